@@ -1,0 +1,1 @@
+//! Builds GPU crates from a build script

@@ -1,0 +1,1 @@
+//! What kernels are written with: indices, barriers, shared memory, math, printing

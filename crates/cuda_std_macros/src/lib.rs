@@ -1,0 +1,1 @@
+//! Attribute macros of cuda_std

@@ -1,0 +1,1 @@
+//! Finds libnvvm, libdevice and ptxas on this machine

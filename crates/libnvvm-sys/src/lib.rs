@@ -1,0 +1,1 @@
+//! Raw bindings of libnvvm, resolved at run time

@@ -1,0 +1,1 @@
+//! Safe access to libnvvm, NVIDIA's compiler from NVVM IR to PTX

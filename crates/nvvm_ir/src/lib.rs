@@ -1,0 +1,1 @@
+//! An in-memory NVVM IR without LLVM: build, verify, transform, write, read

@@ -1,0 +1,1 @@
+//! Reads and writes PTX, and removes its dead functions

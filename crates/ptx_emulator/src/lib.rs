@@ -1,0 +1,1 @@
+//! A PTX emulator that stands behind the CUDA driver API

@@ -1,0 +1,1 @@
+//! A rustc codegen backend for NVIDIA GPUs

@@ -1,0 +1,2 @@
+//! The kernels of the example i128.
+#![no_std]

@@ -1,0 +1,2 @@
+//! The example i128.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The kernels of the example mandelbrot.
+#![no_std]

@@ -1,0 +1,2 @@
+//! The example mandelbrot.
+fn main() {}

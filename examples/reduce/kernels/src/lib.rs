@@ -1,0 +1,2 @@
+//! The kernels of the example reduce.
+#![no_std]

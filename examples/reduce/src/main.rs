@@ -1,0 +1,2 @@
+//! The example reduce.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The kernels of the example sha2.
+#![no_std]

@@ -1,0 +1,2 @@
+//! The example sha2.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The kernels of the example vecadd.
+#![no_std]

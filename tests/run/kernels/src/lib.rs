@@ -1,0 +1,2 @@
+//! Kernels of the device tests.
+#![no_std]

@@ -1,0 +1,1 @@
+//! Device programs whose results are compared with the CPU.
