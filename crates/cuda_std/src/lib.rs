@@ -1,1 +1,52 @@
-//! What kernels are written with: indices, barriers, shared memory, math, printing
+//! What kernels are written with: indices, barriers, shared memory, math, printing.
+//!
+//! A crate of kernels is `#![no_std]`, starts with `use cuda_std::prelude::*;`, and needs nothing
+//! else: this crate brings the panic handler and the allocator of the device.
+//!
+//! ```
+//! # #![allow(clippy::missing_safety_doc)]
+//! use cuda_std::prelude::*;
+//!
+//! /// Adds two vectors.
+//! ///
+//! /// # Safety
+//! /// `sum` points to at least `a.len()` writable floats.
+//! #[kernel]
+//! pub unsafe fn add(a: &[f32], b: &[f32], sum: *mut f32) {
+//!     let i = thread::index_1d() as usize;
+//!     if i < a.len() {
+//!         unsafe { *sum.add(i) = a[i] + b[i] };
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! The same crate compiles for the host, on stable Rust, so that a crate of kernels can be an
+//! ordinary dependency of the host's program and both share types and functions. What only a GPU
+//! has (indices, barriers, shared memory) panics there with a message that says so; the float
+//! functions, printing and everything else works.
+//!
+//! # Features
+//! Both are on by default; switch one off to bring your own.
+//! - `panic-handler`: a panicking thread reports message, `file:line:column`, block and thread to
+//!   the host and ends; the host's `synchronize` returns that as an error ([`mod@panic`]).
+//! - `allocator`: `alloc`'s types use the device heap ([`allocator`]).
+
+#![no_std]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+pub mod allocator;
+pub mod atomic;
+pub mod float;
+pub mod intrinsics;
+pub mod io;
+pub mod kernel;
+pub mod panic;
+pub mod prelude;
+pub mod shared;
+pub mod thread;
+
+pub use cuda_std_macros::{address_space, kernel};
+pub use float::{FloatExt, GpuFloat};

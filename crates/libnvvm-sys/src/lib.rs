@@ -1,1 +1,166 @@
-//! Raw bindings of libnvvm, resolved at run time
+//! libnvvm's C interface as a table of functions, resolved at run time.
+//!
+//! Nothing is linked: [`Functions::open`] loads the library from a path and looks its functions up.
+//! The crate `nvvm` puts a safe interface on top. Names and meanings are those of NVIDIA's
+//! libNVVM API manual.
+
+#![allow(non_camel_case_types, non_snake_case)] // the names are the manual's
+
+use libloading::Library;
+use std::ffi::{OsStr, c_char, c_int};
+use std::fmt;
+
+/// What every function returns; see [`result`].
+pub type nvvmResult = c_int;
+
+/// A program: opaque, made by `nvvmCreateProgram`.
+pub type nvvmProgram = *mut _nvvmProgram;
+
+/// What a [`nvvmProgram`] points to.
+#[repr(C)]
+pub struct _nvvmProgram {
+    opaque: [u8; 0],
+}
+
+/// The values of [`nvvmResult`].
+pub mod result {
+    use super::nvvmResult;
+
+    /// No error.
+    pub const NVVM_SUCCESS: nvvmResult = 0;
+    /// Memory ran out.
+    pub const NVVM_ERROR_OUT_OF_MEMORY: nvvmResult = 1;
+    /// A program could not be made.
+    pub const NVVM_ERROR_PROGRAM_CREATION_FAILURE: nvvmResult = 2;
+    /// The modules ask for different versions of NVVM IR, or for one the library does not know.
+    pub const NVVM_ERROR_IR_VERSION_MISMATCH: nvvmResult = 3;
+    /// A parameter is not valid.
+    pub const NVVM_ERROR_INVALID_INPUT: nvvmResult = 4;
+    /// The program is not a program.
+    pub const NVVM_ERROR_INVALID_PROGRAM: nvvmResult = 5;
+    /// A module is not NVVM IR.
+    pub const NVVM_ERROR_INVALID_IR: nvvmResult = 6;
+    /// An option is not known.
+    pub const NVVM_ERROR_INVALID_OPTION: nvvmResult = 7;
+    /// No module was added to the program.
+    pub const NVVM_ERROR_NO_MODULE_IN_PROGRAM: nvvmResult = 8;
+    /// Compilation failed.
+    pub const NVVM_ERROR_COMPILATION: nvvmResult = 9;
+    /// Compilation was cancelled by a callback.
+    pub const NVVM_ERROR_CANCELLED: nvvmResult = 10;
+}
+
+/// Why a library could not be used.
+#[derive(Debug)]
+pub enum LoadError {
+    /// The loader refused the file; the text is the loader's.
+    Open(String),
+    /// The file is a library but lacks a function; it is probably not libnvvm.
+    MissingSymbol(&'static str),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Open(text) => f.write_str(text),
+            LoadError::MissingSymbol(name) => write!(f, "it has no function `{name}`"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// Declares the table from one row for each function: the field, its documentation and its
+/// lookup all come from that row.
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])* $kind:ident fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)*) => {
+        /// libnvvm's functions. The library stays loaded as long as this value lives.
+        pub struct Functions {
+            $($(#[doc = $doc])* pub $name: functions!(@field $kind unsafe extern "C" fn($($arg: $ty),*) -> $ret),)*
+            // Dropped last: the pointers above lead into it.
+            _library: Library,
+        }
+
+        impl Functions {
+            /// Loads the library and looks up its functions.
+            ///
+            /// # Safety
+            /// Loading a library runs its initialisers, and the file has to be libnvvm: another
+            /// library with functions of the same names would be called with wrong signatures.
+            pub unsafe fn open(path: impl AsRef<OsStr>) -> Result<Functions, LoadError> {
+                let library = unsafe { Library::new(path.as_ref()) }
+                    .map_err(|error| LoadError::Open(loader_text(&error)))?;
+                Ok(Functions {
+                    $($name: functions!(@load $kind library $name),)*
+                    _library: library,
+                })
+            }
+        }
+    };
+    (@field required $ty:ty) => { $ty };
+    (@field optional $ty:ty) => { Option<$ty> };
+    (@load required $library:ident $name:ident) => {
+        match unsafe { $library.get(concat!(stringify!($name), "\0").as_bytes()) } {
+            Ok(symbol) => *symbol,
+            Err(_) => return Err(LoadError::MissingSymbol(stringify!($name))),
+        }
+    };
+    (@load optional $library:ident $name:ident) => {
+        unsafe { $library.get(concat!(stringify!($name), "\0").as_bytes()) }.ok().map(|symbol| *symbol)
+    };
+}
+
+functions! {
+    /// The text for a result; static, never null.
+    required fn nvvmGetErrorString(result: nvvmResult) -> *const c_char;
+    /// The library's version.
+    required fn nvvmVersion(major: *mut c_int, minor: *mut c_int) -> nvvmResult;
+    /// The newest NVVM IR the library reads, and the newest debug metadata.
+    required fn nvvmIRVersion(
+        major_ir: *mut c_int, minor_ir: *mut c_int, major_dbg: *mut c_int, minor_dbg: *mut c_int
+    ) -> nvvmResult;
+    /// The LLVM release whose dialect an architecture takes. Old libraries do not have it.
+    optional fn nvvmLLVMVersion(arch: *const c_char, major: *mut c_int) -> nvvmResult;
+    /// Makes an empty program.
+    required fn nvvmCreateProgram(program: *mut nvvmProgram) -> nvvmResult;
+    /// Frees a program and sets the pointer to null.
+    required fn nvvmDestroyProgram(program: *mut nvvmProgram) -> nvvmResult;
+    /// Adds a module, text or bitcode; the buffer is copied.
+    required fn nvvmAddModuleToProgram(
+        program: nvvmProgram, buffer: *const c_char, size: usize, name: *const c_char
+    ) -> nvvmResult;
+    /// Adds a module of which only what other modules need is kept; the buffer is copied.
+    required fn nvvmLazyAddModuleToProgram(
+        program: nvvmProgram, buffer: *const c_char, size: usize, name: *const c_char
+    ) -> nvvmResult;
+    /// Checks the program without compiling it.
+    required fn nvvmVerifyProgram(
+        program: nvvmProgram, num_options: c_int, options: *const *const c_char
+    ) -> nvvmResult;
+    /// Compiles the program to PTX.
+    required fn nvvmCompileProgram(
+        program: nvvmProgram, num_options: c_int, options: *const *const c_char
+    ) -> nvvmResult;
+    /// The size of the PTX with its NUL.
+    required fn nvvmGetCompiledResultSize(program: nvvmProgram, size: *mut usize) -> nvvmResult;
+    /// Writes the PTX and a NUL.
+    required fn nvvmGetCompiledResult(program: nvvmProgram, buffer: *mut c_char) -> nvvmResult;
+    /// The size of the log with its NUL.
+    required fn nvvmGetProgramLogSize(program: nvvmProgram, size: *mut usize) -> nvvmResult;
+    /// Writes the log and a NUL.
+    required fn nvvmGetProgramLog(program: nvvmProgram, buffer: *mut c_char) -> nvvmResult;
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Functions").finish_non_exhaustive()
+    }
+}
+
+/// The loader's own words, which libloading keeps as the error's source.
+fn loader_text(error: &libloading::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}

@@ -1,1 +1,29 @@
-//! Safe access to libnvvm, NVIDIA's compiler from NVVM IR to PTX
+//! libnvvm, NVIDIA's compiler from NVVM IR to PTX, behind a safe interface.
+//!
+//! The backend hands the module that `nvvm_ir` has written to a [`Program`], together with
+//! libdevice, and gets PTX back, which `crates/ptx` reads next. The library is found and loaded
+//! at run time (`cuda_toolkit` finds it, `libnvvm-sys` loads it): nothing of NVIDIA's is needed
+//! to build this crate.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), nvvm::Error> {
+//! let library = nvvm::Library::find()?;
+//! let mut program = nvvm::Program::new(&library)?;
+//! program.add_module("kernels", b"target triple = ...")?;
+//! let ptx = program.compile(&nvvm::Options::new("sm_90".parse()?))?;
+//! # Ok(()) }
+//! ```
+
+mod error;
+mod library;
+mod log;
+mod options;
+mod program;
+
+pub use cuda_toolkit::{Arch, Dialect, UnknownArch, Variant};
+pub use error::{Error, Stage, Status};
+pub use libnvvm_sys::LoadError;
+pub use library::{IrVersion, Library, Version};
+pub use log::{LogEntry, Severity, parse_log};
+pub use options::{DebugInfo, OptLevel, Options};
+pub use program::Program;

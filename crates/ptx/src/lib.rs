@@ -1,1 +1,51 @@
-//! Reads and writes PTX, and removes its dead functions
+//! Reads and writes PTX, and removes its dead functions.
+//!
+//! libnvvm hands over PTX text; [`Module::parse`] makes a [`Module`] of it, [`remove_dead`] drops what no
+//! kernel reaches, and `Display` prints it for the driver and ptxas. The emulator decodes the same
+//! [`Module`]. The grammar is that of the PTX ISA as libnvvm and nvcc emit it and as people write it by
+//! hand. Instructions are read structurally (opcode, modifiers, operands) and not checked against a list
+//! of opcodes: whoever executes them does that.
+//!
+//! ```
+//! let text = ".version 9.0\n.target sm_75\n.address_size 64\n
+//!     .func unused() { ret; }
+//!     .visible .entry kernel() { ret; }";
+//! let mut module = ptx::Module::parse(text)?;
+//! let removed = ptx::remove_dead(&mut module, &[]);
+//! assert_eq!(removed.functions, 1);
+//! assert!(module.to_string().contains(".visible .entry kernel"));
+//! # Ok::<(), ptx::Error>(())
+//! ```
+
+mod ast;
+mod dead;
+mod lexer;
+mod parse;
+mod write;
+
+pub use ast::*;
+pub use dead::{Removed, remove_dead};
+
+/// Why a text is not PTX.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct Error {
+    /// The line, from 1.
+    pub line: u32,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl<'a> Module<'a> {
+    /// Reads a PTX file.
+    pub fn parse(text: &'a str) -> Result<Module<'a>, Error> {
+        parse::module(text)
+    }
+}
+
+/// Removes from PTX text what neither a kernel nor one of the symbols `keep` reaches.
+pub fn strip(text: &str, keep: &[&str]) -> Result<String, Error> {
+    let mut module = Module::parse(text)?;
+    remove_dead(&mut module, keep);
+    Ok(module.to_string())
+}

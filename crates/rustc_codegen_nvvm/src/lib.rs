@@ -1,1 +1,156 @@
-//! A rustc codegen backend for NVIDIA GPUs
+//! A rustc codegen backend for NVIDIA GPUs.
+//!
+//! rustc loads this library by `-Zcodegen-backend=PATH` for the target `nvptx64-nvidia-cuda`.
+//! Library crates keep their MIR and their statics (`statics`); the crate with the kernels lowers
+//! all that they reach (`lower`) to one module of NVVM IR, which `pipeline` turns into PTX.
+
+#![feature(rustc_private)]
+
+extern crate rustc_abi;
+extern crate rustc_ast;
+extern crate rustc_attr_ir;
+extern crate rustc_codegen_ssa;
+extern crate rustc_data_structures;
+extern crate rustc_driver;
+extern crate rustc_errors;
+extern crate rustc_hir;
+extern crate rustc_index;
+extern crate rustc_metadata;
+extern crate rustc_middle;
+extern crate rustc_serialize;
+extern crate rustc_session;
+extern crate rustc_span;
+extern crate rustc_structures;
+extern crate rustc_symbol_mangling;
+extern crate rustc_target;
+
+mod abi;
+mod asm;
+mod builder;
+mod consts;
+mod context;
+mod debuginfo;
+mod device_functions;
+mod diagnostics;
+mod intrinsics;
+mod kernels;
+mod link;
+mod lower;
+mod markers;
+mod options;
+mod pipeline;
+mod simd;
+mod statics;
+mod types;
+
+use std::any::Any;
+
+use rustc_codegen_ssa::traits::CodegenBackend;
+use rustc_codegen_ssa::{CompiledModules, CrateInfo, TargetConfig};
+use rustc_metadata::EncodedMetadata;
+use rustc_middle::dep_graph::WorkProductMap;
+use rustc_middle::ty::TyCtxt;
+use rustc_middle::util::Providers;
+use rustc_session::config::OutputFilenames;
+use rustc_session::{CodegenBackendInit, EarlySession, IncrCompSession, Session};
+use rustc_structures::CrateType;
+
+/// The architecture where none is asked for: the oldest that the pinned libnvvm knows.
+const DEFAULT_ARCH: &str = "sm_75";
+
+struct NvvmCodegenBackend;
+
+/// What `codegen_crate` hands to `join_codegen`.
+struct Ongoing {
+    /// The statics of a library crate, encoded.
+    statics: Option<Vec<u8>>,
+    /// The PTX of a crate with kernels.
+    ptx: Option<Vec<u8>>,
+}
+
+impl CodegenBackend for NvvmCodegenBackend {
+    fn name(&self) -> &'static str {
+        "nvvm"
+    }
+
+    fn init(&mut self, sess: &EarlySession) -> CodegenBackendInit {
+        options::check_early(sess);
+        CodegenBackendInit { thin_lto_supported: false, ..Default::default() }
+    }
+
+    fn target_config(&self, _sess: &EarlySession) -> TargetConfig {
+        TargetConfig {
+            internal_target_features: Default::default(),
+            has_reliable_f16: true,
+            has_reliable_f16_math: true,
+            has_reliable_f16b: false,
+            has_reliable_f128: false,
+            has_reliable_f128_math: false,
+        }
+    }
+
+    fn target_cpu(&self, sess: &Session) -> String {
+        sess.opts.cg.target_cpu.clone().unwrap_or_else(|| DEFAULT_ARCH.to_owned())
+    }
+
+    fn provide(&self, providers: &mut Providers) {
+        statics::provide(providers);
+        // The whole program is lowered from MIR: nothing is linked against.
+        providers.hooks.should_codegen_locally = |tcx, instance| {
+            let def_id = instance.def.def_id_if_not_guaranteed_local_codegen();
+            def_id.is_none_or(|def_id| !tcx.is_foreign_item(def_id))
+        };
+        // rustc's own collector and partitioner have nothing to do here; see `lower`.
+        providers.queries.collect_and_partition_mono_items = |tcx, ()| {
+            rustc_middle::mono::MonoItemPartitions {
+                codegen_units: &[],
+                all_mono_items: tcx.arena.alloc(Default::default()),
+            }
+        };
+        providers.queries.exported_generic_symbols = |_, _| &[];
+    }
+
+    fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
+        let options = options::Options::from_session(tcx.sess);
+        let is_library = |kind: &CrateType| matches!(kind, CrateType::Rlib);
+        let kinds = tcx.crate_types();
+        let ptx = if kinds.iter().all(is_library) && options.roots != options::Roots::All {
+            None
+        } else {
+            pipeline::compile(tcx, &options)
+        };
+        tcx.dcx().abort_if_errors();
+        let statics = kinds.iter().any(is_library).then(|| statics::encode(tcx));
+        Box::new(Ongoing { statics, ptx })
+    }
+
+    fn join_codegen(
+        &self,
+        ongoing: Box<dyn Any>,
+        sess: &Session,
+        _incremental: Option<&IncrCompSession>,
+        outputs: &OutputFilenames,
+        crate_info: &CrateInfo,
+    ) -> (CompiledModules, WorkProductMap) {
+        let ongoing = ongoing.downcast::<Ongoing>().expect("what codegen_crate returned");
+        let modules = link::modules(sess, outputs, crate_info, ongoing.statics, ongoing.ptx);
+        (modules, WorkProductMap::default())
+    }
+
+    fn link(
+        &self,
+        sess: &Session,
+        modules: CompiledModules,
+        crate_info: CrateInfo,
+        metadata: EncodedMetadata,
+        outputs: &OutputFilenames,
+    ) {
+        link::link(sess, modules, crate_info, metadata, outputs, self.name());
+    }
+}
+
+/// What rustc calls when it has loaded the library.
+#[unsafe(no_mangle)]
+pub fn __rustc_codegen_backend() -> Box<dyn CodegenBackend> {
+    Box::new(NvvmCodegenBackend)
+}

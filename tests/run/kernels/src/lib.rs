@@ -1,2 +1,107 @@
-//! Kernels of the device tests.
+//! The device tests' code. A case is an ordinary function of a number that records what it
+//! computes; each thread of its kernel runs it with another number, the host runs the same
+//! function, and the records must be equal. There is one module for each part of the language.
+//!
+//! [`cases!`] makes a case's function, its kernel and its row in the module's table, and
+//! [`all`] is the table of all. What is not a pure function has kernels of its own: parameters
+//! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
+
 #![no_std]
+// The cases are about what the language allows, not about how it is best written.
+#![allow(clippy::all, missing_docs, static_mut_refs)]
+
+extern crate alloc;
+
+mod record;
+pub use record::{Kind, Put, Record, mix};
+
+pub mod blocks;
+pub mod panics;
+pub mod parameters;
+
+mod arrays;
+mod cells;
+mod closures;
+mod collections;
+mod control;
+mod drops;
+mod enums;
+mod floats;
+mod generics;
+mod hashing;
+mod integers;
+mod iterators;
+mod layouts;
+mod math;
+mod matching;
+mod pointers;
+mod slices;
+mod statics;
+mod strings;
+mod traits;
+mod wide;
+
+/// A case: its name, which is its kernel's too, and its function.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// The name of the case and of its kernel.
+    pub name: &'static str,
+    /// What the kernel's threads and the host run.
+    pub run: fn(u32, &mut Record),
+}
+
+/// Makes cases: `fn name(i, record) { … }`, where `i: u32` is the thread's number and
+/// `record: &mut Record` takes the results.
+macro_rules! cases {
+    ($($(#[$doc:meta])* fn $name:ident($i:pat, $record:ident) $body:block)*) => {
+        $(
+            $(#[$doc])*
+            pub mod $name {
+                use super::*;
+
+                pub fn run($i: u32, $record: &mut $crate::Record) $body
+
+                #[cuda_std::kernel]
+                pub unsafe fn $name(records: *mut $crate::Record) {
+                    let i = cuda_std::thread::index_1d();
+                    unsafe { run(i, &mut *records.add(i as usize)) };
+                }
+            }
+        )*
+
+        /// The cases of this module.
+        pub const CASES: &[$crate::Case] =
+            &[$($crate::Case { name: stringify!($name), run: $name::run }),*];
+    };
+}
+pub(crate) use cases;
+
+/// All cases.
+pub fn all() -> impl Iterator<Item = Case> {
+    [
+        arrays::CASES,
+        cells::CASES,
+        closures::CASES,
+        collections::CASES,
+        control::CASES,
+        drops::CASES,
+        enums::CASES,
+        floats::CASES,
+        generics::CASES,
+        hashing::CASES,
+        integers::CASES,
+        iterators::CASES,
+        layouts::CASES,
+        math::CASES,
+        matching::CASES,
+        pointers::CASES,
+        slices::CASES,
+        statics::CASES,
+        strings::CASES,
+        traits::CASES,
+        wide::CASES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}

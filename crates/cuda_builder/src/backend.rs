@@ -1,0 +1,87 @@
+//! Finds the backend's dylib, or builds it from the sources beside this crate.
+
+use crate::messages::{self, Progress, Show};
+use crate::toolchain::Toolchain;
+use crate::{Error, environment};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The variable that names a backend.
+pub(crate) const VARIABLE: &str = "RUSTC_CODEGEN_NVVM";
+
+/// A backend, and the files it was built from as far as they are ours to watch.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    pub(crate) dylib: PathBuf,
+    pub(crate) watch: Vec<PathBuf>,
+}
+
+/// Finds or builds it. `target` is the folder for build artefacts.
+pub(crate) fn find(
+    toolchain: &Toolchain,
+    target: &Path,
+    progress: &mut Progress,
+) -> Result<Backend, Error> {
+    if let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        let path = PathBuf::from(value);
+        return match path.canonicalize() {
+            Ok(dylib) if dylib.is_file() => Ok(Backend {
+                watch: vec![dylib.clone()],
+                dylib,
+            }),
+            _ => Err(Error::NoBackend(path)),
+        };
+    }
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rustc_codegen_nvvm");
+    let Ok(sources) = sources.canonicalize() else {
+        return Err(Error::NoBackendSources(sources));
+    };
+    build(toolchain, &sources, &target.join("backend"), progress)
+}
+
+fn build(
+    toolchain: &Toolchain,
+    sources: &Path,
+    target: &Path,
+    progress: &mut Progress,
+) -> Result<Backend, Error> {
+    toolchain.require("rustc-dev", "lib/rustlib/rustc-src")?;
+    let manifest = sources.join("Cargo.toml");
+    let mut command = Command::new(toolchain.cargo());
+    environment::clean(&mut command);
+    command
+        .current_dir(sources)
+        .args([
+            "build",
+            "--release",
+            "--message-format=json",
+            "--manifest-path",
+        ])
+        .arg(&manifest)
+        .arg("--target-dir")
+        .arg(target)
+        .env("RUSTC", toolchain.rustc())
+        // Warnings about the backend's code are not for those who use it. This takes away
+        // cargo's count of them.
+        .env("CARGO_BUILD_WARNINGS", "allow");
+    let report = messages::run(command, Show::Errors, progress)?;
+    if !report.success {
+        return Err(Error::BackendBuild(report.output));
+    }
+    let is_dylib = |path: &&PathBuf| {
+        path.extension()
+            .is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION)
+    };
+    let dylib = report
+        .artifacts_of(&manifest)
+        .find(is_dylib)
+        .ok_or_else(|| Error::BackendBuild(report.output.clone()))?;
+    // Its mtime is later than the build script's start, so that watching the dylib itself would
+    // run the script once more for nothing.
+    let mut watch = report.manifests();
+    watch.extend(crate::depinfo::read_beside(dylib)?);
+    Ok(Backend {
+        dylib: dylib.clone(),
+        watch,
+    })
+}

@@ -1,0 +1,69 @@
+//! Reads the dep-info files that cargo writes beside its output: which files a build read.
+
+use crate::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files that went into an artifact, from the `.d` file beside it. Libraries, which are
+/// listed there too, are left out: they are made by the same build from files in the list.
+pub(crate) fn read_beside(artifact: &Path) -> Result<Vec<PathBuf>, Error> {
+    let path = artifact.with_extension("d");
+    let text =
+        fs::read_to_string(&path).map_err(Error::io(format!("read `{}`", path.display())))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(parse(&text)
+        .into_iter()
+        .filter(|file| {
+            let extension = file.extension().and_then(|extension| extension.to_str());
+            !matches!(
+                extension,
+                Some("rlib" | "rmeta" | "so" | "dylib" | "dll" | "a")
+            )
+        })
+        .map(|file| folder.join(file))
+        .collect())
+}
+
+/// Reads `output: file file …` lines, in which a space in a name is written `\ `.
+fn parse(text: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for line in text.lines() {
+        let Some((_, list)) = line.split_once(": ") else {
+            continue;
+        };
+        let mut name = String::new();
+        let mut characters = list.chars().peekable();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' if characters.peek() == Some(&' ') => {
+                    name.push(' ');
+                    characters.next();
+                }
+                ' ' => files.push(std::mem::take(&mut name)),
+                _ => name.push(character),
+            }
+        }
+        files.push(name);
+    }
+    files.retain(|name| !name.is_empty());
+    files.sort();
+    files.dedup();
+    files.into_iter().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_spaces_and_backslashes() {
+        let files = parse("/t/k.ptx: /k/src/lib.rs /my\\ kernels/a.rs C:\\x\\y.rs\n\n# env\n");
+        let files: Vec<_> = files.iter().map(|file| file.to_str().unwrap()).collect();
+        assert_eq!(files, ["/k/src/lib.rs", "/my kernels/a.rs", "C:\\x\\y.rs"]);
+    }
+
+    #[test]
+    fn an_output_without_inputs() {
+        assert_eq!(parse("/t/k.ptx: \n/t/k.ptx:\n"), Vec::<PathBuf>::new());
+    }
+}

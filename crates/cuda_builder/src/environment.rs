@@ -1,0 +1,129 @@
+//! The environment of the inner cargo.
+//!
+//! A build script inherits what the user set, what rustup's proxy set and what cargo set for the
+//! outer build, and much of that would make the inner cargo build for another target, with other
+//! flags, with another compiler, or into a folder that the outer cargo has locked.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// The variables of cargo's that configure its work in general and are kept.
+const KEPT: [&str; 7] = [
+    "CARGO_HOME",
+    "CARGO_MAKEFLAGS",
+    "CARGO_HTTP_",
+    "CARGO_NET_",
+    "CARGO_REGISTR",
+    "CARGO_SOURCE_",
+    "CARGO_TERM_",
+];
+
+/// Variables without the prefix `CARGO_` that belong to the outer build.
+const REMOVED: [&str; 17] = [
+    "CARGO",
+    "DEBUG",
+    "HOST",
+    "NUM_JOBS",
+    "OPT_LEVEL",
+    "OUT_DIR",
+    "PROFILE",
+    "RUSTC",
+    "RUSTC_LINKER",
+    "RUSTDOC",
+    "RUSTDOCFLAGS",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "RUST_RECURSION_COUNT",
+    "RUST_TARGET_PATH",
+    "TARGET",
+    "CLIPPY_ARGS",
+];
+
+/// Whether a variable is one that the inner build must not see.
+fn is_outer(name: &str) -> bool {
+    if name.starts_with("CARGO_") {
+        return !KEPT.iter().any(|kept| name.starts_with(kept));
+    }
+    name.starts_with("DEP_") || name.starts_with("__CARGO") || REMOVED.contains(&name)
+}
+
+/// Removes the outer build's variables from a command.
+pub(crate) fn clean(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_outer) {
+            command.env_remove(name);
+        }
+    }
+    // Empty, not removed: that overrides a wrapper set in a configuration file too. A compiler
+    // cache does not know that the backend's content matters.
+    command
+        .env("RUSTC_WRAPPER", "")
+        .env("RUSTC_WORKSPACE_WRAPPER", "");
+    for name in ["LD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"] {
+        if let Some(value) = std::env::var_os(name) {
+            let kept = library_path_without_outer(&value);
+            if kept.is_empty() {
+                command.env_remove(name);
+            } else {
+                command.env(name, kept);
+            }
+        }
+    }
+}
+
+/// Takes out the folders that rustup and cargo add: the outer toolchain's libraries, and the
+/// outer build's. The rest is the user's.
+fn library_path_without_outer(value: &OsString) -> OsString {
+    let kept = std::env::split_paths(value).filter(|path| {
+        let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
+        let out_dir = std::env::var_os("OUT_DIR");
+        let in_target = out_dir
+            .as_deref()
+            .and_then(|out_dir| crate::device_build::target_of(Path::new(out_dir)))
+            .is_some_and(|target| path.starts_with(target));
+        !(path.as_os_str().is_empty() || has("rustlib") || has("toolchains") || in_target)
+    });
+    std::env::join_paths(kept).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outer_builds_variables_are_known() {
+        for name in [
+            "CARGO",
+            "CARGO_BUILD_TARGET",
+            "CARGO_CFG_TARGET_ARCH",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_MANIFEST_DIR",
+            "CARGO_PKG_NAME",
+            "CARGO_PROFILE_RELEASE_LTO",
+            "CARGO_TARGET_DIR",
+            "DEP_CUDA_ROOT",
+            "RUSTC",
+            "RUSTFLAGS",
+            "RUSTUP_TOOLCHAIN",
+        ] {
+            assert!(is_outer(name), "{name}");
+        }
+        for name in [
+            "CARGO_HOME",
+            "CARGO_NET_OFFLINE",
+            "CARGO_MAKEFLAGS",
+            "CUDA_HOME",
+            "HOME",
+            "PATH",
+        ] {
+            assert!(!is_outer(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_users_library_path_stays() {
+        let value = OsString::from("/u/.rustup/toolchains/stable/lib:/opt/mine::/a/rustlib/x/lib");
+        assert_eq!(library_path_without_outer(&value), "/opt/mine");
+    }
+}

@@ -1,0 +1,220 @@
+//! What can go wrong, said so that the reader knows what to do.
+
+use crate::{Diagnostic, UnknownArch, toolchain::TOOLCHAIN};
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a GPU crate was not built.
+///
+/// `Debug` prints the same text as `Display`: build scripts end in `build()?` or
+/// `build().unwrap()`, and both show an error's `Debug`.
+#[non_exhaustive]
+pub enum Error {
+    /// The folder given to [`CudaBuilder::new`](crate::CudaBuilder::new) holds no `Cargo.toml`.
+    NoCrate(PathBuf),
+    /// Nobody knows the architecture.
+    UnknownArch(UnknownArch),
+    /// rustup does not run, and the compiler in use is not the pinned one.
+    NoRustup(String),
+    /// The pinned toolchain is not installed.
+    NoToolchain,
+    /// The pinned toolchain lacks a component.
+    NoComponent(&'static str),
+    /// `RUSTC_CODEGEN_NVVM` names a file that does not exist.
+    NoBackend(PathBuf),
+    /// `RUSTC_CODEGEN_NVVM` is not set, and the backend's sources are not beside this crate.
+    NoBackendSources(PathBuf),
+    /// The backend's sources do not compile; cargo's output stands above.
+    BackendBuild(String),
+    /// There is no libnvvm or no libdevice.
+    NoToolkit {
+        /// What is missing.
+        missing: Vec<cuda_toolkit::Part>,
+        /// The folders searched.
+        searched: Vec<PathBuf>,
+    },
+    /// A path that has to be an option of the backend contains a space, which rustc would
+    /// split it at.
+    SpaceInPath(PathBuf),
+    /// The GPU crate does not compile. Its diagnostics were already printed.
+    Compile {
+        /// The crate's folder.
+        krate: PathBuf,
+        /// The architecture that it was compiled for.
+        arch: cuda_toolkit::Arch,
+        /// The errors, as rustc rendered them.
+        errors: Vec<Diagnostic>,
+        /// What cargo wrote beside them.
+        cargo_output: String,
+    },
+    /// Cargo succeeded without making PTX.
+    NoPtx(PathBuf),
+    /// `ptxas` refused the PTX.
+    Assemble {
+        /// The PTX.
+        ptx: PathBuf,
+        /// The assembler's output.
+        output: String,
+    },
+    /// A file could not be read or written, or a program not be started.
+    Io {
+        /// What was tried.
+        action: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+        let action = action.into();
+        move |source| Error::Io { action, source }
+    }
+}
+
+impl From<UnknownArch> for Error {
+    fn from(error: UnknownArch) -> Error {
+        Error::UnknownArch(error)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoCrate(path) => write!(
+                f,
+                "there is no Cargo.toml in `{}`, the folder given to CudaBuilder::new",
+                path.display()
+            ),
+            Error::UnknownArch(error) => error.fmt(f),
+            Error::NoRustup(reason) => write!(
+                f,
+                "device code needs the toolchain {TOOLCHAIN}, and rustup, which knows where it \
+                 is, cannot be run ({reason}); get rustup at https://rustup.rs, then run\n    {}",
+                install_command()
+            ),
+            Error::NoToolchain => write!(
+                f,
+                "device code needs the toolchain {TOOLCHAIN}, which is not installed; run\n    {}",
+                install_command()
+            ),
+            Error::NoComponent(name) => write!(
+                f,
+                "the toolchain {TOOLCHAIN} lacks the component {name}; run\n    \
+                 rustup component add {name} --toolchain {TOOLCHAIN}"
+            ),
+            Error::NoBackend(path) => write!(
+                f,
+                "RUSTC_CODEGEN_NVVM is set to `{}`, which does not exist",
+                path.display()
+            ),
+            Error::NoBackendSources(path) => write!(
+                f,
+                "the backend's sources are not at `{}`: set RUSTC_CODEGEN_NVVM to a backend that \
+                 is built, or take cuda_builder from its git repository, which has both",
+                path.display()
+            ),
+            Error::BackendBuild(output) => write!(
+                f,
+                "the backend does not compile; cargo's output stands above{}",
+                last_error(output)
+            ),
+            Error::NoToolkit { missing, searched } => {
+                let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+                let searched: Vec<String> = searched
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                write!(
+                    f,
+                    "{} not found; searched {}. Set CUDA_HOME to a CUDA toolkit, or fetch it with\
+                     \n    {} {}",
+                    missing.join(" and "),
+                    searched.join(", "),
+                    cuda_toolkit::PIP_COMMAND,
+                    searched.last().map_or("DIR", String::as_str),
+                )
+            }
+            Error::SpaceInPath(path) => write!(
+                f,
+                "the path `{}` contains a space; rustc would take it for two options",
+                path.display()
+            ),
+            Error::Compile {
+                krate,
+                arch,
+                errors,
+                cargo_output,
+            } => {
+                write!(
+                    f,
+                    "the device crate `{}` does not build for {arch}",
+                    krate.display()
+                )?;
+                if errors.is_empty() {
+                    return write!(
+                        f,
+                        "; cargo's output stands above{}",
+                        last_error(cargo_output)
+                    );
+                }
+                write!(f, "; its errors stand above")?;
+                if errors.iter().any(Diagnostic::misses_std) {
+                    write!(
+                        f,
+                        ". The standard library does not exist on a GPU: begin the crate with \
+                         `#![no_std]`, use `core` and `alloc`, and see that the crates it depends \
+                         on do the same (often by `default-features = false`)"
+                    )?;
+                }
+                Ok(())
+            }
+            Error::NoPtx(path) => write!(
+                f,
+                "the device crate `{}` was built, but no PTX came out; is it a library, and is \
+                 RUSTC_CODEGEN_NVVM the right backend?",
+                path.display()
+            ),
+            Error::Assemble { ptx, output } => {
+                write!(
+                    f,
+                    "ptxas refused `{}`:\n{}",
+                    ptx.display(),
+                    output.trim_end()
+                )
+            }
+            Error::Io { action, source } => write!(f, "cannot {action}: {source}"),
+        }
+    }
+}
+
+/// The command that installs the pinned toolchain with all that device code needs.
+pub(crate) fn install_command() -> String {
+    format!(
+        "rustup toolchain install {TOOLCHAIN} --profile minimal -c rustc-dev,rust-src,llvm-tools"
+    )
+}
+
+/// Cargo's own error, if it wrote one, as an addition to a sentence.
+fn last_error(output: &str) -> String {
+    match output.lines().rev().find(|line| line.starts_with("error")) {
+        Some(line) => format!(" ({line})"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,54 @@
+//! The compiler flags of a device build.
+
+use crate::{Arch, CudaBuilder, Error};
+use std::path::Path;
+
+/// The target that device code is compiled for.
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The flags that make rustc compile device code, for those who run cargo themselves:
+///
+/// ```text
+/// RUSTFLAGS="<these, joined by spaces>" cargo +nightly-2026-10-28 rustc --release \
+///     --lib --crate-type cdylib --target nvptx64-nvidia-cuda -Zbuild-std=core,alloc
+/// ```
+///
+/// They have to hold for all crates of the build, `core` included, which `RUSTFLAGS` does.
+pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
+    vec![
+        format!("-Zcodegen-backend={}", backend.display()),
+        // All crates, core included, have to agree on it, else rustc reports an ABI mismatch.
+        format!("-Ctarget-cpu={}", arch.sm()),
+        // The last crate compiles everything that its kernels reach, from MIR.
+        "-Zalways-encode-mir".to_owned(),
+        // It duplicates barriers, so that the threads of a warp no longer meet at one.
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        // libnvvm takes no dots and no dollars in names.
+        "-Csymbol-mangling-version=v0".to_owned(),
+    ]
+}
+
+/// All flags for a build with these options.
+pub(crate) fn rustflags(
+    options: &CudaBuilder,
+    backend: &Path,
+    arch: Arch,
+) -> Result<Vec<String>, Error> {
+    let mut flags = device_rustflags(backend, arch);
+    if !options.fma {
+        flags.push("-Cllvm-args=--fma=off".to_owned());
+    }
+    if options.ftz {
+        flags.push("-Cllvm-args=--ftz=on".to_owned());
+    }
+    if let Some(dump) = &options.dump {
+        let dump = std::path::absolute(dump)
+            .map_err(Error::io(format!("find the folder `{}`", dump.display())))?;
+        let text = dump.display().to_string();
+        if text.contains(char::is_whitespace) {
+            return Err(Error::SpaceInPath(dump));
+        }
+        flags.push(format!("-Cllvm-args=--dump={text}"));
+    }
+    Ok(flags)
+}

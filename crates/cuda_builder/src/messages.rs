@@ -1,0 +1,214 @@
+//! Runs cargo, passes on what it prints, and keeps what its JSON messages say.
+
+use crate::Error;
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The variable that names a file for the progress.
+pub(crate) const PROGRESS_VARIABLE: &str = "CUDA_BUILDER_PROGRESS";
+
+/// Where cargo's progress goes beside standard error.
+pub(crate) struct Progress(Option<File>);
+
+impl Progress {
+    pub(crate) fn from_environment() -> Progress {
+        let path = std::env::var_os(PROGRESS_VARIABLE).filter(|path| !path.is_empty());
+        // A progress that cannot be shown is no reason to fail.
+        Progress(path.and_then(|path| OpenOptions::new().append(true).open(path).ok()))
+    }
+
+    fn line(&mut self, line: &str) {
+        eprintln!("{line}");
+        if let Some(file) = &mut self.0 {
+            let _ = writeln!(file, "{line}");
+        }
+    }
+}
+
+/// How bad a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// The crate does not compile.
+    Error,
+    /// It does.
+    Warning,
+    /// Anything else.
+    Note,
+}
+
+/// A diagnostic of the compiler's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub level: Level,
+    /// The error code (`E0463`), if it has one.
+    pub code: Option<String>,
+    /// The message alone.
+    pub message: String,
+    /// The whole, as rustc renders it.
+    pub rendered: String,
+}
+
+impl Diagnostic {
+    /// Whether the reason is that there is no standard library for the target.
+    pub(crate) fn misses_std(&self) -> bool {
+        self.code.as_deref() == Some("E0463") && self.message.contains("`std`")
+    }
+}
+
+/// What a run of cargo came to.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) success: bool,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// What cargo itself wrote.
+    pub(crate) output: String,
+    /// For each crate that was built or was fresh: its manifest, whether it is the user's own
+    /// (and not from a registry or the standard library), and the files made.
+    crates: Vec<(PathBuf, bool, Vec<PathBuf>)>,
+}
+
+impl Report {
+    /// The files made from the package with this manifest.
+    pub(crate) fn artifacts_of(&self, manifest: &Path) -> impl Iterator<Item = &PathBuf> {
+        let wanted = manifest.canonicalize().ok();
+        self.crates
+            .iter()
+            .filter(move |(path, ..)| path.canonicalize().ok() == wanted)
+            .flat_map(|(_, _, files)| files)
+    }
+
+    /// The manifests of the packages that are folders on this machine and may change.
+    pub(crate) fn manifests(&self) -> Vec<PathBuf> {
+        let own = self.crates.iter().filter(|(_, own, _)| *own);
+        own.map(|(manifest, ..)| manifest.clone()).collect()
+    }
+
+    fn read(&mut self, line: &str, show: Show) {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            // A line of some build script or of `cargo` itself.
+            return eprintln!("{line}");
+        };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match message["reason"].as_str() {
+            Some("compiler-message") => {
+                let inner = &message["message"];
+                let diagnostic = Diagnostic {
+                    level: match inner["level"].as_str() {
+                        Some("warning") => Level::Warning,
+                        Some(level) if level.starts_with("error") => Level::Error,
+                        _ => Level::Note,
+                    },
+                    code: inner["code"]["code"].as_str().map(str::to_owned),
+                    message: text(&inner["message"]),
+                    rendered: text(&inner["rendered"]),
+                };
+                if show == Show::All || diagnostic.level == Level::Error {
+                    eprint!("{}", diagnostic.rendered);
+                }
+                self.diagnostics.push(diagnostic);
+            }
+            Some("compiler-artifact") => {
+                let files = message["filenames"].as_array().into_iter().flatten();
+                let manifest = PathBuf::from(text(&message["manifest_path"]));
+                let own = text(&message["package_id"]).starts_with("path+")
+                    && !manifest
+                        .components()
+                        .any(|part| part.as_os_str() == "rustlib");
+                self.crates
+                    .push((manifest, own, files.map(text).map(PathBuf::from).collect()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Which diagnostics are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show {
+    All,
+    Errors,
+}
+
+/// Runs a cargo command that has `--message-format=json`.
+pub(crate) fn run(
+    mut command: Command,
+    show: Show,
+    progress: &mut Progress,
+) -> Result<Report, Error> {
+    let program = command.get_program().display().to_string();
+    let started = |source: io::Error| Error::Io {
+        action: format!("run `{program}`"),
+        source,
+    };
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // A progress bar makes no sense in a pipe.
+    command.env("CARGO_TERM_PROGRESS_WHEN", "never");
+    let mut child = command.spawn().map_err(started)?;
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(started(io::ErrorKind::BrokenPipe.into()));
+    };
+    let mut report = Report::default();
+    // Two pipes, each read to its end at the same time: were one left full, cargo would block.
+    let output = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut output = String::new();
+            for line in lines(stderr) {
+                progress.line(&line);
+                output.push_str(&line);
+                output.push('\n');
+            }
+            output
+        });
+        for line in lines(stdout) {
+            report.read(&line, show);
+        }
+        reader.join().unwrap_or_default()
+    });
+    report.output = output;
+    report.success = child.wait().map_err(started)?.success();
+    Ok(report)
+}
+
+/// Lines of a pipe; text that is not UTF-8 does not end them.
+fn lines(pipe: impl io::Read) -> impl Iterator<Item = String> {
+    BufReader::new(pipe)
+        .split(b'\n')
+        .map_while(Result::ok)
+        .map(|line| String::from_utf8_lossy(&line).trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read() {
+        let mut report = Report::default();
+        report.read(
+            r#"{"reason":"compiler-message","message":{"level":"error","code":{"code":"E0463"},
+            "message":"can't find crate for `std`","rendered":"error[E0463]: ...\n"}}"#,
+            Show::Errors,
+        );
+        report.read(
+            r#"{"reason":"compiler-artifact","package_id":"path+file:///k#0.1.0",
+            "manifest_path":"/k/Cargo.toml","filenames":["/t/k.ptx"]}"#,
+            Show::Errors,
+        );
+        report.read(
+            r#"{"reason":"compiler-artifact","package_id":"path+file:///x/rustlib/src/core#0.0.0",
+            "manifest_path":"/x/rustlib/src/core/Cargo.toml","filenames":["/t/libcore.rlib"]}"#,
+            Show::Errors,
+        );
+        report.read(r#"{"reason":"build-finished","success":true}"#, Show::All);
+        assert!(report.diagnostics[0].misses_std());
+        assert_eq!(report.diagnostics[0].level, Level::Error);
+        assert_eq!(report.manifests(), [PathBuf::from("/k/Cargo.toml")]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Finds the pinned toolchain, which alone the backend works with.
+//!
+//! The programs are then run by their paths, not through rustup's proxies: so neither
+//! `RUSTUP_TOOLCHAIN`, which the outer cargo sets, nor a `rust-toolchain.toml` somewhere above
+//! the GPU crate can change which compiler runs.
+
+use crate::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The toolchain that device code is compiled with. It has to agree with the repository's
+/// `rust-toolchain.toml`.
+pub const TOOLCHAIN: &str = "nightly-2026-10-28";
+
+/// The commit of that toolchain's compiler, by which it is known where rustup is not used.
+const COMMIT: &str = "41089d07a0a2afc16adfe28a760d94d73d7298a4";
+
+/// An installed toolchain.
+#[derive(Debug, Clone)]
+pub(crate) struct Toolchain {
+    pub(crate) root: PathBuf,
+}
+
+impl Toolchain {
+    /// Finds it: the compiler in use, if that is the pinned one, else rustup's.
+    pub(crate) fn find() -> Result<Toolchain, Error> {
+        let toolchain = match Toolchain::in_use() {
+            Some(toolchain) => toolchain,
+            None => Toolchain::from_rustup()?,
+        };
+        toolchain.require("rust-src", "lib/rustlib/src/rust/library/Cargo.lock")?;
+        Ok(toolchain)
+    }
+
+    pub(crate) fn cargo(&self) -> PathBuf {
+        self.root
+            .join("bin")
+            .join(format!("cargo{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    pub(crate) fn rustc(&self) -> PathBuf {
+        self.root
+            .join("bin")
+            .join(format!("rustc{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// Fails if a component is missing, told by one of its files.
+    pub(crate) fn require(&self, component: &'static str, file: &str) -> Result<(), Error> {
+        if self.root.join(file).exists() {
+            Ok(())
+        } else {
+            Err(Error::NoComponent(component))
+        }
+    }
+
+    fn in_use() -> Option<Toolchain> {
+        let output = Command::new(std::env::var_os("RUSTC")?)
+            .args(["-vV", "--print=sysroot"])
+            .output()
+            .ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        let (version, sysroot) = (text.clone(), text.lines().last()?.to_owned());
+        let toolchain = Toolchain {
+            root: PathBuf::from(sysroot),
+        };
+        (version.contains(COMMIT) && toolchain.cargo().exists()).then_some(toolchain)
+    }
+
+    fn from_rustup() -> Result<Toolchain, Error> {
+        let mut command = Command::new("rustup");
+        command.args(["which", "--toolchain", TOOLCHAIN, "rustc"]);
+        // The answer must not depend on the toolchain in use, and asking must not install.
+        command
+            .env_remove("RUSTUP_TOOLCHAIN")
+            .env("RUSTUP_AUTO_INSTALL", "0");
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::NoRustup("it is not on the PATH".to_owned()));
+            }
+            Err(error) => return Err(Error::NoRustup(error.to_string())),
+        };
+        let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        match Path::new(&path).ancestors().nth(2) {
+            Some(root) if output.status.success() && Path::new(&path).exists() => Ok(Toolchain {
+                root: root.to_path_buf(),
+            }),
+            _ => Err(Error::NoToolchain),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_agrees_with_rust_toolchain_toml() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rust-toolchain.toml");
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(
+            text.contains(&format!("channel = \"{TOOLCHAIN}\"")),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_commit_is_that_of_the_toolchain() {
+        let toolchain = match Toolchain::from_rustup() {
+            Ok(toolchain) => toolchain,
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
+        let output = Command::new(toolchain.rustc()).arg("-vV").output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains(COMMIT));
+    }
+}

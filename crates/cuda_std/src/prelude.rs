@@ -1,0 +1,6 @@
+//! What every crate of kernels imports: `use cuda_std::prelude::*;`.
+
+pub use crate::float::{FloatExt, GpuFloat};
+pub use crate::{address_space, kernel};
+pub use crate::{eprint, eprintln, print, println, shared_array};
+pub use crate::{shared, thread};

@@ -1,0 +1,229 @@
+//! Which thread this is, of how many, and how the threads of a block wait for each other.
+//!
+//! A launch runs a *grid* of *blocks* of *threads*, each in up to three dimensions. Threads of one
+//! block share memory ([`shared`](mod@crate::shared)) and can wait for each other
+//! ([`sync_threads`]); blocks run in any order.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! #[kernel]
+//! pub fn transpose(n: u32, from: &[f32], to: *mut f32) {
+//!     let at = thread::index_2d();
+//!     if at.x < n && at.y < n {
+//!         unsafe { *to.add((at.x * n + at.y) as usize) = from[(at.y * n + at.x) as usize] };
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+
+use crate::intrinsics::*;
+
+/// Two coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct UVec2 {
+    /// The dimension that varies fastest.
+    pub x: u32,
+    /// The second dimension.
+    pub y: u32,
+}
+
+/// Three coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct UVec3 {
+    /// The dimension that varies fastest.
+    pub x: u32,
+    /// The second dimension.
+    pub y: u32,
+    /// The third dimension.
+    pub z: u32,
+}
+
+/// A function for each special register, and one for the three of a kind.
+macro_rules! indices {
+    ($($all:ident: $what:literal = $($name:ident $intrinsic:ident),*;)*) => {
+        $(
+            $(
+                #[doc = concat!($what, ", in this dimension.")]
+                #[inline(always)]
+                #[must_use]
+                pub fn $name() -> u32 {
+                    $intrinsic() as u32
+                }
+            )*
+            indices!(@all $all $what $($name)*);
+        )*
+    };
+    (@all $all:ident $what:literal $x:ident $y:ident $z:ident) => {
+        #[doc = concat!($what, ", in all three dimensions.")]
+        #[inline(always)]
+        #[must_use]
+        pub fn $all() -> UVec3 {
+            UVec3 { x: $x(), y: $y(), z: $z() }
+        }
+    };
+}
+
+indices! {
+    thread_idx: "This thread's index in its block" =
+        thread_idx_x __nvvm_read_ptx_sreg_tid_x,
+        thread_idx_y __nvvm_read_ptx_sreg_tid_y,
+        thread_idx_z __nvvm_read_ptx_sreg_tid_z;
+    block_idx: "The index of this thread's block in the grid" =
+        block_idx_x __nvvm_read_ptx_sreg_ctaid_x,
+        block_idx_y __nvvm_read_ptx_sreg_ctaid_y,
+        block_idx_z __nvvm_read_ptx_sreg_ctaid_z;
+    block_dim: "The number of threads in a block" =
+        block_dim_x __nvvm_read_ptx_sreg_ntid_x,
+        block_dim_y __nvvm_read_ptx_sreg_ntid_y,
+        block_dim_z __nvvm_read_ptx_sreg_ntid_z;
+    grid_dim: "The number of blocks in the grid" =
+        grid_dim_x __nvvm_read_ptx_sreg_nctaid_x,
+        grid_dim_y __nvvm_read_ptx_sreg_nctaid_y,
+        grid_dim_z __nvvm_read_ptx_sreg_nctaid_z;
+}
+
+/// The thread's index in the whole grid, along `x`: the usual index for a one-dimensional launch.
+///
+/// It wraps where the grid has 2³² threads or more along `x`.
+#[inline(always)]
+#[must_use]
+pub fn index_1d() -> u32 {
+    block_idx_x()
+        .wrapping_mul(block_dim_x())
+        .wrapping_add(thread_idx_x())
+}
+
+/// The thread's index in the whole grid, along `x` and `y`.
+#[inline(always)]
+#[must_use]
+pub fn index_2d() -> UVec2 {
+    let y = block_idx_y()
+        .wrapping_mul(block_dim_y())
+        .wrapping_add(thread_idx_y());
+    UVec2 { x: index_1d(), y }
+}
+
+/// The thread's index in the whole grid, along all three dimensions.
+#[inline(always)]
+#[must_use]
+pub fn index_3d() -> UVec3 {
+    let UVec2 { x, y } = index_2d();
+    let z = block_idx_z()
+        .wrapping_mul(block_dim_z())
+        .wrapping_add(thread_idx_z());
+    UVec3 { x, y, z }
+}
+
+/// One number for each thread of the grid, whatever its shape: blocks in order, and within a block
+/// `x` fastest, `z` slowest.
+#[inline(always)]
+#[must_use]
+pub fn index() -> u64 {
+    let (block, blocks, threads) = (block_idx(), grid_dim(), block_dim());
+    let row = u64::from(block.z) * u64::from(blocks.y) + u64::from(block.y);
+    let block = row * u64::from(blocks.x) + u64::from(block.x);
+    let per_block = u64::from(threads.x) * u64::from(threads.y) * u64::from(threads.z);
+    block * per_block + u64::from(index_in_block())
+}
+
+/// One number for each thread of the block, whatever its shape: `x` fastest, `z` slowest.
+#[inline(always)]
+#[must_use]
+pub fn index_in_block() -> u32 {
+    let (thread, threads) = (thread_idx(), block_dim());
+    let row = thread.z.wrapping_mul(threads.y).wrapping_add(thread.y);
+    row.wrapping_mul(threads.x).wrapping_add(thread.x)
+}
+
+/// The number of threads along `x` in the whole grid: the stride of a grid-stride loop.
+#[inline(always)]
+#[must_use]
+pub fn grid_size_1d() -> u32 {
+    grid_dim_x().wrapping_mul(block_dim_x())
+}
+
+/// Whether this is the grid's first thread.
+#[inline(always)]
+#[must_use]
+pub fn first() -> bool {
+    block_idx() == UVec3::default() && thread_idx() == UVec3::default()
+}
+
+/// This thread's index in its warp.
+#[inline(always)]
+#[must_use]
+pub fn lane_id() -> u32 {
+    __nvvm_read_ptx_sreg_laneid() as u32
+}
+
+/// The number of threads in a warp: 32 on every GPU so far.
+#[inline(always)]
+#[must_use]
+pub fn warp_size() -> u32 {
+    __nvvm_read_ptx_sreg_warpsize() as u32
+}
+
+/// The index of this thread's warp in its block.
+#[inline(always)]
+#[must_use]
+pub fn warp_id() -> u32 {
+    index_in_block() / warp_size()
+}
+
+/// Waits until every thread of the block has come here, and makes what they wrote before visible
+/// to all of them after.
+///
+/// Every thread of the block that has not ended must reach the same call: inside a branch that
+/// only some of them take, the block hangs.
+#[inline(always)]
+pub fn sync_threads() {
+    __nvvm_barrier0();
+}
+
+/// [`sync_threads`], and then for how many threads of the block `value` was not zero.
+#[inline(always)]
+pub fn sync_threads_count(value: u32) -> u32 {
+    __nvvm_barrier0_popc(value as i32) as u32
+}
+
+/// [`sync_threads`], and then 1 if `value` was not zero for every thread of the block, else 0.
+#[inline(always)]
+pub fn sync_threads_and(value: u32) -> u32 {
+    u32::from(__nvvm_barrier0_and(value as i32) != 0)
+}
+
+/// [`sync_threads`], and then 1 if `value` was not zero for some thread of the block, else 0.
+#[inline(always)]
+pub fn sync_threads_or(value: u32) -> u32 {
+    u32::from(__nvvm_barrier0_or(value as i32) != 0)
+}
+
+/// Orders this thread's memory accesses before and after, as the other threads of the block see
+/// them. Nobody waits.
+#[inline(always)]
+pub fn block_fence() {
+    __nvvm_membar_cta();
+}
+
+/// Orders this thread's memory accesses before and after, as all threads of the device see them.
+#[inline(always)]
+pub fn device_fence() {
+    __nvvm_membar_gl();
+}
+
+/// Orders this thread's memory accesses before and after, as the host and other devices see them.
+#[inline(always)]
+pub fn system_fence() {
+    __nvvm_membar_sys();
+}
+
+/// Ends this thread. The others go on, and barriers no longer wait for it.
+///
+/// Nothing is dropped. To end a thread with an error that the host sees, panic.
+#[inline(always)]
+pub fn exit() -> ! {
+    __nvvm_exit()
+}

@@ -1,0 +1,242 @@
+//! `#[kernel]`: checks the function, and marks it for the backend.
+//!
+//! What can be seen in the tokens is checked here. Whether a parameter's type is `Copy` is for the
+//! type checker: the expansion holds a function that is never called and demands it, with the
+//! parameter's span.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Error, FnArg, GenericParam, ItemFn, PatType, ReturnType, Signature, Type};
+
+/// The expansion, or the item unchanged with the errors behind it: so that no further error comes
+/// from the function's not being there.
+pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(function) => function,
+        Err(_) => {
+            let error = Error::new(
+                Span::call_site(),
+                "`#[kernel]` goes on a function with a body",
+            );
+            let error = error.into_compile_error();
+            return quote!(#error #item);
+        }
+    };
+    match check(attribute, &function.sig) {
+        Ok(()) => mark(function),
+        Err(errors) => {
+            let errors = errors.into_compile_error();
+            quote!(#errors #function)
+        }
+    }
+}
+
+/// All that is wrong with the signature, at once.
+fn check(attribute: TokenStream, signature: &Signature) -> Result<(), Error> {
+    let mut errors = Errors(None);
+    if !attribute.is_empty() {
+        errors.add(&attribute, "`#[kernel]` takes no arguments");
+    }
+    if let Some(asyncness) = &signature.asyncness {
+        errors.add(
+            asyncness,
+            "a kernel cannot be `async`: nothing on the device would poll it",
+        );
+    }
+    if let Some(constness) = &signature.constness {
+        errors.add(
+            constness,
+            "a kernel cannot be `const`: only the host launches it",
+        );
+    }
+    if let Some(abi) = &signature.abi {
+        errors.add(abi, "a kernel has no ABI of its own: leave out `extern`");
+    }
+    if let Some(variadic) = &signature.variadic {
+        errors.add(variadic, "a kernel cannot be variadic");
+    }
+    for parameter in &signature.generics.params {
+        if !matches!(parameter, GenericParam::Lifetime(_)) {
+            errors.add(
+                parameter,
+                "a kernel cannot be generic: the host launches it by its name, which is that of \
+                 one instance. Write the generic code as a function, and a kernel for each type \
+                 that calls it",
+            );
+        }
+    }
+    check_return(&signature.output, &mut errors);
+    for input in &signature.inputs {
+        match input {
+            FnArg::Receiver(receiver) => errors.add(
+                receiver,
+                "a kernel cannot be a method: write a function that takes the value as a \
+                 parameter",
+            ),
+            FnArg::Typed(parameter) => check_parameter(parameter, &mut errors),
+        }
+    }
+    errors.0.map_or(Ok(()), Err)
+}
+
+fn check_return(output: &ReturnType, errors: &mut Errors) {
+    let ReturnType::Type(_, ty) = output else {
+        return;
+    };
+    let nothing = match without_parens(ty) {
+        Type::Tuple(tuple) => tuple.elems.is_empty(),
+        Type::Never(_) => true,
+        _ => false,
+    };
+    if !nothing {
+        errors.add(
+            ty,
+            "a kernel cannot return a value: it runs once for each thread, and nobody would \
+             receive the values. Write results to memory through a raw pointer parameter",
+        );
+    }
+}
+
+fn check_parameter(parameter: &PatType, errors: &mut Errors) {
+    let ty = without_parens(&parameter.ty);
+    if let Type::Reference(reference) = ty
+        && reference.mutability.is_some()
+    {
+        let pointee = without_parens(&reference.elem);
+        let instead = match pointee {
+            Type::Slice(slice) => format!("`*mut {}` and a length", tokens(&slice.elem)),
+            other => format!("`*mut {}`", tokens(other)),
+        };
+        errors.add(
+            ty,
+            format!(
+                "a kernel cannot take a `&mut`: every thread would have the same one, while \
+                 `&mut` promises that nobody else has it. Take {instead}, and let each thread \
+                 write its own elements"
+            ),
+        );
+    }
+    let mut finder = ImplFinder(errors);
+    finder.visit_type(ty);
+}
+
+/// Reports `impl Trait` in a parameter's type, which makes the function generic.
+struct ImplFinder<'a>(&'a mut Errors);
+
+impl<'ast> Visit<'ast> for ImplFinder<'_> {
+    fn visit_type_impl_trait(&mut self, ty: &'ast syn::TypeImplTrait) {
+        self.0.add(
+            ty,
+            "a kernel cannot be generic, and `impl` in a parameter makes it so",
+        );
+        visit::visit_type_impl_trait(self, ty);
+    }
+}
+
+/// The function with the attributes that the backend looks for, and with the check of its
+/// parameters' types as the first item of its body.
+fn mark(mut function: ItemFn) -> TokenStream {
+    let check = check_of_types(&function.sig);
+    let body = &function.block;
+    // The body is a block of its own: what it declares does not reach the check.
+    let body = syn::parse2(quote!({ #check #body })).expect("a block of two statements is a block");
+    let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = function
+        .attrs
+        .into_iter()
+        .partition(|attr| matches!(attr.style, syn::AttrStyle::Outer));
+    function.attrs = outer;
+    // An inner attribute of the body means the function, and may stand outside it as well.
+    function
+        .attrs
+        .extend(inner.into_iter().map(|attr| Attribute {
+            style: syn::AttrStyle::Outer,
+            ..attr
+        }));
+    *function.block = body;
+    quote! {
+        #[cfg_attr(
+            target_arch = "nvptx64",
+            unsafe(no_mangle),
+            unsafe(link_section = "nvvm.kernel")
+        )]
+        #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
+        #function
+    }
+}
+
+/// An item that compiles only if all parameters' types are `Copy`.
+fn check_of_types(signature: &Signature) -> TokenStream {
+    let mut parameters = Vec::new();
+    let mut calls = Vec::new();
+    for (i, input) in signature.inputs.iter().enumerate() {
+        let FnArg::Typed(PatType { attrs, ty, .. }) = input else {
+            continue;
+        };
+        // Only these decide whether the parameter is there; lints and such have no place here.
+        let cfgs: Vec<_> = attrs
+            .iter()
+            .filter(|attr| attr.path().is_ident("cfg"))
+            .collect();
+        let name = format_ident!("parameter_{i}");
+        parameters.push(quote!(#(#cfgs)* #name: #ty));
+        calls.push(quote_spanned!(ty.span()=>
+            #(#cfgs)* ::cuda_std::kernel::check_param(&#name);
+        ));
+    }
+    if parameters.is_empty() {
+        return TokenStream::new();
+    }
+    let (generics, _, bounds) = signature.generics.split_for_impl();
+    quote! {
+        const _: () = {
+            #[allow(dead_code, unused_variables, clippy::all)]
+            fn parameters_are_copied #generics (#(#parameters),*) #bounds {
+                #(#calls)*
+            }
+        };
+    }
+}
+
+/// Errors collected so far.
+struct Errors(Option<Error>);
+
+impl Errors {
+    fn add(&mut self, at: &impl quote::ToTokens, message: impl std::fmt::Display) {
+        let error = Error::new_spanned(at, message);
+        match &mut self.0 {
+            Some(errors) => errors.combine(error),
+            None => self.0 = Some(error),
+        }
+    }
+}
+
+/// The type inside parentheses, written or put there by a macro.
+fn without_parens(ty: &Type) -> &Type {
+    match ty {
+        Type::Paren(paren) => without_parens(&paren.elem),
+        Type::Group(group) => without_parens(&group.elem),
+        other => other,
+    }
+}
+
+/// A type as its author would write it.
+fn tokens(ty: &Type) -> String {
+    let text = quote!(#ty).to_string();
+    let mut compact = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied().unwrap_or(' ');
+        let last = compact.chars().last().unwrap_or(' ');
+        let between_words = last.is_alphanumeric() && (next.is_alphanumeric() || next == '\'');
+        if c != ' ' || between_words || last == ',' || last == ';' {
+            compact.push(c);
+        }
+    }
+    compact
+}
+
+#[cfg(test)]
+#[path = "kernel_tests.rs"]
+mod kernel_tests;

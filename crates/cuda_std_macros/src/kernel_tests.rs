@@ -1,0 +1,213 @@
+//! Tests of `#[kernel]`'s expansion and of each of its errors, on tokens.
+
+use super::expand;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The expansion's text, of a function that is right.
+fn expanded(function: TokenStream) -> String {
+    let text = expand(TokenStream::new(), function).to_string();
+    assert!(!text.contains("compile_error"), "{text}");
+    text
+}
+
+/// That the function is refused with this text in the message, and kept all the same.
+fn refused(function: TokenStream, message: &str) {
+    let text = expand(TokenStream::new(), function).to_string();
+    assert!(text.contains("compile_error"), "no error in: {text}");
+    assert!(text.contains(message), "`{message}` is not in: {text}");
+    assert!(text.contains("fn f"), "{text}");
+    assert!(!text.contains("nvvm.kernel"), "{text}");
+}
+
+#[test]
+fn kernel_is_marked_on_the_device_only() {
+    let text = expanded(quote!(
+        pub fn f(n: u32) {}
+    ));
+    let device = text.find("target_arch = \"nvptx64\"").expect("a cfg_attr");
+    let mark = text
+        .find("link_section = \"nvvm.kernel\"")
+        .expect("the mark");
+    assert!(device < mark);
+    assert!(text.contains("pub fn f (n : u32)"));
+}
+
+#[test]
+fn parameters_are_checked_to_be_copy() {
+    let text = expanded(quote!(
+        pub unsafe fn f<'a>(a: &'a [f32], (b, c): (u32, u32), mut d: S, out: *mut f32) {}
+    ));
+    for i in 0..4 {
+        assert!(
+            text.contains(&format!("check_param (& parameter_{i})")),
+            "{text}"
+        );
+    }
+    assert!(text.contains("fn parameters_are_copied < 'a >"), "{text}");
+}
+
+#[test]
+fn nothing_and_never_may_be_returned() {
+    expanded(quote!(
+        fn f() -> () {}
+    ));
+    expanded(quote!(
+        fn f() -> ! {
+            panic!()
+        }
+    ));
+}
+
+#[test]
+fn value_returned() {
+    refused(
+        quote!(
+            fn f() -> u32 {
+                1
+            }
+        ),
+        "cannot return a value",
+    );
+    refused(
+        quote!(
+            fn f() -> (u32,) {
+                (1,)
+            }
+        ),
+        "through a raw pointer",
+    );
+}
+
+#[test]
+fn mutable_reference() {
+    refused(
+        quote!(
+            fn f(x: &mut u32) {}
+        ),
+        "Take `*mut u32`, and let",
+    );
+    refused(
+        quote!(
+            fn f(x: &mut [Vec<u8>]) {}
+        ),
+        "Take `*mut Vec<u8>` and a length",
+    );
+    refused(
+        quote!(
+            fn f(x: (&mut u32)) {}
+        ),
+        "cannot take a `&mut`",
+    );
+}
+
+#[test]
+fn generic() {
+    refused(
+        quote!(
+            fn f<T: Copy>(x: T) {}
+        ),
+        "cannot be generic",
+    );
+    refused(
+        quote!(
+            fn f<const N: usize>(x: [u8; N]) {}
+        ),
+        "a kernel for each type",
+    );
+    refused(
+        quote!(
+            fn f(x: impl Copy) {}
+        ),
+        "`impl` in a parameter",
+    );
+    refused(
+        quote!(
+            fn f(x: &[impl Copy]) {}
+        ),
+        "`impl` in a parameter",
+    );
+}
+
+#[test]
+fn qualifiers() {
+    refused(
+        quote!(
+            async fn f() {}
+        ),
+        "cannot be `async`",
+    );
+    refused(
+        quote!(
+            const fn f() {}
+        ),
+        "cannot be `const`",
+    );
+    refused(
+        quote!(
+            extern "C" fn f() {}
+        ),
+        "leave out `extern`",
+    );
+    refused(
+        quote!(
+            unsafe extern "C" fn f(x: u32, ...) {}
+        ),
+        "variadic",
+    );
+}
+
+#[test]
+fn method() {
+    refused(
+        quote!(
+            fn f(&self) {}
+        ),
+        "cannot be a method",
+    );
+    refused(
+        quote!(
+            fn f(self: Box<Self>, x: u32) {}
+        ),
+        "cannot be a method",
+    );
+}
+
+#[test]
+fn not_a_function() {
+    let text = expand(
+        TokenStream::new(),
+        quote!(
+            struct S;
+        ),
+    )
+    .to_string();
+    assert!(text.contains("goes on a function"), "{text}");
+    assert!(text.contains("struct S"), "{text}");
+}
+
+#[test]
+fn arguments_of_the_attribute() {
+    let text = expand(
+        quote!(fast),
+        quote!(
+            fn f() {}
+        ),
+    )
+    .to_string();
+    assert!(text.contains("takes no arguments"), "{text}");
+}
+
+#[test]
+fn all_errors_come_at_once() {
+    let text = expand(
+        TokenStream::new(),
+        quote!(
+            async fn f<T>(x: &mut T) -> u32 {
+                1
+            }
+        ),
+    )
+    .to_string();
+    assert_eq!(text.matches("compile_error").count(), 4, "{text}");
+}

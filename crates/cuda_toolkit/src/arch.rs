@@ -1,0 +1,195 @@
+//! GPU architectures by name, and the dialect of NVVM IR that each takes.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A GPU architecture, such as compute capability 9.0.
+///
+/// `sm_90` and `compute_90` name the same value: the first is how a cubin is asked for and the
+/// second how PTX is; [`Arch::sm`] and [`Arch::compute`] print the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Arch {
+    number: u16,
+    variant: Variant,
+}
+
+/// Which instructions beside the common ones an architecture's code may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// Those that every later architecture has too.
+    Base,
+    /// Those of the architecture's family (`f`): the code runs within the family.
+    Family,
+    /// Those of this architecture alone (`a`).
+    Specific,
+}
+
+/// The two forms of NVVM IR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// That of LLVM 7, with typed pointers; every architecture takes it.
+    Llvm7,
+    /// That of a recent LLVM, with opaque pointers; compute_100 and later take it.
+    Modern,
+}
+
+/// An architecture's name that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownArch {
+    /// What was given.
+    pub given: String,
+}
+
+impl fmt::Display for UnknownArch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown GPU architecture `{}`; known are", self.given)?;
+        for (i, arch) in Arch::KNOWN.iter().enumerate() {
+            write!(f, "{} {}", if i == 0 { "" } else { "," }, arch.sm())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownArch {}
+
+/// Builds [`Arch::KNOWN`] and the named constants from one list.
+macro_rules! known {
+    ($($name:ident = $number:literal $variant:ident,)*) => {
+        impl Arch {
+            $(
+                #[doc = concat!("Compute capability ", stringify!($number), ", ", stringify!($variant), " variant.")]
+                pub const $name: Arch = Arch { number: $number, variant: Variant::$variant };
+            )*
+
+            /// Every architecture known here, oldest first. A libnvvm supports some of them; ask
+            /// `nvvm::Library::supported_archs`.
+            pub const KNOWN: &[Arch] = &[$(Arch::$name),*];
+        }
+    };
+}
+
+known! {
+    SM_50 = 50 Base, SM_52 = 52 Base, SM_53 = 53 Base,
+    SM_60 = 60 Base, SM_61 = 61 Base, SM_62 = 62 Base,
+    SM_70 = 70 Base, SM_72 = 72 Base, SM_75 = 75 Base,
+    SM_80 = 80 Base, SM_86 = 86 Base, SM_87 = 87 Base, SM_88 = 88 Base, SM_89 = 89 Base,
+    SM_90 = 90 Base, SM_90A = 90 Specific,
+    SM_100 = 100 Base, SM_100F = 100 Family, SM_100A = 100 Specific,
+    SM_101 = 101 Base, SM_101F = 101 Family, SM_101A = 101 Specific,
+    SM_103 = 103 Base, SM_103F = 103 Family, SM_103A = 103 Specific,
+    SM_110 = 110 Base, SM_110F = 110 Family, SM_110A = 110 Specific,
+    SM_120 = 120 Base, SM_120F = 120 Family, SM_120A = 120 Specific,
+    SM_121 = 121 Base, SM_121F = 121 Family, SM_121A = 121 Specific,
+}
+
+impl Arch {
+    /// The number in the name: 90 for `sm_90a`.
+    pub const fn number(self) -> u16 {
+        self.number
+    }
+
+    /// Which additional instructions its code may use.
+    pub const fn variant(self) -> Variant {
+        self.variant
+    }
+
+    /// The name as the assembler and rustc's `-Ctarget-cpu` take it: `sm_90a`.
+    pub fn sm(self) -> String {
+        format!("sm_{}{}", self.number, self.suffix())
+    }
+
+    /// The name as libnvvm takes it: `compute_90a`.
+    pub fn compute(self) -> String {
+        format!("compute_{}{}", self.number, self.suffix())
+    }
+
+    /// The dialect its modules are written in.
+    pub const fn dialect(self) -> Dialect {
+        if self.number >= 100 {
+            Dialect::Modern
+        } else {
+            Dialect::Llvm7
+        }
+    }
+
+    const fn suffix(self) -> &'static str {
+        match self.variant {
+            Variant::Base => "",
+            Variant::Family => "f",
+            Variant::Specific => "a",
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.sm())
+    }
+}
+
+/// Reads `sm_90`, `compute_90`, `sm_90a` and the like.
+impl FromStr for Arch {
+    type Err = UnknownArch;
+
+    fn from_str(name: &str) -> Result<Arch, UnknownArch> {
+        let digits = name
+            .strip_prefix("sm_")
+            .or_else(|| name.strip_prefix("compute_"));
+        digits
+            .and_then(|digits| {
+                Arch::KNOWN.iter().copied().find(|arch| {
+                    digits.strip_suffix(arch.suffix()) == Some(&arch.number.to_string())
+                })
+            })
+            .ok_or_else(|| UnknownArch {
+                given: name.to_owned(),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_printed() {
+        for &arch in Arch::KNOWN {
+            assert_eq!(arch.sm().parse(), Ok(arch));
+            assert_eq!(arch.compute().parse(), Ok(arch));
+        }
+        assert_eq!("sm_90a".parse(), Ok(Arch::SM_90A));
+        assert_eq!("compute_100f".parse(), Ok(Arch::SM_100F));
+        assert_eq!(Arch::SM_90A.compute(), "compute_90a");
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_known_ones() {
+        for name in [
+            "",
+            "90",
+            "sm_",
+            "sm_90b",
+            "sm_090",
+            "sm_33",
+            "SM_90",
+            "compute_90 ",
+            "sm_75a",
+        ] {
+            let error = name.parse::<Arch>().unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("unknown GPU architecture `{name}`")),
+                "{text}"
+            );
+            assert!(text.contains("sm_75") && text.contains("sm_90a"), "{text}");
+        }
+    }
+
+    #[test]
+    fn known_is_sorted_and_dialects_split_at_100() {
+        assert!(Arch::KNOWN.is_sorted());
+        assert_eq!(Arch::SM_90A.dialect(), Dialect::Llvm7);
+        assert_eq!(Arch::SM_100.dialect(), Dialect::Modern);
+        assert_eq!(Arch::SM_121A.dialect(), Dialect::Modern);
+    }
+}

@@ -1,0 +1,148 @@
+//! `find_in` on folders laid out like a toolkit and like pip's packages.
+
+use cuda_toolkit::{Origin, Part, find_in};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder that is removed when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[&str]) -> Folder {
+        let path = std::env::temp_dir().join(format!("cuda_toolkit-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        for file in files {
+            let file = path.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        Folder(path)
+    }
+
+    fn root(&self) -> (PathBuf, Origin) {
+        (self.0.clone(), Origin::Caller)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn path_in(folder: &Folder, found: Option<&cuda_toolkit::Found>) -> Option<String> {
+    let path = found?.path.strip_prefix(&folder.0).ok()?;
+    Some(path.to_str().unwrap().to_owned())
+}
+
+const TOOLKIT: [&str; 4] = [
+    "nvvm/lib64/libnvvm.so",
+    "nvvm/lib64/libnvvm.so.4",
+    "nvvm/libdevice/libdevice.10.bc",
+    "bin/ptxas",
+];
+
+#[test]
+fn toolkit_layout() {
+    let folder = Folder::new("toolkit", &TOOLKIT);
+    let found = find_in(&[folder.root()]);
+    assert_eq!(
+        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        "nvvm/lib64/libnvvm.so"
+    );
+    assert_eq!(
+        path_in(&folder, found.libdevice.as_ref()).unwrap(),
+        "nvvm/libdevice/libdevice.10.bc"
+    );
+    assert_eq!(path_in(&folder, found.ptxas.as_ref()).unwrap(), "bin/ptxas");
+    assert_eq!(found.missing().count(), 0);
+}
+
+#[test]
+fn pip_layout() {
+    let folder = Folder::new(
+        "pip",
+        &[
+            "nvidia/cu13/lib/libnvvm.so.4",
+            "nvidia/cu13/nvvm/libdevice/libdevice.10.bc",
+            "nvidia/cu13/bin/ptxas",
+        ],
+    );
+    let found = find_in(&[folder.root()]);
+    assert_eq!(
+        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        "nvidia/cu13/lib/libnvvm.so.4"
+    );
+    assert_eq!(
+        path_in(&folder, found.ptxas.as_ref()).unwrap(),
+        "nvidia/cu13/bin/ptxas"
+    );
+    assert_eq!(found.missing().count(), 0);
+}
+
+#[test]
+fn pip_layout_newest_first() {
+    let folder = Folder::new(
+        "pip-two",
+        &[
+            "nvidia/cuda_nvcc/bin/ptxas",
+            "nvidia/cu9/bin/ptxas",
+            "nvidia/cu13/bin/ptxas",
+        ],
+    );
+    let found = find_in(&[folder.root()]);
+    assert_eq!(
+        path_in(&folder, found.ptxas.as_ref()).unwrap(),
+        "nvidia/cu13/bin/ptxas"
+    );
+}
+
+#[test]
+fn highest_version_of_a_library() {
+    let folder = Folder::new(
+        "versions",
+        &[
+            "nvvm/lib64/libnvvm.so.9.1",
+            "nvvm/lib64/libnvvm.so.10.0.2",
+            "nvvm/lib64/libnvvm.so.4",
+            "nvvm/lib64/libnvvm.so.backup",
+        ],
+    );
+    let found = find_in(&[folder.root()]);
+    assert_eq!(
+        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        "nvvm/lib64/libnvvm.so.10.0.2"
+    );
+}
+
+#[test]
+fn a_folder_that_lacks_a_part_does_not_end_the_search() {
+    let first = Folder::new("lacking", &["bin/ptxas"]);
+    let second = Folder::new("complete", &TOOLKIT);
+    let found = find_in(&[
+        (first.0.clone(), Origin::Environment("CUDA_HOME")),
+        second.root(),
+    ]);
+    let ptxas = found.ptxas.as_ref().unwrap();
+    assert_eq!(ptxas.root, first.0);
+    assert_eq!(ptxas.origin, Origin::Environment("CUDA_HOME"));
+    assert_eq!(found.libnvvm.as_ref().unwrap().root, second.0);
+    assert_eq!(found.searched, [first.0.clone(), second.0.clone()]);
+}
+
+#[test]
+fn nothing_found() {
+    let missing = Path::new("/nonexistent/cuda").to_path_buf();
+    let folder = Folder::new(
+        "empty",
+        &["nvvm/lib64/readme", "nvidia/cuda/x", "nvidia/file"],
+    );
+    let found = find_in(&[
+        (missing.clone(), Origin::System),
+        folder.root(),
+        (missing.clone(), Origin::Caller),
+    ]);
+    assert_eq!(found.missing().collect::<Vec<_>>(), Part::ALL);
+    assert_eq!(found.searched, [missing, folder.0.clone()]);
+}

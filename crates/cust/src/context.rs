@@ -1,0 +1,451 @@
+//! Contexts: a device in use by this process, with everything allocated on it.
+//!
+//! This crate uses each device's *primary* context, which libraries such as cuBLAS share.
+//! Objects (buffers, streams, modules …) keep their context alive, and make it current in the
+//! driver for their own calls, whatever thread these come from. What has no object to tell the
+//! context from (`DeviceBuffer::new`, `Stream::new`, `Module::from_ptx`) uses the context that
+//! the thread made current with [`CurrentContext::set_current`], else the process's default: the
+//! one made last.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, Weak};
+
+use cust_raw::{CUcontext, CUlimit, CUresult};
+
+use crate::backend::{Api, Backend, set_default};
+use crate::device::Device;
+use crate::error::{CudaResult, Error, KernelPanic};
+use crate::report::Report;
+
+bitflags::bitflags! {
+    /// How the host waits for the device, and what the context keeps.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct ContextFlags: u32 {
+        /// Spin if there are more cores than contexts, else yield.
+        const SCHED_AUTO = 0;
+        /// Spin while waiting: lowest latency, one busy core.
+        const SCHED_SPIN = 1;
+        /// Yield the core while waiting.
+        const SCHED_YIELD = 2;
+        /// Sleep while waiting.
+        const SCHED_BLOCKING_SYNC = 4;
+        /// Map pinned memory into the device's address space (always so on 64-bit systems).
+        const MAP_HOST = 8;
+        /// Keep local memory at its largest size so far.
+        const LMEM_RESIZE_TO_MAX = 16;
+    }
+}
+
+/// A limit of a context's resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResourceLimit {
+    /// Bytes of stack for each thread of a kernel.
+    StackSize,
+    /// Bytes for `print!` output until the host fetches it at a synchronize.
+    PrintfFifoSize,
+    /// Bytes that kernels may allocate (`Vec`, `String`, `Box`).
+    MallocHeapSize,
+    /// Depth of nested synchronizing launches from kernels.
+    DeviceRuntimeSynchronizeDepth,
+    /// Launches from kernels that may be pending.
+    DeviceRuntimePendingLaunchCount,
+    /// Largest fetch of the L2 cache, in bytes.
+    MaxL2FetchGranularity,
+}
+
+impl ResourceLimit {
+    fn raw(self) -> CUlimit {
+        match self {
+            ResourceLimit::StackSize => CUlimit::CU_LIMIT_STACK_SIZE,
+            ResourceLimit::PrintfFifoSize => CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE,
+            ResourceLimit::MallocHeapSize => CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE,
+            ResourceLimit::DeviceRuntimeSynchronizeDepth => {
+                CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
+            }
+            ResourceLimit::DeviceRuntimePendingLaunchCount => {
+                CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+            }
+            ResourceLimit::MaxL2FetchGranularity => CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
+        }
+    }
+}
+
+/// A device in use. Clones refer to the same context; the last to go releases the device.
+///
+/// ```
+/// let context = cust::quick_init_on(cust::Backend::Emulator)?;
+/// println!("running on {}", context.device().name()?);
+/// context.synchronize()?;
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<ContextInner>,
+}
+
+struct ContextInner {
+    device: Device,
+    raw: CUcontext,
+    /// The reports of the modules that can panic.
+    reports: Mutex<Vec<Arc<Report>>>,
+    /// Panics of modules that were dropped before a synchronize.
+    pending: Mutex<Vec<KernelPanic>>,
+    /// Set by `Context::reset`: everything made in the context is gone.
+    destroyed: AtomicBool,
+}
+
+// SAFETY: the driver's functions may be called from any thread.
+unsafe impl Send for ContextInner {}
+// SAFETY: as above; what is ours is behind mutexes.
+unsafe impl Sync for ContextInner {}
+
+/// The contexts alive, so that a device's context is one object however often it is asked for.
+static ALIVE: Mutex<Option<HashMap<(Backend, i32), Weak<ContextInner>>>> = Mutex::new(None);
+/// The context made last: that of threads which made none current.
+static PROCESS_DEFAULT: RwLock<Weak<ContextInner>> = RwLock::new(Weak::new());
+
+thread_local! {
+    /// The context that this thread made current.
+    static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
+}
+
+impl Context {
+    /// The device's primary context. It becomes current for this thread, and the default of
+    /// threads that made none current.
+    pub fn new(device: Device) -> CudaResult<Context> {
+        let context = Context::retain(device)?;
+        CurrentContext::set_current(&context)?;
+        let weak = Arc::downgrade(&context.inner);
+        *PROCESS_DEFAULT.write().unwrap_or_else(|e| e.into_inner()) = weak;
+        set_default(device.backend());
+        Ok(context)
+    }
+
+    fn retain(device: Device) -> CudaResult<Context> {
+        let mut alive = lock(&ALIVE);
+        let alive = alive.get_or_insert_default();
+        let key = (device.backend(), device.raw);
+        if let Some(inner) = alive.get(&key).and_then(Weak::upgrade) {
+            return Ok(Context { inner });
+        }
+        let api = device.api;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { api.driver.cuDevicePrimaryCtxRetain(&mut raw, device.raw) };
+        api.check(result, || {
+            format!("making a context on device {}", device.raw)
+        })?;
+        let inner = Arc::new(ContextInner {
+            device,
+            raw,
+            reports: Mutex::new(Vec::new()),
+            pending: Mutex::new(Vec::new()),
+            destroyed: AtomicBool::new(false),
+        });
+        alive.insert(key, Arc::downgrade(&inner));
+        Ok(Context { inner })
+    }
+
+    /// The current context: this thread's, else the process's default.
+    pub(crate) fn current(doing: &'static str) -> CudaResult<Context> {
+        let inner = CURRENT
+            .try_with(|current| current.borrow().upgrade())
+            .ok()
+            .flatten()
+            .or_else(|| {
+                let default = PROCESS_DEFAULT.read().unwrap_or_else(|e| e.into_inner());
+                default.upgrade()
+            });
+        match inner {
+            Some(inner) => Ok(Context { inner }),
+            None => Err(Error::NoContext { doing }),
+        }
+    }
+
+    /// Sets the flags of the device's primary context.
+    pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
+        let api = self.api();
+        // SAFETY: takes no pointers.
+        let result = unsafe {
+            api.driver
+                .cuDevicePrimaryCtxSetFlags_v2(self.inner.device.raw, flags.bits())
+        };
+        api.check(result, || {
+            format!("setting the context's flags to {flags:?}")
+        })
+    }
+
+    /// The context's flags.
+    pub fn flags(&self) -> CudaResult<ContextFlags> {
+        let api = self.bind()?;
+        let mut flags = 0;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetFlags(&mut flags) };
+        api.check(result, || "asking for the context's flags".to_owned())?;
+        Ok(ContextFlags::from_bits_truncate(flags))
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// What executes its kernels.
+    pub fn backend(&self) -> Backend {
+        self.inner.device.backend()
+    }
+
+    /// Waits for everything that was started in the context; returns a panic that a kernel
+    /// reported, or the fault that stopped one, as an error.
+    pub fn synchronize(&self) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no arguments.
+        let result = unsafe { api.driver.cuCtxSynchronize() };
+        let waited = api.check(result, || "waiting for the context".to_owned());
+        self.finish_wait(waited, None)
+    }
+
+    /// A limit's value.
+    pub fn get_resource_limit(&self, limit: ResourceLimit) -> CudaResult<usize> {
+        let api = self.bind()?;
+        let mut value = 0;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetLimit(&mut value, limit.raw()) };
+        api.check(result, || format!("asking for the limit {limit:?}"))?;
+        Ok(value)
+    }
+
+    /// Sets a limit. The driver may round the value.
+    pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no pointers.
+        let result = unsafe { api.driver.cuCtxSetLimit(limit.raw(), value) };
+        api.check(result, || format!("setting the limit {limit:?} to {value}"))
+    }
+
+    /// The CUDA version that the driver supports, as (major, minor).
+    pub fn driver_version(&self) -> CudaResult<(u32, u32)> {
+        let version = self.api().version()? as u32;
+        Ok((version / 1000, version % 1000 / 10))
+    }
+
+    /// The lowest and highest priority of streams; lower numbers are served first.
+    pub fn stream_priority_range(&self) -> CudaResult<StreamPriorityRange> {
+        let api = self.bind()?;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuCtxGetStreamPriorityRange(&mut least, &mut greatest)
+        };
+        api.check(result, || "asking for the priorities of streams".to_owned())?;
+        Ok(StreamPriorityRange { least, greatest })
+    }
+
+    /// Destroys everything on the device's primary context, also in other libraries of this
+    /// process. After a fault in a kernel, which loses the context, work goes on with a new one
+    /// from [`Context::new`]: always on the emulator, and where the driver allows it on a GPU.
+    ///
+    /// # Safety
+    ///
+    /// Pinned and managed memory made in the context must not be accessed afterwards. Calls of
+    /// the objects made in it return errors, and dropping them is allowed.
+    pub unsafe fn reset(device: &Device) -> CudaResult<()> {
+        let mut alive = lock(&ALIVE);
+        let key = (device.backend(), device.raw);
+        let old = alive.get_or_insert_default().remove(&key);
+        if let Some(inner) = old.and_then(|weak| weak.upgrade()) {
+            inner.destroyed.store(true, Ordering::SeqCst);
+            lock(&inner.reports).clear();
+        }
+        // SAFETY: as the caller promises.
+        let result = unsafe { device.api.driver.cuDevicePrimaryCtxReset_v2(device.raw) };
+        device
+            .api
+            .check(result, || format!("resetting device {}", device.raw))
+    }
+
+    /// The driver's handle.
+    pub fn as_raw(&self) -> CUcontext {
+        self.inner.raw
+    }
+
+    /// The table of the driver's functions, for what this crate does not wrap. The context is
+    /// made current for this thread.
+    pub fn driver(&self) -> CudaResult<&'static cust_raw::Driver> {
+        Ok(self.bind()?.driver)
+    }
+
+    pub(crate) fn api(&self) -> &'static Api {
+        self.inner.device.api
+    }
+
+    /// Makes the context current for the calling thread in the driver. Every object does this
+    /// before its own calls, since another library may have changed it.
+    #[inline]
+    pub(crate) fn bind(&self) -> CudaResult<&'static Api> {
+        let api = self.api();
+        if self.inner.destroyed.load(Ordering::Relaxed) {
+            let destroyed = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+            api.check(destroyed, || "using a context after its reset".to_owned())?;
+        }
+        // SAFETY: the context is alive as long as `self`.
+        let result = unsafe { api.driver.cuCtxSetCurrent(self.inner.raw) };
+        api.check(result, || "making the context current".to_owned())?;
+        Ok(api)
+    }
+
+    pub(crate) fn is_same(&self, other: &Context) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    pub(crate) fn require_same(
+        &self,
+        other: &Context,
+        doing: impl FnOnce() -> String,
+    ) -> CudaResult<()> {
+        if self.is_same(other) {
+            return Ok(());
+        }
+        Err(Error::WrongContext { doing: doing() })
+    }
+
+    pub(crate) fn add_report(&self, report: &Arc<Report>) {
+        lock(&self.inner.reports).push(Arc::clone(report));
+    }
+
+    /// Takes the report of a module that is being dropped off the list; a panic in it is kept for
+    /// the next synchronize.
+    pub(crate) fn remove_report(&self, report: &Arc<Report>) {
+        let mut reports = lock(&self.inner.reports);
+        if self.inner.destroyed.load(Ordering::Relaxed) {
+            return;
+        }
+        reports.retain(|known| !Arc::ptr_eq(known, report));
+        if let Some(panic) = report.take(self.api()) {
+            lock(&self.inner.pending).push(panic);
+        }
+    }
+
+    /// Ends a wait: looks for panic reports. `stream` is what was waited for, `None` for the whole
+    /// context.
+    pub(crate) fn finish_wait(
+        &self,
+        waited: CudaResult<()>,
+        stream: Option<usize>,
+    ) -> CudaResult<()> {
+        let panic = self.take_panic();
+        if waited.is_ok() {
+            for report in lock(&self.inner.reports).iter() {
+                report.note_synchronized(stream);
+            }
+        }
+        match (waited, panic) {
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some(panic)) => Err(Error::KernelPanic(Box::new(panic))),
+            (Err(Error::Driver(mut error)), Some(panic)) => {
+                let detail = error.detail.take().map_or(String::new(), |d| d + "; ");
+                error.detail = Some(format!("{detail}before that, {panic}"));
+                Err(Error::Driver(error))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// The next panic that was reported and not yet returned.
+    pub(crate) fn take_panic(&self) -> Option<KernelPanic> {
+        let reports = lock(&self.inner.reports);
+        let mut pending = lock(&self.inner.pending);
+        pending.extend(reports.iter().filter_map(|report| report.take(self.api())));
+        (!pending.is_empty()).then(|| pending.remove(0))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+impl Drop for ContextInner {
+    fn drop(&mut self) {
+        let api = self.device.api;
+        // SAFETY: retained once in `retain`, released once here. At the process's end the driver
+        // may be gone already, and says so; there is nothing left to do then.
+        let _ = unsafe { api.driver.cuDevicePrimaryCtxRelease_v2(self.device.raw) };
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Context({:?})", self.inner.device)
+    }
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Context) -> bool {
+        self.is_same(other)
+    }
+}
+
+impl Eq for Context {}
+
+/// The priorities that streams can have; lower numbers are served first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamPriorityRange {
+    /// The lowest priority (the largest number).
+    pub least: i32,
+    /// The highest priority (the smallest number).
+    pub greatest: i32,
+}
+
+/// The context that the calling thread works in.
+#[derive(Debug)]
+pub struct CurrentContext;
+
+impl CurrentContext {
+    /// Makes a context current for this thread.
+    pub fn set_current(context: &Context) -> CudaResult<()> {
+        context.bind()?;
+        let weak = Arc::downgrade(&context.inner);
+        // A thread that is ending has no place to keep it, and no further calls to make either.
+        let _ = CURRENT.try_with(|current| *current.borrow_mut() = weak);
+        Ok(())
+    }
+
+    /// The current context: this thread's, else the process's default.
+    pub fn get() -> CudaResult<Context> {
+        Context::current("asking for the current context")
+    }
+
+    /// The current context's device.
+    pub fn get_device() -> CudaResult<Device> {
+        Ok(CurrentContext::get()?.device())
+    }
+
+    /// The current context's flags.
+    pub fn get_flags() -> CudaResult<ContextFlags> {
+        CurrentContext::get()?.flags()
+    }
+
+    /// See [`Context::synchronize`].
+    pub fn synchronize() -> CudaResult<()> {
+        Context::current("waiting for the context")?.synchronize()
+    }
+
+    /// See [`Context::get_resource_limit`].
+    pub fn get_resource_limit(limit: ResourceLimit) -> CudaResult<usize> {
+        CurrentContext::get()?.get_resource_limit(limit)
+    }
+
+    /// See [`Context::set_resource_limit`].
+    pub fn set_resource_limit(limit: ResourceLimit, value: usize) -> CudaResult<()> {
+        CurrentContext::get()?.set_resource_limit(limit, value)
+    }
+
+    /// See [`Context::stream_priority_range`].
+    pub fn get_stream_priority_range() -> CudaResult<StreamPriorityRange> {
+        CurrentContext::get()?.stream_priority_range()
+    }
+}

@@ -1,0 +1,467 @@
+//! Every way in which a call of this crate can fail, as types: [`Error`] says what was being done
+//! and what went wrong; [`CudaError`] is the driver's own code.
+
+use std::fmt;
+
+use cust_raw::CUresult;
+
+/// What calls of this crate return.
+pub type CudaResult<T> = Result<T, Error>;
+
+macro_rules! cuda_error {
+    ($($variant:ident = $name:ident;)*) => {
+        /// A result code of the driver, by the name that `cuda.h` gives it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum CudaError {
+            $(
+                #[doc = concat!("`", stringify!($name), "`")]
+                $variant,
+            )*
+            /// A code that this version of `cuda.h` does not know: the driver is newer.
+            Unrecognised(u32),
+        }
+
+        impl CudaError {
+            /// The error for a result code, or `None` for success.
+            pub fn from_raw(result: CUresult) -> Option<CudaError> {
+                match result {
+                    CUresult::CUDA_SUCCESS => None,
+                    $(CUresult::$name => Some(CudaError::$variant),)*
+                    CUresult(code) => Some(CudaError::Unrecognised(code)),
+                }
+            }
+
+            /// The result code.
+            pub fn as_raw(self) -> CUresult {
+                match self {
+                    $(CudaError::$variant => CUresult::$name,)*
+                    CudaError::Unrecognised(code) => CUresult(code),
+                }
+            }
+
+            /// Its name in `cuda.h`, such as `CUDA_ERROR_INVALID_VALUE`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(CudaError::$variant => stringify!($name),)*
+                    CudaError::Unrecognised(_) => "an error unknown to this version",
+                }
+            }
+        }
+    };
+}
+
+cust_raw::for_each_result!(cuda_error);
+
+impl CudaError {
+    /// Whether the context is lost: every later call in it returns the same error, until the
+    /// device's context is reset or the process ends.
+    pub fn is_sticky(self) -> bool {
+        use CudaError::*;
+        matches!(
+            self,
+            IllegalAddress
+                | LaunchTimeout
+                | HardwareStackError
+                | IllegalInstruction
+                | MisalignedAddress
+                | InvalidAddressSpace
+                | InvalidPc
+                | LaunchFailed
+                | Assert
+                | EccUncorrectable
+                | TensorMemoryLeak
+        )
+    }
+}
+
+impl fmt::Display for CudaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CudaError::Unrecognised(code) => write!(f, "CUDA error {code}"),
+            error => f.write_str(error.name()),
+        }
+    }
+}
+
+impl std::error::Error for CudaError {}
+
+/// What went wrong, and what was being done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The driver returned an error code.
+    #[error(transparent)]
+    Driver(Box<DriverError>),
+
+    /// A kernel panicked. The context goes on working; what the panicking thread had not yet
+    /// written is missing.
+    #[error(transparent)]
+    KernelPanic(Box<KernelPanic>),
+
+    /// There is no CUDA driver on this machine.
+    #[error(
+        "{reason}. Install NVIDIA's driver, or run on the PTX emulator: \
+        set CUST_DEVICE=emulator, or pass Backend::Emulator"
+    )]
+    NoDriver {
+        /// Which library was searched for, and the loader's message.
+        reason: String,
+    },
+
+    /// The driver is installed, but it finds no usable GPU.
+    #[error(
+        "the CUDA driver finds no GPU ({code}: {text}). To run on the PTX emulator, \
+        set CUST_DEVICE=emulator, or pass Backend::Emulator"
+    )]
+    NoDevice {
+        /// What the driver said.
+        code: CudaError,
+        /// The driver's text for it.
+        text: String,
+    },
+
+    /// `CUST_DEVICE` has a value that is not a device.
+    #[error("CUST_DEVICE is `{value}`, but it has to be `gpu` or `emulator`")]
+    UnknownBackend {
+        /// The variable's value.
+        value: String,
+    },
+
+    /// No context is alive, so there is no device to work on.
+    #[error(
+        "{doing}: there is no context. Call `cust::quick_init()` first, and keep the \
+        `Context` that it returns alive"
+    )]
+    NoContext {
+        /// What was being done.
+        doing: &'static str,
+    },
+
+    /// Two objects that have to belong to one context belong to different ones.
+    #[error("{doing}: the objects belong to different contexts")]
+    WrongContext {
+        /// What was being done.
+        doing: String,
+    },
+
+    /// The two sides of a copy differ in length.
+    #[error("{doing}: the source has {source_len} elements, the destination {destination_len}")]
+    SizeMismatch {
+        /// What was being done.
+        doing: &'static str,
+        /// Elements to be copied.
+        source_len: usize,
+        /// Elements that there is room for.
+        destination_len: usize,
+    },
+
+    /// A range that lies outside a buffer.
+    #[error("the range {start}..{end} is not inside a buffer of {len} elements")]
+    OutOfBounds {
+        /// The first element asked for.
+        start: usize,
+        /// One past the last element asked for.
+        end: usize,
+        /// The buffer's length.
+        len: usize,
+    },
+
+    /// An allocation's size in bytes does not fit the address space.
+    #[error("{len} elements of {element_size} bytes are more than the address space holds")]
+    AllocationTooLarge {
+        /// Elements asked for.
+        len: usize,
+        /// The size of one.
+        element_size: usize,
+    },
+
+    /// PTX that is newer than the driver understands.
+    #[error(transparent)]
+    PtxTooNew(Box<PtxTooNew>),
+
+    /// Text that is no PTX, or PTX that the driver's compiler refuses.
+    #[error(transparent)]
+    InvalidPtx(Box<InvalidPtx>),
+
+    /// A module that is not for this device.
+    #[error(transparent)]
+    WrongDevice(Box<WrongDevice>),
+
+    /// A file that could not be read.
+    #[error("reading `{path}`: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+
+    /// A name that contains a NUL byte, which no name in a module does.
+    #[error("the name {name:?} contains a NUL byte")]
+    NulInName {
+        /// The name.
+        name: String,
+    },
+
+    /// The module has no kernel of this name.
+    #[error(
+        "the module has no kernel `{name}`; {}",
+        list_names("its kernels are", available)
+    )]
+    KernelNotFound {
+        /// The name asked for.
+        name: String,
+        /// The kernels it has, as far as the driver tells.
+        available: Vec<String>,
+    },
+
+    /// The module has no global variable of this name.
+    #[error("the module has no global variable `{name}`")]
+    GlobalNotFound {
+        /// The name asked for.
+        name: String,
+    },
+
+    /// A global variable is not of the size of the type asked for.
+    #[error(
+        "the global variable `{name}` has {found} bytes, but the type asked for has {expected}"
+    )]
+    GlobalSize {
+        /// The variable.
+        name: String,
+        /// The size of the type.
+        expected: usize,
+        /// The variable's size.
+        found: usize,
+    },
+
+    /// A launch with too few or too many arguments.
+    #[error(
+        "the kernel `{kernel}` takes {expected} parameters, but {found} arguments were given \
+        (a slice is two: pointer and length; a zero-sized argument is none)"
+    )]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// The parameters of its entry in the module.
+        expected: usize,
+        /// Arguments that take up space.
+        found: usize,
+    },
+
+    /// A launch with an argument of a size that its parameter does not have.
+    #[error(
+        "argument {index} of the kernel `{kernel}` is a {type_name} of {found} bytes, \
+        but the parameter has {expected}"
+    )]
+    ArgumentSize {
+        /// The kernel.
+        kernel: String,
+        /// The argument's position, from 0.
+        index: usize,
+        /// Its type in Rust.
+        type_name: &'static str,
+        /// The parameter's size in bytes.
+        expected: usize,
+        /// The argument's size in bytes.
+        found: usize,
+    },
+}
+
+/// `prefix a, b, c`, or that nothing is known.
+fn list_names(prefix: &str, names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    if names.is_empty() {
+        return "it has no kernels".to_owned();
+    }
+    let shown: Vec<_> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{prefix} {}{rest}", shown.join(", "))
+}
+
+impl Error {
+    /// The driver's code, where the driver is what failed.
+    pub fn code(&self) -> Option<CudaError> {
+        match self {
+            Error::Driver(error) => Some(error.code),
+            Error::NoDevice { code, .. } => Some(*code),
+            Error::WrongDevice(error) => Some(error.code),
+            Error::InvalidPtx(error) => error.code,
+            Error::PtxTooNew(_) => Some(CudaError::UnsupportedPtxVersion),
+            _ => None,
+        }
+    }
+
+    /// The panic, if a kernel panicked.
+    pub fn panic(&self) -> Option<&KernelPanic> {
+        match self {
+            Error::KernelPanic(panic) => Some(panic),
+            _ => None,
+        }
+    }
+}
+
+/// An error that the driver returned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{doing}: {text} ({code}){}", detail_text(detail))]
+#[non_exhaustive]
+pub struct DriverError {
+    /// The driver's code.
+    pub code: CudaError,
+    /// The driver's text for the code.
+    pub text: String,
+    /// What was being done, with names and sizes.
+    pub doing: String,
+    /// What else is known, such as where in the kernel the emulator found the fault.
+    pub detail: Option<String>,
+}
+
+fn detail_text(detail: &Option<String>) -> String {
+    match detail {
+        Some(detail) => format!(": {detail}"),
+        None => String::new(),
+    }
+}
+
+/// A panic in a kernel, as its first panicking thread reported it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct KernelPanic {
+    /// The panic's message.
+    pub message: String,
+    /// How many bytes of the message did not fit the report.
+    pub truncated: usize,
+    /// The source file.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+    /// The column in that line.
+    pub column: u32,
+    /// The index of the thread's block in the grid.
+    pub block: [u32; 3],
+    /// The index of the thread in its block.
+    pub thread: [u32; 3],
+    /// The kernels of the module that were launched and not yet waited for: one of them panicked.
+    pub kernels: Vec<String>,
+}
+
+impl KernelPanic {
+    /// The kernel that panicked, if only one of the module's can have been running.
+    pub fn kernel(&self) -> Option<&str> {
+        match &self.kernels[..] {
+            [kernel] => Some(kernel),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for KernelPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kernels[..] {
+            [] => write!(f, "a kernel panicked")?,
+            [kernel] => write!(f, "the kernel `{kernel}` panicked")?,
+            kernels => write!(f, "one of the kernels `{}` panicked", kernels.join("`, `"))?,
+        }
+        let [bx, by, bz] = self.block;
+        let [tx, ty, tz] = self.thread;
+        write!(
+            f,
+            " at {}:{}:{} in block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}): {}",
+            self.file, self.line, self.column, self.message
+        )?;
+        if self.truncated > 0 {
+            write!(f, " … ({} bytes more)", self.truncated)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for KernelPanic {}
+
+/// PTX of a newer version than the driver knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the driver, of CUDA {driver}, is too old for this PTX{}. Update the driver, or build a cubin \
+     for this device's architecture, which older drivers load too",
+    version_text(ptx)
+)]
+#[non_exhaustive]
+pub struct PtxTooNew {
+    /// The PTX's version, if it could be read from the text.
+    pub ptx: Option<String>,
+    /// The CUDA version that the driver supports.
+    pub driver: String,
+}
+
+fn version_text(version: &Option<String>) -> String {
+    match version {
+        Some(version) => format!(" (.version {version})"),
+        None => String::new(),
+    }
+}
+
+/// PTX that could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the PTX could not be loaded: {reason}{}", log_text(log))]
+#[non_exhaustive]
+pub struct InvalidPtx {
+    /// What is wrong.
+    pub reason: String,
+    /// The log of the driver's compiler.
+    pub log: String,
+    /// The driver's code, unless the text was refused before it reached the driver.
+    pub code: Option<CudaError>,
+}
+
+fn log_text(log: &str) -> String {
+    match log.trim() {
+        "" => String::new(),
+        log => format!("\n{log}"),
+    }
+}
+
+/// A binary module that does not fit the device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{doing}: {reason}")]
+#[non_exhaustive]
+pub struct WrongDevice {
+    /// What was being done.
+    pub doing: String,
+    /// Why it does not fit, and what would.
+    pub reason: String,
+    /// The driver's code, or the one that it would have returned.
+    pub code: CudaError,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_round_trip() {
+        for &(code, name) in CUresult::ERRORS {
+            let error = CudaError::from_raw(code).unwrap();
+            assert_eq!(error.as_raw(), code);
+            assert_eq!(error.name(), name);
+        }
+        assert_eq!(CudaError::from_raw(CUresult::CUDA_SUCCESS), None);
+        let unknown = CudaError::from_raw(CUresult(123_456)).unwrap();
+        assert_eq!(unknown, CudaError::Unrecognised(123_456));
+        assert_eq!(unknown.to_string(), "CUDA error 123456");
+    }
+
+    #[test]
+    fn results_stay_small() {
+        assert!(size_of::<Error>() <= 80);
+    }
+}

@@ -1,0 +1,332 @@
+//! Kernels of a loaded module, and the sizes that they are launched with.
+
+use std::sync::Arc;
+
+use cust_raw::{CUfunc_cache, CUfunction, CUfunction_attribute};
+
+use crate::context::Context;
+use crate::error::CudaResult;
+use crate::module::Module;
+use crate::report::Report;
+
+macro_rules! dimensions {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name {
+            /// In the first dimension.
+            pub x: u32,
+            /// In the second dimension.
+            pub y: u32,
+            /// In the third dimension.
+            pub z: u32,
+        }
+
+        impl $name {
+            /// One-dimensional.
+            #[inline]
+            pub const fn x(x: u32) -> Self {
+                Self::xyz(x, 1, 1)
+            }
+
+            /// Two-dimensional.
+            #[inline]
+            pub const fn xy(x: u32, y: u32) -> Self {
+                Self::xyz(x, y, 1)
+            }
+
+            /// Three-dimensional.
+            #[inline]
+            pub const fn xyz(x: u32, y: u32, z: u32) -> Self {
+                Self { x, y, z }
+            }
+        }
+
+        impl From<u32> for $name {
+            fn from(x: u32) -> Self {
+                Self::x(x)
+            }
+        }
+
+        impl From<(u32,)> for $name {
+            fn from((x,): (u32,)) -> Self {
+                Self::x(x)
+            }
+        }
+
+        impl From<(u32, u32)> for $name {
+            fn from((x, y): (u32, u32)) -> Self {
+                Self::xy(x, y)
+            }
+        }
+
+        impl From<(u32, u32, u32)> for $name {
+            fn from((x, y, z): (u32, u32, u32)) -> Self {
+                Self::xyz(x, y, z)
+            }
+        }
+
+        impl From<[u32; 3]> for $name {
+            fn from([x, y, z]: [u32; 3]) -> Self {
+                Self::xyz(x, y, z)
+            }
+        }
+
+        impl From<&$name> for $name {
+            fn from(size: &$name) -> Self {
+                *size
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "({}, {}, {})", self.x, self.y, self.z)
+            }
+        }
+    };
+}
+
+dimensions! {
+    /// The number of blocks in a grid. A `u32` or a tuple of up to three converts to it.
+    GridSize
+}
+dimensions! {
+    /// The number of threads in a block. A `u32` or a tuple of up to three converts to it.
+    BlockSize
+}
+
+/// What the driver tells about a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FunctionAttribute {
+    /// The most threads that a block of it may have.
+    MaxThreadsPerBlock,
+    /// Bytes of static shared memory.
+    SharedMemorySizeBytes,
+    /// Bytes of constant memory.
+    ConstSizeBytes,
+    /// Bytes of local memory for each thread.
+    LocalSizeBytes,
+    /// Registers for each thread.
+    NumRegisters,
+    /// The PTX version that it was compiled from, as 10 × major + minor.
+    PtxVersion,
+    /// The architecture of its machine code, as 10 × major + minor.
+    BinaryVersion,
+    /// Whether it was compiled with caching of global loads.
+    CacheModeCa,
+    /// The most bytes of dynamic shared memory that a launch may ask for.
+    MaxDynamicSharedSizeBytes,
+    /// The preferred share of shared memory in the cache, in percent.
+    PreferredSharedMemoryCarveout,
+}
+
+impl FunctionAttribute {
+    fn raw(self) -> CUfunction_attribute {
+        use CUfunction_attribute as A;
+        match self {
+            FunctionAttribute::MaxThreadsPerBlock => A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+            FunctionAttribute::SharedMemorySizeBytes => A::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            FunctionAttribute::ConstSizeBytes => A::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+            FunctionAttribute::LocalSizeBytes => A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+            FunctionAttribute::NumRegisters => A::CU_FUNC_ATTRIBUTE_NUM_REGS,
+            FunctionAttribute::PtxVersion => A::CU_FUNC_ATTRIBUTE_PTX_VERSION,
+            FunctionAttribute::BinaryVersion => A::CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+            FunctionAttribute::CacheModeCa => A::CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+            FunctionAttribute::MaxDynamicSharedSizeBytes => {
+                A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            }
+            FunctionAttribute::PreferredSharedMemoryCarveout => {
+                A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+            }
+        }
+    }
+}
+
+/// What the first-level cache and shared memory, which share their space, are preferred for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheConfig {
+    /// No preference.
+    None,
+    /// Much shared memory.
+    PreferShared,
+    /// Much cache.
+    PreferL1,
+    /// Both alike.
+    PreferEqual,
+}
+
+/// What is known of a kernel once it was looked up.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) raw: CUfunction,
+    pub(crate) name: Arc<str>,
+    /// The sizes of its parameters in bytes, where the driver or the PTX text tells.
+    pub(crate) parameters: Option<Box<[usize]>>,
+}
+
+// SAFETY: the handle may be used from any thread as long as the module is loaded.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+/// A kernel of a module.
+#[derive(Clone)]
+pub struct Function<'m> {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) module: &'m Module,
+}
+
+impl Function<'_> {
+    /// The kernel's name in the module.
+    pub fn name(&self) -> &str {
+        &self.kernel.name
+    }
+
+    /// The sizes in bytes of the parameters that its entry in the module has, where known. A
+    /// slice parameter of the Rust function is two (pointer, length), a zero-sized one none.
+    pub fn parameter_sizes(&self) -> Option<&[usize]> {
+        self.kernel.parameters.as_deref()
+    }
+
+    /// An attribute's value.
+    pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
+        let api = self.context().bind()?;
+        let mut value = 0;
+        // SAFETY: the function is alive, and the pointer is valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuFuncGetAttribute(&mut value, attribute.raw(), self.kernel.raw)
+        };
+        api.check(result, || format!("asking for {attribute:?} of {self:?}"))?;
+        Ok(value)
+    }
+
+    /// Sets an attribute: [`FunctionAttribute::MaxDynamicSharedSizeBytes`] or
+    /// [`FunctionAttribute::PreferredSharedMemoryCarveout`]; the others are fixed.
+    pub fn set_attribute(&self, attribute: FunctionAttribute, value: i32) -> CudaResult<()> {
+        let api = self.context().bind()?;
+        // SAFETY: the function is alive.
+        let result = unsafe {
+            api.driver
+                .cuFuncSetAttribute(self.kernel.raw, attribute.raw(), value)
+        };
+        api.check(result, || {
+            format!("setting {attribute:?} of {self:?} to {value}")
+        })
+    }
+
+    /// Sets what the cache is preferred for while it runs.
+    pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
+        let raw = match config {
+            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
+            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
+            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
+        };
+        let api = self.context().bind()?;
+        // SAFETY: the function is alive.
+        let result = unsafe { api.driver.cuFuncSetCacheConfig(self.kernel.raw, raw) };
+        api.check(result, || {
+            format!("setting the cache preference of {self:?}")
+        })
+    }
+
+    /// The number of blocks of the given size that run on one multiprocessor at a time.
+    pub fn max_active_blocks_per_multiprocessor(
+        &self,
+        block_size: impl Into<BlockSize>,
+        dynamic_shared_memory: usize,
+    ) -> CudaResult<u32> {
+        let api = self.context().bind()?;
+        let threads = threads(block_size.into());
+        let mut blocks = 0;
+        // SAFETY: the function is alive, and the pointer is valid for the call.
+        let result = unsafe {
+            api.driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.kernel.raw,
+                threads,
+                dynamic_shared_memory,
+            )
+        };
+        api.check(result, || format!("computing the occupancy of {self:?}"))?;
+        Ok(blocks as u32)
+    }
+
+    /// The dynamic shared memory that `blocks` blocks of the given size may use each, to run on
+    /// one multiprocessor at a time.
+    pub fn available_dynamic_shared_memory_per_block(
+        &self,
+        blocks: u32,
+        block_size: impl Into<BlockSize>,
+    ) -> CudaResult<usize> {
+        let api = self.context().bind()?;
+        let threads = threads(block_size.into());
+        let mut bytes = 0;
+        // SAFETY: the function is alive, and the pointer is valid for the call.
+        let result = unsafe {
+            api.driver.cuOccupancyAvailableDynamicSMemPerBlock(
+                &mut bytes,
+                self.kernel.raw,
+                blocks as i32,
+                threads,
+            )
+        };
+        api.check(result, || {
+            format!("computing the shared memory of {self:?}")
+        })?;
+        Ok(bytes)
+    }
+
+    /// The grid and block sizes with which the kernel fills the device: `(blocks, threads)`, the
+    /// fewest blocks that do, of the best size up to `block_size_limit` (0: no limit).
+    pub fn suggested_launch_configuration(
+        &self,
+        dynamic_shared_memory: usize,
+        block_size_limit: impl Into<BlockSize>,
+    ) -> CudaResult<(u32, u32)> {
+        let api = self.context().bind()?;
+        let limit = threads(block_size_limit.into());
+        let (mut blocks, mut block_size) = (0, 0);
+        // SAFETY: the function is alive, and the pointers are valid for the call.
+        let result = unsafe {
+            api.driver.cuOccupancyMaxPotentialBlockSize(
+                &mut blocks,
+                &mut block_size,
+                self.kernel.raw,
+                None,
+                dynamic_shared_memory,
+                limit,
+            )
+        };
+        api.check(result, || format!("computing a launch size for {self:?}"))?;
+        Ok((blocks as u32, block_size as u32))
+    }
+
+    /// The driver's handle; valid as long as the module.
+    pub fn to_raw(&self) -> CUfunction {
+        self.kernel.raw
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        self.module.context()
+    }
+
+    pub(crate) fn report(&self) -> Option<&Report> {
+        self.module.report()
+    }
+}
+
+impl std::fmt::Debug for Function<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the kernel `{}`", self.kernel.name)
+    }
+}
+
+fn threads(size: BlockSize) -> i32 {
+    let threads = u64::from(size.x)
+        .saturating_mul(size.y.into())
+        .saturating_mul(size.z.into());
+    i32::try_from(threads).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,215 @@
+//! Copies between typed memory: the traits, and their implementations for buffers and slices.
+
+use super::device_slice::RangeOnDevice;
+use super::{DeviceBox, DeviceBuffer, DeviceCopy, DeviceSliceMut, transfer};
+use crate::error::{CudaResult, Error};
+use crate::stream::Stream;
+
+/// Memory of the device that values of `O` can be copied to and from. The copies wait until they
+/// are done. Sizes that differ are an error.
+pub trait CopyDestination<O: ?Sized> {
+    /// Copies `source` into this memory.
+    fn copy_from(&mut self, source: &O) -> CudaResult<()>;
+    /// Copies this memory into `destination`.
+    fn copy_to(&self, destination: &mut O) -> CudaResult<()>;
+}
+
+/// Memory of the device that values of `O` can be copied to and from in a stream, while the host
+/// goes on. For a copy that overlaps with other work, the host's side has to be a
+/// [`LockedBuffer`](super::LockedBuffer).
+pub trait AsyncCopyDestination<O: ?Sized> {
+    /// Puts a copy of `source` into this memory into the stream.
+    ///
+    /// # Safety
+    ///
+    /// Both sides must stay alive and must not be changed until the stream is past the copy.
+    unsafe fn async_copy_from(&mut self, source: &O, stream: &Stream) -> CudaResult<()>;
+
+    /// Puts a copy of this memory into `destination` into the stream.
+    ///
+    /// # Safety
+    ///
+    /// Both sides must stay alive, this one unchanged and the other unused, until the stream is
+    /// past the copy.
+    unsafe fn async_copy_to(&self, destination: &mut O, stream: &Stream) -> CudaResult<()>;
+}
+
+/// The number of bytes to copy, if both sides agree in length.
+pub(super) fn copy_size<T>(
+    doing: &'static str,
+    source_len: usize,
+    destination_len: usize,
+) -> CudaResult<usize> {
+    if source_len != destination_len {
+        return Err(Error::SizeMismatch {
+            doing,
+            source_len,
+            destination_len,
+        });
+    }
+    Ok(source_len * size_of::<T>())
+}
+
+pub(super) const TO_DEVICE: &str = "copying to the device";
+pub(super) const FROM_DEVICE: &str = "copying from the device";
+pub(super) const ON_DEVICE: &str = "copying on the device";
+
+/// The implementations for one type of device memory.
+macro_rules! impl_copies {
+    ([$($generics:tt)*] $type:ty) => {
+        impl<$($generics)* T: DeviceCopy, I: ?Sized + AsRef<[T]> + AsMut<[T]>> CopyDestination<I>
+            for $type
+        {
+            fn copy_from(&mut self, source: &I) -> CudaResult<()> {
+                let (source, own) = (source.as_ref(), self.range());
+                let bytes = copy_size::<T>(TO_DEVICE, source.len(), own.len)?;
+                // SAFETY: the lengths agree.
+                unsafe {
+                    let source = source.as_ptr().cast();
+                    transfer::host_to_device(own.context, own.address, source, bytes)
+                }
+            }
+
+            fn copy_to(&self, destination: &mut I) -> CudaResult<()> {
+                let (destination, own) = (destination.as_mut(), self.range());
+                let bytes = copy_size::<T>(FROM_DEVICE, own.len, destination.len())?;
+                // SAFETY: the lengths agree, and whoever launched a kernel that wrote to the
+                // memory vouched for its values.
+                unsafe {
+                    let destination = destination.as_mut_ptr().cast();
+                    transfer::device_to_host(own.context, destination, own.address, bytes)
+                }
+            }
+        }
+
+        impl<$($generics)* T: DeviceCopy, I: ?Sized + AsRef<[T]> + AsMut<[T]>>
+            AsyncCopyDestination<I> for $type
+        {
+            unsafe fn async_copy_from(&mut self, source: &I, stream: &Stream) -> CudaResult<()> {
+                let (source, own) = (source.as_ref(), self.range());
+                let bytes = copy_size::<T>(TO_DEVICE, source.len(), own.len)?;
+                // SAFETY: the lengths agree; the rest as the caller promises.
+                unsafe {
+                    let source = source.as_ptr().cast();
+                    transfer::host_to_device_async(own.context, own.address, source, bytes, stream)
+                }
+            }
+
+            unsafe fn async_copy_to(&self, destination: &mut I, stream: &Stream) -> CudaResult<()> {
+                let (destination, own) = (destination.as_mut(), self.range());
+                let bytes = copy_size::<T>(FROM_DEVICE, own.len, destination.len())?;
+                // SAFETY: the lengths agree; the rest as the caller promises.
+                unsafe {
+                    let to = destination.as_mut_ptr().cast();
+                    transfer::device_to_host_async(own.context, to, own.address, bytes, stream)
+                }
+            }
+        }
+
+        impl_copies!(@device [$($generics)*] $type, [] DeviceBuffer<T>);
+        impl_copies!(@device [$($generics)*] $type, ['s,] DeviceSliceMut<'s, T>);
+    };
+
+    (@device [$($generics:tt)*] $type:ty, [$($other_generics:tt)*] $other:ty) => {
+        impl<$($generics)* $($other_generics)* T: DeviceCopy> CopyDestination<$other> for $type {
+            fn copy_from(&mut self, source: &$other) -> CudaResult<()> {
+                copy_range(source.range(), self.range())
+            }
+
+            fn copy_to(&self, destination: &mut $other) -> CudaResult<()> {
+                copy_range(self.range(), destination.range())
+            }
+        }
+
+        impl<$($generics)* $($other_generics)* T: DeviceCopy> AsyncCopyDestination<$other>
+            for $type
+        {
+            unsafe fn async_copy_from(
+                &mut self,
+                source: &$other,
+                stream: &Stream,
+            ) -> CudaResult<()> {
+                // SAFETY: as the caller promises.
+                unsafe { copy_range_async(source.range(), self.range(), stream) }
+            }
+
+            unsafe fn async_copy_to(
+                &self,
+                destination: &mut $other,
+                stream: &Stream,
+            ) -> CudaResult<()> {
+                // SAFETY: as the caller promises.
+                unsafe { copy_range_async(self.range(), destination.range(), stream) }
+            }
+        }
+    };
+}
+
+impl_copies!([] DeviceBuffer<T>);
+impl_copies!(['a,] DeviceSliceMut<'a, T>);
+
+/// Copies one range of the device to another.
+pub(super) fn copy_range<T: DeviceCopy>(
+    source: RangeOnDevice<'_, T>,
+    destination: RangeOnDevice<'_, T>,
+) -> CudaResult<()> {
+    let bytes = copy_size::<T>(ON_DEVICE, source.len, destination.len)?;
+    let context = destination.context;
+    context.require_same(source.context, || ON_DEVICE.to_owned())?;
+    // SAFETY: the lengths agree.
+    unsafe { transfer::device_to_device(context, destination.address, source.address, bytes) }
+}
+
+/// Puts a copy of one range of the device to another into a stream.
+///
+/// # Safety
+///
+/// As for [`AsyncCopyDestination`].
+unsafe fn copy_range_async<T: DeviceCopy>(
+    source: RangeOnDevice<'_, T>,
+    destination: RangeOnDevice<'_, T>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let bytes = copy_size::<T>(ON_DEVICE, source.len, destination.len)?;
+    let context = destination.context;
+    context.require_same(source.context, || ON_DEVICE.to_owned())?;
+    let (to, from) = (destination.address, source.address);
+    // SAFETY: the lengths agree; the rest as the caller promises.
+    unsafe { transfer::device_to_device_async(context, to, from, bytes, stream) }
+}
+
+impl<T: DeviceCopy> CopyDestination<T> for DeviceBox<T> {
+    fn copy_from(&mut self, source: &T) -> CudaResult<()> {
+        self.as_mut_slice().copy_from(std::slice::from_ref(source))
+    }
+
+    fn copy_to(&self, destination: &mut T) -> CudaResult<()> {
+        self.as_slice().copy_to(std::slice::from_mut(destination))
+    }
+}
+
+impl<T: DeviceCopy> CopyDestination<DeviceBox<T>> for DeviceBox<T> {
+    fn copy_from(&mut self, source: &DeviceBox<T>) -> CudaResult<()> {
+        copy_range(source.range(), self.range())
+    }
+
+    fn copy_to(&self, destination: &mut DeviceBox<T>) -> CudaResult<()> {
+        copy_range(self.range(), destination.range())
+    }
+}
+
+impl<T: DeviceCopy> AsyncCopyDestination<T> for DeviceBox<T> {
+    unsafe fn async_copy_from(&mut self, source: &T, stream: &Stream) -> CudaResult<()> {
+        let source = std::slice::from_ref(source);
+        // SAFETY: as the caller promises.
+        unsafe { self.as_mut_slice().async_copy_from(source, stream) }
+    }
+
+    unsafe fn async_copy_to(&self, destination: &mut T, stream: &Stream) -> CudaResult<()> {
+        let (own, to) = (self.range(), (destination as *mut T).cast());
+        // SAFETY: both sides are one `T`; the rest as the caller promises.
+        unsafe {
+            transfer::device_to_host_async(own.context, to, own.address, size_of::<T>(), stream)
+        }
+    }
+}

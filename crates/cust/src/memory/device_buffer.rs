@@ -1,0 +1,213 @@
+//! Buffers on the device.
+
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use cust_raw::CUdeviceptr;
+
+use super::device_slice::{RangeOnDevice, debug, host_vec};
+use super::{
+    AsyncCopyDestination, CopyDestination, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut,
+    Zeroable, byte_size, elements_text,
+};
+use crate::context::Context;
+use crate::error::CudaResult;
+use crate::stream::Stream;
+
+/// A buffer of `T` in the device's memory, of fixed length. Dropping it frees the memory.
+///
+/// ```
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let mut buffer = DeviceBuffer::<u32>::zeroed(3)?;
+/// buffer.copy_from(&[1, 2, 3])?;
+/// let mut back = [0; 3];
+/// buffer.copy_to(&mut back)?;
+/// assert_eq!(back, [1, 2, 3]);
+///
+/// let error = buffer.copy_from(&[1, 2]).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "copying to the device: the source has 2 elements, the destination 3"
+/// );
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+pub struct DeviceBuffer<T> {
+    context: Context,
+    address: CUdeviceptr,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T: DeviceCopy> DeviceBuffer<T> {
+    /// Allocates a buffer without setting its elements.
+    ///
+    /// # Safety
+    ///
+    /// The elements must be written before they are read as `T`.
+    pub unsafe fn uninitialized(len: usize) -> CudaResult<Self> {
+        let context = Context::current("allocating a device buffer")?;
+        let bytes = byte_size::<T>(len)?;
+        let mut address = 0;
+        // The driver refuses to allocate nothing.
+        if bytes > 0 {
+            let api = context.bind()?;
+            // SAFETY: the pointer is valid for the call.
+            let result = unsafe { api.driver.cuMemAlloc_v2(&mut address, bytes) };
+            api.check(result, || {
+                let elements = elements_text::<T>(len);
+                format!("allocating a device buffer of {elements} ({bytes} bytes)")
+            })?;
+        }
+        Ok(DeviceBuffer {
+            context,
+            address,
+            len,
+            elements: PhantomData,
+        })
+    }
+
+    /// Allocates a buffer of zeros.
+    pub fn zeroed(len: usize) -> CudaResult<Self>
+    where
+        T: Zeroable,
+    {
+        // SAFETY: the elements are set at once.
+        let mut buffer = unsafe { DeviceBuffer::uninitialized(len)? };
+        buffer.as_mut_slice().set_zero()?;
+        Ok(buffer)
+    }
+
+    /// Allocates a buffer and copies the elements of `source` into it.
+    pub fn from_slice(source: &[T]) -> CudaResult<Self> {
+        // SAFETY: the elements are set at once.
+        let mut buffer = unsafe { DeviceBuffer::uninitialized(source.len())? };
+        buffer.copy_from(source)?;
+        Ok(buffer)
+    }
+
+    /// Allocates a buffer, and puts the copy of `source` into it into a stream.
+    ///
+    /// # Safety
+    ///
+    /// `source` must stay alive and unchanged, and the buffer be used only in the stream, until
+    /// the stream is past the copy.
+    pub unsafe fn from_slice_async(source: &[T], stream: &Stream) -> CudaResult<Self> {
+        // SAFETY: the elements are set in the stream; the rest as the caller promises.
+        unsafe {
+            let mut buffer = DeviceBuffer::uninitialized(source.len())?;
+            buffer.async_copy_from(source, stream)?;
+            Ok(buffer)
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The address of the first element, as kernels take it.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_raw(self.address)
+    }
+
+    /// All elements, to read.
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::new(self.range())
+    }
+
+    /// All elements.
+    pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut::new(self.range())
+    }
+
+    /// Some of the elements, to read.
+    pub fn index(&self, range: impl RangeBounds<usize>) -> CudaResult<DeviceSlice<'_, T>> {
+        self.as_slice().index(range)
+    }
+
+    /// The elements before and from `middle`.
+    pub fn split_at(&self, middle: usize) -> CudaResult<(DeviceSlice<'_, T>, DeviceSlice<'_, T>)> {
+        self.as_slice().split_at(middle)
+    }
+
+    /// The elements before and from `middle`.
+    pub fn split_at_mut(
+        &mut self,
+        middle: usize,
+    ) -> CudaResult<(DeviceSliceMut<'_, T>, DeviceSliceMut<'_, T>)> {
+        self.as_mut_slice().split_at_mut(middle)
+    }
+
+    /// Copies the elements to the host.
+    pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
+        host_vec(self.range())
+    }
+
+    /// Sets every element to zero.
+    pub fn set_zero(&mut self) -> CudaResult<()>
+    where
+        T: Zeroable,
+    {
+        self.as_mut_slice().set_zero()
+    }
+
+    /// The context that it belongs to.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Gives up ownership: the memory stays allocated.
+    pub fn into_device_ptr(self) -> DevicePointer<T> {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        let address = this.address;
+        // SAFETY: the context is not used again: the value is never dropped.
+        unsafe { std::ptr::drop_in_place(&mut this.context) };
+        DevicePointer::from_raw(address)
+    }
+
+    /// Takes ownership of memory of the current context.
+    ///
+    /// # Safety
+    ///
+    /// The memory was allocated in the current context with `cuMemAlloc`, holds `len` elements,
+    /// and belongs to nobody else.
+    pub unsafe fn from_raw_parts(pointer: DevicePointer<T>, len: usize) -> CudaResult<Self> {
+        Ok(DeviceBuffer {
+            context: Context::current("taking ownership of device memory")?,
+            address: pointer.as_raw(),
+            len,
+            elements: PhantomData,
+        })
+    }
+
+    pub(super) fn range(&self) -> RangeOnDevice<'_, T> {
+        RangeOnDevice::new(&self.context, self.address, self.len)
+    }
+}
+
+impl<T> Drop for DeviceBuffer<T> {
+    fn drop(&mut self) {
+        if self.address == 0 {
+            return;
+        }
+        // An error means that the context is gone, and the memory with it.
+        if let Ok(api) = self.context.bind() {
+            // SAFETY: allocated once, freed once.
+            let _ = unsafe { api.driver.cuMemFree_v2(self.address) };
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let range = RangeOnDevice::<T>::new(&self.context, self.address, self.len);
+        debug(&range, "DeviceBuffer", f)
+    }
+}

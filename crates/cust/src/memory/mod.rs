@@ -1,0 +1,57 @@
+//! Memory: buffers on the device, pinned and unified memory, and copies between them.
+//!
+//! - [`DeviceBuffer`] and [`DeviceBox`] are memory of the device; [`DeviceSlice`] and
+//!   [`DeviceSliceMut`] are parts of a buffer.
+//! - [`LockedBuffer`] is pinned memory of the host, which the device copies from and to without
+//!   the CPU.
+//! - [`UnifiedBuffer`] and [`UnifiedBox`] are accessed from both sides.
+//! - [`CopyDestination`] and [`AsyncCopyDestination`] copy.
+
+mod copy;
+mod device_box;
+mod device_buffer;
+mod device_slice;
+mod locked;
+mod pointer;
+pub mod raw;
+pub(crate) mod transfer;
+mod unified;
+
+use crate::context::Context;
+use crate::error::{CudaResult, Error};
+
+pub use bytemuck::Zeroable;
+pub use copy::{AsyncCopyDestination, CopyDestination};
+pub use cust_core::traits::DeviceCopy;
+pub use cust_derive::DeviceCopy;
+pub use device_box::DeviceBox;
+pub use device_buffer::DeviceBuffer;
+pub use device_slice::{DeviceSlice, DeviceSliceMut};
+pub use locked::LockedBuffer;
+pub use pointer::DevicePointer;
+pub use raw::*;
+pub use unified::{UnifiedBox, UnifiedBuffer};
+
+/// The device's free and total memory in bytes.
+pub fn mem_get_info() -> CudaResult<(usize, usize)> {
+    let api = Context::current("asking for the free memory")?.bind()?;
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: the pointers are valid for the call.
+    let result = unsafe { api.driver.cuMemGetInfo_v2(&mut free, &mut total) };
+    api.check(result, || "asking for the free memory".to_owned())?;
+    Ok((free, total))
+}
+
+/// The size of `len` elements in bytes.
+fn byte_size<T>(len: usize) -> CudaResult<usize> {
+    let element_size = size_of::<T>();
+    match len.checked_mul(element_size) {
+        Some(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+        _ => Err(Error::AllocationTooLarge { len, element_size }),
+    }
+}
+
+/// `len` elements of what, for messages.
+fn elements_text<T>(len: usize) -> String {
+    format!("{len} elements of {}", std::any::type_name::<T>())
+}

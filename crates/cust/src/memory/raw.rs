@@ -1,0 +1,101 @@
+//! Memory by hand: allocation, copies and memset on plain addresses of the current context.
+
+use std::ffi::c_void;
+
+use super::{DeviceCopy, DevicePointer, byte_size, elements_text, transfer};
+use crate::context::Context;
+use crate::error::CudaResult;
+
+/// Allocates memory for `count` elements on the device.
+///
+/// # Safety
+///
+/// The memory is not initialised, and has to be freed with [`cuda_free`].
+pub unsafe fn cuda_malloc<T: DeviceCopy>(count: usize) -> CudaResult<DevicePointer<T>> {
+    let bytes = byte_size::<T>(count)?;
+    let api = Context::current("allocating device memory")?.bind()?;
+    let mut address = 0;
+    // SAFETY: the pointer is valid for the call.
+    let result = unsafe { api.driver.cuMemAlloc_v2(&mut address, bytes) };
+    api.check(result, || {
+        let elements = elements_text::<T>(count);
+        format!("allocating device memory for {elements} ({bytes} bytes)")
+    })?;
+    Ok(DevicePointer::from_raw(address))
+}
+
+/// Frees what [`cuda_malloc`] allocated.
+///
+/// # Safety
+///
+/// Nobody may use the memory afterwards, nor a kernel that is running.
+pub unsafe fn cuda_free<T>(pointer: DevicePointer<T>) -> CudaResult<()> {
+    let api = Context::current("freeing device memory")?.bind()?;
+    // SAFETY: as the caller promises.
+    let result = unsafe { api.driver.cuMemFree_v2(pointer.as_raw()) };
+    api.check(result, || {
+        format!("freeing the device memory at {pointer:?}")
+    })
+}
+
+/// Copies bytes to the device.
+///
+/// # Safety
+///
+/// Both sides have `size` bytes.
+pub unsafe fn memcpy_htod(
+    destination: cust_raw::CUdeviceptr,
+    source: *const c_void,
+    size: usize,
+) -> CudaResult<()> {
+    let context = Context::current("copying to the device")?;
+    // SAFETY: as the caller promises.
+    unsafe { transfer::host_to_device(&context, destination, source, size) }
+}
+
+/// Copies bytes from the device.
+///
+/// # Safety
+///
+/// Both sides have `size` bytes.
+pub unsafe fn memcpy_dtoh(
+    destination: *mut c_void,
+    source: cust_raw::CUdeviceptr,
+    size: usize,
+) -> CudaResult<()> {
+    let context = Context::current("copying from the device")?;
+    // SAFETY: as the caller promises.
+    unsafe { transfer::device_to_host(&context, destination, source, size) }
+}
+
+/// Sets `count` bytes on the device.
+///
+/// # Safety
+///
+/// The memory has `count` bytes.
+pub unsafe fn memset_d8(
+    destination: cust_raw::CUdeviceptr,
+    value: u8,
+    count: usize,
+) -> CudaResult<()> {
+    let api = Context::current("setting device memory")?.bind()?;
+    // SAFETY: as the caller promises.
+    let result = unsafe { api.driver.cuMemsetD8_v2(destination, value, count) };
+    api.check(result, || format!("setting {count} bytes to {value:#x}"))
+}
+
+/// Sets `count` 32-bit words on the device.
+///
+/// # Safety
+///
+/// The memory has `count` words, and is aligned to four bytes.
+pub unsafe fn memset_d32(
+    destination: cust_raw::CUdeviceptr,
+    value: u32,
+    count: usize,
+) -> CudaResult<()> {
+    let api = Context::current("setting device memory")?.bind()?;
+    // SAFETY: as the caller promises.
+    let result = unsafe { api.driver.cuMemsetD32_v2(destination, value, count) };
+    api.check(result, || format!("setting {count} words to {value:#x}"))
+}

@@ -1,0 +1,202 @@
+//! Unified memory, which host and device access at the same address.
+//!
+//! The driver moves it to where it is accessed. The host must not access it while a kernel that
+//! uses it runs: launching is unsafe, and that is part of what a launch vouches for.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use cust_raw::CUmemAttach_flags;
+
+use super::{DeviceCopy, DevicePointer, Zeroable, byte_size, elements_text};
+use crate::context::Context;
+use crate::error::CudaResult;
+
+/// A buffer that host and device access at the same address.
+///
+/// ```
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let mut buffer = UnifiedBuffer::new(&1u32, 10)?;
+/// buffer[3] = 4;
+/// assert_eq!(buffer.iter().sum::<u32>(), 13);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+pub struct UnifiedBuffer<T> {
+    context: Context,
+    pointer: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: it owns its elements.
+unsafe impl<T: Send> Send for UnifiedBuffer<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for UnifiedBuffer<T> {}
+
+impl<T: DeviceCopy> UnifiedBuffer<T> {
+    /// Allocates `len` elements and sets each to `value`.
+    pub fn new(value: &T, len: usize) -> CudaResult<Self> {
+        // SAFETY: all elements are set at once.
+        let buffer = unsafe { UnifiedBuffer::uninitialized(len)? };
+        for index in 0..len {
+            // SAFETY: `index` is inside the allocation.
+            unsafe { buffer.pointer.add(index).write(*value) };
+        }
+        Ok(buffer)
+    }
+
+    /// Allocates as many elements as `source` has and copies them.
+    pub fn from_slice(source: &[T]) -> CudaResult<Self> {
+        // SAFETY: all elements are set at once, from a slice of the same length.
+        unsafe {
+            let buffer = UnifiedBuffer::uninitialized(source.len())?;
+            let to = buffer.pointer.as_ptr();
+            to.copy_from_nonoverlapping(source.as_ptr(), source.len());
+            Ok(buffer)
+        }
+    }
+
+    /// Allocates `len` elements of zeros.
+    pub fn zeroed(len: usize) -> CudaResult<Self>
+    where
+        T: Zeroable,
+    {
+        UnifiedBuffer::new(&T::zeroed(), len)
+    }
+
+    /// Allocates `len` elements without setting them.
+    ///
+    /// # Safety
+    ///
+    /// The elements must be written before they are read.
+    pub unsafe fn uninitialized(len: usize) -> CudaResult<Self> {
+        let context = Context::current("allocating unified memory")?;
+        let bytes = byte_size::<T>(len)?;
+        let mut pointer = NonNull::dangling();
+        if bytes > 0 {
+            let api = context.bind()?;
+            let doing = || {
+                let elements = elements_text::<T>(len);
+                format!("allocating a unified buffer of {elements} ({bytes} bytes)")
+            };
+            let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL;
+            let mut address = 0;
+            // SAFETY: the pointer is valid for the call.
+            let result = unsafe { api.driver.cuMemAllocManaged(&mut address, bytes, flags.0) };
+            api.check(result, doing)?;
+            let raw = std::ptr::with_exposed_provenance_mut(address as usize);
+            let Some(allocated) = NonNull::new(raw) else {
+                let out_of_memory = cust_raw::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+                return Err(api.check(out_of_memory, doing).unwrap_err());
+            };
+            pointer = allocated;
+        }
+        Ok(UnifiedBuffer {
+            context,
+            pointer,
+            len,
+        })
+    }
+
+    /// The elements.
+    pub fn as_slice(&self) -> &[T] {
+        self
+    }
+
+    /// The elements.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+
+    /// The address of the first element, as kernels take it.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_raw(self.pointer.as_ptr().expose_provenance() as u64)
+    }
+}
+
+impl<T> Deref for UnifiedBuffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the allocation holds `len` elements.
+        unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for UnifiedBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+impl<T> AsRef<[T]> for UnifiedBuffer<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T> AsMut<[T]> for UnifiedBuffer<T> {
+    fn as_mut(&mut self) -> &mut [T] {
+        self
+    }
+}
+
+impl<T> Drop for UnifiedBuffer<T> {
+    fn drop(&mut self) {
+        if self.len == 0 || size_of::<T>() == 0 {
+            return;
+        }
+        // An error means that the context is gone, and the memory with it.
+        if let Ok(api) = self.context.bind() {
+            let address = self.pointer.as_ptr().addr() as u64;
+            // SAFETY: allocated once, freed once.
+            let _ = unsafe { api.driver.cuMemFree_v2(address) };
+        }
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for UnifiedBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+/// One `T` that host and device access at the same address.
+pub struct UnifiedBox<T> {
+    buffer: UnifiedBuffer<T>,
+}
+
+impl<T: DeviceCopy> UnifiedBox<T> {
+    /// Allocates memory and puts the value into it.
+    pub fn new(value: T) -> CudaResult<Self> {
+        let buffer = UnifiedBuffer::new(&value, 1)?;
+        Ok(UnifiedBox { buffer })
+    }
+
+    /// The value's address, as kernels take it.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        self.buffer.as_device_ptr()
+    }
+}
+
+impl<T> Deref for UnifiedBox<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.buffer[0]
+    }
+}
+
+impl<T> DerefMut for UnifiedBox<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.buffer[0]
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for UnifiedBox<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.deref().fmt(f)
+    }
+}

@@ -1,0 +1,399 @@
+//! Loading modules from PTX text, cubins and fat binaries.
+//!
+//! The driver takes an image as a pointer without a length, so each image is looked at first:
+//! text ends where it ends, and the headers of binary images must lie inside them.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use cust_raw::CUmodule;
+
+use super::jit::{JitOptions, ModuleJitOption};
+use super::{Module, ptx_text};
+use crate::backend::Backend;
+use crate::context::{Context, ResourceLimit};
+use crate::error::{CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, WrongDevice};
+use crate::report::Report;
+
+/// The stack that each thread gets at least, in bytes, once a module is loaded whose kernels can
+/// panic: formatting a panic's message calls through function pointers, so the driver cannot tell
+/// how much stack it needs, and its default of 1024 bytes is too little. A program may set more
+/// with [`Context::set_resource_limit`].
+pub const PANIC_STACK_SIZE: usize = 4096;
+
+/// What a binary image is, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ImageKind {
+    Cubin,
+    Fatbin,
+    Text,
+}
+
+impl ImageKind {
+    fn of(bytes: &[u8]) -> ImageKind {
+        if bytes.starts_with(b"\x7fELF") {
+            ImageKind::Cubin
+        } else if bytes.starts_with(&0xba55_ed50_u32.to_le_bytes()) {
+            ImageKind::Fatbin
+        } else {
+            ImageKind::Text
+        }
+    }
+}
+
+impl Module {
+    /// Loads PTX text, which the driver compiles for the device.
+    ///
+    /// ```no_run
+    /// # use cust::prelude::*;
+    /// let module = Module::from_ptx("…the text, usually include_str!(…)", &[])?;
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
+    pub fn from_ptx(ptx: impl AsRef<str>, options: &[ModuleJitOption]) -> CudaResult<Module> {
+        let context = Context::current("loading a module from PTX")?;
+        let ptx = ptx.as_ref().trim_end_matches('\0');
+        refuse_text_that_is_no_ptx(ptx)?;
+        let mut text = Vec::with_capacity(ptx.len() + 1);
+        text.extend_from_slice(ptx.as_bytes());
+        text.push(0);
+        let mut jit = JitOptions::new(options);
+        let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
+            .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
+        finish(context, raw, Some(ptx_text::entries(ptx)))
+    }
+
+    /// Loads PTX text that is a C string.
+    pub fn from_ptx_cstr(ptx: &std::ffi::CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
+        Module::from_ptx(ptx.to_string_lossy(), options)
+    }
+
+    /// Loads a cubin: machine code for one architecture, as `ptxas` makes it.
+    pub fn from_cubin(cubin: impl AsRef<[u8]>, options: &[ModuleJitOption]) -> CudaResult<Module> {
+        let cubin = cubin.as_ref();
+        check_elf(cubin)?;
+        load_binary(cubin, options, "loading a module from a cubin")
+    }
+
+    /// Loads a fat binary: machine code and PTX for several architectures in one file.
+    pub fn from_fatbin(
+        fatbin: impl AsRef<[u8]>,
+        options: &[ModuleJitOption],
+    ) -> CudaResult<Module> {
+        let fatbin = fatbin.as_ref();
+        check_fatbin(fatbin)?;
+        load_binary(fatbin, options, "loading a module from a fat binary")
+    }
+
+    /// Loads a file that holds PTX, a cubin or a fat binary.
+    pub fn from_file(path: impl AsRef<Path>) -> CudaResult<Module> {
+        let path = path.as_ref();
+        let file_error = |reason: String| Error::File {
+            path: path.display().to_string(),
+            reason,
+        };
+        let bytes = std::fs::read(path).map_err(|error| file_error(error.to_string()))?;
+        match ImageKind::of(&bytes) {
+            ImageKind::Cubin => Module::from_cubin(bytes, &[]),
+            ImageKind::Fatbin => Module::from_fatbin(bytes, &[]),
+            ImageKind::Text => match String::from_utf8(bytes) {
+                Ok(text) => Module::from_ptx(text, &[]),
+                Err(_) => Err(file_error(
+                    "neither PTX text nor a cubin nor a fat binary".to_owned(),
+                )),
+            },
+        }
+    }
+
+    /// Loads the first of `cubins` that fits the device, else `ptx`: what a program does that
+    /// carries machine code for the architectures it knows, and PTX for all later ones. Put the
+    /// most specific first. On the emulator the PTX is loaded.
+    ///
+    /// ```no_run
+    /// # use cust::prelude::*;
+    /// # let (SM_90, SM_80, PTX): (&[u8], &[u8], &str) = (&[], &[], "");
+    /// let module = Module::from_cubins_or_ptx(&[SM_90, SM_80], Some(PTX), &[])?;
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
+    pub fn from_cubins_or_ptx(
+        cubins: &[&[u8]],
+        ptx: Option<&str>,
+        options: &[ModuleJitOption],
+    ) -> CudaResult<Module> {
+        let context = Context::current("loading a module")?;
+        let mut refused = None;
+        if context.backend() == Backend::Gpu || ptx.is_none() {
+            for cubin in cubins {
+                match Module::from_cubin(cubin, options) {
+                    Err(error @ Error::WrongDevice(_)) => refused = Some(error),
+                    loaded => return loaded,
+                }
+            }
+        }
+        match (ptx, refused) {
+            (Some(ptx), _) => Module::from_ptx(ptx, options),
+            (None, Some(error)) => Err(error),
+            (None, None) => Err(invalid_ptx("there is no cubin and no PTX", None, "")),
+        }
+    }
+}
+
+fn load_binary(
+    image: &[u8],
+    options: &[ModuleJitOption],
+    doing: &'static str,
+) -> CudaResult<Module> {
+    let context = Context::current(doing)?;
+    if context.backend() == Backend::Emulator {
+        return Err(Error::WrongDevice(Box::new(WrongDevice {
+            doing: doing.to_owned(),
+            reason: "the emulator executes PTX, not machine code; load PTX, for instance with \
+                     `Module::from_cubins_or_ptx`"
+                .to_owned(),
+            code: CudaError::NoBinaryForGpu,
+        })));
+    }
+    let mut jit = JitOptions::new(options);
+    let raw = load_image(&context, image, &mut jit, doing)
+        .map_err(|error| explain_binary_error(&context, error, &jit))?;
+    finish(context, raw, None)
+}
+
+/// Hands an image to the driver. The caller has made sure that it ends where the driver expects.
+fn load_image(
+    context: &Context,
+    image: &[u8],
+    jit: &mut JitOptions,
+    doing: &str,
+) -> CudaResult<CUmodule> {
+    let api = context.bind()?;
+    let mut raw = std::ptr::null_mut();
+    let (count, options, values) = jit.as_raw();
+    // SAFETY: the lists have `count` entries and live through the call, as does the image.
+    let result = unsafe {
+        api.driver
+            .cuModuleLoadDataEx(&mut raw, image.as_ptr().cast(), count, options, values)
+    };
+    api.check(result, || doing.to_owned())?;
+    Ok(raw)
+}
+
+/// Makes the module ready for panics in its kernels.
+fn finish(
+    context: Context,
+    raw: CUmodule,
+    entries: Option<Vec<ptx_text::Entry>>,
+) -> CudaResult<Module> {
+    let mut module = Module {
+        raw,
+        context,
+        report: None,
+        entries,
+        kernels: Mutex::new(HashMap::new()),
+    };
+    let context = &module.context;
+    if let Some(report) = Report::install(context.bind()?, raw)? {
+        let report = Arc::new(report);
+        context.add_report(&report);
+        // The module owns the report from here on, also if what follows fails.
+        module.report = Some(report);
+        let context = &module.context;
+        if context.get_resource_limit(ResourceLimit::StackSize)? < PANIC_STACK_SIZE {
+            context.set_resource_limit(ResourceLimit::StackSize, PANIC_STACK_SIZE)?;
+        }
+    }
+    Ok(module)
+}
+
+fn invalid_ptx(reason: impl Into<String>, code: Option<CudaError>, log: &str) -> Error {
+    Error::InvalidPtx(Box::new(InvalidPtx {
+        reason: reason.into(),
+        log: log.to_owned(),
+        code,
+    }))
+}
+
+/// Refuses what can be seen not to be PTX, with a better message than the driver's.
+fn refuse_text_that_is_no_ptx(text: &str) -> CudaResult<()> {
+    if let Some(position) = text.find('\0') {
+        let reason = format!("there is a NUL byte in it, at {position}");
+        return Err(invalid_ptx(reason, None, ""));
+    }
+    if text.trim().is_empty() {
+        return Err(invalid_ptx("it is empty", None, ""));
+    }
+    if ptx_text::version(text).is_none() {
+        let first: String = text.trim_start().chars().take(60).collect();
+        let first = first.lines().next().unwrap_or_default();
+        let reason = format!("it is not PTX: it has no `.version`; it begins with `{first}`");
+        return Err(invalid_ptx(reason, None, ""));
+    }
+    Ok(())
+}
+
+fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOptions) -> Error {
+    let Some(code) = error.code() else {
+        return error;
+    };
+    let log = jit.error_log();
+    match code {
+        CudaError::UnsupportedPtxVersion => {
+            let driver = match context.driver_version() {
+                Ok((major, minor)) => format!("{major}.{minor}"),
+                Err(_) => "unknown".to_owned(),
+            };
+            Error::PtxTooNew(Box::new(PtxTooNew {
+                ptx: ptx_text::version(ptx),
+                driver,
+            }))
+        }
+        CudaError::InvalidPtx
+        | CudaError::InvalidImage
+        | CudaError::InvalidSource
+        | CudaError::JitCompilerNotFound
+        | CudaError::NoBinaryForGpu => invalid_ptx(with_text(&error), Some(code), &log),
+        _ => with_log(error, log),
+    }
+}
+
+/// The driver's text and name of an error, without what was being done.
+fn with_text(error: &Error) -> String {
+    match error {
+        Error::Driver(error) => format!("{} ({})", error.text, error.code),
+        error => error.to_string(),
+    }
+}
+
+/// Adds the compiler's log to an error.
+fn with_log(mut error: Error, log: String) -> Error {
+    if let Error::Driver(error) = &mut error
+        && !log.is_empty()
+        && error.detail.is_none()
+    {
+        error.detail = Some(log);
+    }
+    error
+}
+
+fn explain_binary_error(context: &Context, error: Error, jit: &JitOptions) -> Error {
+    let log = jit.error_log();
+    let Error::Driver(driver_error) = &error else {
+        return error;
+    };
+    let code = driver_error.code;
+    if !matches!(
+        code,
+        CudaError::NoBinaryForGpu | CudaError::InvalidImage | CudaError::UnsupportedPtxVersion
+    ) {
+        return with_log(error, log);
+    }
+    let device = context.device();
+    let arch = match device.compute_capability() {
+        Ok((major, minor)) => format!("sm_{major}{minor}"),
+        Err(_) => "of an unknown architecture".to_owned(),
+    };
+    let name = device.name().unwrap_or_default();
+    let log = if log.is_empty() {
+        String::new()
+    } else {
+        format!("\n{log}")
+    };
+    Error::WrongDevice(Box::new(WrongDevice {
+        doing: driver_error.doing.clone(),
+        reason: format!(
+            "it does not fit the device, {name}, which is {arch}: {}{log}",
+            with_text(&error)
+        ),
+        code,
+    }))
+}
+
+fn bad_image(kind: &str, reason: &str) -> Error {
+    Error::WrongDevice(Box::new(WrongDevice {
+        doing: format!("loading a module from {kind}"),
+        reason: reason.to_owned(),
+        code: CudaError::InvalidImage,
+    }))
+}
+
+/// Checks that the tables which an ELF file's header tells of lie inside it.
+fn check_elf(bytes: &[u8]) -> CudaResult<()> {
+    let bad = |reason| bad_image("a cubin", reason);
+    if ImageKind::of(bytes) != ImageKind::Cubin {
+        return Err(bad("it is not an ELF file, so it is not a cubin"));
+    }
+    if bytes.len() < 64 || bytes[4] != 2 || bytes[5] != 1 {
+        return Err(bad("it is not a 64-bit little-endian ELF file"));
+    }
+    let table = |offset_at: usize, size_at: usize, count_at: usize| {
+        let offset = read(bytes, offset_at, 8)?;
+        let size = read(bytes, size_at, 2)?;
+        let count = read(bytes, count_at, 2)?;
+        offset.checked_add(size * count)
+    };
+    let inside = |end: Option<u64>| end.is_some_and(|end| end <= bytes.len() as u64);
+    if !inside(table(32, 54, 56)) || !inside(table(40, 58, 60)) {
+        return Err(bad("the file is cut off: its tables lie outside it"));
+    }
+    Ok(())
+}
+
+/// Checks that the size which a fat binary's header tells is there.
+fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
+    let bad = |reason| bad_image("a fat binary", reason);
+    if ImageKind::of(bytes) != ImageKind::Fatbin {
+        return Err(bad("it is not a fat binary: its magic number is wrong"));
+    }
+    let header = read(bytes, 6, 2);
+    let end = header.zip(read(bytes, 8, 8));
+    let end = end.and_then(|(header, size)| header.checked_add(size));
+    if !end.is_some_and(|end| end <= bytes.len() as u64) {
+        return Err(bad("the file is cut off"));
+    }
+    Ok(())
+}
+
+/// A little-endian number of `size` bytes.
+fn read(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
+    let bytes = bytes.get(offset..offset + size)?;
+    let number = bytes.iter().rev();
+    Some(number.fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elf() -> Vec<u8> {
+        let mut elf = vec![0; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf
+    }
+
+    #[test]
+    fn cubins_are_checked_before_the_driver_sees_them() {
+        assert_eq!(check_elf(&elf()), Ok(()));
+        let text = check_elf(b".version 8.0").unwrap_err().to_string();
+        assert!(text.contains("not an ELF file"), "{text}");
+        let mut cut = elf();
+        cut[40..48].copy_from_slice(&1000u64.to_le_bytes());
+        let text = check_elf(&cut).unwrap_err().to_string();
+        assert!(text.contains("cut off"), "{text}");
+        cut[40..48].copy_from_slice(&u64::MAX.to_le_bytes());
+        cut[58] = 64;
+        cut[60] = 1;
+        assert!(check_elf(&cut).is_err());
+    }
+
+    #[test]
+    fn fat_binaries_are_checked_before_the_driver_sees_them() {
+        let mut fatbin = vec![0; 20];
+        fatbin[..4].copy_from_slice(&0xba55_ed50_u32.to_le_bytes());
+        fatbin[6] = 16;
+        fatbin[8] = 4;
+        assert_eq!(check_fatbin(&fatbin), Ok(()));
+        assert!(check_fatbin(&fatbin[..19]).is_err());
+        assert!(check_fatbin(&fatbin[..7]).is_err());
+        assert!(check_fatbin(b"no").is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! Modules: device code loaded into a context.
+//!
+//! `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
+//! options of the driver's compiler; `ptx_text.rs` reads from PTX what errors and checks need;
+//! `symbol.rs` is access to global variables. This file is the loaded module.
+
+mod jit;
+mod load;
+mod ptx_text;
+mod symbol;
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex};
+
+use cust_raw::{CUfunction, CUmodule, CUresult};
+
+use crate::backend::Api;
+use crate::context::Context;
+use crate::error::{CudaResult, Error};
+use crate::function::{Function, Kernel};
+use crate::memory::DeviceCopy;
+use crate::report::Report;
+
+pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
+pub use load::PANIC_STACK_SIZE;
+pub use symbol::{Symbol, SymbolName};
+
+use ptx_text::Entry;
+
+/// Device code loaded into a context: kernels and global variables.
+#[derive(Debug)]
+pub struct Module {
+    raw: CUmodule,
+    context: Context,
+    /// Where panics of its kernels arrive, if they can panic.
+    report: Option<Arc<Report>>,
+    /// The kernels as the PTX text lists them, if it was loaded from PTX.
+    entries: Option<Vec<Entry>>,
+    /// Kernels looked up so far.
+    kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
+}
+
+// SAFETY: the driver's modules may be used from any thread.
+unsafe impl Send for Module {}
+// SAFETY: as above; what is ours is behind a mutex.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// The kernel of this name. An unknown name is an error that lists those which there are.
+    pub fn get_function(&self, name: impl AsRef<str>) -> CudaResult<Function<'_>> {
+        let name = name.as_ref();
+        let mut kernels = self.kernels.lock().unwrap_or_else(|e| e.into_inner());
+        let kernel = match kernels.get(name) {
+            Some(kernel) => Arc::clone(kernel),
+            None => {
+                let kernel = Arc::new(self.look_up(name)?);
+                kernels.insert(name.into(), Arc::clone(&kernel));
+                kernel
+            }
+        };
+        Ok(Function {
+            kernel,
+            module: self,
+        })
+    }
+
+    fn look_up(&self, name: &str) -> CudaResult<Kernel> {
+        let c_name = c_name(name)?;
+        let api = self.context.bind()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call, and the module is loaded.
+        let result = unsafe {
+            api.driver
+                .cuModuleGetFunction(&mut raw, self.raw, c_name.as_ptr())
+        };
+        if result == CUresult::CUDA_ERROR_NOT_FOUND {
+            return Err(Error::KernelNotFound {
+                name: name.to_owned(),
+                available: self.kernel_names(),
+            });
+        }
+        api.check(result, || format!("looking up the kernel `{name}`"))?;
+        let from_text = || {
+            let entry = self.entries.as_ref()?.iter().find(|e| e.name == name)?;
+            entry.parameters.clone()
+        };
+        let parameters = parameters_from_driver(api, raw).or_else(from_text);
+        Ok(Kernel {
+            raw,
+            name: name.into(),
+            parameters: parameters.map(Vec::into_boxed_slice),
+        })
+    }
+
+    /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
+    /// loaded from machine code; then the list is empty.
+    pub fn kernel_names(&self) -> Vec<String> {
+        if let Some(entries) = &self.entries {
+            return entries.iter().map(|entry| entry.name.clone()).collect();
+        }
+        let Ok(api) = self.context.bind() else {
+            return Vec::new();
+        };
+        let mut count = 0;
+        // SAFETY: the pointer is valid for the call, and the module is loaded.
+        let result = unsafe { api.driver.cuModuleGetFunctionCount(&mut count, self.raw) };
+        if result != CUresult::CUDA_SUCCESS {
+            return Vec::new();
+        }
+        let mut functions: Vec<CUfunction> = vec![std::ptr::null_mut(); count as usize];
+        // SAFETY: the list has room for `count` handles.
+        let result = unsafe {
+            api.driver
+                .cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, self.raw)
+        };
+        if result != CUresult::CUDA_SUCCESS {
+            return Vec::new();
+        }
+        let name = |function| {
+            let mut name = std::ptr::null();
+            // SAFETY: the function is the module's; its name lives as long as the module.
+            unsafe {
+                let result = api.driver.cuFuncGetName(&mut name, function);
+                if result != CUresult::CUDA_SUCCESS || name.is_null() {
+                    return None;
+                }
+                Some(CStr::from_ptr(name).to_string_lossy().into_owned())
+            }
+        };
+        functions.into_iter().filter_map(name).collect()
+    }
+
+    /// The global variable of this name, which is checked to have the size of `T`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 counter = 7;
+    /// # .visible .entry kernel() { ret; }
+    /// # ";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let module = Module::from_ptx(PTX, &[])?;
+    /// let mut counter = module.get_global::<u32>("counter")?;
+    /// let mut value = 0;
+    /// counter.copy_to(&mut value)?;
+    /// assert_eq!(value, 7);
+    /// counter.copy_from(&8)?;
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
+    pub fn get_global<T: DeviceCopy>(&self, name: impl SymbolName) -> CudaResult<Symbol<'_, T>> {
+        let c_name = name.to_c_name()?;
+        let name = || c_name.to_string_lossy().into_owned();
+        let api = self.context.bind()?;
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the pointers are valid for the call, and the module is loaded.
+        let result = unsafe {
+            api.driver
+                .cuModuleGetGlobal_v2(&mut address, &mut size, self.raw, c_name.as_ptr())
+        };
+        if result == CUresult::CUDA_ERROR_NOT_FOUND {
+            return Err(Error::GlobalNotFound { name: name() });
+        }
+        api.check(result, || format!("looking up the variable `{}`", name()))?;
+        if size != size_of::<T>() {
+            return Err(Error::GlobalSize {
+                name: name(),
+                expected: size_of::<T>(),
+                found: size,
+            });
+        }
+        Ok(Symbol::new(self, name(), address))
+    }
+
+    /// The context that it is loaded into.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The driver's handle.
+    pub fn as_raw(&self) -> CUmodule {
+        self.raw
+    }
+
+    pub(crate) fn report(&self) -> Option<&Report> {
+        self.report.as_deref()
+    }
+}
+
+/// A name as the driver takes it.
+fn c_name(name: &str) -> CudaResult<CString> {
+    CString::new(name).map_err(|_| Error::NulInName {
+        name: name.to_owned(),
+    })
+}
+
+/// The sizes of a kernel's parameters, from drivers that tell them (CUDA 12.4 and later).
+fn parameters_from_driver(api: &Api, function: CUfunction) -> Option<Vec<usize>> {
+    let mut sizes = Vec::new();
+    loop {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the pointers are valid for the call, and the function is alive.
+        let result = unsafe {
+            api.driver
+                .cuFuncGetParamInfo(function, sizes.len(), &mut offset, &mut size)
+        };
+        match result {
+            CUresult::CUDA_SUCCESS => sizes.push(size),
+            // One past the last.
+            CUresult::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
+            _ => return None,
+        }
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let api = self.context.bind();
+        if let Ok(api) = api {
+            // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An
+            // error means that the context is gone, and the module with it.
+            let _ = unsafe { api.driver.cuModuleUnload(self.raw) };
+        }
+        if let Some(report) = &self.report {
+            self.context.remove_report(report);
+            if let Ok(api) = api {
+                report.free(api);
+            }
+        }
+    }
+}

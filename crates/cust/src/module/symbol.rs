@@ -1,0 +1,101 @@
+//! Global variables of a module.
+
+use std::ffi::{CStr, CString};
+use std::marker::PhantomData;
+
+use cust_raw::CUdeviceptr;
+
+use super::{Module, c_name};
+use crate::error::CudaResult;
+use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, transfer};
+
+/// What names a global variable: a `&str` or a C string.
+pub trait SymbolName {
+    /// The name as the driver takes it.
+    fn to_c_name(&self) -> CudaResult<CString>;
+}
+
+impl SymbolName for &str {
+    fn to_c_name(&self) -> CudaResult<CString> {
+        c_name(self)
+    }
+}
+
+impl SymbolName for &String {
+    fn to_c_name(&self) -> CudaResult<CString> {
+        c_name(self)
+    }
+}
+
+impl SymbolName for &CStr {
+    fn to_c_name(&self) -> CudaResult<CString> {
+        Ok((*self).to_owned())
+    }
+}
+
+impl SymbolName for &CString {
+    fn to_c_name(&self) -> CudaResult<CString> {
+        Ok((*self).clone())
+    }
+}
+
+/// A global variable of a module, of type `T`. Values are copied out and in.
+#[derive(Debug)]
+pub struct Symbol<'m, T> {
+    module: &'m Module,
+    name: String,
+    address: CUdeviceptr,
+    value: PhantomData<*mut T>,
+}
+
+// SAFETY: an address and a module, which may be used from any thread.
+unsafe impl<T: Send> Send for Symbol<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Symbol<'_, T> {}
+
+impl<'m, T: DeviceCopy> Symbol<'m, T> {
+    pub(super) fn new(module: &'m Module, name: String, address: CUdeviceptr) -> Symbol<'m, T> {
+        Symbol {
+            module,
+            name,
+            address,
+            value: PhantomData,
+        }
+    }
+
+    /// The variable's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The variable's address on the device.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_raw(self.address)
+    }
+}
+
+impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
+    fn copy_from(&mut self, source: &T) -> CudaResult<()> {
+        // SAFETY: the variable has the size of `T`, which was checked when it was looked up.
+        unsafe {
+            transfer::host_to_device(
+                self.module.context(),
+                self.address,
+                (source as *const T).cast(),
+                size_of::<T>(),
+            )
+        }
+    }
+
+    fn copy_to(&self, destination: &mut T) -> CudaResult<()> {
+        // SAFETY: as above.
+        unsafe {
+            transfer::device_to_host(
+                self.module.context(),
+                (destination as *mut T).cast(),
+                self.address,
+                size_of::<T>(),
+            )
+        }
+    }
+}

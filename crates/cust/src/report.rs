@@ -1,0 +1,190 @@
+//! Panic reports: how a panic in a kernel comes back to the host.
+//!
+//! A module that can panic has a global variable `__cuda_std_report`. After loading it, the host
+//! writes the address of a mapped, pinned buffer there. The first thread that panics claims the
+//! report, fills the buffer and exits; the grid and the context go on. Every `synchronize` of this
+//! crate looks at the buffers, returns a complete report as [`Error::KernelPanic`], and makes the
+//! buffer ready for the next.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cust_raw::{CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE};
+use cust_raw::{CUdeviceptr, CUmodule, CUresult};
+
+use crate::backend::Api;
+use crate::error::{CudaResult, KernelPanic};
+
+/// The variable that device code reports through.
+const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
+/// The size of a report's buffer.
+const REPORT_SIZE: usize = 4096;
+/// Where the texts start in it.
+const HEADER_SIZE: usize = 64;
+/// The value of `state` when the report is written in full.
+const STATE_COMPLETE: u32 = 2;
+
+/// The variable's layout on the device.
+#[repr(C)]
+struct ReportSlot {
+    /// The device address of the buffer; 0 means that there is none.
+    buffer: u64,
+    /// Set to 1 by the thread that writes the report.
+    claim: u32,
+    pad: u32,
+}
+
+/// The report of one module.
+pub(crate) struct Report {
+    /// The buffer in mapped, pinned memory: `REPORT_SIZE` bytes.
+    host: *mut u8,
+    /// The buffer's address on the device.
+    device: CUdeviceptr,
+    /// The address of the module's `ReportSlot`.
+    slot: CUdeviceptr,
+    /// Kernels launched and not yet waited for, each with its stream.
+    launched: Mutex<Vec<(usize, Arc<str>)>>,
+}
+
+// SAFETY: the buffer is read through volatile reads, and freed by `Report::free` alone.
+unsafe impl Send for Report {}
+// SAFETY: as above.
+unsafe impl Sync for Report {}
+
+impl Report {
+    /// Gives the module a report buffer, if it can panic. The context has to be current.
+    pub(crate) fn install(api: &Api, module: CUmodule) -> CudaResult<Option<Report>> {
+        let (mut slot, mut size) = (0, 0);
+        // SAFETY: the pointers are valid for the call, and the module is loaded.
+        let found = unsafe {
+            api.driver
+                .cuModuleGetGlobal_v2(&mut slot, &mut size, module, SLOT_NAME.as_ptr())
+        };
+        if found == CUresult::CUDA_ERROR_NOT_FOUND {
+            return Ok(None);
+        }
+        let doing = || "preparing the module's panic report".to_owned();
+        api.check(found, doing)?;
+        if size != size_of::<ReportSlot>() {
+            // Some other program's variable of that name.
+            return Ok(None);
+        }
+        let mut host: *mut c_void = std::ptr::null_mut();
+        let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { api.driver.cuMemHostAlloc(&mut host, REPORT_SIZE, flags) };
+        api.check(result, doing)?;
+        // SAFETY: the buffer was just allocated with this size.
+        unsafe { host.cast::<u8>().write_bytes(0, REPORT_SIZE) };
+        let mut report = Report {
+            host: host.cast(),
+            device: 0,
+            slot,
+            launched: Mutex::new(Vec::new()),
+        };
+        // SAFETY: `host` is a mapped host allocation.
+        let mapped = unsafe {
+            api.driver
+                .cuMemHostGetDevicePointer_v2(&mut report.device, host, 0)
+        };
+        let armed = api.check(mapped, doing).and_then(|()| report.arm(api));
+        if let Err(error) = armed {
+            report.free(api);
+            return Err(error);
+        }
+        Ok(Some(report))
+    }
+
+    /// Writes the slot: the buffer's address, and no claim.
+    fn arm(&self, api: &Api) -> CudaResult<()> {
+        let slot = ReportSlot {
+            buffer: self.device,
+            claim: 0,
+            pad: 0,
+        };
+        // SAFETY: the slot is a variable of exactly this size.
+        let result = unsafe {
+            api.driver
+                .cuMemcpyHtoD_v2(self.slot, (&raw const slot).cast(), size_of::<ReportSlot>())
+        };
+        api.check(result, || "arming the module's panic report".to_owned())
+    }
+
+    /// Notes that a kernel was launched, so that a panic can be told to be its.
+    pub(crate) fn note_launch(&self, stream: usize, kernel: &Arc<str>) {
+        let mut launched = self.launched();
+        let known = |(s, k): &(usize, Arc<str>)| *s == stream && Arc::ptr_eq(k, kernel);
+        if !launched.iter().any(known) {
+            launched.push((stream, Arc::clone(kernel)));
+        }
+    }
+
+    /// Forgets the kernels of a stream that was waited for, or of all.
+    pub(crate) fn note_synchronized(&self, stream: Option<usize>) {
+        match stream {
+            Some(stream) => self.launched().retain(|(s, _)| *s != stream),
+            None => self.launched().clear(),
+        }
+    }
+
+    fn launched(&self) -> MutexGuard<'_, Vec<(usize, Arc<str>)>> {
+        self.launched.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn word(&self, offset: usize) -> u32 {
+        // SAFETY: `offset` is a multiple of four inside the header. The device may write at any
+        // time, hence volatile.
+        unsafe { self.host.add(offset).cast::<u32>().read_volatile() }
+    }
+
+    /// Takes a complete report out, and makes the buffer ready for the next.
+    pub(crate) fn take(&self, api: &Api) -> Option<KernelPanic> {
+        let panic = self.read()?;
+        // SAFETY: the buffer has this size, and its writer is done.
+        unsafe { self.host.write_bytes(0, REPORT_SIZE) };
+        // In a context that is lost this fails; then there will be no further reports either.
+        let _ = self.arm(api);
+        Some(panic)
+    }
+
+    /// The report, if it is complete.
+    fn read(&self) -> Option<KernelPanic> {
+        if self.word(0) != STATE_COMPLETE {
+            return None;
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+        let words = |offset: usize| [0, 4, 8].map(|i| self.word(offset + i));
+        let room = REPORT_SIZE - HEADER_SIZE;
+        let file_len = (self.word(40) as usize).min(room);
+        let message_len = (self.word(44) as usize).min(room - file_len);
+        let mut kernels: Vec<String> = Vec::new();
+        for (_, kernel) in self.launched().iter() {
+            if !kernels.iter().any(|known| **known == **kernel) {
+                kernels.push(kernel.to_string());
+            }
+        }
+        Some(KernelPanic {
+            message: self.text(HEADER_SIZE + file_len, message_len),
+            truncated: (self.word(48) as usize).saturating_sub(message_len),
+            file: self.text(HEADER_SIZE, file_len),
+            line: self.word(32),
+            column: self.word(36),
+            block: words(8),
+            thread: words(20),
+            kernels,
+        })
+    }
+
+    fn text(&self, offset: usize, len: usize) -> String {
+        // SAFETY: the caller keeps the range inside the buffer; the writer is done.
+        let bytes = unsafe { std::slice::from_raw_parts(self.host.add(offset), len) };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// Frees the buffer. Called once, after the module is unloaded.
+    pub(crate) fn free(&self, api: &Api) {
+        // SAFETY: allocated by `cuMemHostAlloc`, freed only here. An error means that the context
+        // is gone, and the memory with it.
+        let _ = unsafe { api.driver.cuMemFreeHost(self.host.cast()) };
+    }
+}

@@ -1,0 +1,128 @@
+//! The options of a compilation, and how libnvvm wants them written.
+
+use crate::Arch;
+use std::ffi::CString;
+
+/// How much debug information goes into the PTX. The module has to contain it as metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DebugInfo {
+    /// None.
+    #[default]
+    None,
+    /// Line tables, which profilers and sanitizers use; optimisation is not hindered.
+    LineInfo,
+    /// Everything a debugger wants. libnvvm gives it only with [`OptLevel::O0`]; with
+    /// [`OptLevel::O3`] line tables are asked for instead.
+    Full,
+}
+
+/// libnvvm knows these two levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OptLevel {
+    /// No optimisation.
+    O0,
+    /// All of it.
+    #[default]
+    O3,
+}
+
+/// The options of a compilation. [`Options::new`] gives libnvvm's own defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// The architecture to compile for.
+    pub arch: Arch,
+    /// Whether to optimise.
+    pub opt_level: OptLevel,
+    /// How much debug information to emit.
+    pub debug: DebugInfo,
+    /// Contract a multiplication and an addition to a fused multiply-add.
+    pub fma: bool,
+    /// Flush subnormal `f32` to zero.
+    pub ftz: bool,
+    /// Divide and take reciprocals of `f32` as IEEE 754 says, instead of approximately.
+    pub prec_div: bool,
+    /// Take square roots of `f32` as IEEE 754 says, instead of approximately.
+    pub prec_sqrt: bool,
+}
+
+impl Options {
+    /// The defaults: optimised, no debug information, FMA on, everything else as IEEE 754 says.
+    pub fn new(arch: Arch) -> Options {
+        Options {
+            arch,
+            opt_level: OptLevel::default(),
+            debug: DebugInfo::default(),
+            fma: true,
+            ftz: false,
+            prec_div: true,
+            prec_sqrt: true,
+        }
+    }
+
+    /// The options as libnvvm wants them written. All are given, so that what is compiled does
+    /// not depend on the defaults of the library's version.
+    pub fn to_args(&self) -> Vec<String> {
+        let flag = |name: &str, on: bool| format!("-{name}={}", u8::from(on));
+        let mut args = vec![
+            format!("-arch={}", self.arch.compute()),
+            match self.opt_level {
+                OptLevel::O0 => "-opt=0".to_owned(),
+                OptLevel::O3 => "-opt=3".to_owned(),
+            },
+            flag("fma", self.fma),
+            flag("ftz", self.ftz),
+            flag("prec-div", self.prec_div),
+            flag("prec-sqrt", self.prec_sqrt),
+        ];
+        match (self.debug, self.opt_level) {
+            (DebugInfo::None, _) => {}
+            (DebugInfo::Full, OptLevel::O0) => args.push("-g".to_owned()),
+            (DebugInfo::LineInfo | DebugInfo::Full, _) => {
+                args.push("-generate-line-info".to_owned());
+            }
+        }
+        args
+    }
+
+    pub(crate) fn to_c_args(&self) -> Vec<CString> {
+        // None of the texts above can contain a NUL.
+        self.to_args()
+            .into_iter()
+            .map(|arg| CString::new(arg).unwrap_or_default())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_written() {
+        let mut options = Options::new(Arch::SM_90);
+        assert_eq!(
+            options.to_args().join(" "),
+            "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1"
+        );
+        options = Options {
+            arch: Arch::SM_90A,
+            opt_level: OptLevel::O0,
+            debug: DebugInfo::Full,
+            fma: false,
+            ftz: true,
+            prec_div: false,
+            prec_sqrt: false,
+        };
+        assert_eq!(
+            options.to_args().join(" "),
+            "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g"
+        );
+        options.opt_level = OptLevel::O3;
+        assert!(
+            options
+                .to_args()
+                .contains(&"-generate-line-info".to_owned())
+        );
+        assert!(!options.to_args().contains(&"-g".to_owned()));
+    }
+}

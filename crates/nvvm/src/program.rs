@@ -1,0 +1,174 @@
+//! A program: modules go in, PTX comes out.
+
+use crate::{Error, Library, LogEntry, Options, Stage, Status, parse_log};
+use libnvvm_sys::{nvvmProgram, nvvmResult};
+use std::ffi::{CString, c_char, c_int};
+use std::ptr;
+
+/// Modules that are compiled together.
+pub struct Program {
+    library: Library,
+    raw: nvvmProgram,
+    modules: Vec<String>,
+}
+
+// SAFETY: libnvvm keeps no state that belongs to a thread; its manual allows one program per
+// thread at a time, and every method that reaches the program takes `&mut self`.
+unsafe impl Send for Program {}
+
+impl Program {
+    /// Makes an empty program.
+    pub fn new(library: &Library) -> Result<Program, Error> {
+        let mut raw: nvvmProgram = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { (library.functions().nvvmCreateProgram)(&mut raw) };
+        match Status::from_result(result) {
+            Ok(()) => Ok(Program {
+                library: library.clone(),
+                raw,
+                modules: Vec::new(),
+            }),
+            Err(status) => Err(Error::Compile {
+                stage: Stage::Create,
+                status,
+                log: Vec::new(),
+            }),
+        }
+    }
+
+    /// Adds a module, as text or as bitcode. The name comes back in the log's entries.
+    pub fn add_module(&mut self, name: &str, module: &[u8]) -> Result<(), Error> {
+        let function = self.library.functions().nvvmAddModuleToProgram;
+        self.add(function, name, module)
+    }
+
+    /// Adds libdevice, of which only the functions that the other modules call are loaded.
+    pub fn add_libdevice_lazily(&mut self, bitcode: &[u8]) -> Result<(), Error> {
+        let function = self.library.functions().nvvmLazyAddModuleToProgram;
+        self.add(function, "libdevice", bitcode)
+    }
+
+    fn add(
+        &mut self,
+        function: unsafe extern "C" fn(
+            nvvmProgram,
+            *const c_char,
+            usize,
+            *const c_char,
+        ) -> nvvmResult,
+        name: &str,
+        module: &[u8],
+    ) -> Result<(), Error> {
+        let name = name.replace('\0', "");
+        let c_name = CString::new(name.as_str()).unwrap_or_default();
+        // SAFETY: the buffer and the name are valid for the call, which copies both.
+        let result = unsafe {
+            function(
+                self.raw,
+                module.as_ptr().cast(),
+                module.len(),
+                c_name.as_ptr(),
+            )
+        };
+        self.modules.push(name.clone());
+        Status::from_result(result).map_err(|status| self.failure(Stage::AddModule(name), status))
+    }
+
+    /// Checks the program. libnvvm compiles some programs that it does not verify, and rejects
+    /// them later or makes wrong code of them: verify first.
+    pub fn verify(&mut self, options: &Options) -> Result<(), Error> {
+        self.run_verify(options)
+            .map_err(|status| self.failure_with(options, Stage::Verify, status))
+    }
+
+    /// Compiles the program. Returns PTX without the C string's NUL.
+    pub fn compile(&mut self, options: &Options) -> Result<Vec<u8>, Error> {
+        let functions = self.library.functions();
+        let (compile, size, output) = (
+            functions.nvvmCompileProgram,
+            functions.nvvmGetCompiledResultSize,
+            functions.nvvmGetCompiledResult,
+        );
+        self.with_args(options, compile)
+            .map_err(|status| self.failure_with(options, Stage::Compile, status))?;
+        self.read_text(size, output)
+            .map_err(|status| self.failure(Stage::Output, status))
+    }
+
+    /// What libnvvm wrote during the last call: after a success, its warnings.
+    pub fn log(&mut self) -> Vec<LogEntry> {
+        let functions = self.library.functions();
+        let (size, output) = (functions.nvvmGetProgramLogSize, functions.nvvmGetProgramLog);
+        match self.read_text(size, output) {
+            Ok(log) => parse_log(&String::from_utf8_lossy(&log), &self.modules),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn run_verify(&mut self, options: &Options) -> Result<(), Status> {
+        let verify = self.library.functions().nvvmVerifyProgram;
+        self.with_args(options, verify)
+    }
+
+    pub(crate) fn failure(&mut self, stage: Stage, status: Status) -> Error {
+        Error::Compile {
+            stage,
+            status,
+            log: self.log(),
+        }
+    }
+
+    /// As [`Program::failure`]; says so where the reason is an architecture that this libnvvm
+    /// does not have.
+    fn failure_with(&mut self, options: &Options, stage: Stage, status: Status) -> Error {
+        if status == Status::InvalidOption
+            && let Ok(supported) = self.library.supported_archs()
+            && !supported.contains(&options.arch)
+        {
+            return Error::UnsupportedArch {
+                arch: options.arch,
+                version: self.library.version(),
+                supported: supported.to_vec(),
+            };
+        }
+        self.failure(stage, status)
+    }
+
+    fn with_args(
+        &mut self,
+        options: &Options,
+        function: unsafe extern "C" fn(nvvmProgram, c_int, *const *const c_char) -> nvvmResult,
+    ) -> Result<(), Status> {
+        let args = options.to_c_args();
+        let pointers: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
+        // SAFETY: the pointers are valid for the call, and there are less than ten.
+        let result = unsafe { function(self.raw, pointers.len() as c_int, pointers.as_ptr()) };
+        Status::from_result(result)
+    }
+
+    fn read_text(
+        &mut self,
+        size: unsafe extern "C" fn(nvvmProgram, *mut usize) -> nvvmResult,
+        output: unsafe extern "C" fn(nvvmProgram, *mut c_char) -> nvvmResult,
+    ) -> Result<Vec<u8>, Status> {
+        let mut length = 0;
+        // SAFETY: the pointer is valid for the call.
+        Status::from_result(unsafe { size(self.raw, &mut length) })?;
+        let mut text = vec![0u8; length];
+        if length > 0 {
+            // SAFETY: the buffer has the size that the library asks for.
+            Status::from_result(unsafe { output(self.raw, text.as_mut_ptr().cast()) })?;
+        }
+        while text.last() == Some(&0) {
+            text.pop();
+        }
+        Ok(text)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: `raw` is a program that was not destroyed yet. An error cannot be told anyone.
+        let _ = unsafe { (self.library.functions().nvvmDestroyProgram)(&mut self.raw) };
+    }
+}

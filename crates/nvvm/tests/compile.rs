@@ -1,0 +1,283 @@
+//! Small modules through the real libnvvm, and what is said when there is none or it is broken.
+//!
+//! Without a libnvvm the tests that need one print that they were skipped.
+
+use nvvm::{Arch, DebugInfo, Error, Library, OptLevel, Options, Program, Severity, Stage, Status};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn fetched() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda")
+}
+
+/// The library, or `None` with a message. A broken one is a failure, not a reason to skip.
+fn library() -> Option<Library> {
+    match Library::find_with(&[fetched()]) {
+        Ok(library) => Some(library),
+        Err(error @ Error::NotFound { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+const HEADER: &str = concat!(
+    "target datalayout = \"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-",
+    "f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64\"\n",
+    "target triple = \"nvptx64-nvidia-cuda\"\n",
+);
+
+/// A kernel `f(float*, float, float)` with this body; `%p`, `%a` and `%b` are its parameters.
+fn kernel(body: &str, declarations: &str) -> String {
+    format!(
+        "{HEADER}{declarations}\ndefine void @f(float* %p, float %a, float %b) {{\n{body}\n  ret void\n}}\n\
+         !nvvm.annotations = !{{!0}}\n!0 = !{{void (float*, float, float)* @f, !\"kernel\", i32 1}}\n\
+         !nvvmir.version = !{{!1}}\n!1 = !{{i32 2, i32 0}}\n"
+    )
+}
+
+fn compile(library: &Library, module: &str, options: &Options) -> Result<String, Error> {
+    let mut program = Program::new(library)?;
+    program.add_module("test.ll", module.as_bytes())?;
+    program.verify(options)?;
+    Ok(String::from_utf8(program.compile(options)?).unwrap())
+}
+
+const MULTIPLY_ADD: &str =
+    "  %m = fmul float %a, %b\n  %s = fadd float %m, %a\n  store float %s, float* %p";
+
+#[test]
+fn the_library_tells_about_itself() {
+    let Some(library) = library() else { return };
+    assert!(library.version().major >= 1, "{:?}", library.version());
+    assert_eq!(library.ir_version().ir.major, 2);
+    let archs = library.supported_archs().unwrap();
+    assert!(archs.contains(&Arch::SM_90), "{archs:?}");
+    assert!(archs.is_sorted());
+    assert_eq!(library.dialect(Arch::SM_90), Arch::SM_90.dialect());
+    assert_eq!(library.dialect(Arch::SM_100), Arch::SM_100.dialect());
+}
+
+#[test]
+fn every_supported_architecture_compiles() {
+    let Some(library) = library() else { return };
+    for &arch in library.supported_archs().unwrap() {
+        let ptx = compile(&library, &kernel(MULTIPLY_ADD, ""), &Options::new(arch)).unwrap();
+        assert!(ptx.contains(&format!(".target {}", arch.sm())), "{ptx}");
+        assert!(ptx.contains(".visible .entry f("), "{ptx}");
+        assert!(!ptx.contains('\0'));
+    }
+}
+
+#[test]
+fn options_reach_the_compiler() {
+    let Some(library) = library() else { return };
+    let module = kernel(MULTIPLY_ADD, "");
+    let mut options = Options::new(Arch::SM_90);
+    assert!(
+        compile(&library, &module, &options)
+            .unwrap()
+            .contains("fma.rn.f32")
+    );
+    options.fma = false;
+    let ptx = compile(&library, &module, &options).unwrap();
+    assert!(
+        ptx.contains("mul.rn.f32") && ptx.contains("add.rn.f32"),
+        "{ptx}"
+    );
+    options.ftz = true;
+    assert!(
+        compile(&library, &module, &options)
+            .unwrap()
+            .contains("mul.rn.ftz.f32")
+    );
+    let divide = kernel("  %d = fdiv float %a, %b\n  store float %d, float* %p", "");
+    options = Options::new(Arch::SM_90);
+    assert!(
+        compile(&library, &divide, &options)
+            .unwrap()
+            .contains("div.rn.f32")
+    );
+    options.prec_div = false;
+    assert!(
+        compile(&library, &divide, &options)
+            .unwrap()
+            .contains("div.full.f32")
+    );
+    for (debug, opt_level) in [
+        (DebugInfo::Full, OptLevel::O0),
+        (DebugInfo::Full, OptLevel::O3),
+        (DebugInfo::LineInfo, OptLevel::O3),
+        (DebugInfo::LineInfo, OptLevel::O0),
+    ] {
+        let options = Options {
+            debug,
+            opt_level,
+            ..Options::new(Arch::SM_90)
+        };
+        compile(&library, &module, &options).unwrap();
+    }
+}
+
+#[test]
+fn libdevice_is_linked() {
+    let Some(library) = library() else { return };
+    let toolkit = cuda_toolkit::find(&[fetched()]);
+    let Some(libdevice) = toolkit.libdevice else {
+        eprintln!("skipped: no libdevice; searched {:?}", toolkit.searched);
+        return;
+    };
+    let module = kernel(
+        "  %s = call float @__nv_sinf(float %a)\n  store float %s, float* %p",
+        "declare float @__nv_sinf(float)",
+    );
+    let mut program = Program::new(&library).unwrap();
+    program.add_module("test.ll", module.as_bytes()).unwrap();
+    program
+        .add_libdevice_lazily(&fs::read(libdevice.path).unwrap())
+        .unwrap();
+    let options = Options::new(Arch::SM_90);
+    program.verify(&options).unwrap();
+    let ptx = String::from_utf8(program.compile(&options).unwrap()).unwrap();
+    assert!(
+        !ptx.contains(".extern .func") && !ptx.contains("__nv_cosf"),
+        "{ptx}"
+    );
+}
+
+#[test]
+fn an_error_in_the_text_has_a_place() {
+    let Some(library) = library() else { return };
+    let module = kernel("  %x = add i32 1, foo", "");
+    let error = compile(&library, &module, &Options::new(Arch::SM_90)).unwrap_err();
+    let Error::Compile {
+        stage: Stage::Verify,
+        status: Status::InvalidIr,
+        log,
+    } = &error
+    else {
+        panic!("{error:?}")
+    };
+    let line = 1 + module
+        .lines()
+        .position(|line| line.contains("foo"))
+        .unwrap() as u32;
+    assert_eq!(log[0].severity, Severity::Error);
+    assert_eq!(
+        (log[0].module.as_deref(), log[0].line),
+        (Some("test.ll"), Some(line))
+    );
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("test.ll:{line}:19: error: parse")),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_architecture_that_the_library_lacks() {
+    let Some(library) = library() else { return };
+    let supported = library.supported_archs().unwrap();
+    let Some(&arch) = Arch::KNOWN.iter().find(|arch| !supported.contains(arch)) else {
+        return;
+    };
+    let error = compile(&library, &kernel("", ""), &Options::new(arch)).unwrap_err();
+    assert!(matches!(error, Error::UnsupportedArch { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(
+        text.contains(&format!("does not compile for {arch}")),
+        "{text}"
+    );
+    assert!(text.contains("sm_90"), "{text}");
+}
+
+#[test]
+fn a_program_without_modules() {
+    let Some(library) = library() else { return };
+    let error = Program::new(&library)
+        .unwrap()
+        .verify(&Options::new(Arch::SM_90))
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Compile {
+                status: Status::NoModule,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert_eq!(
+        error.to_string(),
+        "libnvvm failed to verify the program: the program has no module"
+    );
+}
+
+#[test]
+fn programs_compile_on_several_threads() {
+    let Some(library) = library() else { return };
+    let module = kernel(MULTIPLY_ADD, "");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..4 {
+                    compile(&library, &module, &Options::new(Arch::SM_90)).unwrap();
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn no_libnvvm() {
+    let root = PathBuf::from("/nonexistent/cuda");
+    let toolkit = cuda_toolkit::find_in(&[(root.clone(), cuda_toolkit::Origin::Caller)]);
+    let error = Library::from_toolkit(&toolkit).unwrap_err();
+    let Error::NotFound { searched } = &error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(*searched, [root]);
+    let text = error.to_string();
+    for part in [
+        "/nonexistent/cuda",
+        "CUDA_HOME",
+        "pip install nvidia-nvvm==",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn broken_libnvvm() {
+    let path = std::env::temp_dir().join(format!("nvvm-broken-{}.so", std::process::id()));
+    fs::write(&path, "this is no library").unwrap();
+    let error = Library::open(&path).unwrap_err();
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(error, Error::Broken { .. }), "{error:?}");
+    let text = error.to_string();
+    // The loader's own words come after the path.
+    assert!(
+        text.contains(&format!(
+            "the libnvvm at `{}` cannot be used",
+            path.display()
+        )),
+        "{text}"
+    );
+    assert!(
+        text.contains("file too short") || text.contains("ELF"),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_library_that_is_not_libnvvm() {
+    let text = Library::open("libc.so.6").unwrap_err().to_string();
+    assert!(
+        text.contains("`libc.so.6` cannot be used: it has no function `nvvm"),
+        "{text}"
+    );
+}

@@ -1,0 +1,426 @@
+//! The builder: appends instructions to a block and refuses ill-typed ones.
+//!
+//! A refusal is a panic, for it is a broken promise of the code that builds, never of a user's.
+
+use crate::inst::*;
+use crate::intrinsic::Intrinsic;
+use crate::metadata::Di;
+use crate::module::Module;
+use crate::types::{AddrSpace, Type, TypeKind};
+use crate::value::{Block, Const, Value};
+
+/// Appends instructions to a block.
+pub struct Builder<'m> {
+    /// The module that is built.
+    pub module: &'m mut Module,
+    block: Block,
+    loc: Option<Di>,
+}
+
+macro_rules! check {
+    ($cond:expr, $($message:tt)*) => {
+        assert!($cond, $($message)*)
+    };
+}
+
+impl<'m> Builder<'m> {
+    /// A builder at the end of a block.
+    pub fn new(module: &'m mut Module, block: Block) -> Self {
+        Builder { module, block, loc: None }
+    }
+
+    /// The same, with a source location for what is built.
+    pub fn at(module: &'m mut Module, block: Block, loc: Option<Di>) -> Self {
+        Builder { module, block, loc }
+    }
+
+    /// Where it appends.
+    pub fn block(&self) -> Block {
+        self.block
+    }
+
+    /// Goes on at the end of another block.
+    pub fn switch_to(&mut self, block: Block) {
+        self.block = block;
+    }
+
+    fn push(&mut self, ty: Type, kind: InstKind) -> Value {
+        debug_assert!(
+            self.module.terminator(self.block).is_none(),
+            "an instruction after the terminator of block `{}`",
+            self.module.block(self.block).name
+        );
+        self.module.push_inst(self.block, ty, kind, self.loc)
+    }
+
+    fn push_void(&mut self, kind: InstKind) -> Value {
+        let void = self.module.types.void();
+        self.push(void, kind)
+    }
+
+    fn check_ptr(&self, value: Value, what: &str) {
+        check!(self.module.types.is_ptr(self.module.ty(value)), "{what}: not a pointer");
+    }
+
+    /// Returns.
+    pub fn ret(&mut self, value: Option<Value>) -> Value {
+        let func = self.module.block(self.block).func;
+        let TypeKind::Func { ret, .. } = *self.module.types.kind(self.module.func(func).sig) else {
+            unreachable!("a function's type is a signature")
+        };
+        let void = self.module.types.void();
+        let ty = value.map_or(void, |v| self.module.ty(v));
+        check!(ty == ret, "ret: the value is not of the function's return type");
+        self.push_void(InstKind::Ret(value))
+    }
+
+    /// Jumps.
+    pub fn br(&mut self, to: Block) -> Value {
+        self.push_void(InstKind::Br(to))
+    }
+
+    /// Jumps by a condition.
+    pub fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) -> Value {
+        let i1 = self.module.types.int(1);
+        check!(self.module.ty(cond) == i1, "cond_br: the condition is no i1");
+        self.push_void(InstKind::CondBr { cond, then, otherwise })
+    }
+
+    /// Jumps by an integer.
+    pub fn switch(&mut self, value: Value, default: Block, cases: Vec<(u128, Block)>) -> Value {
+        check!(self.module.types.int_bits(self.module.ty(value)).is_some(), "switch: no integer");
+        self.push_void(InstKind::Switch { value, default, cases })
+    }
+
+    /// Control never comes here.
+    pub fn unreachable(&mut self) -> Value {
+        self.push_void(InstKind::Unreachable)
+    }
+
+    /// Frame memory, put at the start of the function's entry block.
+    pub fn alloca(&mut self, ty: Type, align: u64) -> Value {
+        let func = self.module.block(self.block).func;
+        let entry = self.module.func(func).blocks[0];
+        let ptr = self.module.types.ptr();
+        let kind = InstKind::Alloca { ty, count: None, align };
+        let value = self.module.push_value(
+            ptr,
+            crate::value::ValueKind::Inst(InstData { kind, block: entry, loc: None }),
+        );
+        let module = &*self.module;
+        let at = module
+            .block(entry)
+            .insts
+            .iter()
+            .position(|&i| !matches!(module.inst(i).map(|d| &d.kind), Some(InstKind::Alloca { .. })))
+            .unwrap_or(module.block(entry).insts.len());
+        self.module.block_mut(entry).insts.insert(at, value);
+        value
+    }
+
+    /// Frame memory of a size known at run time, here.
+    pub fn dynamic_alloca(&mut self, ty: Type, count: Value, align: u64) -> Value {
+        let ptr = self.module.types.ptr();
+        self.push(ptr, InstKind::Alloca { ty, count: Some(count), align })
+    }
+
+    /// Reads memory.
+    pub fn load(&mut self, ty: Type, ptr: Value, access: MemAccess) -> Value {
+        self.check_ptr(ptr, "load");
+        self.push(ty, InstKind::Load { ptr, access })
+    }
+
+    /// Writes memory.
+    pub fn store(&mut self, value: Value, ptr: Value, access: MemAccess) -> Value {
+        self.check_ptr(ptr, "store");
+        self.push_void(InstKind::Store { value, ptr, access })
+    }
+
+    /// Computes an address. The result has the base's address space.
+    pub fn gep(&mut self, element: Type, base: Value, indices: &[Value], inbounds: bool) -> Value {
+        self.check_ptr(base, "gep");
+        for &index in indices {
+            check!(
+                self.module.types.int_bits(self.module.ty(index)).is_some(),
+                "gep: an index is no integer"
+            );
+        }
+        let ty = self.module.ty(base);
+        self.push(ty, InstKind::Gep { element, base, indices: indices.to_vec(), inbounds })
+    }
+
+    /// Atomically reads, modifies and writes.
+    pub fn atomic_rmw(
+        &mut self,
+        op: RmwOp,
+        ptr: Value,
+        value: Value,
+        ordering: Ordering,
+        scope: Scope,
+    ) -> Value {
+        self.check_ptr(ptr, "atomic_rmw");
+        let ty = self.module.ty(value);
+        self.push(ty, InstKind::AtomicRmw { op, ptr, value, ordering, scope })
+    }
+
+    /// Atomically compares and exchanges: `{T, i1}`.
+    pub fn cmpxchg(
+        &mut self,
+        ptr: Value,
+        expected: Value,
+        new: Value,
+        (success, failure): (Ordering, Ordering),
+        scope: Scope,
+    ) -> Value {
+        self.check_ptr(ptr, "cmpxchg");
+        let ty = self.module.ty(new);
+        check!(self.module.ty(expected) == ty, "cmpxchg: operands of two types");
+        let i1 = self.module.types.int(1);
+        let pair = self.module.types.structure(&[ty, i1], false);
+        self.push(pair, InstKind::CmpXchg { ptr, expected, new, success, failure, scope })
+    }
+
+    /// Orders memory accesses.
+    pub fn fence(&mut self, ordering: Ordering, scope: Scope) -> Value {
+        self.push_void(InstKind::Fence { ordering, scope })
+    }
+
+    /// An operation of two operands.
+    pub fn bin(&mut self, op: BinOp, lhs: Value, rhs: Value) -> Value {
+        self.bin_flags(op, lhs, rhs, Flags::default())
+    }
+
+    /// An operation of two operands, with what may be assumed of them.
+    pub fn bin_flags(&mut self, op: BinOp, lhs: Value, rhs: Value, flags: Flags) -> Value {
+        let ty = self.module.ty(lhs);
+        check!(
+            ty == self.module.ty(rhs),
+            "{op:?}: operands of two types: {:?} and {:?}",
+            self.module.types.kind(ty),
+            self.module.types.kind(self.module.ty(rhs))
+        );
+        let fits = if op.is_float() {
+            self.module.types.is_float_or_vector(ty)
+        } else {
+            self.module.types.is_int_or_vector(ty)
+        };
+        check!(fits, "{op:?}: operands of type {:?}", self.module.types.kind(ty));
+        self.push(ty, InstKind::Bin { op, lhs, rhs, flags })
+    }
+
+    /// Flips the sign of a float.
+    pub fn fneg(&mut self, value: Value) -> Value {
+        let ty = self.module.ty(value);
+        check!(self.module.types.is_float_or_vector(ty), "fneg: no float");
+        self.push(ty, InstKind::FNeg(value))
+    }
+
+    /// Converts.
+    pub fn cast(&mut self, op: CastOp, value: Value, ty: Type) -> Value {
+        let types = &self.module.types;
+        let from = self.module.ty(value);
+        let ok = match op {
+            CastOp::Trunc => {
+                types.is_int_or_vector(from)
+                    && types.is_int_or_vector(ty)
+                    && types.bits(types.scalar(from)) > types.bits(types.scalar(ty))
+            }
+            CastOp::ZExt | CastOp::SExt => {
+                types.is_int_or_vector(from)
+                    && types.is_int_or_vector(ty)
+                    && types.bits(types.scalar(from)) < types.bits(types.scalar(ty))
+            }
+            CastOp::FpTrunc | CastOp::FpExt => {
+                types.is_float_or_vector(from) && types.is_float_or_vector(ty)
+            }
+            CastOp::FpToUi | CastOp::FpToSi => {
+                types.is_float_or_vector(from) && types.is_int_or_vector(ty)
+            }
+            CastOp::UiToFp | CastOp::SiToFp => {
+                types.is_int_or_vector(from) && types.is_float_or_vector(ty)
+            }
+            CastOp::PtrToInt => types.is_ptr(types.scalar(from)) && types.is_int_or_vector(ty),
+            CastOp::IntToPtr => types.is_int_or_vector(from) && types.is_ptr(types.scalar(ty)),
+            CastOp::Bitcast => {
+                types.is_ptr(from) == types.is_ptr(ty) && types.size(from) == types.size(ty)
+            }
+            CastOp::AddrSpaceCast => types.is_ptr(from) && types.is_ptr(ty),
+        };
+        check!(ok, "{op:?} from {:?} to {:?}", types.kind(from), types.kind(ty));
+        self.push(ty, InstKind::Cast { op, value })
+    }
+
+    fn bool_like(&mut self, ty: Type) -> Type {
+        let i1 = self.module.types.int(1);
+        match *self.module.types.kind(ty) {
+            TypeKind::Vector(_, len) => self.module.types.vector(i1, len),
+            _ => i1,
+        }
+    }
+
+    /// Compares integers or pointers.
+    pub fn icmp(&mut self, pred: IntPred, lhs: Value, rhs: Value) -> Value {
+        let ty = self.module.ty(lhs);
+        check!(ty == self.module.ty(rhs), "icmp: operands of two types");
+        let scalar = self.module.types.scalar(ty);
+        check!(
+            self.module.types.is_ptr(scalar) || self.module.types.int_bits(scalar).is_some(),
+            "icmp: neither integers nor pointers"
+        );
+        let result = self.bool_like(ty);
+        self.push(result, InstKind::ICmp { pred, lhs, rhs })
+    }
+
+    /// Compares floats.
+    pub fn fcmp(&mut self, pred: FloatPred, lhs: Value, rhs: Value) -> Value {
+        let ty = self.module.ty(lhs);
+        check!(ty == self.module.ty(rhs), "fcmp: operands of two types");
+        check!(self.module.types.is_float_or_vector(ty), "fcmp: no floats");
+        let result = self.bool_like(ty);
+        self.push(result, InstKind::FCmp { pred, lhs, rhs })
+    }
+
+    /// One of two values.
+    pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
+        let ty = self.module.ty(then);
+        check!(ty == self.module.ty(otherwise), "select: values of two types");
+        self.push(ty, InstKind::Select { cond, then, otherwise })
+    }
+
+    /// The value that belongs to the block from which control came.
+    pub fn phi(&mut self, ty: Type, incoming: Vec<(Value, Block)>) -> Value {
+        for &(value, _) in &incoming {
+            check!(self.module.ty(value) == ty, "phi: a value of another type");
+        }
+        self.push(ty, InstKind::Phi(incoming))
+    }
+
+    /// Calls a function or a function pointer by a signature.
+    pub fn call(&mut self, sig: Type, callee: Value, args: &[Value]) -> Value {
+        self.call_with(Call {
+            callee: Callee::Value(callee),
+            sig,
+            args: args.to_vec(),
+            arg_attrs: Vec::new(),
+            ret_attrs: ParamAttrs::default(),
+            noreturn: false,
+            convergent: false,
+            musttail: false,
+        })
+    }
+
+    /// Calls, with everything that can be said of a call.
+    pub fn call_with(&mut self, call: Call) -> Value {
+        let TypeKind::Func { ret, params, variadic } = self.module.types.kind(call.sig).clone() else {
+            panic!("call: the type is no signature")
+        };
+        check!(
+            call.args.len() == params.len() || variadic && call.args.len() > params.len(),
+            "call: {} arguments for {} parameters",
+            call.args.len(),
+            params.len()
+        );
+        for (i, (&arg, &param)) in call.args.iter().zip(&params).enumerate() {
+            check!(
+                self.module.ty(arg) == param,
+                "call: argument {i} is {:?}, the parameter {:?}",
+                self.module.types.kind(self.module.ty(arg)),
+                self.module.types.kind(param)
+            );
+        }
+        self.push(ret, InstKind::Call(Box::new(call)))
+    }
+
+    /// An intrinsic by its arguments and the type of its result.
+    pub fn intrinsic(&mut self, intrinsic: Intrinsic, ret: Type, args: &[Value]) -> Value {
+        let params: Vec<Type> = args.iter().map(|&a| self.module.ty(a)).collect();
+        let sig = self.module.types.func(ret, &params, false);
+        self.call_with(Call {
+            callee: Callee::Intrinsic(intrinsic),
+            sig,
+            args: args.to_vec(),
+            arg_attrs: Vec::new(),
+            ret_attrs: ParamAttrs::default(),
+            noreturn: intrinsic == Intrinsic::Trap,
+            convergent: false,
+            musttail: false,
+        })
+    }
+
+    /// Inline PTX.
+    pub fn asm(&mut self, asm: InlineAsm, ret: Type, args: &[Value]) -> Value {
+        let params: Vec<Type> = args.iter().map(|&a| self.module.ty(a)).collect();
+        let sig = self.module.types.func(ret, &params, false);
+        let convergent = asm.convergent;
+        self.call_with(Call {
+            callee: Callee::Asm(Box::new(asm)),
+            sig,
+            args: args.to_vec(),
+            arg_attrs: Vec::new(),
+            ret_attrs: ParamAttrs::default(),
+            noreturn: false,
+            convergent,
+            musttail: false,
+        })
+    }
+
+    fn field_type(&self, aggregate: Type, index: u32) -> Type {
+        match self.module.types.kind(aggregate) {
+            TypeKind::Struct { fields, .. } => fields[index as usize],
+            TypeKind::Array(element, len) if u64::from(index) < *len => *element,
+            kind => panic!("no field {index} in {kind:?}"),
+        }
+    }
+
+    /// A field of an aggregate in registers.
+    pub fn extract_value(&mut self, aggregate: Value, index: u32) -> Value {
+        let ty = self.field_type(self.module.ty(aggregate), index);
+        self.push(ty, InstKind::ExtractValue { aggregate, index })
+    }
+
+    /// An aggregate with one field replaced.
+    pub fn insert_value(&mut self, aggregate: Value, value: Value, index: u32) -> Value {
+        let ty = self.module.ty(aggregate);
+        check!(self.field_type(ty, index) == self.module.ty(value), "insert_value: another type");
+        self.push(ty, InstKind::InsertValue { aggregate, value, index })
+    }
+
+    /// An element of a vector.
+    pub fn extract_element(&mut self, vector: Value, index: Value) -> Value {
+        let TypeKind::Vector(element, _) = *self.module.types.kind(self.module.ty(vector)) else {
+            panic!("extract_element: no vector")
+        };
+        self.push(element, InstKind::ExtractElement { vector, index })
+    }
+
+    /// A vector with one element replaced.
+    pub fn insert_element(&mut self, vector: Value, value: Value, index: Value) -> Value {
+        let ty = self.module.ty(vector);
+        check!(
+            matches!(*self.module.types.kind(ty), TypeKind::Vector(e, _) if e == self.module.ty(value)),
+            "insert_element: another type"
+        );
+        self.push(ty, InstKind::InsertElement { vector, value, index })
+    }
+
+    /// Elements of two vectors by constant indices.
+    pub fn shuffle(&mut self, a: Value, b: Value, mask: Vec<Option<u32>>) -> Value {
+        let TypeKind::Vector(element, _) = *self.module.types.kind(self.module.ty(a)) else {
+            panic!("shuffle: no vector")
+        };
+        let ty = self.module.types.vector(element, mask.len() as u32);
+        self.push(ty, InstKind::ShuffleVector { a, b, mask })
+    }
+
+    /// A fixed value for an undefined one.
+    pub fn freeze(&mut self, value: Value) -> Value {
+        let ty = self.module.ty(value);
+        self.push(ty, InstKind::Freeze(value))
+    }
+
+    /// The address of a global or function as a generic pointer.
+    pub fn addr_of(&mut self, base: Value) -> Value {
+        let ptr = self.module.types.ptr_in(AddrSpace::Generic);
+        self.module.constant(ptr, Const::Addr { base, offset: 0 })
+    }
+}

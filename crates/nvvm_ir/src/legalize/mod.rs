@@ -1,0 +1,1 @@
+//! The legalizer: rewrites what a dialect lacks before the writer prints it.

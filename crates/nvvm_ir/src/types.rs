@@ -1,0 +1,277 @@
+//! Types, interned: two equal types have the same handle.
+//!
+//! In memory, pointers are opaque and carry only their address space; what they point to stands
+//! on the instruction that uses them. The dialects' writers add what a dialect wants.
+
+use std::collections::HashMap;
+
+/// An address space of the NVPTX memory model (NVVM IR specification, "Address Spaces").
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AddrSpace {
+    /// Any of the others, decided at run time; also where functions live.
+    Generic,
+    /// Device memory.
+    Global,
+    /// Memory shared by the threads of a block.
+    Shared,
+    /// Read-only constant memory.
+    Constant,
+    /// A thread's own memory.
+    Local,
+}
+
+impl AddrSpace {
+    /// The number that NVVM IR uses.
+    pub fn number(self) -> u32 {
+        match self {
+            AddrSpace::Generic => 0,
+            AddrSpace::Global => 1,
+            AddrSpace::Shared => 3,
+            AddrSpace::Constant => 4,
+            AddrSpace::Local => 5,
+        }
+    }
+
+    /// The address space with that number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            0 => AddrSpace::Generic,
+            1 => AddrSpace::Global,
+            3 => AddrSpace::Shared,
+            4 => AddrSpace::Constant,
+            5 => AddrSpace::Local,
+            _ => return None,
+        })
+    }
+}
+
+/// A handle to an interned type.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Type(pub(crate) u32);
+
+/// What a type is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// No value.
+    Void,
+    /// An integer of that many bits.
+    Int(u32),
+    /// IEEE 754 binary16.
+    Half,
+    /// bfloat16.
+    BFloat,
+    /// IEEE 754 binary32.
+    Float,
+    /// IEEE 754 binary64.
+    Double,
+    /// IEEE 754 binary128; the legalizer replaces it, since libnvvm has none.
+    Fp128,
+    /// A pointer into an address space.
+    Ptr(AddrSpace),
+    /// An array of a length.
+    Array(Type, u64),
+    /// A vector of a length.
+    Vector(Type, u32),
+    /// A struct; packed ones have no padding.
+    Struct {
+        /// The types of the fields in order.
+        fields: Vec<Type>,
+        /// Whether there is no padding between fields.
+        packed: bool,
+    },
+    /// A function's signature.
+    Func {
+        /// What it returns.
+        ret: Type,
+        /// What it takes.
+        params: Vec<Type>,
+        /// Whether it takes further arguments.
+        variadic: bool,
+    },
+}
+
+/// The interner of types. Every module owns one.
+#[derive(Clone, Debug, Default)]
+pub struct Types {
+    kinds: Vec<TypeKind>,
+    ids: HashMap<TypeKind, Type>,
+}
+
+impl Types {
+    /// Interns a type.
+    pub fn intern(&mut self, kind: TypeKind) -> Type {
+        if let Some(&ty) = self.ids.get(&kind) {
+            return ty;
+        }
+        let ty = Type(self.kinds.len() as u32);
+        self.kinds.push(kind.clone());
+        self.ids.insert(kind, ty);
+        ty
+    }
+
+    /// How many types there are.
+    pub(crate) fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// What a type is.
+    pub fn kind(&self, ty: Type) -> &TypeKind {
+        &self.kinds[ty.0 as usize]
+    }
+
+    /// `void`.
+    pub fn void(&mut self) -> Type {
+        self.intern(TypeKind::Void)
+    }
+
+    /// An integer type.
+    pub fn int(&mut self, bits: u32) -> Type {
+        self.intern(TypeKind::Int(bits))
+    }
+
+    /// A generic pointer.
+    pub fn ptr(&mut self) -> Type {
+        self.ptr_in(AddrSpace::Generic)
+    }
+
+    /// A pointer into an address space.
+    pub fn ptr_in(&mut self, space: AddrSpace) -> Type {
+        self.intern(TypeKind::Ptr(space))
+    }
+
+    /// An array type.
+    pub fn array(&mut self, element: Type, len: u64) -> Type {
+        self.intern(TypeKind::Array(element, len))
+    }
+
+    /// A vector type.
+    pub fn vector(&mut self, element: Type, len: u32) -> Type {
+        self.intern(TypeKind::Vector(element, len))
+    }
+
+    /// A struct type.
+    pub fn structure(&mut self, fields: &[Type], packed: bool) -> Type {
+        self.intern(TypeKind::Struct { fields: fields.to_vec(), packed })
+    }
+
+    /// A function type.
+    pub fn func(&mut self, ret: Type, params: &[Type], variadic: bool) -> Type {
+        self.intern(TypeKind::Func { ret, params: params.to_vec(), variadic })
+    }
+
+    /// The width of an integer type.
+    pub fn int_bits(&self, ty: Type) -> Option<u32> {
+        match *self.kind(ty) {
+            TypeKind::Int(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a pointer.
+    pub fn is_ptr(&self, ty: Type) -> bool {
+        matches!(self.kind(ty), TypeKind::Ptr(_))
+    }
+
+    /// The address space of a pointer type.
+    pub fn addr_space(&self, ty: Type) -> Option<AddrSpace> {
+        match *self.kind(ty) {
+            TypeKind::Ptr(space) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub fn is_float(&self, ty: Type) -> bool {
+        use TypeKind::*;
+        matches!(self.kind(ty), Half | BFloat | Float | Double | Fp128)
+    }
+
+    /// The element type of a vector, else the type itself.
+    pub fn scalar(&self, ty: Type) -> Type {
+        match *self.kind(ty) {
+            TypeKind::Vector(element, _) => element,
+            _ => ty,
+        }
+    }
+
+    /// Whether the type is an integer or a vector of them.
+    pub fn is_int_or_vector(&self, ty: Type) -> bool {
+        self.int_bits(self.scalar(ty)).is_some()
+    }
+
+    /// Whether the type is a float or a vector of them.
+    pub fn is_float_or_vector(&self, ty: Type) -> bool {
+        self.is_float(self.scalar(ty))
+    }
+
+    /// Size in bytes, padding of the end included (the data layout of nvptx64).
+    pub fn size(&self, ty: Type) -> u64 {
+        match self.kind(ty) {
+            TypeKind::Vector(element, len) => {
+                let bits = self.bits(*element) * u64::from(*len);
+                bits.div_ceil(8).next_multiple_of(self.align(ty))
+            }
+            TypeKind::Array(element, len) => self.size(*element) * len,
+            TypeKind::Struct { fields, packed } => {
+                let mut offset = 0u64;
+                for &field in fields {
+                    if !packed {
+                        offset = offset.next_multiple_of(self.align(field));
+                    }
+                    offset += self.size(field);
+                }
+                offset.next_multiple_of(self.align(ty))
+            }
+            TypeKind::Void | TypeKind::Func { .. } => 0,
+            _ => self.bits(ty).div_ceil(8).next_multiple_of(self.align(ty)),
+        }
+    }
+
+    /// The ABI alignment in bytes (the data layout of nvptx64).
+    pub fn align(&self, ty: Type) -> u64 {
+        match self.kind(ty) {
+            TypeKind::Array(element, _) => self.align(*element),
+            TypeKind::Struct { packed: true, .. } => 1,
+            TypeKind::Struct { fields, .. } => {
+                fields.iter().map(|&f| self.align(f)).max().unwrap_or(1)
+            }
+            TypeKind::Vector(element, len) => {
+                (self.bits(*element) * u64::from(*len)).div_ceil(8).next_power_of_two().max(1)
+            }
+            TypeKind::Void | TypeKind::Func { .. } => 1,
+            _ => self.bits(ty).div_ceil(8).next_power_of_two().min(16),
+        }
+    }
+
+    /// The byte offset of a field of a struct.
+    pub fn field_offset(&self, ty: Type, index: usize) -> u64 {
+        let TypeKind::Struct { fields, packed } = self.kind(ty) else {
+            panic!("field_offset of a type that is no struct")
+        };
+        let mut offset = 0u64;
+        for (i, &field) in fields.iter().enumerate() {
+            if !packed {
+                offset = offset.next_multiple_of(self.align(field));
+            }
+            if i == index {
+                return offset;
+            }
+            offset += self.size(field);
+        }
+        panic!("field_offset: no field {index}")
+    }
+
+    /// The width in bits of a scalar.
+    pub fn bits(&self, ty: Type) -> u64 {
+        match *self.kind(ty) {
+            TypeKind::Int(bits) => u64::from(bits),
+            TypeKind::Half | TypeKind::BFloat => 16,
+            TypeKind::Float => 32,
+            TypeKind::Double => 64,
+            TypeKind::Fp128 => 128,
+            TypeKind::Ptr(AddrSpace::Shared | AddrSpace::Local) => 64,
+            TypeKind::Ptr(_) => 64,
+            _ => self.size(ty) * 8,
+        }
+    }
+}

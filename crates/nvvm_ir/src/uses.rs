@@ -1,0 +1,57 @@
+//! What a module's values refer to: the globals and functions behind operands and initialisers,
+//! which the verifier and the reachability passes follow.
+
+use crate::module::Module;
+use crate::value::{Const, Func, Global, Value, ValueKind};
+
+/// A global or a function.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Symbol {
+    Global(Global),
+    Func(Func),
+}
+
+/// Walks constants, each once in its lifetime, and finds the symbols in them.
+pub(crate) struct SymbolWalk {
+    seen: Vec<bool>,
+    stack: Vec<Value>,
+}
+
+impl SymbolWalk {
+    pub(crate) fn new(module: &Module) -> Self {
+        SymbolWalk { seen: vec![false; module.values.len()], stack: Vec::new() }
+    }
+
+    /// Calls `f` on the symbols that a value refers to and that lie behind no value walked before.
+    pub(crate) fn walk(&mut self, module: &Module, value: Value, f: &mut impl FnMut(Symbol)) {
+        self.stack.push(value);
+        while let Some(value) = self.stack.pop() {
+            if std::mem::replace(&mut self.seen[value.index()], true) {
+                continue;
+            }
+            match &module.value(value).kind {
+                ValueKind::Global(global) => f(Symbol::Global(*global)),
+                ValueKind::Func(func) => f(Symbol::Func(*func)),
+                ValueKind::Const(Const::Addr { base, .. }) => self.stack.push(*base),
+                ValueKind::Const(Const::PtrToInt(ptr)) => self.stack.push(*ptr),
+                ValueKind::Const(Const::Aggregate(elements)) => self.stack.extend(elements),
+                _ => {}
+            }
+        }
+    }
+
+    /// The same for all operands of a function.
+    pub(crate) fn walk_func(&mut self, module: &Module, func: Func, f: &mut impl FnMut(Symbol)) {
+        for &block in &module.func(func).blocks {
+            for &inst in &module.block(block).insts {
+                if let Some(data) = module.inst(inst) {
+                    data.kind.for_each_operand(|operand| {
+                        if !matches!(module.value(operand).kind, ValueKind::Inst(_) | ValueKind::Param(..)) {
+                            self.walk(module, operand, f);
+                        }
+                    });
+                }
+            }
+        }
+    }
+}

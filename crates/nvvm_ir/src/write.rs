@@ -1,0 +1,437 @@
+//! The writer: prints a module as NVVM IR text, the last step before libnvvm.
+//!
+//! In memory, pointers are opaque. The modern dialect prints them so. In the LLVM 7 dialect every
+//! pointer is an `i8*` of its address space, and what needs another pointer type (loads, stores,
+//! address computations, indirect calls) gets a `bitcast` before it, named `%.0`, `%.1` and so on.
+//! The writer is total: it prints every module the verifier accepts, also operations that the
+//! dialect lacks; to replace those is the legalizer's task.
+//!
+//! Symbols that libnvvm refuses are printed under another name, see [`symbol_names`].
+
+mod attrs;
+mod consts;
+mod debug;
+mod insts;
+mod intrinsics;
+mod names;
+
+use std::collections::HashMap;
+
+use crate::inst::InstKind;
+use crate::intrinsic::Intrinsic;
+use crate::module::{Linkage, Module};
+use crate::types::{AddrSpace, Type, TypeKind};
+use crate::value::{Func, Global, Value};
+
+pub use names::symbol_names;
+
+/// The language of the text, chosen by the architecture.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// LLVM 7, typed pointers: every architecture before compute_100, and accepted by later ones.
+    Llvm7,
+    /// Opaque pointers: compute_100 and later.
+    Modern,
+}
+
+impl Dialect {
+    /// The dialect for an architecture's number (90 of `compute_90`).
+    pub fn for_arch(number: u32) -> Dialect {
+        if number >= 100 { Dialect::Modern } else { Dialect::Llvm7 }
+    }
+}
+
+pub(crate) const DATA_LAYOUT: &str = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-\
+    i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64";
+pub(crate) const TRIPLE: &str = "nvptx64-nvidia-cuda";
+
+/// Prints a module.
+pub fn write_module(module: &Module, dialect: Dialect) -> String {
+    let mut writer = Writer::new(module, dialect);
+    writer.module();
+    writer.out
+}
+
+/// Prints one function as [`write_module`] would, without what stands around it: for error
+/// messages and dumps.
+pub fn write_func(module: &Module, func: Func, dialect: Dialect) -> String {
+    let mut writer = Writer::new(module, dialect);
+    writer.func(func);
+    writer.out
+}
+
+/// Prints one instruction for an error message, its operands named as in [`write_func`].
+pub(crate) fn write_insts(module: &Module, func: Func, insts: &[Value]) -> Vec<String> {
+    let mut writer = Writer::new(module, Dialect::Modern);
+    writer.number_locals(func);
+    let line = |&inst: &Value| {
+        writer.out.clear();
+        writer.inst(inst);
+        writer.out.trim_end().to_owned()
+    };
+    insts.iter().map(line).collect()
+}
+
+/// No name or number has been given yet.
+const NONE: u32 = u32::MAX;
+/// The bit that tells an index into `names` from a number.
+const NAMED: u32 = 1 << 31;
+
+struct Writer<'m> {
+    m: &'m Module,
+    dialect: Dialect,
+    out: String,
+    /// The text of every type, by handle.
+    types: Vec<String>,
+    /// Symbols that are printed under another name.
+    renamed: HashMap<Value, String>,
+    /// For each value of the current function its number, or its index in `names` and [`NAMED`].
+    locals: Vec<u32>,
+    names: Vec<String>,
+    /// For each block the index of its label in `names`.
+    labels: Vec<u32>,
+    /// How many `%.N` the current function has.
+    temps: u32,
+    /// The current function's subprogram, and the location for calls that have none.
+    subprogram: Option<crate::metadata::Di>,
+    fallback_loc: Option<u32>,
+    /// The functions that are used as intrinsics, in order of their first use.
+    intrinsics: Vec<(Intrinsic, Type)>,
+    intrinsic_ids: HashMap<(Intrinsic, Type), String>,
+    declares_variables: bool,
+    md: debug::Metadata,
+}
+
+impl<'m> Writer<'m> {
+    fn new(m: &'m Module, dialect: Dialect) -> Self {
+        let mut writer = Writer {
+            m,
+            dialect,
+            out: String::with_capacity(64 * m.values.len() + 1024),
+            types: Vec::new(),
+            renamed: symbol_names(m),
+            locals: vec![NONE; m.values.len()],
+            names: Vec::new(),
+            labels: vec![NONE; m.blocks.len()],
+            temps: 0,
+            subprogram: None,
+            fallback_loc: None,
+            intrinsics: Vec::new(),
+            intrinsic_ids: HashMap::new(),
+            declares_variables: false,
+            md: debug::Metadata::new(m),
+        };
+        writer.cache_types();
+        writer
+    }
+
+    fn llvm7(&self) -> bool {
+        self.dialect == Dialect::Llvm7
+    }
+
+    // Text.
+
+    fn s(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn num(&mut self, n: impl Into<u64>) {
+        push_number(&mut self.out, n.into());
+    }
+
+    // Types.
+
+    /// Prints every type once. A type's parts were interned before it.
+    fn cache_types(&mut self) {
+        for index in 0..self.m.types.len() {
+            let text = self.type_text(Type(index as u32));
+            self.types.push(text);
+        }
+    }
+
+    fn type_text(&self, ty: Type) -> String {
+        let name = |ty: &Type| self.types[ty.0 as usize].as_str();
+        let list = |types: &[Type]| types.iter().map(name).collect::<Vec<_>>().join(", ");
+        match self.m.types.kind(ty) {
+            TypeKind::Void => "void".into(),
+            TypeKind::Int(bits) => format!("i{bits}"),
+            TypeKind::Half => "half".into(),
+            TypeKind::BFloat => "bfloat".into(),
+            TypeKind::Float => "float".into(),
+            TypeKind::Double => "double".into(),
+            TypeKind::Fp128 => "fp128".into(),
+            TypeKind::Ptr(space) => match (self.dialect, space) {
+                (Dialect::Llvm7, AddrSpace::Generic) => "i8*".into(),
+                (Dialect::Llvm7, space) => format!("i8 addrspace({})*", space.number()),
+                (Dialect::Modern, AddrSpace::Generic) => "ptr".into(),
+                (Dialect::Modern, space) => format!("ptr addrspace({})", space.number()),
+            },
+            TypeKind::Array(element, len) => format!("[{len} x {}]", name(element)),
+            TypeKind::Vector(element, len) => format!("<{len} x {}>", name(element)),
+            TypeKind::Struct { fields, packed } => match (fields.is_empty(), packed) {
+                (true, false) => "{}".into(),
+                (true, true) => "<{}>".into(),
+                (false, false) => format!("{{ {} }}", list(fields)),
+                (false, true) => format!("<{{ {} }}>", list(fields)),
+            },
+            TypeKind::Func { ret, params, variadic } => {
+                let mut params: Vec<&str> = params.iter().map(name).collect();
+                if *variadic {
+                    params.push("...");
+                }
+                format!("{} ({})", name(ret), params.join(", "))
+            }
+        }
+    }
+
+    fn ty(&mut self, ty: Type) {
+        self.out.push_str(&self.types[ty.0 as usize]);
+    }
+
+    /// LLVM 7: the type of a pointer to something.
+    fn ptr_to(&mut self, pointee: Type, space: AddrSpace) {
+        self.ty(pointee);
+        self.star(space);
+    }
+
+    fn star(&mut self, space: AddrSpace) {
+        if space != AddrSpace::Generic {
+            self.s(" addrspace(");
+            self.num(space.number());
+            self.s(")");
+        }
+        self.s("*");
+    }
+
+    /// LLVM 7: whether that pointer's type is the one in which all pointers are kept.
+    fn is_i8(&self, ty: Type) -> bool {
+        self.m.types.int_bits(ty) == Some(8)
+    }
+
+    // The module.
+
+    fn module(&mut self) {
+        let m = self.m;
+        self.s("target datalayout = \"");
+        self.s(DATA_LAYOUT);
+        self.s("\"\ntarget triple = \"");
+        self.s(TRIPLE);
+        self.s("\"\n");
+        for line in m.asm.iter().flat_map(|asm| asm.lines()) {
+            self.s("module asm \"");
+            escape(&mut self.out, line.as_bytes());
+            self.s("\"\n");
+        }
+        if m.globals().next().is_some() {
+            self.s("\n");
+        }
+        for global in m.globals() {
+            self.global(global);
+        }
+        self.used();
+        for func in m.funcs() {
+            self.s("\n");
+            self.func(func);
+        }
+        self.intrinsic_declarations();
+        self.module_metadata();
+    }
+
+    fn global(&mut self, global: Global) {
+        let data = self.m.global(global);
+        self.symbol(data.value);
+        self.s(" = ");
+        self.s(match (data.linkage, data.init.is_some()) {
+            (Linkage::External, true) => "",
+            (Linkage::Internal, _) => "internal ",
+            // libnvvm refuses `extern_weak`.
+            (_, false) => "external ",
+            (Linkage::Weak, true) => "weak ",
+            (Linkage::LinkOnceOdr, true) => "linkonce_odr ",
+        });
+        if data.space != AddrSpace::Generic {
+            self.s("addrspace(");
+            self.num(data.space.number());
+            self.s(") ");
+        }
+        self.s(if data.constant { "constant " } else { "global " });
+        self.ty(data.ty);
+        if let Some(init) = data.init {
+            self.s(" ");
+            self.val(init);
+        } else if data.linkage == Linkage::Internal {
+            // What is seen by this module alone cannot be defined by another.
+            self.s(" undef");
+        }
+        self.align(data.align);
+        self.s("\n");
+    }
+
+    /// `llvm.used`: the globals that must be kept.
+    fn used(&mut self) {
+        let used: Vec<Value> = self
+            .m
+            .globals()
+            .map(|g| self.m.global(g))
+            .filter(|g| g.used)
+            .map(|g| g.value)
+            .collect();
+        if used.is_empty() {
+            return;
+        }
+        let ptr = if self.llvm7() { "i8*" } else { "ptr" };
+        self.s("@llvm.used = appending global [");
+        self.num(used.len() as u64);
+        self.s(" x ");
+        self.s(ptr);
+        self.s("] [");
+        for (i, &value) in used.iter().enumerate() {
+            self.s(if i == 0 { "" } else { ", " });
+            self.s(ptr);
+            self.s(" ");
+            self.address(value, 0, AddrSpace::Generic);
+        }
+        self.s("], section \"llvm.metadata\"\n");
+    }
+
+    fn align(&mut self, align: u64) {
+        if align != 0 {
+            self.s(", align ");
+            self.num(align);
+        }
+    }
+
+    /// Prints a function, its body too.
+    fn func(&mut self, func: Func) {
+        let m = self.m;
+        let data = m.func(func);
+        let defined = !data.blocks.is_empty();
+        self.number_locals(func);
+        self.subprogram = data.subprogram.filter(|_| defined);
+        self.fallback_loc = None;
+        self.s(match (data.linkage, defined) {
+            (Linkage::Internal, true) => "define internal ",
+            (Linkage::External, true) => "define ",
+            (Linkage::Weak, true) => "define weak ",
+            (Linkage::LinkOnceOdr, true) => "define linkonce_odr ",
+            (_, false) => "declare ",
+        });
+        let TypeKind::Func { ret, ref params, variadic } = *m.types.kind(data.sig) else {
+            unreachable!("a function's type is a signature")
+        };
+        self.param_attrs_before(&data.ret_attrs);
+        self.ty(ret);
+        self.s(" ");
+        self.symbol(data.value);
+        self.s("(");
+        // LLVM 7: a by-value parameter's type says what is copied.
+        let mut typed = Vec::new();
+        for (i, (&param, &ty)) in data.params.iter().zip(params).enumerate() {
+            self.s(if i == 0 { "" } else { ", " });
+            let attrs = &data.param_attrs[i];
+            let temp = self.param_type(ty, attrs);
+            self.param_attrs(attrs);
+            if !defined {
+                continue;
+            }
+            match temp {
+                Some(pointee) => {
+                    let temp = self.temp();
+                    self.s(" ");
+                    self.temp_name(temp);
+                    typed.push((temp, pointee, param));
+                }
+                // LLVM 7 does not know numbers here, and counts by itself.
+                None if self.llvm7() && self.locals[param.index()] & NAMED == 0 => {}
+                None => {
+                    self.s(" ");
+                    self.local(param);
+                }
+            }
+        }
+        if variadic {
+            self.s(if params.is_empty() { "..." } else { ", ..." });
+        }
+        self.s(")");
+        self.func_attrs(&data.attrs);
+        if !defined {
+            self.s("\n");
+            return;
+        }
+        if let Some(subprogram) = data.subprogram {
+            self.s(" !dbg ");
+            self.di(subprogram);
+        }
+        self.s(" {\n");
+        for (i, &block) in data.blocks.iter().enumerate() {
+            if i > 0 {
+                self.s("\n");
+            }
+            self.label(block);
+            self.s(":\n");
+            if i == 0 {
+                for &(temp, pointee, param) in &typed {
+                    self.typed_param(temp, pointee, param);
+                }
+            }
+            let mut variables = i == 0 && self.subprogram.is_some() && !data.variables.is_empty();
+            for &inst in &m.block(block).insts {
+                let kind = m.inst(inst).map(|data| &data.kind);
+                if variables && !matches!(kind, Some(InstKind::Alloca { .. })) {
+                    self.variables(func);
+                    variables = false;
+                }
+                self.inst(inst);
+            }
+        }
+        self.s("}\n");
+    }
+
+    /// LLVM 7: prints `%param = bitcast T* %.N to i8*`.
+    fn typed_param(&mut self, temp: u32, pointee: Type, param: Value) {
+        let space = self.space_of(param);
+        self.s("  ");
+        self.local(param);
+        self.s(" = bitcast ");
+        self.ptr_to(pointee, space);
+        self.s(" ");
+        self.temp_name(temp);
+        self.s(" to ");
+        self.ty(self.m.ty(param));
+        self.s("\n");
+    }
+
+    fn space_of(&self, ptr: Value) -> AddrSpace {
+        let ty = self.m.ty(ptr);
+        self.m.types.addr_space(ty).unwrap_or(AddrSpace::Generic)
+    }
+}
+
+/// Appends a decimal number.
+fn push_number(out: &mut String, mut n: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
+    }
+    out.extend(digits[at..].iter().map(|&d| d as char));
+}
+
+/// Appends the bytes as they stand between quotes in LLVM's text.
+fn escape(out: &mut String, bytes: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for &byte in bytes {
+        if (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\' {
+            out.push(byte as char);
+        } else {
+            out.push('\\');
+            out.push(HEX[usize::from(byte >> 4)] as char);
+            out.push(HEX[usize::from(byte & 15)] as char);
+        }
+    }
+}

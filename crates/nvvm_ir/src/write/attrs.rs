@@ -1,0 +1,92 @@
+//! Attributes of functions, parameters and calls.
+
+use super::Writer;
+use crate::inst::ParamAttrs;
+use crate::module::FuncAttrs;
+use crate::types::Type;
+
+impl Writer<'_> {
+    pub(super) fn func_attrs(&mut self, attrs: &FuncAttrs) {
+        for (on, text) in [
+            (attrs.always_inline, " alwaysinline"),
+            (attrs.no_inline, " noinline"),
+            (attrs.inline_hint, " inlinehint"),
+            (attrs.cold, " cold"),
+            (attrs.no_return, " noreturn"),
+            (attrs.convergent, " convergent"),
+            (attrs.read_none, if self.llvm7() { " readnone" } else { " memory(none)" }),
+            (attrs.no_unwind, " nounwind"),
+        ] {
+            if on {
+                self.s(text);
+            }
+        }
+    }
+
+    /// Attributes as they stand after a parameter's type.
+    pub(super) fn param_attrs(&mut self, attrs: &ParamAttrs) {
+        for (on, text) in [
+            (attrs.zeroext, " zeroext"),
+            (attrs.signext, " signext"),
+            (attrs.noalias, " noalias"),
+            (attrs.nonnull, " nonnull"),
+            (attrs.readonly, " readonly"),
+            (attrs.nocapture, " nocapture"),
+        ] {
+            if on {
+                self.s(text);
+            }
+        }
+        if attrs.align != 0 {
+            self.s(" align ");
+            self.num(attrs.align);
+        }
+        if attrs.dereferenceable != 0 {
+            self.s(" dereferenceable(");
+            self.num(attrs.dereferenceable);
+            self.s(")");
+        }
+        self.typed_attr(" byval", attrs.byval);
+        self.typed_attr(" sret", attrs.sret);
+    }
+
+    /// LLVM 7 takes the type of `byval` from the pointer, and that of `sret` from nowhere.
+    fn typed_attr(&mut self, name: &str, ty: Option<Type>) {
+        let Some(ty) = ty else { return };
+        self.s(name);
+        if !self.llvm7() {
+            self.s("(");
+            self.ty(ty);
+            self.s(")");
+        }
+    }
+
+    /// Attributes as they stand before a result's type.
+    pub(super) fn param_attrs_before(&mut self, attrs: &ParamAttrs) {
+        if *attrs == ParamAttrs::default() {
+            return;
+        }
+        let start = self.out.len();
+        self.param_attrs(attrs);
+        // The same words, with the space after them instead of before.
+        if self.out.len() > start {
+            self.out.remove(start);
+            self.out.push(' ');
+        }
+    }
+
+    /// Prints the type of a parameter or argument. LLVM 7: returns the type that a by-value
+    /// pointer had to be given.
+    pub(super) fn param_type(&mut self, ty: Type, attrs: &ParamAttrs) -> Option<Type> {
+        match (attrs.byval, self.m.types.addr_space(ty)) {
+            (Some(pointee), Some(space)) if self.llvm7() => {
+                self.ptr_to(pointee, space);
+                Some(pointee)
+            }
+            _ => {
+                self.ty(ty);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The dead-function pass: keeps kernels and what they reach, and drops other functions, variables and
+//! declarations. libnvvm leaves every function of a module in its output, and loading time and the
+//! emulator's decoding grow with what is left.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{Base, Function, Init, Integer, Item, Module, Operand, SectionLine, SectionValue, Statement, Variable};
+
+/// What [`remove_dead`] removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Functions with a body.
+    pub functions: usize,
+    /// Variables.
+    pub variables: usize,
+    /// Declarations, forward declarations of removed functions included.
+    pub declarations: usize,
+}
+
+/// Removes what neither a kernel nor one of the symbols `keep` reaches: by a call, by having its address
+/// taken, or by standing in the initialiser of a variable that is reached. A name that a live function
+/// mentions counts as reached even where a local name shadows it.
+///
+/// DWARF that describes removed code stays well-formed: its references become 0, which is how linkers mark
+/// discarded code, or 1 in the lists where a pair of zeros means the end.
+pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
+    let live = reachable(module, keep);
+    let mut removed = Removed::default();
+    let mut dropped_labels = HashSet::new();
+    module.items.retain(|item| match item {
+        Item::Function(function) if !live.contains(function.name) => {
+            match &function.body {
+                Some(body) => {
+                    removed.functions += 1;
+                    collect_labels(body, &mut dropped_labels);
+                }
+                None => removed.declarations += 1,
+            }
+            dropped_labels.insert(function.name);
+            false
+        }
+        Item::Variable(variable) if !live.contains(variable.name) => {
+            match variable.linkage {
+                crate::Linkage::Extern => removed.declarations += 1,
+                _ => removed.variables += 1,
+            }
+            dropped_labels.insert(variable.name);
+            false
+        }
+        Item::Alias { name, .. } => live.contains(name),
+        _ => true,
+    });
+    // A local name of dropped code may also be the name of something that lives.
+    dropped_labels.retain(|name| !live.contains(name));
+    if !dropped_labels.is_empty() {
+        for item in &mut module.items {
+            if let Item::Section(section) = item {
+                let mark = u64::from(matches!(section.name, ".debug_loc" | ".debug_ranges"));
+                bury(&mut section.lines, &dropped_labels, mark);
+            }
+        }
+    }
+    removed
+}
+
+/// The names of what is kept.
+fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
+    // A name may stand for several items: a forward declaration and the definition.
+    let mut items: HashMap<&str, Vec<&Item>> = HashMap::new();
+    let mut pending = Vec::new();
+    for item in &module.items {
+        let name = match item {
+            Item::Function(function) => function.name,
+            Item::Variable(variable) => variable.name,
+            Item::Alias { name, .. } => name,
+            _ => continue,
+        };
+        if matches!(item, Item::Function(function) if function.entry) || keep.contains(&name) {
+            pending.push(name);
+        }
+        items.entry(name).or_default().push(item);
+    }
+    let mut live = HashSet::new();
+    while let Some(name) = pending.pop() {
+        if !live.insert(name) {
+            continue;
+        }
+        let mut visit = |name: &'a str| {
+            if !name.starts_with('%') && items.contains_key(name) && !live.contains(name) {
+                pending.push(name);
+            }
+        };
+        for item in items.get(name).into_iter().flatten() {
+            match item {
+                Item::Function(function) => visit_function(function, &mut visit),
+                Item::Variable(variable) => visit_variable(variable, &mut visit),
+                Item::Alias { target, .. } => visit(target),
+                _ => {}
+            }
+        }
+    }
+    live
+}
+
+fn visit_function<'a>(function: &Function<'a>, visit: &mut impl FnMut(&'a str)) {
+    for statement in function.body.iter().flatten() {
+        visit_statement(statement, visit);
+    }
+}
+
+fn visit_statement<'a>(statement: &Statement<'a>, visit: &mut impl FnMut(&'a str)) {
+    match statement {
+        Statement::Instruction(instruction) => {
+            for operand in &instruction.operands {
+                visit_operand(operand, visit);
+            }
+        }
+        Statement::Block(statements) => statements.iter().for_each(|statement| visit_statement(statement, visit)),
+        Statement::Variable(variable) => visit_variable(variable, visit),
+        Statement::CallTargets { targets, .. } => targets.iter().copied().for_each(visit),
+        _ => {}
+    }
+}
+
+fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str)) {
+    match operand {
+        Operand::Name(name) | Operand::NameOffset(name, _) | Operand::Address(Base::Name(name), _) => visit(name),
+        Operand::Compound(parts) | Operand::Vector(parts) | Operand::List(parts) => {
+            parts.iter().for_each(|part| visit_operand(part, visit));
+        }
+        Operand::Pair(pair) => {
+            visit_operand(&pair.0, visit);
+            visit_operand(&pair.1, visit);
+        }
+        Operand::Not(inner) => visit_operand(inner, visit),
+        Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) | Operand::Address(Base::Absolute, _) => {}
+    }
+}
+
+fn visit_variable<'a>(variable: &Variable<'a>, visit: &mut impl FnMut(&'a str)) {
+    if let Some(init) = &variable.init {
+        visit_init(init, visit);
+    }
+}
+
+fn visit_init<'a>(init: &Init<'a>, visit: &mut impl FnMut(&'a str)) {
+    match init {
+        Init::Symbol(symbol) => visit(symbol.name),
+        Init::List(values) => values.iter().for_each(|value| visit_init(value, visit)),
+        Init::Integer(_) | Init::F32(_) | Init::F64(_) => {}
+    }
+}
+
+/// Labels and the names of variables that a removed body defined: DWARF may refer to both.
+fn collect_labels<'a>(statements: &[Statement<'a>], labels: &mut HashSet<&'a str>) {
+    for statement in statements {
+        match statement {
+            Statement::Label(label) => {
+                labels.insert(label);
+            }
+            Statement::Variable(variable) => {
+                labels.insert(variable.name);
+            }
+            Statement::Block(inner) => collect_labels(inner, labels),
+            _ => {}
+        }
+    }
+}
+
+/// Puts `mark` in place of references to what is gone.
+fn bury(lines: &mut [SectionLine<'_>], dropped: &HashSet<&str>, mark: u64) {
+    for line in lines {
+        let SectionLine::Data(_, values) = line else { continue };
+        for value in values {
+            let gone = match value {
+                SectionValue::Symbol(name, _) => dropped.contains(name),
+                SectionValue::Difference(left, right) => dropped.contains(left) || dropped.contains(right),
+                SectionValue::Integer(_) => false,
+            };
+            if gone {
+                *value = SectionValue::Integer(Integer::unsigned(mark));
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The dead-function pass: what it drops, what it keeps, and what becomes of DWARF.
+
+use ptx::{Module, remove_dead};
+
+const DEBUG: &str = include_str!("data/debug.ptx");
+
+#[test]
+fn keeps_what_a_table_of_functions_reaches() {
+    let mut module = Module::parse(DEBUG).unwrap();
+    let removed = remove_dead(&mut module, &[]);
+    // `dead`, `dead_string`, and `packed`, which nobody reads.
+    assert_eq!((removed.functions, removed.variables, removed.declarations), (1, 2, 0));
+    let text = module.to_string();
+    assert!(!text.contains("dead"), "{text}");
+    for name in ["used_by_table", "pointee", "table", ".entry kernel", ".loc 1 9 5, function_name"] {
+        assert!(text.contains(name), "{name} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn keeps_what_is_asked_for() {
+    let text = ptx::strip(DEBUG, &["packed", "dead"]).unwrap();
+    for name in ["packed", "dead_string", "$L__func_begin0"] {
+        assert!(text.contains(name), "{name} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn dwarf_of_dropped_code_is_marked() {
+    let text = ptx::strip(DEBUG, &[]).unwrap();
+    let ranges = &text[text.find(".debug_ranges").unwrap()..];
+    assert!(ranges.contains("{\n.b64 1\n.b64 1\n.b64 $L__func_begin1\n.b64 $L__func_end1\n.b64 0\n.b64 0\n}"), "{ranges}");
+    let info = &text[text.find(".debug_info").unwrap()..];
+    assert!(info.contains(".b32 $L__func_end2-$L__func_begin2\n.b64 0\n.b64 0\n.b64 pointee\n.b32 .debug_str"), "{info}");
+}
+
+#[test]
+fn recursion_does_not_keep_itself_alive() {
+    let text = ".version 8.0\n.target sm_70\n.extern .func e();\n.alias other, f;\n
+        .func f() { call g; ret; } .func g() { call f; call e; ret; } .entry k() { ret; }";
+    let stripped = ptx::strip(text, &[]).unwrap();
+    assert_eq!(stripped.matches(".func").count(), 0, "{stripped}");
+    assert!(!stripped.contains(".alias"));
+    let kept = ptx::strip(text, &["other"]).unwrap();
+    assert_eq!(kept.matches(".func").count(), 3, "{kept}");
+}

@@ -1,0 +1,260 @@
+//! The memory that a device sees: allocations, registered host memory, and the heap of device-side `malloc`.
+//! Device addresses of global memory are host addresses, so the driver copies with `memcpy`; a kernel's
+//! accesses are checked against the table kept here.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// All memory a device sees. Clones share it.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    table: RwLock<Table>,
+    /// Grows with every change of the table, so that a launch knows when its copy of it is old.
+    generation: AtomicU64,
+    heap: Mutex<Heap>,
+}
+
+#[derive(Default)]
+struct Table {
+    ranges: BTreeMap<u64, Entry>,
+    /// Kernels that run now. What is freed meanwhile waits in `graveyard`, since they may hold checked
+    /// ranges of it.
+    active: usize,
+    graveyard: Vec<Allocation>,
+}
+
+struct Entry {
+    size: usize,
+    /// What is given back on `free`; `None` for registered host memory.
+    allocation: Option<Allocation>,
+}
+
+/// Memory from the host's allocator; given back on drop.
+struct Allocation {
+    pointer: *mut u8,
+    layout: Layout,
+}
+
+// SAFETY: an allocation is plain memory; only its owner frees it.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from `alloc_zeroed` with this layout, and this is its only owner.
+        unsafe { dealloc(self.pointer, self.layout) }
+    }
+}
+
+/// Zeroed memory whose first address is a multiple of `align`.
+fn allocate(size: usize, align: usize) -> Option<(u64, Allocation)> {
+    // Room to align within: asking the allocator for a large alignment would make it touch every page.
+    let padded = size.max(1).checked_add(align)?;
+    let layout = Layout::from_size_align(padded, 16).ok()?;
+    // SAFETY: the layout's size is not zero.
+    let pointer = unsafe { alloc_zeroed(layout) };
+    if pointer.is_null() {
+        return None;
+    }
+    let address = (pointer as usize).next_multiple_of(align) as u64;
+    Some((address, Allocation { pointer, layout }))
+}
+
+/// A range of addresses that kernels may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub base: u64,
+    pub size: u64,
+}
+
+impl Memory {
+    /// A device without any allocation.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.0.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        // Every change of the table goes through here.
+        let guard = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
+        self.0.generation.fetch_add(1, Ordering::SeqCst);
+        guard
+    }
+
+    fn heap(&self) -> MutexGuard<'_, Heap> {
+        self.0.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates zeroed global memory, aligned to at least 256 bytes as CUDA's is; `None` if the host has
+    /// not that much, or `align` is no power of two.
+    pub fn alloc(&self, size: usize, align: usize) -> Option<u64> {
+        self.alloc_aligned(size, align.max(256))
+    }
+
+    /// As [`Memory::alloc`], with just the alignment asked for: module variables are many and small.
+    pub(crate) fn alloc_aligned(&self, size: usize, align: usize) -> Option<u64> {
+        if !align.is_power_of_two() {
+            return None;
+        }
+        let (address, allocation) = allocate(size, align)?;
+        self.write().ranges.insert(address, Entry { size, allocation: Some(allocation) });
+        Some(address)
+    }
+
+    /// Frees what `alloc` returned; `false` if `addr` is no such address.
+    pub fn free(&self, addr: u64) -> bool {
+        let mut table = self.write();
+        if !matches!(table.ranges.get(&addr), Some(Entry { allocation: Some(_), .. })) {
+            return false;
+        }
+        let allocation = table.ranges.remove(&addr).and_then(|entry| entry.allocation);
+        if table.active > 0 {
+            table.graveyard.extend(allocation);
+        }
+        true
+    }
+
+    /// Makes host memory (pinned or managed) visible to kernels. The caller keeps it alive until
+    /// [`Memory::unregister`].
+    pub fn register(&self, addr: u64, size: usize) {
+        self.write().ranges.insert(addr, Entry { size, allocation: None });
+    }
+
+    /// Takes back [`Memory::register`].
+    pub fn unregister(&self, addr: u64) {
+        let mut table = self.write();
+        if matches!(table.ranges.get(&addr), Some(Entry { allocation: None, .. })) {
+            table.ranges.remove(&addr);
+        }
+    }
+
+    /// The allocation or registration that contains an address: its base and size.
+    pub fn range_of(&self, addr: u64) -> Option<(u64, usize)> {
+        let table = self.read();
+        let (&base, entry) = table.ranges.range(..=addr).next_back()?;
+        if addr - base < entry.size.max(1) as u64 {
+            return Some((base, entry.size));
+        }
+        drop(table);
+        self.heap_range(addr).map(|range| (range.base, range.size as usize))
+    }
+
+    /// Counts the table's changes.
+    pub(crate) fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::SeqCst)
+    }
+
+    /// All ranges, in order of address, without the heap's.
+    pub(crate) fn snapshot(&self) -> Vec<Range> {
+        let table = self.read();
+        table.ranges.iter().map(|(&base, entry)| Range { base, size: entry.size as u64 }).collect()
+    }
+
+    /// The block of the device heap that contains an address.
+    pub(crate) fn heap_range(&self, addr: u64) -> Option<Range> {
+        let heap = self.heap();
+        let (&base, block) = heap.live.range(..=addr).next_back()?;
+        (addr - base < block.size).then_some(Range { base, size: block.size })
+    }
+
+    /// Device-side `malloc`: 0 when the heap is full.
+    pub(crate) fn heap_alloc(&self, size: u64, limit: u64) -> u64 {
+        self.heap().alloc(size, limit)
+    }
+
+    /// Device-side `free`; `false` if the address is not one that `heap_alloc` gave.
+    pub(crate) fn heap_free(&self, addr: u64) -> bool {
+        self.heap().free(addr)
+    }
+
+    /// Marks that a kernel runs, until the guard is dropped.
+    pub(crate) fn enter(&self) -> Active<'_> {
+        self.read_active(1);
+        Active(self)
+    }
+
+    fn read_active(&self, change: isize) {
+        let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
+        table.active = table.active.wrapping_add_signed(change);
+        if table.active == 0 {
+            table.graveyard.clear();
+        }
+    }
+}
+
+/// A kernel is running: see [`Memory::enter`].
+pub(crate) struct Active<'m>(&'m Memory);
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.read_active(-1);
+    }
+}
+
+/// The heap of `malloc` and `free` in kernels. It grows by chunks up to the limit and gives nothing back to
+/// the host before the device goes, as CUDA's does.
+#[derive(Default)]
+struct Heap {
+    chunks: Vec<Allocation>,
+    /// The unused rest of the last chunk.
+    next: u64,
+    end: u64,
+    /// Bytes in live blocks, with their rounding.
+    used: u64,
+    live: BTreeMap<u64, Block>,
+    /// Freed blocks by their rounded size.
+    free: HashMap<u64, Vec<u64>>,
+}
+
+struct Block {
+    /// What the kernel asked for.
+    size: u64,
+    rounded: u64,
+}
+
+const CHUNK: u64 = 1 << 20;
+
+impl Heap {
+    fn alloc(&mut self, size: u64, limit: u64) -> u64 {
+        // A gap between blocks makes a step past the end of one an error instead of a hit in the next.
+        let Some(padded) = size.checked_add(16) else { return 0 };
+        let step = (padded.next_power_of_two() / 8).max(16);
+        let rounded = padded.next_multiple_of(step);
+        if rounded > limit.saturating_sub(self.used) {
+            return 0;
+        }
+        let address = match self.free.get_mut(&rounded).and_then(Vec::pop) {
+            Some(address) => address,
+            None => {
+                if self.end - self.next < rounded {
+                    let chunk = CHUNK.max(rounded);
+                    let Some((address, allocation)) = allocate(chunk as usize, 256) else { return 0 };
+                    self.chunks.push(allocation);
+                    self.next = address;
+                    self.end = address + chunk;
+                }
+                self.next += rounded;
+                self.next - rounded
+            }
+        };
+        self.used += rounded;
+        self.live.insert(address, Block { size, rounded });
+        address
+    }
+
+    fn free(&mut self, addr: u64) -> bool {
+        let Some(block) = self.live.remove(&addr) else { return false };
+        self.used -= block.rounded;
+        self.free.entry(block.rounded).or_default().push(addr);
+        true
+    }
+}

@@ -1,0 +1,971 @@
+//! The builder that `rustc_codegen_ssa` drives: MIR's operations as instructions.
+
+use std::ops::Deref;
+
+use nvvm_ir::{
+    BinOp, Block, Builder as IrBuilder, Call, Callee, CastOp, Di, Flags, InstKind, Intrinsic,
+    MemAccess, Ordering, ParamAttrs, RmwOp, Scope, Type, Value,
+};
+use rustc_abi::{
+    self as abi, Align, BackendRepr, HasDataLayout, Size, TargetDataLayout, WrappingRange,
+};
+use rustc_ast::expand::typetree::FncTree;
+use rustc_codegen_ssa::MemFlags;
+use rustc_codegen_ssa::common::{AtomicRmwBinOp, IntPredicate, RealPredicate, SynchronizationScope};
+use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
+use rustc_codegen_ssa::mir::place::PlaceRef;
+use rustc_codegen_ssa::traits::*;
+use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrs;
+use rustc_middle::ty::layout::{
+    FnAbiError, FnAbiOfHelpers, FnAbiRequest, HasTyCtxt, HasTypingEnv, LayoutError,
+    LayoutOfHelpers, TyAndLayout,
+};
+use rustc_middle::ty::{self, AtomicOrdering, Instance, Ty, TyCtxt};
+use rustc_span::{DUMMY_SP, Span, bug};
+use rustc_target::callconv::FnAbi;
+use rustc_target::spec::{HasTargetSpec, Target};
+
+use crate::context::CodegenCx;
+
+/// Appends to one block.
+pub(crate) struct Builder<'a, 'tcx> {
+    pub cx: &'a CodegenCx<'tcx>,
+    pub block: Block,
+    pub loc: Option<Di>,
+    pub span: Span,
+}
+
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    /// Builds with the IR's own builder.
+    pub(crate) fn ir<R>(&self, f: impl FnOnce(&mut IrBuilder<'_>) -> R) -> R {
+        crate::context::with_builder(self.cx, self.block, self.loc, f)
+    }
+
+    fn bin(&mut self, op: BinOp, lhs: Value, rhs: Value) -> Value {
+        self.bin_flags(op, lhs, rhs, Flags::default())
+    }
+
+    fn bin_flags(&mut self, op: BinOp, lhs: Value, rhs: Value, flags: Flags) -> Value {
+        self.ir(|b| b.bin_flags(op, lhs, rhs, flags))
+    }
+
+    fn cast(&mut self, op: CastOp, value: Value, ty: Type) -> Value {
+        self.ir(|b| if b.module.ty(value) == ty { value } else { b.cast(op, value, ty) })
+    }
+
+    /// Calls an intrinsic.
+    pub(crate) fn intrinsic(&mut self, intrinsic: Intrinsic, ret: Type, args: &[Value]) -> Value {
+        self.ir(|b| b.intrinsic(intrinsic, ret, args))
+    }
+
+    fn func(&self) -> nvvm_ir::Func {
+        self.cx.module.borrow().block(self.block).func
+    }
+
+    fn void(&self) -> Type {
+        self.cx.ty(|t| t.void())
+    }
+
+    fn access(&self, align: Align) -> MemAccess {
+        MemAccess { align: align.bytes(), ..MemAccess::default() }
+    }
+
+    /// Calls a foreign function, such as one of libdevice, by name.
+    pub(crate) fn call_named(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
+        self.ir(|b| {
+            let params: Vec<Type> = args.iter().map(|&a| b.module.ty(a)).collect();
+            let sig = b.module.types.func(ret, &params, false);
+            let callee = b.module.named(name).unwrap_or_else(|| {
+                let func = b.module.add_func(name, sig).expect("the name is free");
+                b.module.func(func).value
+            });
+            b.call(sig, callee, args)
+        })
+    }
+}
+
+impl BackendTypes for Builder<'_, '_> {
+    type Function = Value;
+    type BasicBlock = Block;
+    type Funclet = ();
+    type Value = Value;
+    type Type = Type;
+    type FunctionSignature = Type;
+    type DIScope = Di;
+    type DILocation = Di;
+    type DIVariable = Di;
+}
+
+impl<'tcx> Deref for Builder<'_, 'tcx> {
+    type Target = CodegenCx<'tcx>;
+    fn deref(&self) -> &CodegenCx<'tcx> {
+        self.cx
+    }
+}
+
+impl HasDataLayout for Builder<'_, '_> {
+    fn data_layout(&self) -> &TargetDataLayout {
+        self.cx.data_layout()
+    }
+}
+
+impl<'tcx> HasTyCtxt<'tcx> for Builder<'_, 'tcx> {
+    fn tcx(&self) -> TyCtxt<'tcx> {
+        self.cx.tcx
+    }
+}
+
+impl<'tcx> HasTypingEnv<'tcx> for Builder<'_, 'tcx> {
+    fn typing_env(&self) -> ty::TypingEnv<'tcx> {
+        self.cx.typing_env()
+    }
+}
+
+impl HasTargetSpec for Builder<'_, '_> {
+    fn target_spec(&self) -> &Target {
+        self.cx.target_spec()
+    }
+}
+
+impl<'tcx> LayoutOfHelpers<'tcx> for Builder<'_, 'tcx> {
+    fn handle_layout_err(&self, err: LayoutError<'tcx>, span: Span, ty: Ty<'tcx>) -> ! {
+        self.cx.handle_layout_err(err, span, ty)
+    }
+}
+
+impl<'tcx> FnAbiOfHelpers<'tcx> for Builder<'_, 'tcx> {
+    fn handle_fn_abi_err(
+        &self,
+        err: FnAbiError<'tcx>,
+        span: Span,
+        request: FnAbiRequest<'tcx>,
+    ) -> ! {
+        self.cx.handle_fn_abi_err(err, span, request)
+    }
+}
+
+impl AbiBuilderMethods for Builder<'_, '_> {
+    fn get_param(&mut self, index: usize) -> Value {
+        let func = self.func();
+        self.cx.module.borrow().func(func).params[index]
+    }
+}
+
+impl<'tcx> CoverageInfoBuilderMethods<'tcx> for Builder<'_, 'tcx> {
+    fn add_coverage(
+        &mut self,
+        _instance: Instance<'tcx>,
+        _kind: &rustc_middle::mir::coverage::CoverageKind,
+    ) {
+    }
+}
+
+macro_rules! binary {
+    ($($name:ident => $op:ident $({ $($flag:ident),* })?;)*) => {
+        $(fn $name(&mut self, lhs: Value, rhs: Value) -> Value {
+            self.bin_flags(BinOp::$op, lhs, rhs, Flags { $($($flag: true,)*)? ..Flags::default() })
+        })*
+    };
+}
+
+macro_rules! casts {
+    ($($name:ident => $op:ident;)*) => {
+        $(fn $name(&mut self, value: Value, ty: Type) -> Value {
+            self.cast(CastOp::$op, value, ty)
+        })*
+    };
+}
+
+impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
+    type CodegenCx = CodegenCx<'tcx>;
+
+    fn build(cx: &'a CodegenCx<'tcx>, block: Block) -> Self {
+        Builder { cx, block, loc: None, span: DUMMY_SP }
+    }
+
+    fn cx(&self) -> &CodegenCx<'tcx> {
+        self.cx
+    }
+
+    fn llbb(&self) -> Block {
+        self.block
+    }
+
+    fn set_span(&mut self, span: Span) {
+        self.span = span;
+    }
+
+    fn append_block(cx: &'a CodegenCx<'tcx>, func: Value, name: &str) -> Block {
+        let mut module = cx.module.borrow_mut();
+        let func = module.as_func(func).expect("blocks belong to functions");
+        module.add_block(func, name)
+    }
+
+    fn append_sibling_block(&mut self, name: &str) -> Block {
+        let func = self.func();
+        self.cx.module.borrow_mut().add_block(func, name)
+    }
+
+    fn switch_to_block(&mut self, block: Block) {
+        self.block = block;
+    }
+
+    fn ret_void(&mut self) {
+        self.ir(|b| b.ret(None));
+    }
+
+    fn ret(&mut self, value: Value) {
+        self.ir(|b| b.ret(Some(value)));
+    }
+
+    fn br(&mut self, to: Block) {
+        self.ir(|b| b.br(to));
+    }
+
+    fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) {
+        self.ir(|b| b.cond_br(cond, then, otherwise));
+    }
+
+    fn switch(
+        &mut self,
+        value: Value,
+        default: Block,
+        cases: impl ExactSizeIterator<Item = (u128, Block)>,
+    ) {
+        let cases = cases.collect();
+        self.ir(|b| b.switch(value, default, cases));
+    }
+
+    fn invoke(
+        &mut self,
+        sig: Type,
+        fn_attrs: Option<&CodegenFnAttrs>,
+        fn_abi: Option<&FnAbi<'tcx, Ty<'tcx>>>,
+        func: Value,
+        return_slot: ReturnSlot<Value>,
+        args: &[Value],
+        then: Block,
+        _catch: Block,
+        funclet: Option<&()>,
+        instance: Option<Instance<'tcx>>,
+    ) -> Value {
+        // Nothing unwinds.
+        let value = self.call(sig, fn_attrs, fn_abi, func, return_slot, args, funclet, instance);
+        self.br(then);
+        value
+    }
+
+    fn unreachable(&mut self) {
+        self.ir(|b| b.unreachable());
+    }
+
+    fn unreachable_nonterminator(&mut self) {
+        let no = self.const_bool(false);
+        self.assume(no);
+    }
+
+    binary! {
+        add => Add;
+        sub => Sub;
+        mul => Mul;
+        udiv => UDiv;
+        exactudiv => UDiv { exact };
+        sdiv => SDiv;
+        exactsdiv => SDiv { exact };
+        urem => URem;
+        srem => SRem;
+        shl => Shl;
+        lshr => LShr;
+        ashr => AShr;
+        and => And;
+        or => Or;
+        xor => Xor;
+        unchecked_sadd => Add { nsw };
+        unchecked_uadd => Add { nuw };
+        unchecked_suadd => Add { nsw, nuw };
+        unchecked_ssub => Sub { nsw };
+        unchecked_usub => Sub { nuw };
+        unchecked_susub => Sub { nsw, nuw };
+        unchecked_smul => Mul { nsw };
+        unchecked_umul => Mul { nuw };
+        unchecked_sumul => Mul { nsw, nuw };
+        fadd => FAdd;
+        fsub => FSub;
+        fmul => FMul;
+        fdiv => FDiv;
+        frem => FRem;
+        fadd_fast => FAdd { fast };
+        fsub_fast => FSub { fast };
+        fmul_fast => FMul { fast };
+        fdiv_fast => FDiv { fast };
+        frem_fast => FRem { fast };
+        fadd_algebraic => FAdd { algebraic };
+        fsub_algebraic => FSub { algebraic };
+        fmul_algebraic => FMul { algebraic };
+        fdiv_algebraic => FDiv { algebraic };
+        frem_algebraic => FRem { algebraic };
+    }
+
+    fn neg(&mut self, value: Value) -> Value {
+        let zero = self.const_null(self.val_ty(value));
+        self.sub(zero, value)
+    }
+
+    fn fneg(&mut self, value: Value) -> Value {
+        self.ir(|b| b.fneg(value))
+    }
+
+    fn not(&mut self, value: Value) -> Value {
+        let ty = self.val_ty(value);
+        let ones = match self.type_kind(ty) {
+            rustc_codegen_ssa::common::TypeKind::Vector => {
+                let ones = self.const_int(self.element_type(ty), -1);
+                self.vector_splat(self.vector_length(ty), ones)
+            }
+            _ => self.const_int(ty, -1),
+        };
+        self.xor(value, ones)
+    }
+
+    fn checked_binop(
+        &mut self,
+        op: OverflowOp,
+        ty: Ty<'tcx>,
+        lhs: Value,
+        rhs: Value,
+    ) -> (Value, Value) {
+        let (_, signed) = ty.int_size_and_signed(self.tcx);
+        let intrinsic = match (op, signed) {
+            (OverflowOp::Add, false) => {
+                let sum = self.add(lhs, rhs);
+                return (sum, self.icmp(IntPredicate::IntULT, sum, lhs));
+            }
+            (OverflowOp::Sub, false) => {
+                let difference = self.sub(lhs, rhs);
+                return (difference, self.icmp(IntPredicate::IntULT, lhs, rhs));
+            }
+            (OverflowOp::Mul, false) => Intrinsic::UMulOverflow,
+            (OverflowOp::Add, true) => Intrinsic::SAddOverflow,
+            (OverflowOp::Sub, true) => Intrinsic::SSubOverflow,
+            (OverflowOp::Mul, true) => Intrinsic::SMulOverflow,
+        };
+        let int = self.val_ty(lhs);
+        let pair = self.cx.ty(|t| {
+            let i1 = t.int(1);
+            t.structure(&[int, i1], false)
+        });
+        let result = self.intrinsic(intrinsic, pair, &[lhs, rhs]);
+        (self.extract_value(result, 0), self.extract_value(result, 1))
+    }
+
+    fn from_immediate(&mut self, value: Value) -> Value {
+        if self.val_ty(value) == self.int(1) {
+            let i8 = self.type_i8();
+            self.zext(value, i8)
+        } else {
+            value
+        }
+    }
+
+    fn to_immediate_scalar(&mut self, value: Value, scalar: abi::Scalar) -> Value {
+        if scalar.is_bool() {
+            let i1 = self.int(1);
+            return self.trunc(value, i1);
+        }
+        value
+    }
+
+    fn alloca(&mut self, size: Size, align: Align) -> Value {
+        let ty = self.bytes(size.bytes());
+        self.ir(|b| b.alloca(ty, align.bytes()))
+    }
+
+    fn alloca_with_ty(&mut self, layout: TyAndLayout<'tcx>) -> Value {
+        self.alloca(layout.size, layout.align.abi)
+    }
+
+    fn load(&mut self, ty: Type, ptr: Value, align: Align) -> Value {
+        let access = self.access(align);
+        self.ir(|b| b.load(ty, ptr, access))
+    }
+
+    fn volatile_load(&mut self, ty: Type, ptr: Value, align: Align) -> Value {
+        let access = MemAccess { volatile: true, ..self.access(align) };
+        self.ir(|b| b.load(ty, ptr, access))
+    }
+
+    fn atomic_load(
+        &mut self,
+        ty: Type,
+        ptr: Value,
+        order: AtomicOrdering,
+        volatile: bool,
+        size: Size,
+    ) -> Value {
+        let access = MemAccess {
+            align: size.bytes(),
+            volatile,
+            atomic: Some((ordering(order), Scope::System)),
+            ..MemAccess::default()
+        };
+        self.ir(|b| b.load(ty, ptr, access))
+    }
+
+    fn load_operand(&mut self, place: PlaceRef<'tcx, Value>) -> OperandRef<'tcx, Value> {
+        if place.layout.is_zst() {
+            return OperandRef::zero_sized(place.layout);
+        }
+        let value = if place.val.llextra.is_some() {
+            OperandValue::Ref(place.val)
+        } else if place.layout.backend_repr.is_scalar_or_simd() {
+            let ty = self.backend_type(place.layout);
+            let load = self.load(ty, place.val.llval, place.val.align);
+            OperandValue::Immediate(match place.layout.backend_repr {
+                BackendRepr::Scalar(scalar) => {
+                    self.scalar_metadata(load, scalar);
+                    self.to_immediate_scalar(load, scalar)
+                }
+                _ => load,
+            })
+        } else if let BackendRepr::ScalarPair { a, b, b_offset } = place.layout.backend_repr {
+            let mut load = |index: usize, scalar: abi::Scalar, ptr: Value, align: Align| {
+                let ty = self.scalar_pair_element_backend_type(place.layout, index, false);
+                let load = self.load(ty, ptr, align);
+                self.scalar_metadata(load, scalar);
+                self.to_immediate_scalar(load, scalar)
+            };
+            let first = load(0, a, place.val.llval, place.val.align);
+            let offset = self.const_usize(b_offset.bytes());
+            let second = self.inbounds_ptradd(place.val.llval, offset);
+            let align = place.val.align.restrict_for_offset(b_offset);
+            let mut load = |index: usize, scalar: abi::Scalar, ptr: Value, align: Align| {
+                let ty = self.scalar_pair_element_backend_type(place.layout, index, false);
+                let load = self.load(ty, ptr, align);
+                self.scalar_metadata(load, scalar);
+                self.to_immediate_scalar(load, scalar)
+            };
+            OperandValue::Pair(first, load(1, b, second, align))
+        } else {
+            OperandValue::Ref(place.val)
+        };
+        OperandRef { val: value, layout: place.layout, move_annotation: None }
+    }
+
+    fn write_operand_repeatedly(
+        &mut self,
+        element: OperandRef<'tcx, Value>,
+        count: u64,
+        dest: PlaceRef<'tcx, Value>,
+    ) {
+        let zero = self.const_usize(0);
+        let count = self.const_usize(count);
+        let entry = self.block;
+        let header = self.append_sibling_block("repeat_header");
+        let body = self.append_sibling_block("repeat_body");
+        let next = self.append_sibling_block("repeat_next");
+        self.br(header);
+
+        self.switch_to_block(header);
+        let i64 = self.type_i64();
+        let index = self.ir(|b| b.phi(i64, vec![(zero, entry)]));
+        let more = self.icmp(IntPredicate::IntULT, index, count);
+        self.cond_br(more, body, next);
+
+        self.switch_to_block(body);
+        let place = dest.project_index(self, index);
+        element.val.store(self, place);
+        let one = self.const_usize(1);
+        let following = self.unchecked_uadd(index, one);
+        let latch = self.block;
+        self.br(header);
+        let mut module = self.cx.module.borrow_mut();
+        if let Some(InstKind::Phi(incoming)) = module.inst_mut(index).map(|i| &mut i.kind) {
+            incoming.push((following, latch));
+        }
+        drop(module);
+        self.switch_to_block(next);
+    }
+
+    fn range_metadata(&mut self, load: Value, range: WrappingRange) {
+        if !self.optimizes() {
+            return;
+        }
+        let mut module = self.cx.module.borrow_mut();
+        if let Some(InstKind::Load { access, .. }) = module.inst_mut(load).map(|i| &mut i.kind) {
+            access.range = Some((range.start, range.end));
+        }
+    }
+
+    fn nonnull_metadata(&mut self, _load: Value) {}
+
+    fn store(&mut self, value: Value, ptr: Value, align: Align) -> Value {
+        self.store_with_flags(value, ptr, align, MemFlags::empty())
+    }
+
+    fn store_with_flags(
+        &mut self,
+        value: Value,
+        ptr: Value,
+        align: Align,
+        flags: MemFlags,
+    ) -> Value {
+        let access =
+            MemAccess { volatile: flags.contains(MemFlags::VOLATILE), ..self.access(align) };
+        self.ir(|b| b.store(value, ptr, access))
+    }
+
+    fn atomic_store(
+        &mut self,
+        value: Value,
+        ptr: Value,
+        order: AtomicOrdering,
+        volatile: bool,
+        size: Size,
+    ) {
+        let access = MemAccess {
+            align: size.bytes(),
+            volatile,
+            atomic: Some((ordering(order), Scope::System)),
+            ..MemAccess::default()
+        };
+        self.ir(|b| b.store(value, ptr, access));
+    }
+
+    fn gep(&mut self, ty: Type, ptr: Value, indices: &[Value]) -> Value {
+        self.ir(|b| b.gep(ty, ptr, indices, false))
+    }
+
+    fn inbounds_gep(&mut self, ty: Type, ptr: Value, indices: &[Value]) -> Value {
+        self.ir(|b| b.gep(ty, ptr, indices, true))
+    }
+
+    casts! {
+        trunc => Trunc;
+        sext => SExt;
+        zext => ZExt;
+        fptoui => FpToUi;
+        fptosi => FpToSi;
+        uitofp => UiToFp;
+        sitofp => SiToFp;
+        fptrunc => FpTrunc;
+        fpext => FpExt;
+        ptrtoint => PtrToInt;
+        inttoptr => IntToPtr;
+        bitcast => Bitcast;
+    }
+
+    fn fptoui_sat(&mut self, value: Value, ty: Type) -> Value {
+        self.intrinsic(Intrinsic::FpToUiSat, ty, &[value])
+    }
+
+    fn fptosi_sat(&mut self, value: Value, ty: Type) -> Value {
+        self.intrinsic(Intrinsic::FpToSiSat, ty, &[value])
+    }
+
+    fn intcast(&mut self, value: Value, ty: Type, signed: bool) -> Value {
+        let from = self.val_ty(value);
+        let bits = |ty: Type| {
+            let module = self.cx.module.borrow();
+            let scalar = module.types.scalar(ty);
+            module.types.bits(scalar)
+        };
+        let op = match bits(from).cmp(&bits(ty)) {
+            std::cmp::Ordering::Equal => return value,
+            std::cmp::Ordering::Greater => CastOp::Trunc,
+            std::cmp::Ordering::Less if signed => CastOp::SExt,
+            std::cmp::Ordering::Less => CastOp::ZExt,
+        };
+        self.cast(op, value, ty)
+    }
+
+    fn pointercast(&mut self, value: Value, ty: Type) -> Value {
+        self.cast(CastOp::AddrSpaceCast, value, ty)
+    }
+
+    fn icmp(&mut self, pred: IntPredicate, lhs: Value, rhs: Value) -> Value {
+        let pred = int_pred(pred);
+        self.ir(|b| b.icmp(pred, lhs, rhs))
+    }
+
+    fn fcmp(&mut self, pred: RealPredicate, lhs: Value, rhs: Value) -> Value {
+        let pred = float_pred(pred);
+        self.ir(|b| b.fcmp(pred, lhs, rhs))
+    }
+
+    fn memcpy(
+        &mut self,
+        dst: Value,
+        dst_align: Align,
+        src: Value,
+        src_align: Align,
+        size: Value,
+        flags: MemFlags,
+        _types: Option<FncTree>,
+    ) {
+        self.copy(Intrinsic::Memcpy, (dst, dst_align), (src, src_align), size, flags);
+    }
+
+    fn memmove(
+        &mut self,
+        dst: Value,
+        dst_align: Align,
+        src: Value,
+        src_align: Align,
+        size: Value,
+        flags: MemFlags,
+    ) {
+        self.copy(Intrinsic::Memmove, (dst, dst_align), (src, src_align), size, flags);
+    }
+
+    fn memset(&mut self, ptr: Value, byte: Value, size: Value, align: Align, flags: MemFlags) {
+        let i64 = self.type_i64();
+        let size = self.intcast(size, i64, false);
+        let volatile = self.const_bool(flags.contains(MemFlags::VOLATILE));
+        let attrs = vec![
+            aligned(align),
+            ParamAttrs::default(),
+            ParamAttrs::default(),
+            ParamAttrs::default(),
+        ];
+        self.call_intrinsic(Intrinsic::Memset, &[ptr, byte, size, volatile], attrs);
+    }
+
+    fn vscale(&mut self, _ty: Type) -> Value {
+        bug!("scalable vectors on a GPU")
+    }
+
+    fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
+        self.ir(|b| b.select(cond, then, otherwise))
+    }
+
+    fn va_arg(&mut self, _list: Value, ty: Type) -> Value {
+        self.unsupported("C-variadic functions");
+        self.const_undef(ty)
+    }
+
+    fn extract_element(&mut self, vector: Value, index: Value) -> Value {
+        self.ir(|b| b.extract_element(vector, index))
+    }
+
+    fn vector_splat(&mut self, count: usize, element: Value) -> Value {
+        self.ir(|b| {
+            let scalar = b.module.ty(element);
+            let ty = b.module.types.vector(scalar, count as u32);
+            let undef = b.module.const_undef(ty);
+            let zero = b.module.const_i32(0);
+            let first = b.insert_element(undef, element, zero);
+            b.shuffle(first, undef, vec![Some(0); count])
+        })
+    }
+
+    fn extract_value(&mut self, aggregate: Value, index: u64) -> Value {
+        self.ir(|b| b.extract_value(aggregate, index as u32))
+    }
+
+    fn insert_value(&mut self, aggregate: Value, element: Value, index: u64) -> Value {
+        self.ir(|b| b.insert_value(aggregate, element, index as u32))
+    }
+
+    // Nothing unwinds on a GPU. What MIR has of landing pads is never entered.
+
+    fn set_personality_fn(&mut self, _personality: Value) {}
+
+    fn cleanup_landing_pad(&mut self, _personality: Value) -> (Value, Value) {
+        (self.const_undef(self.type_ptr()), self.const_undef(self.type_i32()))
+    }
+
+    fn filter_landing_pad(&mut self, _personality: Value) {}
+
+    fn resume(&mut self, _exn0: Value, _exn1: Value) {
+        self.unreachable();
+    }
+
+    fn cleanup_pad(&mut self, _parent: Option<Value>, _args: &[Value]) {}
+
+    fn cleanup_ret(&mut self, _funclet: &(), _unwind: Option<Block>) {
+        self.unreachable();
+    }
+
+    fn catch_pad(&mut self, _parent: Value, _args: &[Value]) {}
+
+    fn catch_switch(
+        &mut self,
+        _parent: Option<Value>,
+        _unwind: Option<Block>,
+        _handlers: &[Block],
+    ) -> Value {
+        self.const_undef(self.type_ptr())
+    }
+
+    fn get_funclet_cleanuppad(&self, _funclet: &()) -> Value {
+        self.const_undef(self.type_ptr())
+    }
+
+    fn atomic_cmpxchg(
+        &mut self,
+        dst: Value,
+        expected: Value,
+        new: Value,
+        success: AtomicOrdering,
+        failure: AtomicOrdering,
+        _weak: bool,
+    ) -> (Value, Value) {
+        let orderings = (ordering(success), ordering(failure));
+        let pair = self.ir(|b| b.cmpxchg(dst, expected, new, orderings, Scope::System));
+        (self.extract_value(pair, 0), self.extract_value(pair, 1))
+    }
+
+    fn atomic_rmw(
+        &mut self,
+        op: AtomicRmwBinOp,
+        dst: Value,
+        src: Value,
+        order: AtomicOrdering,
+        ret_ptr: bool,
+    ) -> Value {
+        let op = match op {
+            AtomicRmwBinOp::AtomicXchg => RmwOp::Xchg,
+            AtomicRmwBinOp::AtomicAdd => RmwOp::Add,
+            AtomicRmwBinOp::AtomicSub => RmwOp::Sub,
+            AtomicRmwBinOp::AtomicAnd => RmwOp::And,
+            AtomicRmwBinOp::AtomicNand => RmwOp::Nand,
+            AtomicRmwBinOp::AtomicOr => RmwOp::Or,
+            AtomicRmwBinOp::AtomicXor => RmwOp::Xor,
+            AtomicRmwBinOp::AtomicMax => RmwOp::Max,
+            AtomicRmwBinOp::AtomicMin => RmwOp::Min,
+            AtomicRmwBinOp::AtomicUMax => RmwOp::UMax,
+            AtomicRmwBinOp::AtomicUMin => RmwOp::UMin,
+        };
+        let old = self.ir(|b| b.atomic_rmw(op, dst, src, ordering(order), Scope::System));
+        let ptr = self.type_ptr();
+        if ret_ptr && self.val_ty(old) != ptr { self.inttoptr(old, ptr) } else { old }
+    }
+
+    fn atomic_fence(&mut self, order: AtomicOrdering, scope: SynchronizationScope) {
+        match scope {
+            // Only the compiler may not reorder: an empty asm with a memory clobber says so.
+            SynchronizationScope::SingleThread => {
+                let void = self.void();
+                let asm = nvvm_ir::InlineAsm {
+                    template: String::new(),
+                    constraints: "~{memory}".to_owned(),
+                    side_effects: true,
+                    convergent: false,
+                };
+                self.ir(|b| b.asm(asm, void, &[]));
+            }
+            SynchronizationScope::CrossThread => {
+                self.ir(|b| b.fence(ordering(order), Scope::System));
+            }
+        }
+    }
+
+    fn set_invariant_load(&mut self, load: Value) {
+        let mut module = self.cx.module.borrow_mut();
+        if let Some(InstKind::Load { access, .. }) = module.inst_mut(load).map(|i| &mut i.kind) {
+            access.invariant = true;
+        }
+    }
+
+    fn lifetime_start(&mut self, ptr: Value, size: Size) {
+        self.lifetime(Intrinsic::LifetimeStart, ptr, size);
+    }
+
+    fn lifetime_end(&mut self, ptr: Value, size: Size) {
+        self.lifetime(Intrinsic::LifetimeEnd, ptr, size);
+    }
+
+    fn call(
+        &mut self,
+        sig: Type,
+        _caller_attrs: Option<&CodegenFnAttrs>,
+        fn_abi: Option<&FnAbi<'tcx, Ty<'tcx>>>,
+        func: Value,
+        return_slot: ReturnSlot<Value>,
+        args: &[Value],
+        _funclet: Option<&()>,
+        _instance: Option<Instance<'tcx>>,
+    ) -> Value {
+        self.emit_call(sig, fn_abi, func, return_slot, args, false)
+    }
+
+    fn tail_call(
+        &mut self,
+        sig: Type,
+        _caller_attrs: Option<&CodegenFnAttrs>,
+        fn_abi: &FnAbi<'tcx, Ty<'tcx>>,
+        func: Value,
+        return_slot: ReturnSlot<Value>,
+        args: &[Value],
+        _funclet: Option<&()>,
+        _instance: Option<Instance<'tcx>>,
+    ) {
+        let value = self.emit_call(sig, Some(fn_abi), func, return_slot, args, true);
+        let void = self.void();
+        if self.val_ty(value) == void { self.ret_void() } else { self.ret(value) }
+    }
+
+    fn apply_attrs_to_cleanup_callsite(&mut self, _call: Value) {}
+}
+
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    fn emit_call(
+        &mut self,
+        sig: Type,
+        fn_abi: Option<&FnAbi<'tcx, Ty<'tcx>>>,
+        func: Value,
+        return_slot: ReturnSlot<Value>,
+        args: &[Value],
+        musttail: bool,
+    ) -> Value {
+        let mut all = Vec::with_capacity(args.len() + 1);
+        if let ReturnSlot::Indirect(slot) = return_slot {
+            all.push(slot);
+        }
+        all.extend_from_slice(args);
+        let (mut arg_attrs, ret_attrs) =
+            fn_abi.map(|abi| crate::abi::attributes(self.cx, abi)).unwrap_or_default();
+        if arg_attrs.len() < all.len() {
+            arg_attrs.resize(all.len(), ParamAttrs::default());
+        }
+        let noreturn = fn_abi.is_some_and(|abi| abi.ret.layout.is_uninhabited());
+        self.ir(|b| {
+            let convergent = match b.module.as_func(func) {
+                Some(f) => b.module.func(f).attrs.convergent,
+                None => false,
+            };
+            b.call_with(Call {
+                callee: Callee::Value(func),
+                sig,
+                args: all,
+                arg_attrs,
+                ret_attrs,
+                noreturn,
+                convergent,
+                musttail,
+            })
+        })
+    }
+
+    fn copy(
+        &mut self,
+        intrinsic: Intrinsic,
+        (dst, dst_align): (Value, Align),
+        (src, src_align): (Value, Align),
+        size: Value,
+        flags: MemFlags,
+    ) {
+        let i64 = self.type_i64();
+        let size = self.intcast(size, i64, false);
+        let volatile = self.const_bool(flags.contains(MemFlags::VOLATILE));
+        let attrs = vec![
+            aligned(dst_align),
+            aligned(src_align),
+            ParamAttrs::default(),
+            ParamAttrs::default(),
+        ];
+        self.call_intrinsic(intrinsic, &[dst, src, size, volatile], attrs);
+    }
+
+    fn call_intrinsic(&mut self, intrinsic: Intrinsic, args: &[Value], arg_attrs: Vec<ParamAttrs>) {
+        self.ir(|b| {
+            let params: Vec<Type> = args.iter().map(|&a| b.module.ty(a)).collect();
+            let void = b.module.types.void();
+            let sig = b.module.types.func(void, &params, false);
+            b.call_with(Call {
+                callee: Callee::Intrinsic(intrinsic),
+                sig,
+                args: args.to_vec(),
+                arg_attrs,
+                ret_attrs: ParamAttrs::default(),
+                noreturn: false,
+                convergent: false,
+                musttail: false,
+            })
+        });
+    }
+
+    fn lifetime(&mut self, intrinsic: Intrinsic, ptr: Value, size: Size) {
+        if !self.optimizes() || size.bytes() == 0 {
+            return;
+        }
+        // Only of whole allocas: what else has a lifetime is none of LLVM's business.
+        let is_alloca = matches!(
+            self.cx.module.borrow().inst(ptr).map(|i| &i.kind),
+            Some(InstKind::Alloca { .. })
+        );
+        if is_alloca {
+            let size = self.const_i64(size.bytes() as i64);
+            let void = self.void();
+            self.intrinsic(intrinsic, void, &[size, ptr]);
+        }
+    }
+
+    /// What a load of a scalar is known to give.
+    fn scalar_metadata(&mut self, load: Value, scalar: abi::Scalar) {
+        if self.optimizes()
+            && matches!(scalar.primitive(), abi::Primitive::Int(..))
+            && !scalar.is_always_valid(self)
+            && !scalar.is_uninit_valid()
+        {
+            self.range_metadata(load, scalar.valid_range(self));
+        }
+    }
+
+    /// Reports what no GPU code can have, at the place that is being lowered.
+    pub(crate) fn unsupported(&self, what: &str) {
+        crate::diagnostics::unsupported(self.cx, self.span, what);
+    }
+}
+
+fn aligned(align: Align) -> ParamAttrs {
+    ParamAttrs { align: align.bytes(), ..ParamAttrs::default() }
+}
+
+fn ordering(order: AtomicOrdering) -> Ordering {
+    match order {
+        AtomicOrdering::Relaxed => Ordering::Relaxed,
+        AtomicOrdering::Release => Ordering::Release,
+        AtomicOrdering::Acquire => Ordering::Acquire,
+        AtomicOrdering::AcqRel => Ordering::AcqRel,
+        AtomicOrdering::SeqCst => Ordering::SeqCst,
+    }
+}
+
+fn int_pred(pred: IntPredicate) -> nvvm_ir::IntPred {
+    use nvvm_ir::IntPred::*;
+    match pred {
+        IntPredicate::IntEQ => Eq,
+        IntPredicate::IntNE => Ne,
+        IntPredicate::IntUGT => Ugt,
+        IntPredicate::IntUGE => Uge,
+        IntPredicate::IntULT => Ult,
+        IntPredicate::IntULE => Ule,
+        IntPredicate::IntSGT => Sgt,
+        IntPredicate::IntSGE => Sge,
+        IntPredicate::IntSLT => Slt,
+        IntPredicate::IntSLE => Sle,
+    }
+}
+
+fn float_pred(pred: RealPredicate) -> nvvm_ir::FloatPred {
+    use nvvm_ir::FloatPred::*;
+    match pred {
+        RealPredicate::RealPredicateFalse => False,
+        RealPredicate::RealOEQ => Oeq,
+        RealPredicate::RealOGT => Ogt,
+        RealPredicate::RealOGE => Oge,
+        RealPredicate::RealOLT => Olt,
+        RealPredicate::RealOLE => Ole,
+        RealPredicate::RealONE => One,
+        RealPredicate::RealORD => Ord,
+        RealPredicate::RealUNO => Uno,
+        RealPredicate::RealUEQ => Ueq,
+        RealPredicate::RealUGT => Ugt,
+        RealPredicate::RealUGE => Uge,
+        RealPredicate::RealULT => Ult,
+        RealPredicate::RealULE => Ule,
+        RealPredicate::RealUNE => Une,
+        RealPredicate::RealPredicateTrue => True,
+    }
+}

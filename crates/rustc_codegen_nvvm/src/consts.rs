@@ -1,0 +1,372 @@
+//! Constants, statics and vtables: from the interpreter's memory to initialisers with relocations.
+
+use nvvm_ir::{AddrSpace, Const, Linkage, Type, Value};
+use rustc_abi::{self as abi, Align, HasDataLayout, Primitive, Size};
+use rustc_codegen_ssa::traits::*;
+use rustc_hir::def::DefKind;
+use rustc_middle::mir::interpret::{
+    Allocation, ConstAllocation, GlobalAlloc, InitChunk, Scalar, read_target_uint,
+};
+use rustc_middle::ty::{self, Instance};
+use rustc_session::PointerAuthSchema;
+use rustc_span::def_id::DefId;
+
+use crate::builder::Builder;
+use crate::context::{CodegenCx, Item};
+use crate::markers;
+
+impl<'tcx> ConstCodegenMethods for CodegenCx<'tcx> {
+    fn const_null(&self, ty: Type) -> Value {
+        self.module.borrow_mut().const_zero(ty)
+    }
+    fn const_undef(&self, ty: Type) -> Value {
+        self.module.borrow_mut().const_undef(ty)
+    }
+    fn const_poison(&self, ty: Type) -> Value {
+        self.module.borrow_mut().const_poison(ty)
+    }
+    fn const_bool(&self, value: bool) -> Value {
+        self.module.borrow_mut().const_bool(value)
+    }
+    fn const_i8(&self, value: i8) -> Value {
+        self.const_int(self.type_i8(), value.into())
+    }
+    fn const_i16(&self, value: i16) -> Value {
+        self.const_int(self.type_i16(), value.into())
+    }
+    fn const_i32(&self, value: i32) -> Value {
+        self.const_int(self.type_i32(), value.into())
+    }
+    fn const_i64(&self, value: i64) -> Value {
+        self.const_int(self.type_i64(), value)
+    }
+    fn const_int(&self, ty: Type, value: i64) -> Value {
+        self.const_uint_big(ty, value as i128 as u128)
+    }
+    fn const_u8(&self, value: u8) -> Value {
+        self.const_uint(self.type_i8(), value.into())
+    }
+    fn const_u32(&self, value: u32) -> Value {
+        self.const_uint(self.type_i32(), value.into())
+    }
+    fn const_u64(&self, value: u64) -> Value {
+        self.const_uint(self.type_i64(), value)
+    }
+    fn const_u128(&self, value: u128) -> Value {
+        self.const_uint_big(self.type_i128(), value)
+    }
+    fn const_usize(&self, value: u64) -> Value {
+        self.const_u64(value)
+    }
+    fn const_uint(&self, ty: Type, value: u64) -> Value {
+        self.const_uint_big(ty, value.into())
+    }
+    fn const_uint_big(&self, ty: Type, value: u128) -> Value {
+        self.module.borrow_mut().const_int(ty, value)
+    }
+    fn const_real(&self, ty: Type, value: f64) -> Value {
+        let bits = match self.float_width(ty) {
+            32 => u128::from((value as f32).to_bits()),
+            64 => u128::from(value.to_bits()),
+            width => rustc_span::bug!("a constant of a float of {width} bits from an f64"),
+        };
+        self.module.borrow_mut().const_float_bits(ty, bits)
+    }
+    fn const_str(&self, text: &str) -> (Value, Value) {
+        let len = self.const_usize(text.len() as u64);
+        if let Some(&value) = self.strings.borrow().get(text) {
+            return (value, len);
+        }
+        let bytes = self.module.borrow_mut().const_bytes(text.as_bytes());
+        let value = self.anonymous(bytes, Align::ONE, true, "str");
+        self.strings.borrow_mut().insert(text.to_owned(), value);
+        (value, len)
+    }
+    fn const_struct(&self, fields: &[Value], packed: bool) -> Value {
+        self.module.borrow_mut().const_struct(fields, packed)
+    }
+    fn const_vector(&self, elements: &[Value]) -> Value {
+        self.module.borrow_mut().const_vector(elements)
+    }
+    fn const_to_opt_uint(&self, value: Value) -> Option<u64> {
+        self.const_to_opt_u128(value, false).map(|v| v as u64)
+    }
+    fn const_to_opt_u128(&self, value: Value, sign_extend: bool) -> Option<u128> {
+        let module = self.module.borrow();
+        let &Const::Int(int) = module.as_const(value)? else { return None };
+        let bits = module.types.int_bits(module.ty(value))?;
+        Some(if sign_extend && bits < 128 {
+            let shift = 128 - bits;
+            (((int << shift) as i128) >> shift) as u128
+        } else {
+            int
+        })
+    }
+
+    fn scalar_to_backend_with_pac(
+        &self,
+        scalar: Scalar,
+        layout: abi::Scalar,
+        ty: Type,
+        _schema: Option<&PointerAuthSchema>,
+    ) -> Value {
+        let is_ptr = matches!(layout.primitive(), Primitive::Pointer(_));
+        match scalar {
+            Scalar::Int(int) => {
+                let bits = int.to_bits(layout.size(self));
+                match layout.primitive() {
+                    Primitive::Pointer(_) => self.integer_pointer(bits as u64, ty),
+                    Primitive::Float(_) => self.module.borrow_mut().const_float_bits(ty, bits),
+                    Primitive::Int(..) => {
+                        let ty = if layout.is_bool() { self.int(1) } else { ty };
+                        self.const_uint_big(ty, bits)
+                    }
+                }
+            }
+            Scalar::Ptr(pointer, _) => {
+                let (provenance, offset) = pointer.prov_and_relative_offset();
+                match self.address_of_alloc(self.tcx.global_alloc(provenance.alloc_id())) {
+                    Ok(base) => {
+                        let address = self.const_ptr_byte_offset(base, offset);
+                        if is_ptr {
+                            address
+                        } else {
+                            self.module.borrow_mut().constant(ty, Const::PtrToInt(address))
+                        }
+                    }
+                    Err(base) => {
+                        let address = base.wrapping_add(offset.bytes());
+                        if is_ptr {
+                            self.integer_pointer(address, ty)
+                        } else {
+                            self.const_uint(ty, address)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn const_ptr_byte_offset(&self, base: Value, offset: Size) -> Value {
+        if offset == Size::ZERO {
+            return base;
+        }
+        let mut module = self.module.borrow_mut();
+        let (base, start) = match module.as_const(base) {
+            Some(&Const::Addr { base, offset }) => (base, offset),
+            _ => (base, 0),
+        };
+        module.const_addr(base, start + offset.bytes() as i64)
+    }
+}
+
+impl<'tcx> CodegenCx<'tcx> {
+    /// A pointer with a known address and no provenance.
+    fn integer_pointer(&self, address: u64, ty: Type) -> Value {
+        let mut module = self.module.borrow_mut();
+        if address == 0 { module.const_zero(ty) } else { module.constant(ty, Const::IntToPtr(address)) }
+    }
+
+    /// The address of what the interpreter's pointers point to; `Err` for a bare number.
+    fn address_of_alloc(&self, alloc: GlobalAlloc<'tcx>) -> Result<Value, u64> {
+        match alloc {
+            GlobalAlloc::Function { instance, .. } => Ok(self.get_fn_addr(instance, None)),
+            GlobalAlloc::Static(def_id) => Ok(self.static_address(def_id)),
+            // The offset holds the bytes of the hash.
+            GlobalAlloc::TypeId { .. } => Err(0),
+            GlobalAlloc::Memory(alloc) => {
+                if alloc.inner().len() == 0 {
+                    return Err(alloc.inner().align.bytes());
+                }
+                Ok(self.static_addr_of(alloc, None))
+            }
+            GlobalAlloc::VTable(ty, predicates) => {
+                let principal = predicates
+                    .principal()
+                    .map(|p| self.tcx.instantiate_bound_regions_with_erased(p));
+                let id = self.tcx.vtable_allocation((ty, principal));
+                Ok(self.static_addr_of(self.tcx.global_alloc(id).unwrap_memory(), Some("vtable")))
+            }
+        }
+    }
+
+    /// An unnamed global with contents; its generic address.
+    fn anonymous(&self, init: Value, align: Align, constant: bool, prefix: &str) -> Value {
+        let name = self.fresh_name(prefix);
+        let mut module = self.module.borrow_mut();
+        let ty = module.ty(init);
+        let global = module.add_global(&name, ty, AddrSpace::Global).expect("the name is fresh");
+        let data = module.global_mut(global);
+        data.init = Some(init);
+        data.align = align.bytes();
+        data.constant = constant;
+        data.linkage = Linkage::Internal;
+        let value = data.value;
+        module.const_addr(value, 0)
+    }
+
+    /// The contents of a piece of the interpreter's memory.
+    pub(crate) fn initializer(&self, alloc: &Allocation) -> Value {
+        let dl = self.data_layout();
+        let pointer_size = dl.pointer_size().bytes_usize();
+        let mut fields = Vec::new();
+        let bytes = |fields: &mut Vec<Value>, range: std::ops::Range<usize>| {
+            // Uninitialised bytes become zeros, unless nothing there is initialised.
+            let chunks = alloc.init_mask().range_as_init_chunks(range.clone().into());
+            let undefined = chunks.clone().all(|chunk| matches!(chunk, InitChunk::Uninit(_)));
+            if undefined {
+                let ty = self.bytes(range.len() as u64);
+                fields.push(self.const_undef(ty));
+            } else {
+                let bytes = alloc.inspect_with_uninit_and_ptr_outside_interpreter(range);
+                fields.push(self.module.borrow_mut().const_bytes(bytes));
+            }
+        };
+        let mut next = 0;
+        for &(offset, provenance) in alloc.provenance().ptrs().iter() {
+            let offset = offset.bytes_usize();
+            if offset > next {
+                bytes(&mut fields, next..offset);
+            }
+            let raw = alloc
+                .inspect_with_uninit_and_ptr_outside_interpreter(offset..offset + pointer_size);
+            let addend = read_target_uint(dl.endian, raw).expect("eight bytes") as u64;
+            let target = self.tcx.global_alloc(provenance.alloc_id());
+            fields.push(match self.address_of_alloc(target) {
+                Ok(base) => self.const_ptr_byte_offset(base, Size::from_bytes(addend)),
+                Err(base) => self.integer_pointer(base.wrapping_add(addend), self.type_ptr()),
+            });
+            next = offset + pointer_size;
+        }
+        if alloc.len() > next || fields.is_empty() {
+            bytes(&mut fields, next..alloc.len());
+        }
+        if let [single] = fields[..] { single } else { self.const_struct(&fields, true) }
+    }
+
+    /// The generic address of a static.
+    pub(crate) fn static_address(&self, def_id: DefId) -> Value {
+        let value = self.declare_static(def_id);
+        self.module.borrow_mut().const_addr(value, 0)
+    }
+
+    fn declare_static(&self, def_id: DefId) -> Value {
+        if let Some(&value) = self.statics.borrow().get(&def_id) {
+            return value;
+        }
+        let tcx = self.tcx;
+        let instance = Instance::mono(tcx, def_id);
+        if tcx.is_foreign_item(def_id) {
+            let symbol = rustc_span::Symbol::intern(tcx.symbol_name(instance).name);
+            if let Some(&definition) = self.symbols.get(&symbol)
+                && definition != def_id
+            {
+                let value = self.declare_static(definition);
+                self.statics.borrow_mut().insert(def_id, value);
+                return value;
+            }
+        }
+        let space = markers::space_of_static(tcx, def_id).unwrap_or_else(|section| {
+            tcx.dcx().span_err(
+                tcx.def_span(def_id),
+                format!("`{section}` is no section that a static can be put in"),
+            );
+            AddrSpace::Global
+        });
+        let DefKind::Static { nested, mutability, .. } = tcx.def_kind(def_id) else {
+            rustc_span::bug!("{def_id:?} is no static")
+        };
+        let size = if nested {
+            0
+        } else {
+            let ty = instance.ty(tcx, self.typing_env_());
+            let layout = rustc_middle::ty::layout::LayoutOf::layout_of(self, ty);
+            layout.size.bytes()
+        };
+        let mut name = self.symbol(instance);
+        if self.module.borrow().named(&name).is_some() {
+            name = self.fresh_name(&name);
+        }
+        // The contents, and with them the type, come when the static itself is lowered.
+        let ty = self.bytes(size);
+        let mut module = self.module.borrow_mut();
+        let global = module.add_global(&name, ty, space).expect("the name is free");
+        let data = module.global_mut(global);
+        data.constant = mutability.is_not() && space == AddrSpace::Constant;
+        let value = data.value;
+        let foreign = tcx.is_foreign_item(def_id);
+        if !foreign {
+            data.linkage = Linkage::Internal;
+            let flags = tcx.codegen_fn_attrs(def_id).flags;
+            if !nested && tcx.codegen_fn_attrs(def_id).contains_extern_indicator() {
+                // The host finds it by name; `used` keeps it only where the code refers to it.
+                data.linkage = Linkage::External;
+                data.used = flags.intersects(
+                    rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags::USED_COMPILER
+                        | rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags::USED_LINKER,
+                );
+            }
+        }
+        drop(module);
+        self.statics.borrow_mut().insert(def_id, value);
+        if !foreign {
+            self.require(Item::Static(def_id));
+        }
+        value
+    }
+
+    fn typing_env_(&self) -> ty::TypingEnv<'tcx> {
+        ty::TypingEnv::fully_monomorphized()
+    }
+
+    /// Gives a static its contents.
+    pub(crate) fn define_static(&self, def_id: DefId) {
+        let value = self.declare_static(def_id);
+        let Ok(alloc) = self.tcx.eval_static_initializer(def_id) else { return };
+        let alloc = alloc.inner();
+        let global = self.module.borrow().as_global(value).expect("a static is a global");
+        let space = self.module.borrow().global(global).space;
+        let init = if space == AddrSpace::Shared {
+            // Shared memory comes uninitialised (PTX ISA, ".shared").
+            let ty = self.bytes(alloc.len() as u64);
+            self.const_undef(ty)
+        } else {
+            self.initializer(alloc)
+        };
+        let mut module = self.module.borrow_mut();
+        let ty = module.ty(init);
+        let data = module.global_mut(global);
+        data.ty = ty;
+        data.align = alloc.align.bytes();
+        data.init = Some(init);
+        if alloc.mutability.is_not() && space != AddrSpace::Shared {
+            data.constant = true;
+        }
+    }
+}
+
+impl<'tcx> StaticCodegenMethods for CodegenCx<'tcx> {
+    fn static_addr_of(&self, alloc: ConstAllocation<'_>, kind: Option<&str>) -> Value {
+        // The allocation is interned in this very `tcx`.
+        let alloc: ConstAllocation<'tcx> = self.tcx.lift(alloc);
+        if let Some(&value) = self.allocations.borrow().get(&alloc) {
+            return value;
+        }
+        let inner = alloc.inner();
+        let init = self.initializer(inner);
+        let constant = inner.mutability.is_not();
+        let value = self.anonymous(init, inner.align, constant, kind.unwrap_or("alloc"));
+        self.allocations.borrow_mut().insert(alloc, value);
+        value
+    }
+
+    fn codegen_static(&mut self, def_id: DefId) {
+        self.define_static(def_id);
+    }
+}
+
+impl<'a, 'tcx> StaticBuilderMethods for Builder<'a, 'tcx> {
+    fn get_static(&mut self, def_id: DefId) -> Value {
+        self.cx.static_address(def_id)
+    }
+}

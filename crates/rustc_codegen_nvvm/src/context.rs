@@ -1,0 +1,344 @@
+//! The codegen context: one module of NVVM IR for the whole program, and what has been put there.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use nvvm_ir::{Builder as IrBuilder, Di, Linkage, Module, Type, Value};
+use rustc_abi::{HasDataLayout, TargetDataLayout, VariantIdx};
+use rustc_codegen_ssa::traits::{BackendTypes, MiscCodegenMethods, PreDefineCodegenMethods};
+use rustc_data_structures::fx::{FxHashMap, FxHashSet};
+use rustc_attr_ir::InlineAttr;
+use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
+use rustc_middle::mir::interpret::ConstAllocation;
+use rustc_middle::ty::layout::{
+    FnAbiError, FnAbiOf, FnAbiOfHelpers, FnAbiRequest, HasTyCtxt, HasTypingEnv, LayoutError,
+    LayoutOfHelpers,
+};
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
+use rustc_session::{PointerAuthSchema, Session};
+use rustc_span::def_id::DefId;
+use rustc_span::{DUMMY_SP, Span, Spanned, Symbol};
+use rustc_target::callconv::FnAbi;
+use rustc_target::spec::{HasTargetSpec, Target};
+
+use crate::device_functions;
+use crate::markers::{self, Marker};
+use crate::options::Options;
+
+/// Everything that lowering shares. The traits of `rustc_codegen_ssa` hand it out by shared
+/// reference, so what changes lies in cells.
+pub(crate) struct CodegenCx<'tcx> {
+    pub tcx: TyCtxt<'tcx>,
+    pub options: Options,
+    pub module: RefCell<Module>,
+    /// Functions, by what they are instances of.
+    pub functions: RefCell<FxHashMap<Instance<'tcx>, Value>>,
+    /// Statics; the value is the global itself.
+    pub statics: RefCell<FxHashMap<DefId, Value>>,
+    /// Anonymous constants.
+    pub allocations: RefCell<FxHashMap<ConstAllocation<'tcx>, Value>>,
+    pub vtables:
+        RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
+    pub types: RefCell<FxHashMap<(Ty<'tcx>, Option<VariantIdx>), Type>>,
+    pub strings: RefCell<FxHashMap<String, Value>>,
+    /// What has been referred to and is still to be lowered.
+    pub queue: RefCell<VecDeque<Item<'tcx>>>,
+    /// Who referred to a function or static first: the chain of calls that a diagnostic shows.
+    pub referrers: RefCell<FxHashMap<Item<'tcx>, Spanned<Item<'tcx>>>>,
+    /// What is being lowered now.
+    pub current: Cell<Option<Spanned<Item<'tcx>>>>,
+    /// Definitions by symbol: what a foreign item of that name stands for.
+    pub symbols: FxHashMap<Symbol, DefId>,
+    /// Foreign functions that nothing in the program defines.
+    pub undefined: RefCell<FxHashSet<DefId>>,
+    /// Debug information of functions and files.
+    pub scopes: RefCell<FxHashMap<Instance<'tcx>, Di>>,
+    pub compile_unit: Cell<Option<Di>>,
+    counter: Cell<u32>,
+}
+
+/// What is lowered as one piece.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Item<'tcx> {
+    Fn(Instance<'tcx>),
+    Static(DefId),
+}
+
+impl<'tcx> CodegenCx<'tcx> {
+    pub(crate) fn new(
+        tcx: TyCtxt<'tcx>,
+        options: Options,
+        symbols: FxHashMap<Symbol, DefId>,
+    ) -> Self {
+        let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
+        CodegenCx {
+            tcx,
+            options,
+            module: RefCell::new(Module::new(name.as_str())),
+            functions: Default::default(),
+            statics: Default::default(),
+            allocations: Default::default(),
+            vtables: Default::default(),
+            types: Default::default(),
+            strings: Default::default(),
+            queue: Default::default(),
+            referrers: Default::default(),
+            current: Default::default(),
+            symbols,
+            undefined: Default::default(),
+            scopes: Default::default(),
+            compile_unit: Default::default(),
+            counter: Default::default(),
+        }
+    }
+
+    /// A symbol that no other item has.
+    pub(crate) fn fresh_name(&self, prefix: &str) -> String {
+        loop {
+            let number = self.counter.get();
+            self.counter.set(number + 1);
+            let name = format!("{prefix}_{number}");
+            if self.module.borrow().named(&name).is_none() {
+                return name;
+            }
+        }
+    }
+
+    /// Notes that an item is needed, and by whom.
+    pub(crate) fn require(&self, item: Item<'tcx>) {
+        if let Some(current) = self.current.get() {
+            self.referrers.borrow_mut().entry(item).or_insert(current);
+        }
+        self.queue.borrow_mut().push_back(item);
+    }
+
+    /// Whether optimizations are on.
+    pub(crate) fn optimizes(&self) -> bool {
+        self.tcx.sess.opts.optimize != rustc_session::config::OptLevel::No
+    }
+
+    /// Runs a closure on a type interner.
+    pub(crate) fn ty<R>(&self, f: impl FnOnce(&mut nvvm_ir::Types) -> R) -> R {
+        f(&mut self.module.borrow_mut().types)
+    }
+
+    /// The symbol that an instance gets: rustc's own where PTX can have it.
+    pub(crate) fn symbol(&self, instance: Instance<'tcx>) -> String {
+        sanitize(self.tcx.symbol_name(instance).name)
+    }
+
+    fn declare_function(&self, instance: Instance<'tcx>) -> Value {
+        let tcx = self.tcx;
+        let def_id = instance.def_id();
+        if tcx.is_foreign_item(def_id) {
+            let symbol = Symbol::intern(tcx.symbol_name(instance).name);
+            if let Some(&definition) = self.symbols.get(&symbol)
+                && definition != def_id
+            {
+                return self.get_fn(Instance::mono(tcx, definition));
+            }
+            if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
+                return value;
+            }
+            self.undefined.borrow_mut().insert(def_id);
+        }
+        let marker = markers::of_function(tcx, instance);
+        let mut name = self.symbol(instance);
+        if matches!(marker, Marker::Kernel(_)) {
+            name.push_str("__body");
+        }
+        let abi = self.fn_abi_of_instance(instance, ty::List::empty());
+        let sig = crate::abi::signature(self, abi);
+        if self.module.borrow().named(&name).is_some() {
+            if tcx.is_foreign_item(def_id) {
+                // Two declarations of one foreign function, maybe by different types.
+                return self.module.borrow().named(&name).unwrap();
+            }
+            name = self.fresh_name(&name);
+        }
+        let attrs = tcx.codegen_instance_attrs(instance.def);
+        let mut module = self.module.borrow_mut();
+        let func = module.add_func(&name, sig).expect("the name is free");
+        crate::abi::apply_function_attrs(self, &mut module, func, abi);
+        let data = module.func_mut(func);
+        data.attrs.no_unwind = true;
+        data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
+        match attrs.inline {
+            InlineAttr::None => {}
+            InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
+            InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
+            InlineAttr::Never => data.attrs.no_inline = true,
+        }
+        if matches!(marker, Marker::Kernel(_)) {
+            data.attrs.always_inline = true;
+            data.attrs.no_inline = false;
+        }
+        let value = data.value;
+        if tcx.is_foreign_item(def_id) {
+            return value;
+        }
+        data.linkage = Linkage::Internal;
+        drop(module);
+        self.require(Item::Fn(instance));
+        value
+    }
+}
+
+/// A symbol with only the characters that PTX and libnvvm both take.
+pub(crate) fn sanitize(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+}
+
+impl<'tcx> BackendTypes for CodegenCx<'tcx> {
+    type Function = Value;
+    type BasicBlock = nvvm_ir::Block;
+    type Funclet = ();
+    type Value = Value;
+    type Type = Type;
+    type FunctionSignature = Type;
+    type DIScope = Di;
+    type DILocation = Di;
+    type DIVariable = Di;
+}
+
+impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
+    fn vtables(
+        &self,
+    ) -> &RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>> {
+        &self.vtables
+    }
+
+    fn get_fn(&self, instance: Instance<'tcx>) -> Value {
+        if let Some(&value) = self.functions.borrow().get(&instance) {
+            return value;
+        }
+        let value = self.declare_function(instance);
+        self.functions.borrow_mut().insert(instance, value);
+        value
+    }
+
+    fn get_fn_addr(&self, instance: Instance<'tcx>, _schema: Option<&PointerAuthSchema>) -> Value {
+        self.get_fn(instance)
+    }
+
+    fn eh_personality(&self) -> Value {
+        // Device code aborts on panic; what asks for a personality never calls it.
+        let mut module = self.module.borrow_mut();
+        if let Some(value) = module.named("rust_eh_personality") {
+            return value;
+        }
+        let void = module.types.void();
+        let sig = module.types.func(void, &[], false);
+        let func = module.add_func("rust_eh_personality", sig).expect("the name is free");
+        module.func(func).value
+    }
+
+    fn sess(&self) -> &Session {
+        self.tcx.sess
+    }
+
+    fn set_frame_pointer_type(&self, _func: Value) {}
+
+    fn apply_target_cpu_attr(&self, _func: Value) {}
+
+    fn declare_c_main(&self, _sig: Type) -> Option<Value> {
+        None
+    }
+
+    fn intrinsic_call_expects_place_always(&self, name: Symbol) -> bool {
+        name == rustc_span::sym::black_box
+    }
+}
+
+// Declarations are made where they are first needed.
+impl<'tcx> PreDefineCodegenMethods<'tcx> for CodegenCx<'tcx> {
+    fn predefine_static(
+        &mut self,
+        def_id: DefId,
+        _linkage: rustc_attr_ir::Linkage,
+        _visibility: rustc_middle::mono::Visibility,
+        _symbol_name: &str,
+    ) {
+        self.static_address(def_id);
+    }
+
+    fn predefine_fn(
+        &mut self,
+        instance: Instance<'tcx>,
+        _linkage: rustc_attr_ir::Linkage,
+        _visibility: rustc_middle::mono::Visibility,
+        _symbol_name: &str,
+    ) {
+        self.get_fn(instance);
+    }
+}
+
+impl<'tcx> HasDataLayout for CodegenCx<'tcx> {
+    fn data_layout(&self) -> &TargetDataLayout {
+        &self.tcx.data_layout
+    }
+}
+
+impl<'tcx> HasTargetSpec for CodegenCx<'tcx> {
+    fn target_spec(&self) -> &Target {
+        &self.tcx.sess.target
+    }
+}
+
+impl<'tcx> HasTyCtxt<'tcx> for CodegenCx<'tcx> {
+    fn tcx(&self) -> TyCtxt<'tcx> {
+        self.tcx
+    }
+}
+
+impl<'tcx> HasTypingEnv<'tcx> for CodegenCx<'tcx> {
+    fn typing_env(&self) -> ty::TypingEnv<'tcx> {
+        ty::TypingEnv::fully_monomorphized()
+    }
+}
+
+impl<'tcx> LayoutOfHelpers<'tcx> for CodegenCx<'tcx> {
+    fn handle_layout_err(&self, err: LayoutError<'tcx>, span: Span, _ty: Ty<'tcx>) -> ! {
+        self.tcx.dcx().span_fatal(span, err.to_string())
+    }
+}
+
+impl<'tcx> FnAbiOfHelpers<'tcx> for CodegenCx<'tcx> {
+    fn handle_fn_abi_err(
+        &self,
+        err: FnAbiError<'tcx>,
+        span: Span,
+        _request: FnAbiRequest<'tcx>,
+    ) -> ! {
+        match err {
+            FnAbiError::Layout(err) => self.tcx.dcx().span_fatal(span, err.to_string()),
+        }
+    }
+}
+
+/// The ABI of a function as everything here sees it.
+pub(crate) type Abi<'tcx> = FnAbi<'tcx, Ty<'tcx>>;
+
+/// Builds in a block of the module of a context.
+pub(crate) fn with_builder<'tcx, R>(
+    cx: &CodegenCx<'tcx>,
+    block: nvvm_ir::Block,
+    loc: Option<Di>,
+    f: impl FnOnce(&mut IrBuilder<'_>) -> R,
+) -> R {
+    let mut module = cx.module.borrow_mut();
+    f(&mut IrBuilder::at(&mut module, block, loc))
+}
+
+/// The span of an item, for diagnostics.
+pub(crate) fn item_span<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Span {
+    match item {
+        Item::Fn(instance) => tcx.def_span(instance.def_id()),
+        Item::Static(def_id) => tcx.def_span(def_id),
+    }
+}
+
+/// An item without a known place of use.
+pub(crate) fn unspanned(item: Item<'_>) -> Spanned<Item<'_>> {
+    Spanned { node: item, span: DUMMY_SP }
+}

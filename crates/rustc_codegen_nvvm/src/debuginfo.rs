@@ -1,0 +1,183 @@
+//! Debug information: line tables.
+
+use std::ops::Range;
+
+use nvvm_ir::{Di, DiNode, Value};
+use rustc_abi::Size;
+use rustc_codegen_ssa::mir::debuginfo::VariableKind;
+use rustc_codegen_ssa::traits::*;
+use rustc_middle::ty::{ExistentialTraitRef, Instance, Ty};
+use rustc_session::config::DebugInfo;
+use rustc_span::{BytePos, FileName, RemapPathScopeComponents, SourceFile, Span, Symbol};
+use rustc_target::callconv::FnAbi;
+
+use crate::builder::Builder;
+use crate::context::CodegenCx;
+
+impl<'tcx> CodegenCx<'tcx> {
+    fn di(&self, node: DiNode) -> Di {
+        self.module.borrow_mut().add_di(node)
+    }
+
+    fn di_file(&self, file: &SourceFile) -> Di {
+        let name = match &file.name {
+            FileName::Real(name) => {
+                name.path(RemapPathScopeComponents::DEBUGINFO).to_string_lossy().into_owned()
+            }
+            other => other.display(RemapPathScopeComponents::DEBUGINFO).to_string(),
+        };
+        let directory = std::env::current_dir()
+            .map(|dir| dir.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        self.di(DiNode::File { name, directory })
+    }
+
+    fn di_unit(&self, file: Di) -> Di {
+        if let Some(unit) = self.compile_unit.get() {
+            return unit;
+        }
+        let unit = self.di(DiNode::CompileUnit {
+            file,
+            producer: "rustc_codegen_nvvm".to_owned(),
+            optimized: self.optimizes(),
+            line_tables_only: self.tcx.sess.opts.debuginfo != DebugInfo::Full,
+        });
+        self.compile_unit.set(Some(unit));
+        unit
+    }
+}
+
+impl<'tcx> DebugInfoCodegenMethods<'tcx> for CodegenCx<'tcx> {
+    fn create_vtable_debuginfo(
+        &self,
+        _ty: Ty<'tcx>,
+        _trait_ref: Option<ExistentialTraitRef<'tcx>>,
+        _vtable: Value,
+    ) {
+    }
+}
+
+impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
+    fn dbg_scope_fn(
+        &mut self,
+        instance: Instance<'tcx>,
+        _abi: &FnAbi<'tcx, Ty<'tcx>>,
+        definition: Option<Value>,
+    ) -> Di {
+        let cx = self.cx;
+        if let Some(&scope) = cx.scopes.borrow().get(&instance) {
+            if let Some(value) = definition {
+                let mut module = cx.module.borrow_mut();
+                if let Some(func) = module.as_func(value) {
+                    module.func_mut(func).subprogram = Some(scope);
+                }
+            }
+            return scope;
+        }
+        let tcx = cx.tcx;
+        let span = tcx.def_span(instance.def_id());
+        let loc = tcx.sess.source_map().lookup_char_pos(span.lo());
+        let file = cx.di_file(&loc.file);
+        let unit = cx.di_unit(file);
+        let scope = cx.di(DiNode::Subprogram {
+            name: tcx.def_path_str_with_args(instance.def_id(), instance.args),
+            linkage_name: cx.symbol(instance),
+            file,
+            line: loc.line as u32,
+            unit,
+            local: true,
+            optimized: cx.optimizes(),
+        });
+        cx.scopes.borrow_mut().insert(instance, scope);
+        if let Some(value) = definition {
+            let mut module = cx.module.borrow_mut();
+            if let Some(func) = module.as_func(value) {
+                module.func_mut(func).subprogram = Some(scope);
+            }
+        }
+        scope
+    }
+
+    fn dbg_create_lexical_block(&mut self, pos: BytePos, parent: Di) -> Di {
+        let loc = self.tcx.sess.source_map().lookup_char_pos(pos);
+        let file = self.cx.di_file(&loc.file);
+        self.cx.di(DiNode::LexicalBlock {
+            scope: parent,
+            file,
+            line: loc.line as u32,
+            column: loc.col_display as u32 + 1,
+        })
+    }
+
+    fn dbg_location_clone_with_discriminator(&mut self, loc: Di, _discriminator: u32) -> Option<Di> {
+        Some(loc)
+    }
+
+    fn dbg_loc(&mut self, scope: Di, inlined_at: Option<Di>, span: Span) -> Di {
+        let (line, column) = if span.is_dummy() {
+            (0, 0)
+        } else {
+            let loc = self.tcx.sess.source_map().lookup_char_pos(span.lo());
+            (loc.line as u32, loc.col_display as u32 + 1)
+        };
+        self.cx.di(DiNode::Location { line, column, scope, inlined_at })
+    }
+
+    fn extend_scope_to_file(&mut self, scope: Di, file: &SourceFile) -> Di {
+        let file = self.cx.di_file(file);
+        self.cx.di(DiNode::LexicalBlock { scope, file, line: 0, column: 0 })
+    }
+
+    fn create_dbg_var(
+        &mut self,
+        _name: Symbol,
+        _ty: Ty<'tcx>,
+        scope: Di,
+        _kind: VariableKind,
+        _span: Span,
+    ) -> Di {
+        scope
+    }
+
+    fn dbg_var_addr(
+        &mut self,
+        _variable: Di,
+        _loc: Di,
+        _alloca: Value,
+        _direct_offset: Size,
+        _indirect_offsets: &[Size],
+        _fragment: &Option<Range<Size>>,
+    ) {
+    }
+
+    fn dbg_var_value(
+        &mut self,
+        _variable: Di,
+        _loc: Di,
+        _value: Value,
+        _direct_offset: Size,
+        _indirect_offsets: &[Size],
+        _fragment: &Option<Range<Size>>,
+    ) {
+    }
+
+    fn set_dbg_loc(&mut self, loc: Di) {
+        self.loc = Some(loc);
+    }
+
+    fn clear_dbg_loc(&mut self) {
+        self.loc = None;
+    }
+
+    fn insert_reference_to_gdb_debug_scripts_section_global(&mut self) {}
+
+    fn set_var_name(&mut self, value: Value, name: &str) {
+        let mut module = self.cx.module.borrow_mut();
+        let data = module.value_mut(value);
+        if data.name.is_none()
+            && matches!(data.kind, nvvm_ir::ValueKind::Inst(_) | nvvm_ir::ValueKind::Param(..))
+        {
+            data.name = Some(crate::context::sanitize(name).into());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Functions that the backend knows by name: NVVM's intrinsics, and the few that it writes itself.
+
+use nvvm_ir::{
+    BinOp, Builder as IrBuilder, CastOp, Func, InlineAsm, IntPred, Intrinsic, Linkage, MemAccess,
+    Value,
+};
+use rustc_codegen_ssa::traits::*;
+use rustc_middle::ty::layout::FnAbiOf;
+use rustc_middle::ty::{self, Instance};
+
+use crate::context::CodegenCx;
+
+/// What a foreign function of `cuda_std` stands for.
+enum Meaning {
+    /// An intrinsic of NVVM IR, of the same signature.
+    Nvvm { name: &'static str, convergent: bool },
+    /// PTX after which control does not come back.
+    Last(&'static str),
+    /// `trap`.
+    Trap,
+}
+
+const fn plain(name: &'static str) -> Meaning {
+    Meaning::Nvvm { name, convergent: false }
+}
+
+const fn convergent(name: &'static str) -> Meaning {
+    Meaning::Nvvm { name, convergent: true }
+}
+
+/// The names that a device crate may declare as `extern "C"`, without features.
+const TABLE: &[(&str, Meaning)] = &[
+    ("__nvvm_read_ptx_sreg_tid_x", plain("llvm.nvvm.read.ptx.sreg.tid.x")),
+    ("__nvvm_read_ptx_sreg_tid_y", plain("llvm.nvvm.read.ptx.sreg.tid.y")),
+    ("__nvvm_read_ptx_sreg_tid_z", plain("llvm.nvvm.read.ptx.sreg.tid.z")),
+    ("__nvvm_read_ptx_sreg_ntid_x", plain("llvm.nvvm.read.ptx.sreg.ntid.x")),
+    ("__nvvm_read_ptx_sreg_ntid_y", plain("llvm.nvvm.read.ptx.sreg.ntid.y")),
+    ("__nvvm_read_ptx_sreg_ntid_z", plain("llvm.nvvm.read.ptx.sreg.ntid.z")),
+    ("__nvvm_read_ptx_sreg_ctaid_x", plain("llvm.nvvm.read.ptx.sreg.ctaid.x")),
+    ("__nvvm_read_ptx_sreg_ctaid_y", plain("llvm.nvvm.read.ptx.sreg.ctaid.y")),
+    ("__nvvm_read_ptx_sreg_ctaid_z", plain("llvm.nvvm.read.ptx.sreg.ctaid.z")),
+    ("__nvvm_read_ptx_sreg_nctaid_x", plain("llvm.nvvm.read.ptx.sreg.nctaid.x")),
+    ("__nvvm_read_ptx_sreg_nctaid_y", plain("llvm.nvvm.read.ptx.sreg.nctaid.y")),
+    ("__nvvm_read_ptx_sreg_nctaid_z", plain("llvm.nvvm.read.ptx.sreg.nctaid.z")),
+    ("__nvvm_read_ptx_sreg_laneid", plain("llvm.nvvm.read.ptx.sreg.laneid")),
+    ("__nvvm_read_ptx_sreg_warpsize", plain("llvm.nvvm.read.ptx.sreg.warpsize")),
+    ("__nvvm_barrier0", convergent("llvm.nvvm.barrier0")),
+    ("__nvvm_barrier0_popc", convergent("llvm.nvvm.barrier0.popc")),
+    ("__nvvm_barrier0_and", convergent("llvm.nvvm.barrier0.and")),
+    ("__nvvm_barrier0_or", convergent("llvm.nvvm.barrier0.or")),
+    ("__nvvm_membar_cta", plain("llvm.nvvm.membar.cta")),
+    ("__nvvm_membar_gl", plain("llvm.nvvm.membar.gl")),
+    ("__nvvm_membar_sys", plain("llvm.nvvm.membar.sys")),
+    ("__nvvm_exit", Meaning::Last("exit;")),
+    ("__nvvm_trap", Meaning::Trap),
+];
+
+/// Functions that libnvvm, libdevice or the driver brings: nobody has to define them.
+pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
+    name.starts_with("__nv_")
+        || name.starts_with("llvm.")
+        || matches!(name, "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality")
+}
+
+/// The value of a foreign function that the table has.
+pub(crate) fn declare<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    symbol: &str,
+    instance: Instance<'tcx>,
+) -> Option<Value> {
+    if let Some((_, meaning)) = TABLE.iter().find(|(name, _)| *name == symbol) {
+        let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+        let sig = crate::abi::signature(cx, abi);
+        return Some(match *meaning {
+            Meaning::Nvvm { name, convergent } => {
+                let mut module = cx.module.borrow_mut();
+                if let Some(value) = module.named(name) {
+                    return Some(value);
+                }
+                let func = module.add_func(name, sig).expect("the name is free");
+                module.func_mut(func).attrs.convergent = convergent;
+                module.func(func).value
+            }
+            Meaning::Last(ptx) => define(cx, symbol, sig, |b, _| {
+                let void = b.module.types.void();
+                let asm = InlineAsm {
+                    template: ptx.to_owned(),
+                    constraints: "~{memory}".to_owned(),
+                    side_effects: true,
+                    convergent: true,
+                };
+                b.asm(asm, void, &[]);
+                b.unreachable();
+            }),
+            Meaning::Trap => define(cx, symbol, sig, |b, _| {
+                let void = b.module.types.void();
+                b.intrinsic(Intrinsic::Trap, void, &[]);
+                b.unreachable();
+            }),
+        });
+    }
+    None
+}
+
+/// A function of ours in the module, made once.
+fn define(
+    cx: &CodegenCx<'_>,
+    name: &str,
+    sig: nvvm_ir::Type,
+    body: impl FnOnce(&mut IrBuilder<'_>, Func),
+) -> Value {
+    let mut module = cx.module.borrow_mut();
+    if let Some(value) = module.named(name) {
+        return value;
+    }
+    let func = module.add_func(name, sig).expect("the name is free");
+    let data = module.func_mut(func);
+    data.linkage = Linkage::Internal;
+    data.attrs.always_inline = true;
+    data.attrs.no_unwind = true;
+    let value = data.value;
+    let entry = module.add_block(func, "entry");
+    body(&mut IrBuilder::new(&mut module, entry), func);
+    value
+}
+
+/// The name of our `memcmp`.
+pub(crate) const MEMCMP: &str = "__rust_nvvm_memcmp";
+
+/// Makes `memcmp`: byte by byte, the sign of the first difference.
+pub(crate) fn memcmp(cx: &CodegenCx<'_>) {
+    let (ptr, i64, i32, i8) = (cx.type_ptr(), cx.type_i64(), cx.type_i32(), cx.type_i8());
+    let sig = cx.type_func(&[ptr, ptr, i64], i32);
+    if cx.module.borrow().named(MEMCMP).is_some() {
+        return;
+    }
+    define(cx, MEMCMP, sig, |b, func| {
+        b.module.func_mut(func).attrs.always_inline = false;
+        let [left, right, len] = b.module.func(func).params[..] else { unreachable!() };
+        let entry = b.block();
+        let header = b.module.add_block(func, "header");
+        let body = b.module.add_block(func, "body");
+        let next = b.module.add_block(func, "next");
+        let differ = b.module.add_block(func, "differ");
+        let equal = b.module.add_block(func, "equal");
+        let zero = b.module.const_i64(0);
+        let one = b.module.const_i64(1);
+        let access = MemAccess { align: 1, ..MemAccess::default() };
+        b.br(header);
+
+        b.switch_to(header);
+        let index = b.phi(i64, vec![(zero, entry)]);
+        let more = b.icmp(IntPred::Ult, index, len);
+        b.cond_br(more, body, equal);
+
+        b.switch_to(body);
+        let left = b.gep(i8, left, &[index], true);
+        let right = b.gep(i8, right, &[index], true);
+        let left = b.load(i8, left, access);
+        let right = b.load(i8, right, access);
+        let same = b.icmp(IntPred::Eq, left, right);
+        b.cond_br(same, next, differ);
+
+        b.switch_to(next);
+        let following = b.bin(BinOp::Add, index, one);
+        b.br(header);
+        if let Some(nvvm_ir::InstKind::Phi(incoming)) =
+            b.module.inst_mut(index).map(|inst| &mut inst.kind)
+        {
+            incoming.push((following, next));
+        }
+
+        b.switch_to(differ);
+        let left = b.cast(CastOp::ZExt, left, i32);
+        let right = b.cast(CastOp::ZExt, right, i32);
+        let order = b.bin(BinOp::Sub, left, right);
+        b.ret(Some(order));
+
+        b.switch_to(equal);
+        let zero = b.module.const_i32(0);
+        b.ret(Some(zero));
+    });
+}

@@ -1,0 +1,315 @@
+//! Kernels: the PTX entry around a Rust function, and which functions are kernels.
+//!
+//! The entry's parameters are laid out by the rule that `cust` and every other host relies on, in
+//! the order of the Rust parameters: a zero-sized type is nothing, a scalar is itself, a pair of
+//! scalars that is a wide pointer is two parameters, and anything else is its bytes with its
+//! alignment. The Rust function is called with its own ABI and inlined.
+
+use nvvm_ir::{Builder as IrBuilder, Intrinsic, KernelAttrs, Linkage, ParamAttrs, Type, Value};
+use rustc_abi::{BackendRepr, Primitive, Size};
+use rustc_codegen_ssa::traits::*;
+use rustc_hir::def::DefKind;
+use rustc_middle::middle::exported_symbols::{ExportedSymbol, SymbolExportLevel};
+use rustc_middle::ty::layout::{FnAbiOf, TyAndLayout};
+use rustc_middle::ty::{self, Instance, TyCtxt};
+use rustc_span::def_id::{DefId, LOCAL_CRATE};
+use rustc_target::callconv::{ArgAbi, PassMode};
+
+use crate::context::CodegenCx;
+use crate::markers::{self, Marker};
+
+/// All kernels of the crate and of the crates it is built on.
+pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
+    let mut found = Vec::new();
+    for local in tcx.hir_body_owners() {
+        let def_id = local.to_def_id();
+        if !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn) {
+            continue;
+        }
+        match markers::of_def(tcx, def_id) {
+            Marker::None => {}
+            Marker::Kernel(attrs) => {
+                if tcx.generics_of(def_id).requires_monomorphization(tcx) {
+                    tcx.dcx().span_err(
+                        tcx.def_span(def_id),
+                        "a kernel cannot be generic: its entry has to have one name and one layout",
+                    );
+                } else {
+                    found.push((def_id, attrs));
+                }
+            }
+            Marker::Unknown(section) => {
+                tcx.dcx().span_err(
+                    tcx.def_span(def_id),
+                    format!("`{section}` is no section that a function can be put in"),
+                );
+            }
+        }
+    }
+    for &cnum in tcx.crates(()) {
+        for &(symbol, info) in tcx.exported_non_generic_symbols(cnum) {
+            if let ExportedSymbol::NonGeneric(def_id) = symbol
+                && info.level == SymbolExportLevel::C
+                && tcx.def_kind(def_id) == DefKind::Fn
+                && let Marker::Kernel(attrs) = markers::of_def(tcx, def_id)
+            {
+                found.push((def_id, attrs));
+            }
+        }
+    }
+    found
+}
+
+/// What one Rust parameter is in the entry's list.
+enum Passing {
+    Nothing,
+    Scalar(Type),
+    Wide(Type, Type),
+    Bytes(Type),
+}
+
+fn passing<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Passing {
+    if layout.is_zst() {
+        return Passing::Nothing;
+    }
+    match layout.backend_repr {
+        BackendRepr::Scalar(scalar) => Passing::Scalar(cx.scalar_type(scalar)),
+        BackendRepr::ScalarPair { a, b, .. }
+            if matches!(a.primitive(), Primitive::Pointer(_))
+                && layout.ty.builtin_deref(true).is_some() =>
+        {
+            Passing::Wide(cx.scalar_type(a), cx.scalar_type(b))
+        }
+        _ => {
+            // An integer array of the type's alignment, so that `byval` has it.
+            let align = layout.align.abi.bytes().min(16);
+            let size = layout.size.bytes();
+            let unit = align.min(8);
+            let ty = cx.ty(|t| {
+                let int = t.int(unit as u32 * 8);
+                t.array(int, size / unit)
+            });
+            Passing::Bytes(ty)
+        }
+    }
+}
+
+/// Emits the entry of a kernel.
+pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: KernelAttrs) {
+    let tcx = cx.tcx;
+    let instance = Instance::mono(tcx, def_id);
+    let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+    let span = tcx.def_span(def_id);
+    if !abi.ret.layout.is_zst() && !abi.ret.layout.is_uninhabited() {
+        tcx.dcx()
+            .struct_span_err(span, "a kernel cannot return a value")
+            .with_help("write it through a pointer parameter instead")
+            .emit();
+        return;
+    }
+    let body = cx.get_fn(instance);
+    let name = cx.symbol(instance);
+
+    let mut types = Vec::new();
+    let mut param_attrs = Vec::new();
+    let passings: Vec<Passing> = abi.args.iter().map(|arg| passing(cx, arg.layout)).collect();
+    for (arg, passing) in abi.args.iter().zip(&passings) {
+        let attrs = ParamAttrs::default();
+        match *passing {
+            Passing::Nothing => {}
+            Passing::Scalar(ty) => {
+                types.push(ty);
+                param_attrs.push(attrs);
+            }
+            Passing::Wide(a, b) => {
+                types.extend([a, b]);
+                param_attrs.extend([attrs.clone(), attrs]);
+            }
+            Passing::Bytes(ty) => {
+                types.push(cx.type_ptr());
+                let align = arg.layout.align.abi.bytes();
+                param_attrs.push(ParamAttrs { byval: Some(ty), align, ..attrs });
+            }
+        }
+    }
+    let void = cx.ty(|t| t.void());
+    let sig = cx.type_func(&types, void);
+    let mut module = cx.module.borrow_mut();
+    let Some(func) = module.add_func(&name, sig) else {
+        tcx.dcx().span_err(span, format!("there are two kernels of the name `{name}`"));
+        return;
+    };
+    let data = module.func_mut(func);
+    data.kernel = Some(attrs);
+    data.linkage = Linkage::External;
+    data.param_attrs = param_attrs;
+    data.attrs.no_unwind = true;
+    let params = data.params.clone();
+    let block = module.add_block(func, "start");
+    drop(module);
+
+    let mut params = params.into_iter();
+    let mut args = Vec::new();
+    for (arg, passing) in abi.args.iter().zip(&passings) {
+        let mut next = || params.next().expect("as many parameters as were declared");
+        let incoming = match passing {
+            Passing::Nothing => Incoming::Nothing,
+            Passing::Scalar(_) => Incoming::Values(vec![next()]),
+            Passing::Wide(..) => Incoming::Values(vec![next(), next()]),
+            Passing::Bytes(_) => Incoming::Memory(next()),
+        };
+        pass(cx, block, arg, incoming, &mut args);
+    }
+    let sig = crate::abi::signature(cx, abi);
+    crate::context::with_builder(cx, block, None, |b| {
+        b.call(sig, body, &args);
+        if abi.ret.layout.is_uninhabited() {
+            b.unreachable();
+        } else {
+            b.ret(None);
+        }
+    });
+}
+
+enum Incoming {
+    Nothing,
+    Values(Vec<Value>),
+    Memory(Value),
+}
+
+/// Turns what came through the entry into the arguments of the Rust function.
+fn pass<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    block: nvvm_ir::Block,
+    arg: &ArgAbi<'tcx, ty::Ty<'tcx>>,
+    incoming: Incoming,
+    args: &mut Vec<Value>,
+) {
+    let layout = arg.layout;
+    let access = |align: u64| nvvm_ir::MemAccess { align, ..Default::default() };
+    // Where a value has to be in memory, and where it is: memory of this very entry, since the
+    // Rust function may write to what it was given by value.
+    let spill = |incoming: &Incoming| {
+        let size = layout.size.bytes();
+        let align = layout.align.abi.bytes();
+        let ty = cx.bytes(size);
+        crate::context::with_builder(cx, block, None, |b| {
+            let slot = b.alloca(ty, align);
+            match incoming {
+                Incoming::Nothing => {}
+                Incoming::Memory(from) => copy(b, slot, *from, size, align),
+                Incoming::Values(values) => {
+                    let mut offset = Size::ZERO;
+                    for &value in values {
+                        let ty = b.module.ty(value);
+                        let i8 = b.module.types.int(8);
+                        let at = b.module.const_i64(offset.bytes() as i64);
+                        let to = b.gep(i8, slot, &[at], true);
+                        let size = b.module.types.size(ty);
+                        b.store(value, to, access(size.min(align)));
+                        offset += Size::from_bytes(size);
+                    }
+                }
+            }
+            slot
+        })
+    };
+    let load = |ptr: Value, offset: Size, ty: Type| {
+        crate::context::with_builder(cx, block, None, |b| {
+            let i8 = b.module.types.int(8);
+            let at = b.module.const_i64(offset.bytes() as i64);
+            let from = b.gep(i8, ptr, &[at], true);
+            let align = layout.align.abi.restrict_for_offset(offset).bytes();
+            b.load(ty, from, access(align))
+        })
+    };
+    // `bool` is a byte in memory and in the entry, and one bit in registers.
+    let to_register = |value: Value, scalar: rustc_abi::Scalar| {
+        if scalar.is_bool() {
+            let i1 = cx.int(1);
+            crate::context::with_builder(cx, block, None, |b| {
+                b.cast(nvvm_ir::CastOp::Trunc, value, i1)
+            })
+        } else {
+            value
+        }
+    };
+    match &arg.mode {
+        PassMode::Ignore => {}
+        PassMode::Direct(_) => match (layout.backend_repr, &incoming) {
+            (BackendRepr::Scalar(scalar), Incoming::Values(values)) => {
+                args.push(to_register(values[0], scalar));
+            }
+            _ => {
+                let slot = spill(&incoming);
+                args.push(load(slot, Size::ZERO, cx.immediate_backend_type(layout)));
+            }
+        },
+        PassMode::Pair(..) => {
+            let BackendRepr::ScalarPair { a, b, b_offset } = layout.backend_repr else {
+                rustc_span::bug!("a pair without a pair's layout")
+            };
+            let (first, second) = match incoming {
+                Incoming::Values(values) => (values[0], values[1]),
+                _ => {
+                    let slot = spill(&incoming);
+                    (
+                        load(slot, Size::ZERO, cx.scalar_type(a)),
+                        load(slot, b_offset, cx.scalar_type(b)),
+                    )
+                }
+            };
+            args.push(to_register(first, a));
+            args.push(to_register(second, b));
+        }
+        PassMode::Cast { cast, .. } => {
+            let ty = cx.cast_backend_type(cast);
+            let slot = spill(&incoming);
+            args.push(load(slot, Size::ZERO, ty));
+        }
+        PassMode::Indirect { .. } => args.push(spill(&incoming)),
+        PassMode::IndirectUnsized { .. } => rustc_span::bug!("an unsized kernel parameter"),
+    }
+}
+
+fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
+    let void = b.module.types.void();
+    let size = b.module.const_i64(size as i64);
+    let volatile = b.module.const_bool(false);
+    let params: Vec<Type> =
+        [to, from, size, volatile].iter().map(|&value| b.module.ty(value)).collect();
+    let sig = b.module.types.func(void, &params, false);
+    let aligned = ParamAttrs { align, ..ParamAttrs::default() };
+    b.call_with(nvvm_ir::Call {
+        callee: nvvm_ir::Callee::Intrinsic(Intrinsic::Memcpy),
+        sig,
+        args: vec![to, from, size, volatile],
+        arg_attrs: vec![aligned.clone(), aligned, ParamAttrs::default(), ParamAttrs::default()],
+        ret_attrs: ParamAttrs::default(),
+        noreturn: false,
+        convergent: false,
+        musttail: false,
+    });
+}
+
+/// The definitions of all crates by symbol, which foreign items of the same name stand for.
+pub(crate) fn definitions(
+    tcx: TyCtxt<'_>,
+) -> rustc_data_structures::fx::FxHashMap<rustc_span::Symbol, DefId> {
+    let mut symbols = rustc_data_structures::fx::FxHashMap::default();
+    let mut add = |cnum| {
+        for &(symbol, _) in tcx.exported_non_generic_symbols(cnum) {
+            if let ExportedSymbol::NonGeneric(def_id) = symbol
+                && !tcx.is_foreign_item(def_id)
+            {
+                let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
+                symbols.insert(rustc_span::Symbol::intern(name), def_id);
+            }
+        }
+    };
+    for &cnum in tcx.crates(()) {
+        add(cnum);
+    }
+    add(LOCAL_CRATE);
+    symbols
+}

@@ -1,0 +1,139 @@
+//! The whole program from its kernels: each function and static that is reached is lowered once.
+
+use nvvm_ir::Module;
+use rustc_codegen_ssa::mir::codegen_mir;
+use rustc_codegen_ssa::traits::*;
+use rustc_hir::def::DefKind;
+use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
+use rustc_middle::mono::CollectionMode;
+use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::Symbol;
+
+use crate::builder::Builder;
+use crate::context::{CodegenCx, Item, item_span, unspanned};
+use crate::options::{Options, Roots};
+use crate::{device_functions, diagnostics, kernels};
+
+/// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
+/// to be used.
+pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Module {
+    let mut symbols = kernels::definitions(tcx);
+    add_allocator_defaults(tcx, &mut symbols);
+    let cx = CodegenCx::new(tcx, options.clone(), symbols);
+    for (def_id, attrs) in kernels::find(tcx) {
+        kernels::emit_entry(&cx, def_id, attrs);
+    }
+    if options.roots == Roots::All {
+        require_everything(&cx);
+    }
+    loop {
+        let next = cx.queue.borrow_mut().pop_front();
+        let Some(item) = next else { break };
+        cx.current.set(Some(unspanned(item)));
+        match item {
+            Item::Fn(instance) => lower_function(&cx, instance),
+            Item::Static(def_id) => cx.define_static(def_id),
+        }
+        cx.current.set(None);
+    }
+    report_undefined(&cx);
+    cx.module.into_inner()
+}
+
+/// Names that rustc's own allocator shim would define.
+fn add_allocator_defaults(
+    tcx: TyCtxt<'_>,
+    symbols: &mut rustc_data_structures::fx::FxHashMap<Symbol, rustc_span::def_id::DefId>,
+) {
+    let mangled =
+        |name: &str| Symbol::intern(&rustc_symbol_mangling::mangle_internal_symbol(tcx, name));
+    let handler = mangled("__rust_alloc_error_handler");
+    if !symbols.contains_key(&handler)
+        && let Some(&default) = symbols.get(&mangled("__rdl_alloc_error_handler"))
+    {
+        symbols.insert(handler, default);
+    }
+}
+
+fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
+    let tcx = cx.tcx;
+    let def_id = instance.def_id();
+    if instance.def.def_id_if_not_guaranteed_local_codegen().is_some()
+        && !def_id.is_local()
+        && !tcx.is_mir_available(def_id)
+        && !matches!(tcx.def_kind(def_id), DefKind::Ctor(..))
+    {
+        let mut diag = tcx.dcx().struct_span_err(
+            tcx.def_span(def_id),
+            format!(
+                "the crate `{}` was compiled without the code of `{}`",
+                tcx.crate_name(def_id.krate),
+                tcx.def_path_str(def_id)
+            ),
+        );
+        diag.help("every crate of a GPU program has to be compiled with `-Zalways-encode-mir`");
+        diagnostics::add_chain(cx, &mut diag, Some(Item::Fn(instance)));
+        diag.emit();
+        return;
+    }
+    let flags = tcx.codegen_instance_attrs(instance.def).flags;
+    if flags.contains(CodegenFnAttrFlags::NAKED) {
+        diagnostics::unsupported(cx, tcx.def_span(def_id), "a naked function");
+        return;
+    }
+    // Evaluates the constants that the body needs, and reports those that fail.
+    let errors = tcx.dcx().err_count_on_current_thread();
+    if tcx.items_of_instance((instance, CollectionMode::UsedItems)).is_err() {
+        let mut diag = tcx.dcx().struct_span_err(
+            item_span(tcx, Item::Fn(instance)),
+            format!("`{instance}` has types that cannot be resolved: an endless instantiation?"),
+        );
+        diagnostics::add_chain(cx, &mut diag, Some(Item::Fn(instance)));
+        diag.emit();
+        return;
+    }
+    if tcx.dcx().err_count_on_current_thread() > errors {
+        return;
+    }
+    codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
+}
+
+/// For tests of the compiler: every function of the crate that needs no type arguments.
+fn require_everything(cx: &CodegenCx<'_>) {
+    let tcx = cx.tcx;
+    for local in tcx.hir_body_owners() {
+        let def_id = local.to_def_id();
+        let is_function = matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+            && !tcx.generics_of(def_id).requires_monomorphization(tcx)
+            && !tcx.is_foreign_item(def_id)
+            && tcx.intrinsic(def_id).is_none();
+        if is_function {
+            let value = cx.get_fn(Instance::mono(tcx, def_id));
+            let mut module = cx.module.borrow_mut();
+            if let Some(func) = module.as_func(value) {
+                module.func_mut(func).linkage = nvvm_ir::Linkage::External;
+            }
+        }
+    }
+}
+
+/// Foreign functions that nobody defines are errors, each with who calls it.
+fn report_undefined(cx: &CodegenCx<'_>) {
+    let tcx = cx.tcx;
+    let mut undefined: Vec<_> = cx.undefined.borrow().iter().copied().collect();
+    undefined.sort_by_key(|&def_id| tcx.def_path_hash(def_id));
+    for def_id in undefined {
+        let instance = Instance::mono(tcx, def_id);
+        let name = tcx.symbol_name(instance).name;
+        if device_functions::comes_from_elsewhere(name) {
+            continue;
+        }
+        let mut diag = tcx.dcx().struct_span_err(
+            tcx.def_span(def_id),
+            format!("the foreign function `{name}` is not there on a GPU"),
+        );
+        diag.note("only functions of the program itself, of libdevice and of the driver are");
+        diagnostics::add_chain(cx, &mut diag, Some(Item::Fn(instance)));
+        diag.emit();
+    }
+}

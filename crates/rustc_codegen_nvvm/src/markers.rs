@@ -1,0 +1,90 @@
+//! What the attribute macros of `cuda_std` say to the backend.
+//!
+//! They say it through `#[link_section]`, the one attribute of stable Rust that carries text from a
+//! function or a static to codegen: `nvvm.kernel`, with launch bounds after commas, and
+//! `nvvm.shared`, `nvvm.constant`, `nvvm.global` for statics.
+
+use nvvm_ir::{AddrSpace, KernelAttrs};
+use rustc_abi::ExternAbi;
+use rustc_hir::def::DefKind;
+use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::def_id::DefId;
+
+/// What a function is marked as.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Marker {
+    None,
+    Kernel(KernelAttrs),
+    /// A section name that starts like one of ours and is none.
+    Unknown(String),
+}
+
+/// The marker of a function.
+pub(crate) fn of_function(tcx: TyCtxt<'_>, instance: Instance<'_>) -> Marker {
+    let rustc_middle::ty::InstanceKind::Item(def_id) = instance.def else { return Marker::None };
+    if !tcx.def_kind(def_id).is_fn_like() || tcx.is_foreign_item(def_id) {
+        return Marker::None;
+    }
+    of_def(tcx, def_id)
+}
+
+/// The marker of a function by its definition.
+pub(crate) fn of_def(tcx: TyCtxt<'_>, def_id: DefId) -> Marker {
+    if let Some(section) = tcx.codegen_fn_attrs(def_id).link_section {
+        let section = section.as_str();
+        if let Some(rest) = section.strip_prefix("nvvm.") {
+            return parse_kernel(rest).map_or(Marker::Unknown(section.to_owned()), Marker::Kernel);
+        }
+    }
+    if matches!(tcx.def_kind(def_id), DefKind::Fn)
+        && tcx.fn_sig(def_id).skip_binder().abi() == ExternAbi::PtxKernel
+    {
+        return Marker::Kernel(KernelAttrs::default());
+    }
+    Marker::None
+}
+
+/// `kernel`, then `key=value` separated by `;`, of up to three comma-separated numbers each.
+fn parse_kernel(text: &str) -> Option<KernelAttrs> {
+    let mut parts = text.split(';');
+    if parts.next()? != "kernel" {
+        return None;
+    }
+    let mut attrs = KernelAttrs::default();
+    for part in parts {
+        let (key, value) = part.split_once('=')?;
+        let numbers: Vec<u32> =
+            value.split(',').map(|n| n.trim().parse().ok()).collect::<Option<_>>()?;
+        let extent = || {
+            let at = |i: usize| numbers.get(i).copied().unwrap_or(1);
+            [at(0), at(1), at(2)]
+        };
+        match key.trim() {
+            "maxntid" => attrs.max_threads = Some(extent()),
+            "reqntid" => attrs.required_threads = Some(extent()),
+            "minctasm" => attrs.min_blocks = Some(*numbers.first()?),
+            "maxnreg" => attrs.max_registers = Some(*numbers.first()?),
+            _ => return None,
+        }
+    }
+    Some(attrs)
+}
+
+/// The address space of a static.
+pub(crate) fn space_of_static(tcx: TyCtxt<'_>, def_id: DefId) -> Result<AddrSpace, String> {
+    let DefKind::Static { nested, .. } = tcx.def_kind(def_id) else {
+        return Ok(AddrSpace::Global);
+    };
+    if nested {
+        return Ok(AddrSpace::Global);
+    }
+    match tcx.codegen_fn_attrs(def_id).link_section {
+        None => Ok(AddrSpace::Global),
+        Some(section) => match section.as_str().strip_prefix("nvvm.") {
+            None | Some("global") => Ok(AddrSpace::Global),
+            Some("shared") => Ok(AddrSpace::Shared),
+            Some("constant") => Ok(AddrSpace::Constant),
+            Some(_) => Err(section.as_str().to_owned()),
+        },
+    }
+}

@@ -1,0 +1,167 @@
+//! From the lowered module to PTX: verify, transform, write, libnvvm, and strip what is dead.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nvvm::{Library, OptLevel, Program};
+use nvvm_ir::{Dialect, Module};
+use rustc_middle::ty::TyCtxt;
+use rustc_session::Session;
+use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
+use rustc_span::def_id::LOCAL_CRATE;
+
+use crate::options::Options;
+
+/// Compiles the crate's kernels to PTX. Errors are reported, and then there is none.
+pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
+    let sess = tcx.sess;
+    let name = tcx.crate_name(LOCAL_CRATE);
+    let cpu = sess.opts.cg.target_cpu.as_deref().unwrap_or(crate::DEFAULT_ARCH);
+    let arch: nvvm::Arch = match cpu.parse() {
+        Ok(arch) => arch,
+        Err(err) => {
+            let err: nvvm::UnknownArch = err;
+            sess.dcx().struct_err(format!("`-Ctarget-cpu={cpu}`: {err}")).emit();
+            return None;
+        }
+    };
+    let module = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
+    if sess.dcx().has_errors().is_some() {
+        return None;
+    }
+    let dumper = Dumper { sess, dir: options.dump.clone(), crate_name: name.to_string() };
+    let library = load_libnvvm(sess, options)?;
+    let text = transform_and_write(sess, module, &library, arch, &dumper)?;
+    let ptx = sess.time("libnvvm", || run_libnvvm(sess, &library, arch, options, &text))?;
+    let Ok(ptx) = String::from_utf8(ptx) else {
+        sess.dcx().err("libnvvm made PTX that is not UTF-8");
+        return None;
+    };
+    dumper.dump("libnvvm.ptx", || ptx.clone());
+    match ptx::strip(&ptx, &[]) {
+        Ok(stripped) => {
+            dumper.dump("stripped.ptx", || stripped.clone());
+            Some(stripped.into_bytes())
+        }
+        Err(err) => {
+            let mut diag = sess.dcx().struct_err(format!("libnvvm made PTX that cannot be read: {err}"));
+            diag.note("this is a bug of the compiler's backend");
+            diag.emit();
+            None
+        }
+    }
+}
+
+fn transform_and_write(
+    sess: &Session,
+    mut module: Module,
+    library: &Library,
+    arch: nvvm::Arch,
+    dumper: &Dumper<'_>,
+) -> Option<String> {
+    let dialect = match library.dialect(arch) {
+        nvvm::Dialect::Llvm7 => Dialect::Llvm7,
+        nvvm::Dialect::Modern => Dialect::Modern,
+    };
+    dumper.dump("lowered.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
+    let _ = (&mut module, sess);
+    let text = nvvm_ir::write_module(&module, dialect);
+    dumper.dump("written.ll", || text.clone());
+    Some(text)
+}
+
+fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
+    let mut extra: Vec<PathBuf> = options.cuda.iter().cloned().collect();
+    extra.extend(beside_this_library());
+    match Library::find_with(&extra) {
+        Ok(library) => Some(library),
+        Err(err) => {
+            sess.dcx().err(err.to_string());
+            None
+        }
+    }
+}
+
+/// `cuda` in the target folder that this library was built in.
+fn beside_this_library() -> Option<PathBuf> {
+    let me = libloading_path()?;
+    me.ancestors().skip(1).map(|dir| dir.join("cuda")).find(|dir| dir.is_dir())
+}
+
+/// The file this library was loaded from.
+fn libloading_path() -> Option<PathBuf> {
+    let address = beside_this_library as fn() -> Option<PathBuf> as usize;
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let start = usize::from_str_radix(start, 16).ok()?;
+        let end = usize::from_str_radix(end, 16).ok()?;
+        let path = rest.split_whitespace().nth(4)?;
+        (start..end).contains(&address).then(|| Path::new(path).to_path_buf())
+    })
+}
+
+fn run_libnvvm(
+    sess: &Session,
+    library: &Library,
+    arch: nvvm::Arch,
+    options: &Options,
+    text: &str,
+) -> Option<Vec<u8>> {
+    let mut nvvm_options = nvvm::Options::new(arch);
+    nvvm_options.opt_level = match sess.opts.optimize {
+        RustcOptLevel::No => OptLevel::O0,
+        _ => OptLevel::O3,
+    };
+    nvvm_options.debug = match sess.opts.debuginfo {
+        DebugInfo::None => nvvm::DebugInfo::None,
+        _ => nvvm::DebugInfo::LineInfo,
+    };
+    nvvm_options.fma = options.fma;
+    nvvm_options.ftz = options.ftz;
+    nvvm_options.prec_div = options.prec_div;
+    nvvm_options.prec_sqrt = options.prec_sqrt;
+    let result = (|| {
+        let mut program = Program::new(library)?;
+        program.add_module("kernels", text.as_bytes())?;
+        if let Some(libdevice) = find_libdevice(options) {
+            program.add_libdevice_lazily(&libdevice)?;
+        }
+        program.compile(&nvvm_options)
+    })();
+    match result {
+        Ok(ptx) => Some(ptx),
+        Err(err) => {
+            let mut diag = sess.dcx().struct_err(format!("libnvvm refused the module: {err}"));
+            diag.note("this is a bug of the compiler's backend");
+            diag.help("`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder");
+            diag.emit();
+            None
+        }
+    }
+}
+
+fn find_libdevice(options: &Options) -> Option<Vec<u8>> {
+    let mut extra: Vec<PathBuf> = options.cuda.iter().cloned().collect();
+    extra.extend(beside_this_library());
+    fs::read(cuda_toolkit::find(&extra).libdevice?.path).ok()
+}
+
+/// Writes stages to a folder, if the user named one.
+struct Dumper<'a> {
+    sess: &'a Session,
+    dir: Option<PathBuf>,
+    crate_name: String,
+}
+
+impl Dumper<'_> {
+    fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
+        let Some(dir) = &self.dir else { return };
+        let path = dir.join(format!("{}.{stage}", self.crate_name));
+        let written = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text()));
+        if let Err(err) = written {
+            self.sess.dcx().warn(format!("cannot write the dump `{}`: {err}", path.display()));
+        }
+    }
+}
