@@ -1,2 +1,144 @@
-//! The project's own commands. 
-fn main() {}
+//! The project's own commands, started by `./x`.
+//!
+//! [`COMMANDS`] is the table from which both the dispatch and the help come; each command is a
+//! file. What they share: `workspace` (paths, how cargo is run), `toolkit` (libnvvm, libdevice
+//! and ptxas, fetched if need be) and `backend`.
+
+mod backend;
+mod bundle;
+mod doctor;
+mod lint;
+mod run;
+mod test;
+mod toolkit;
+mod workspace;
+
+use anyhow::{Result, bail};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// A command: its name, its arguments and its purpose for the help, and what it does.
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    run: fn(lexopt::Parser) -> Result<ExitCode>,
+}
+
+/// All commands.
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "run",
+        arguments: "NAME [--debug] [-- ARGS]",
+        help: "Build an example with its kernels and run it, on the GPU or the emulator",
+        run: run::run,
+    },
+    Command {
+        name: "test",
+        arguments: "[PACKAGE] [FILTER]",
+        help: "Run all tests, or those of a package, or those whose name contains FILTER",
+        run: test::test,
+    },
+    Command {
+        name: "doctor",
+        arguments: "",
+        help: "Say what was found, where, which version, and what to do about what is missing",
+        run: doctor::doctor,
+    },
+    Command {
+        name: "bundle",
+        arguments: "",
+        help: "Pack device tests and examples into bundle/, to run on a machine without Rust",
+        run: bundle::bundle,
+    },
+    Command {
+        name: "fmt",
+        arguments: "[--check]",
+        help: "Format the sources, or check that they are",
+        run: lint::fmt,
+    },
+    Command {
+        name: "clippy",
+        arguments: "",
+        help: "Run clippy on everything; warnings are errors",
+        run: lint::clippy,
+    },
+    Command {
+        name: "doc",
+        arguments: "[--open]",
+        help: "Build the documentation; warnings are errors",
+        run: lint::doc,
+    },
+    Command {
+        name: "build",
+        arguments: "",
+        help: "Build the backend and print its path, for RUSTC_CODEGEN_NVVM",
+        run: backend::build_command,
+    },
+];
+
+fn main() -> ExitCode {
+    match dispatch() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch() -> Result<ExitCode> {
+    use lexopt::prelude::*;
+    let mut parser = lexopt::Parser::from_env();
+    let name = match parser.next()? {
+        None => {
+            print!("{}", help());
+            return Ok(ExitCode::FAILURE);
+        }
+        Some(Value(name)) => name.string()?,
+        Some(Short('h') | Long("help")) => "help".to_owned(),
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    if name == "help" {
+        print!("{}", help());
+        return Ok(ExitCode::SUCCESS);
+    }
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(parser),
+        None => bail!("there is no command `{name}`\n\n{}", help()),
+    }
+}
+
+fn help() -> String {
+    let mut text = "Usage: ./x COMMAND\n\n".to_owned();
+    for command in COMMANDS {
+        let usage = format!("{} {}", command.name, command.arguments);
+        text.push_str(&format!("  {usage:32} {}\n", command.help));
+    }
+    text
+}
+
+/// Refuses all arguments that are left.
+fn no_more_arguments(parser: &mut lexopt::Parser) -> Result<()> {
+    match parser.next()? {
+        None => Ok(()),
+        Some(argument) => Err(argument.unexpected().into()),
+    }
+}
+
+/// Reads arguments of which one may be the given flag, and none anything else.
+fn only_flag(parser: &mut lexopt::Parser, flag: &str) -> Result<bool> {
+    let mut given = false;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            lexopt::Arg::Long(name) if name == flag => given = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(given)
+}
+
+/// The rest of the arguments as they are.
+fn remaining(parser: &mut lexopt::Parser) -> Result<Vec<OsString>> {
+    Ok(parser.raw_args()?.collect())
+}

@@ -1,14 +1,15 @@
 //! The build itself: the steps in their order, and the inner cargo's command line.
 
-use crate::flags::{TARGET, rustflags};
+use crate::flags::{TARGET, device_rustflags, last_crate_flags};
 use crate::messages::{self, Level, Progress, Report, Show};
 use crate::toolchain::Toolchain;
 use crate::{
     Arch, Artifact, CudaBuilder, DebugInfo, Emit, Error, OptLevel, Output, Profile, assemble,
-    backend, depinfo, environment,
+    backend, depinfo, environment, output,
 };
 use cuda_toolkit::{Part, Toolkit};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,6 +76,7 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
     let mut output = Output {
         ptx: Vec::new(),
         cubins: Vec::new(),
+        fatbin: None,
         backend: session.backend.clone(),
     };
     let result = session.build_all(&archs, &mut output);
@@ -101,21 +103,32 @@ impl Session<'_> {
         }
         // The dep-info names every file.
         self.watch.remove(&self.krate.join("src"));
-        if let (Emit::Cubin, Some(ptxas)) = (self.options.emit, &self.toolkit.ptxas) {
+        if let (Emit::Cubin | Emit::Fatbin, Some(ptxas)) = (self.options.emit, &self.toolkit.ptxas)
+        {
             for ptx in &output.ptx {
-                let path = assemble::assemble(&ptxas.path, &ptx.path, ptx.arch)?;
+                let path = assemble::assemble(&ptxas.path, ptx)?;
                 output.cubins.push(Artifact {
                     arch: ptx.arch,
                     path,
                     copy: None,
                 });
             }
+            if self.options.emit == Emit::Fatbin {
+                let fatbin = assemble::pack(&ptxas.path, &output.ptx, &output.cubins)?;
+                output.fatbin = Some(fatbin);
+            }
         }
         Ok(())
     }
 
     fn build_one(&mut self, arch: Arch) -> Result<PathBuf, Error> {
-        let command = self.command(arch)?;
+        let shared = device_rustflags(&self.backend, arch);
+        let own = last_crate_flags(self.options)?;
+        let folder = self.shared_folder(arch, &shared);
+        // Until the result is copied: another build script may be about to build the same crate
+        // with other flags, in the same folder.
+        let _lock = lock(&folder)?;
+        let command = self.command(&folder, &shared, &own);
         let report = messages::run(command, Show::All, &mut self.progress)?;
         self.watch.extend(report.manifests());
         if !report.success {
@@ -134,13 +147,15 @@ impl Session<'_> {
             .find(|file| file.extension().is_some_and(|extension| extension == "ptx"))
             .ok_or_else(|| Error::NoPtx(self.krate.clone()))?;
         self.watch.extend(depinfo::read_beside(ptx)?);
-        Ok(ptx.clone())
+        let own = folder.join("cuda_builder").join(self.hash_of_options(&own));
+        let copy = own.join(ptx.file_name().unwrap_or_default());
+        output::copy_if_different(ptx, &copy)?;
+        Ok(copy)
     }
 
     /// The inner cargo's command line.
-    fn command(&self, arch: Arch) -> Result<Command, Error> {
+    fn command(&self, folder: &Path, shared: &[String], own: &[String]) -> Command {
         let options = self.options;
-        let flags = rustflags(options, &self.backend, arch)?;
         let mut command = Command::new(self.toolchain.cargo());
         environment::clean(&mut command);
         command
@@ -158,7 +173,7 @@ impl Session<'_> {
             .arg("--manifest-path")
             .arg(self.krate.join("Cargo.toml"))
             .arg("--target-dir")
-            .arg(self.device_target(arch, &flags));
+            .arg(folder);
         if self.profile == Profile::Release {
             command.arg("--release");
         }
@@ -168,12 +183,12 @@ impl Session<'_> {
         if !options.default_features {
             command.arg("--no-default-features");
         }
-        command.args(&options.cargo_args);
+        command.args(&options.cargo_args).arg("--").args(own);
 
         command
             .env("RUSTC", self.toolchain.rustc())
             // Encoded: a path in a flag may contain a space.
-            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+            .env("CARGO_ENCODED_RUSTFLAGS", shared.join("\x1f"))
             // Only the last crate is compiled to code, and that whole.
             .env("CARGO_INCREMENTAL", "0");
         for (name, value) in self.profile_settings() {
@@ -189,7 +204,7 @@ impl Session<'_> {
             }
         }
         command.envs(options.env.iter().map(|(name, value)| (name, value)));
-        Ok(command)
+        command
     }
 
     /// What is changed of the user's profile, as variables that override its `Cargo.toml`.
@@ -224,9 +239,9 @@ impl Session<'_> {
             .collect()
     }
 
-    /// The folder for one set of flags. GPU crates that are built alike share it, and with it
-    /// the compiled core and alloc.
-    fn device_target(&self, arch: Arch, flags: &[String]) -> PathBuf {
+    /// The target folder for one set of shared flags. GPU crates that are built alike share it,
+    /// and with it the compiled core and alloc.
+    fn shared_folder(&self, arch: Arch, flags: &[String]) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         (
             flags,
@@ -245,6 +260,21 @@ impl Session<'_> {
         self.target.join("cuda-builder").join(name)
     }
 
+    /// A name for what is not shared.
+    fn hash_of_options(&self, flags: &[String]) -> String {
+        let mut hasher = DefaultHasher::new();
+        let options = self.options;
+        (
+            &self.krate,
+            flags,
+            &options.features,
+            options.default_features,
+        )
+            .hash(&mut hasher);
+        (&options.cargo_args, &options.env).hash(&mut hasher);
+        format!("{:08x}", hasher.finish() as u32)
+    }
+
     fn tell_cargo_what_to_watch(&self) {
         let lock = self
             .krate
@@ -257,6 +287,18 @@ impl Session<'_> {
             }
         }
     }
+}
+
+/// Waits until no other build script uses a folder. The lock ends with the file.
+fn lock(folder: &Path) -> Result<File, Error> {
+    let failed = |source| Error::Io {
+        action: format!("lock `{}`", folder.display()),
+        source,
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let file = File::create(folder.join(".cuda_builder-lock")).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
 }
 
 /// Passes warnings on: cargo does not show the output of a build script that succeeds.
@@ -276,7 +318,7 @@ fn find_toolkit(options: &CudaBuilder, target: &Path) -> Result<Toolkit, Error> 
     let mut extra: Vec<PathBuf> = repository.canonicalize().into_iter().collect();
     extra.push(target.join("cuda"));
     let toolkit = cuda_toolkit::find(&extra);
-    let needed = |part: &Part| *part != Part::Ptxas || options.emit == Emit::Cubin;
+    let needed = |part: &Part| *part != Part::Ptxas || options.emit != Emit::Ptx;
     let missing: Vec<Part> = toolkit.missing().filter(needed).collect();
     if missing.is_empty() {
         Ok(toolkit)

@@ -50,11 +50,11 @@ pub enum Error {
     },
     /// Cargo succeeded without making PTX.
     NoPtx(PathBuf),
-    /// `ptxas` refused the PTX.
+    /// `ptxas` or `fatbinary` refused the PTX.
     Assemble {
-        /// The PTX.
-        ptx: PathBuf,
-        /// The assembler's output.
+        /// The program.
+        program: PathBuf,
+        /// What it wrote.
         output: String,
     },
     /// A file could not be read or written, or a program not be started.
@@ -191,11 +191,12 @@ impl fmt::Display for Error {
                  RUSTC_CODEGEN_NVVM the right backend?",
                 path.display()
             ),
-            Error::Assemble { ptx, output } => {
+            Error::Assemble { program, output } => {
                 write!(
                     f,
-                    "ptxas refused `{}`:\n{}",
-                    ptx.display(),
+                    "`{}` refused the PTX:
+{}",
+                    program.display(),
                     output.trim_end()
                 )
             }

@@ -28,13 +28,10 @@ pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
     ]
 }
 
-/// All flags for a build with these options.
-pub(crate) fn rustflags(
-    options: &CudaBuilder,
-    backend: &Path,
-    arch: Arch,
-) -> Result<Vec<String>, Error> {
-    let mut flags = device_rustflags(backend, arch);
+/// The flags of the GPU crate alone. Only there is code made, so that crates which differ in
+/// these can share the compiled `core` and `alloc`.
+pub(crate) fn last_crate_flags(options: &CudaBuilder) -> Result<Vec<String>, Error> {
+    let mut flags = Vec::new();
     if !options.fma {
         flags.push("-Cllvm-args=--fma=off".to_owned());
     }

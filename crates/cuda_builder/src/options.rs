@@ -14,6 +14,9 @@ pub enum Emit {
     /// PTX, and the cubin that `ptxas` makes of it: nothing is compiled when it is loaded. A
     /// cubin runs only on GPUs of its architecture's major version.
     Cubin,
+    /// PTX and cubins for all architectures, and one file that holds all of them. It runs
+    /// everywhere, without compiling on the GPUs that it has a cubin for.
+    Fatbin,
 }
 
 /// The profile of the GPU crate.
@@ -145,8 +148,8 @@ impl CudaBuilder {
     }
 
     /// Copies the result to a file. Where there are several results, the architecture is put
-    /// before the extension (`kernels.sm_90.ptx`); a cubin gets `.cubin` for its extension. A
-    /// file that has the right content already is left as it is.
+    /// before the extension (`kernels.sm_90.ptx`); a cubin gets `.cubin` for its extension, and a
+    /// fat binary `.fatbin`. A file that has the right content already is left as it is.
     #[must_use]
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_path_buf());

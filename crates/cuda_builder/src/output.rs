@@ -20,8 +20,10 @@ pub struct Artifact {
 pub struct Output {
     /// The PTX, for each architecture.
     pub ptx: Vec<Artifact>,
-    /// The cubins, for each architecture, if [`Emit::Cubin`](crate::Emit::Cubin) asked for them.
+    /// The cubins, for each architecture, unless [`Emit::Ptx`](crate::Emit::Ptx) was asked for.
     pub cubins: Vec<Artifact>,
+    /// The fat binary, if [`Emit::Fatbin`](crate::Emit::Fatbin) asked for it.
+    pub fatbin: Option<PathBuf>,
     /// The backend that compiled them.
     pub backend: PathBuf,
 }
@@ -49,6 +51,9 @@ impl Output {
             copy_if_different(&artifact.path, &to)?;
             artifact.copy = Some(to);
         }
+        if let Some(fatbin) = &self.fatbin {
+            copy_if_different(fatbin, &path.with_extension("fatbin"))?;
+        }
         Ok(())
     }
 }
@@ -62,7 +67,7 @@ fn with_arch(path: &Path, arch: Arch) -> PathBuf {
 
 /// Leaves a file alone that has the content already: its time would change, and cargo would
 /// recompile the crate that includes it.
-fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
+pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
     let content = fs::read(from).map_err(Error::io(format!("read `{}`", from.display())))?;
     if fs::read(to).is_ok_and(|present| present == content) {
         return Ok(());

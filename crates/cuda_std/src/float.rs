@@ -193,7 +193,7 @@ gpu_float! {
     fn exp() = __nv_exp __nv_expf;
     /// 2 to the power of `self`.
     fn exp2() = __nv_exp2 __nv_exp2f;
-    /// `e` to the power of `self`, less 1, exact near 0.
+    /// `e` to the power of `self`, less 1, accurate near 0.
     fn exp_m1() = __nv_expm1 __nv_expm1f;
     /// The natural logarithm.
     fn ln() = __nv_log __nv_logf;
@@ -201,7 +201,7 @@ gpu_float! {
     fn log2() = __nv_log2 __nv_log2f;
     /// The logarithm to base 10.
     fn log10() = __nv_log10 __nv_log10f;
-    /// The natural logarithm of 1 more, exact near 0.
+    /// The natural logarithm of 1 more, accurate near 0.
     fn ln_1p() = __nv_log1p __nv_log1pf;
     /// The sine of an angle in radians.
     fn sin() = __nv_sin __nv_sinf;
@@ -272,10 +272,10 @@ float_ext! {
     fn rcbrt = __nv_rcbrt __nv_rcbrtf, |x| 1.0 / x.cbrt();
     /// 10 to the power of `self`.
     fn exp10 = __nv_exp10 __nv_exp10f, libm::exp10;
-    /// The error function.
-    fn erf = __nv_erf __nv_erff, libm::erf;
-    /// 1 less the error function, exact where that is near 1.
-    fn erfc = __nv_erfc __nv_erfcf, libm::erfc;
+    #[doc(hidden)]
+    fn __erf = __nv_erf __nv_erff, libm::erf;
+    #[doc(hidden)]
+    fn __erfc = __nv_erfc __nv_erfcf, libm::erfc;
     /// The gamma function.
     fn tgamma = __nv_tgamma __nv_tgammaf, libm::tgamma;
     /// The natural logarithm of the gamma function's absolute value.
@@ -288,6 +288,20 @@ float_ext! {
     fn y0 = __nv_y0 __nv_y0f, libm::y0;
     /// The Bessel function of the second kind of order 1.
     fn y1 = __nv_y1 __nv_y1f, libm::y1;
+}
+
+/// The error function. (No method, because the standard library is going to have one.)
+#[inline(always)]
+#[must_use = "the function returns a new number"]
+pub fn erf<T: FloatExt>(x: T) -> T {
+    x.__erf()
+}
+
+/// 1 less the error function, accurate where that is near 0.
+#[inline(always)]
+#[must_use = "the function returns a new number"]
+pub fn erfc<T: FloatExt>(x: T) -> T {
+    x.__erfc()
 }
 
 mod sealed {
@@ -323,7 +337,7 @@ mod tests {
         assert_eq!(FloatExt::tgamma(5.0f32), 24.0);
         assert_eq!(FloatExt::rsqrt(4.0f64), 0.5);
         assert_eq!(FloatExt::exp10(3.0f64), 1000.0);
-        assert!((FloatExt::erf(0.5f64) - 0.520_499_877_813_046_5).abs() < 1e-15);
-        assert_eq!(FloatExt::erf(0.0f32) + FloatExt::erfc(0.0f32), 1.0);
+        assert!((super::erf(0.5f64) - 0.520_499_877_813_046_5).abs() < 1e-15);
+        assert_eq!(super::erf(0.0f32) + super::erfc(0.0f32), 1.0);
     }
 }

@@ -23,7 +23,7 @@ pub enum Overload {
 }
 
 macro_rules! intrinsics {
-    ($($variant:ident = $name:literal, $overload:ident;)*) => {
+    ($($variant:ident = $name:literal, $overload:ident, $signature:literal;)*) => {
         /// An intrinsic.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)]
@@ -42,55 +42,63 @@ macro_rules! intrinsics {
             pub fn overload(self) -> Overload {
                 match self { $(Intrinsic::$variant => Overload::$overload,)* }
             }
+
+            /// Its signature, a letter for the result and one for each parameter: `v` nothing,
+            /// `p` a pointer, `b` an `i1`, `c` an `i8`, `q` an `i64`, `n` any integer, `I` integers
+            /// (or vectors of them) all of one type, `F` floats likewise, `O` the pair of an `I`
+            /// and whether it overflowed.
+            pub fn signature(self) -> &'static str {
+                match self { $(Intrinsic::$variant => $signature,)* }
+            }
         }
     };
 }
 
 intrinsics! {
-    Memcpy = "memcpy", Copy;
-    Memmove = "memmove", Copy;
-    Memset = "memset", Set;
-    Ctpop = "ctpop", Result;
-    Ctlz = "ctlz", Result;
-    Cttz = "cttz", Result;
-    Bswap = "bswap", Result;
-    Bitreverse = "bitreverse", Result;
-    Fshl = "fshl", Result;
-    Fshr = "fshr", Result;
-    Abs = "abs", Result;
-    SMax = "smax", Result;
-    SMin = "smin", Result;
-    UMax = "umax", Result;
-    UMin = "umin", Result;
-    UAddOverflow = "uadd.with.overflow", Arg;
-    SAddOverflow = "sadd.with.overflow", Arg;
-    USubOverflow = "usub.with.overflow", Arg;
-    SSubOverflow = "ssub.with.overflow", Arg;
-    UMulOverflow = "umul.with.overflow", Arg;
-    SMulOverflow = "smul.with.overflow", Arg;
-    UAddSat = "uadd.sat", Result;
-    SAddSat = "sadd.sat", Result;
-    USubSat = "usub.sat", Result;
-    SSubSat = "ssub.sat", Result;
-    FpToSiSat = "fptosi.sat", ResultAndArg;
-    FpToUiSat = "fptoui.sat", ResultAndArg;
-    Sqrt = "sqrt", Result;
-    Fma = "fma", Result;
-    Fabs = "fabs", Result;
-    Floor = "floor", Result;
-    Ceil = "ceil", Result;
-    Trunc = "trunc", Result;
-    Rint = "rint", Result;
-    Round = "round", Result;
-    RoundEven = "roundeven", Result;
-    Copysign = "copysign", Result;
-    MinNum = "minnum", Result;
-    MaxNum = "maxnum", Result;
-    Minimum = "minimum", Result;
-    Maximum = "maximum", Result;
-    Assume = "assume", None;
-    Expect = "expect", Result;
-    Trap = "trap", None;
-    LifetimeStart = "lifetime.start", Lifetime;
-    LifetimeEnd = "lifetime.end", Lifetime;
+    Memcpy = "memcpy", Copy, "vppnb";
+    Memmove = "memmove", Copy, "vppnb";
+    Memset = "memset", Set, "vpcnb";
+    Ctpop = "ctpop", Result, "II";
+    Ctlz = "ctlz", Result, "IIb";
+    Cttz = "cttz", Result, "IIb";
+    Bswap = "bswap", Result, "II";
+    Bitreverse = "bitreverse", Result, "II";
+    Fshl = "fshl", Result, "IIII";
+    Fshr = "fshr", Result, "IIII";
+    Abs = "abs", Result, "IIb";
+    SMax = "smax", Result, "III";
+    SMin = "smin", Result, "III";
+    UMax = "umax", Result, "III";
+    UMin = "umin", Result, "III";
+    UAddOverflow = "uadd.with.overflow", Arg, "OII";
+    SAddOverflow = "sadd.with.overflow", Arg, "OII";
+    USubOverflow = "usub.with.overflow", Arg, "OII";
+    SSubOverflow = "ssub.with.overflow", Arg, "OII";
+    UMulOverflow = "umul.with.overflow", Arg, "OII";
+    SMulOverflow = "smul.with.overflow", Arg, "OII";
+    UAddSat = "uadd.sat", Result, "III";
+    SAddSat = "sadd.sat", Result, "III";
+    USubSat = "usub.sat", Result, "III";
+    SSubSat = "ssub.sat", Result, "III";
+    FpToSiSat = "fptosi.sat", ResultAndArg, "IF";
+    FpToUiSat = "fptoui.sat", ResultAndArg, "IF";
+    Sqrt = "sqrt", Result, "FF";
+    Fma = "fma", Result, "FFFF";
+    Fabs = "fabs", Result, "FF";
+    Floor = "floor", Result, "FF";
+    Ceil = "ceil", Result, "FF";
+    Trunc = "trunc", Result, "FF";
+    Rint = "rint", Result, "FF";
+    Round = "round", Result, "FF";
+    RoundEven = "roundeven", Result, "FF";
+    Copysign = "copysign", Result, "FFF";
+    MinNum = "minnum", Result, "FFF";
+    MaxNum = "maxnum", Result, "FFF";
+    Minimum = "minimum", Result, "FFF";
+    Maximum = "maximum", Result, "FFF";
+    Assume = "assume", None, "vb";
+    Expect = "expect", Result, "III";
+    Trap = "trap", None, "v";
+    LifetimeStart = "lifetime.start", Lifetime, "vqp";
+    LifetimeEnd = "lifetime.end", Lifetime, "vqp";
 }

@@ -5,13 +5,17 @@
 //! the dialect that libnvvm wants for the architecture.
 
 mod builder;
+mod flow;
 mod inst;
 mod intrinsic;
 pub mod legalize;
 mod metadata;
 mod module;
+pub mod passes;
 mod types;
+mod uses;
 mod value;
+pub mod verify;
 pub mod write;
 
 pub use builder::Builder;
@@ -23,4 +27,5 @@ pub use module::{
 };
 pub use types::{AddrSpace, Type, TypeKind, Types};
 pub use value::{Block, Const, Func, Global, Value, ValueData, ValueKind};
+pub use verify::{Rule, VerifyError, verify};
 pub use write::{Dialect, write_func, write_module};

@@ -293,6 +293,19 @@ impl Module {
         self.names.get(name).copied()
     }
 
+    /// Gives a global or function another name, which must be free.
+    pub fn rename(&mut self, symbol: Value, name: &str) {
+        let slot = match self.values[symbol.index()].kind {
+            ValueKind::Global(global) => &mut self.globals[global.0 as usize].name,
+            ValueKind::Func(func) => &mut self.funcs[func.0 as usize].name,
+            _ => panic!("rename: neither a global nor a function"),
+        };
+        let old = std::mem::replace(slot, name.to_owned());
+        self.names.remove(&old);
+        let taken = self.names.insert(name.to_owned(), symbol);
+        assert!(taken.is_none(), "rename: the name `{name}` is taken");
+    }
+
     /// Adds a global variable without contents; `None` if the name is taken.
     pub fn add_global(&mut self, name: &str, ty: Type, space: AddrSpace) -> Option<Global> {
         if self.names.contains_key(name) {

@@ -55,3 +55,18 @@ impl SymbolWalk {
         }
     }
 }
+
+/// Calls `f` on every symbol in a constant, as often as it stands there.
+pub(crate) fn for_each_symbol(module: &Module, value: Value, f: &mut impl FnMut(Symbol)) {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match &module.value(value).kind {
+            ValueKind::Global(global) => f(Symbol::Global(*global)),
+            ValueKind::Func(func) => f(Symbol::Func(*func)),
+            ValueKind::Const(Const::Addr { base, .. }) => stack.push(*base),
+            ValueKind::Const(Const::PtrToInt(ptr)) => stack.push(*ptr),
+            ValueKind::Const(Const::Aggregate(elements)) => stack.extend(elements),
+            _ => {}
+        }
+    }
+}

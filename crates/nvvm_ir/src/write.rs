@@ -72,6 +72,11 @@ pub(crate) fn write_insts(module: &Module, func: Func, insts: &[Value]) -> Vec<S
     insts.iter().map(line).collect()
 }
 
+/// A type as the modern dialect writes it.
+pub(crate) fn type_name(module: &Module, ty: Type) -> String {
+    Writer::new(module, Dialect::Modern).types[ty.0 as usize].clone()
+}
+
 /// No name or number has been given yet.
 const NONE: u32 = u32::MAX;
 /// The bit that tells an index into `names` from a number.

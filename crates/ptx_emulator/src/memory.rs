@@ -106,17 +106,32 @@ impl Memory {
             return None;
         }
         let (address, allocation) = allocate(size, align)?;
-        self.write().ranges.insert(address, Entry { size, allocation: Some(allocation) });
+        self.write().ranges.insert(
+            address,
+            Entry {
+                size,
+                allocation: Some(allocation),
+            },
+        );
         Some(address)
     }
 
     /// Frees what `alloc` returned; `false` if `addr` is no such address.
     pub fn free(&self, addr: u64) -> bool {
         let mut table = self.write();
-        if !matches!(table.ranges.get(&addr), Some(Entry { allocation: Some(_), .. })) {
+        if !matches!(
+            table.ranges.get(&addr),
+            Some(Entry {
+                allocation: Some(_),
+                ..
+            })
+        ) {
             return false;
         }
-        let allocation = table.ranges.remove(&addr).and_then(|entry| entry.allocation);
+        let allocation = table
+            .ranges
+            .remove(&addr)
+            .and_then(|entry| entry.allocation);
         if table.active > 0 {
             table.graveyard.extend(allocation);
         }
@@ -126,13 +141,25 @@ impl Memory {
     /// Makes host memory (pinned or managed) visible to kernels. The caller keeps it alive until
     /// [`Memory::unregister`].
     pub fn register(&self, addr: u64, size: usize) {
-        self.write().ranges.insert(addr, Entry { size, allocation: None });
+        self.write().ranges.insert(
+            addr,
+            Entry {
+                size,
+                allocation: None,
+            },
+        );
     }
 
     /// Takes back [`Memory::register`].
     pub fn unregister(&self, addr: u64) {
         let mut table = self.write();
-        if matches!(table.ranges.get(&addr), Some(Entry { allocation: None, .. })) {
+        if matches!(
+            table.ranges.get(&addr),
+            Some(Entry {
+                allocation: None,
+                ..
+            })
+        ) {
             table.ranges.remove(&addr);
         }
     }
@@ -145,7 +172,8 @@ impl Memory {
             return Some((base, entry.size));
         }
         drop(table);
-        self.heap_range(addr).map(|range| (range.base, range.size as usize))
+        self.heap_range(addr)
+            .map(|range| (range.base, range.size as usize))
     }
 
     /// Counts the table's changes.
@@ -156,14 +184,24 @@ impl Memory {
     /// All ranges, in order of address, without the heap's.
     pub(crate) fn snapshot(&self) -> Vec<Range> {
         let table = self.read();
-        table.ranges.iter().map(|(&base, entry)| Range { base, size: entry.size as u64 }).collect()
+        table
+            .ranges
+            .iter()
+            .map(|(&base, entry)| Range {
+                base,
+                size: entry.size as u64,
+            })
+            .collect()
     }
 
     /// The block of the device heap that contains an address.
     pub(crate) fn heap_range(&self, addr: u64) -> Option<Range> {
         let heap = self.heap();
         let (&base, block) = heap.live.range(..=addr).next_back()?;
-        (addr - base < block.size).then_some(Range { base, size: block.size })
+        (addr - base < block.size).then_some(Range {
+            base,
+            size: block.size,
+        })
     }
 
     /// Device-side `malloc`: 0 when the heap is full.
@@ -178,11 +216,11 @@ impl Memory {
 
     /// Marks that a kernel runs, until the guard is dropped.
     pub(crate) fn enter(&self) -> Active<'_> {
-        self.read_active(1);
+        self.count_active(1);
         Active(self)
     }
 
-    fn read_active(&self, change: isize) {
+    fn count_active(&self, change: isize) {
         let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
         table.active = table.active.wrapping_add_signed(change);
         if table.active == 0 {
@@ -196,7 +234,7 @@ pub(crate) struct Active<'m>(&'m Memory);
 
 impl Drop for Active<'_> {
     fn drop(&mut self) {
-        self.0.read_active(-1);
+        self.0.count_active(-1);
     }
 }
 
@@ -226,7 +264,9 @@ const CHUNK: u64 = 1 << 20;
 impl Heap {
     fn alloc(&mut self, size: u64, limit: u64) -> u64 {
         // A gap between blocks makes a step past the end of one an error instead of a hit in the next.
-        let Some(padded) = size.checked_add(16) else { return 0 };
+        let Some(padded) = size.checked_add(16) else {
+            return 0;
+        };
         let step = (padded.next_power_of_two() / 8).max(16);
         let rounded = padded.next_multiple_of(step);
         if rounded > limit.saturating_sub(self.used) {
@@ -237,7 +277,9 @@ impl Heap {
             None => {
                 if self.end - self.next < rounded {
                     let chunk = CHUNK.max(rounded);
-                    let Some((address, allocation)) = allocate(chunk as usize, 256) else { return 0 };
+                    let Some((address, allocation)) = allocate(chunk as usize, 256) else {
+                        return 0;
+                    };
                     self.chunks.push(allocation);
                     self.next = address;
                     self.end = address + chunk;
@@ -252,7 +294,9 @@ impl Heap {
     }
 
     fn free(&mut self, addr: u64) -> bool {
-        let Some(block) = self.live.remove(&addr) else { return false };
+        let Some(block) = self.live.remove(&addr) else {
+            return false;
+        };
         self.used -= block.rounded;
         self.free.entry(block.rounded).or_default().push(addr);
         true

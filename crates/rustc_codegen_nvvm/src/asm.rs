@@ -1,40 +1,277 @@
-//! `asm!` and `global_asm!`.
+//! `asm!` and `global_asm!`: inline PTX.
+//!
+//! Every operand travels in an untyped register of its class (`.b16`, `.b32`, `.b64`), which PTX
+//! lets any instruction of that width use (PTX ISA, "Operand Type Checking"): floats are bitcast,
+//! and what is narrower than its class is zero-extended.
 
+use nvvm_ir::{InlineAsm, Linkage, Type, Value};
+use rustc_abi::{BackendRepr, Primitive};
 use rustc_ast::{InlineAsmOptions, InlineAsmTemplatePiece};
+use rustc_codegen_ssa::common::asm_const_to_str;
+use rustc_codegen_ssa::mir::operand::OperandValue;
+use rustc_codegen_ssa::mir::place::PlaceRef;
 use rustc_codegen_ssa::traits::*;
+use rustc_middle::mir::interpret::{GlobalAlloc, Scalar};
 use rustc_middle::ty::Instance;
+use rustc_middle::ty::layout::{LayoutOf, TyAndLayout};
 use rustc_span::Span;
+use rustc_target::asm::{InlineAsmRegClass, InlineAsmRegOrRegClass, NvptxInlineAsmRegClass};
 
 use crate::builder::Builder;
 use crate::context::CodegenCx;
 
+/// A register class's constraint letter and width.
+fn class(reg: InlineAsmRegOrRegClass) -> Option<(&'static str, u64)> {
+    match reg.reg_class() {
+        InlineAsmRegClass::Nvptx(NvptxInlineAsmRegClass::reg16) => Some(("h", 16)),
+        InlineAsmRegClass::Nvptx(NvptxInlineAsmRegClass::reg32) => Some(("r", 32)),
+        InlineAsmRegClass::Nvptx(NvptxInlineAsmRegClass::reg64) => Some(("l", 64)),
+        _ => None,
+    }
+}
+
+/// Text as LLVM's template language wants it.
+fn escape(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    fn to_register(&mut self, value: Value, layout: TyAndLayout<'tcx>, bits: u64) -> Value {
+        let value = match layout.backend_repr {
+            BackendRepr::Scalar(scalar) => match scalar.primitive() {
+                Primitive::Float(float) => {
+                    let int = self.int(float.size().bits());
+                    self.bitcast(value, int)
+                }
+                Primitive::Pointer(_) => {
+                    let int = self.type_i64();
+                    self.ptrtoint(value, int)
+                }
+                Primitive::Int(..) => value,
+            },
+            _ => value,
+        };
+        let int = self.int(bits);
+        self.intcast(value, int, false)
+    }
+
+    fn store_register(&mut self, value: Value, place: PlaceRef<'tcx, Value>) {
+        let layout = place.layout;
+        let int = self.int(layout.size.bits());
+        let value = self.intcast(value, int, false);
+        let value = match layout.backend_repr {
+            BackendRepr::Scalar(scalar) => match scalar.primitive() {
+                Primitive::Float(float) => {
+                    let ty = self.float_type(float);
+                    self.bitcast(value, ty)
+                }
+                Primitive::Pointer(_) => {
+                    let ty = self.type_ptr();
+                    self.inttoptr(value, ty)
+                }
+                Primitive::Int(..) => self.to_immediate_scalar(value, scalar),
+            },
+            _ => value,
+        };
+        OperandValue::Immediate(value).store(self, place);
+    }
+}
+
 impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
     fn codegen_inline_asm(
         &mut self,
-        _template: &[InlineAsmTemplatePiece],
-        _operands: &[InlineAsmOperandRef<'tcx, Self>],
-        _options: InlineAsmOptions,
+        template: &[InlineAsmTemplatePiece],
+        operands: &[InlineAsmOperandRef<'tcx, Self>],
+        options: InlineAsmOptions,
         line_spans: &[Span],
         _instance: Instance<'_>,
-        _dest: Option<Self::BasicBlock>,
+        dest: Option<Self::BasicBlock>,
         _catch_funclet: Option<(Self::BasicBlock, Option<&Self::Funclet>)>,
     ) {
         if let Some(&span) = line_spans.first() {
             self.span = span;
         }
-        self.unsupported("inline assembly");
+        let mut outputs: Vec<String> = Vec::new();
+        let mut output_types: Vec<Type> = Vec::new();
+        let mut places: Vec<Option<PlaceRef<'tcx, Value>>> = Vec::new();
+        let mut inputs: Vec<String> = Vec::new();
+        let mut args: Vec<Value> = Vec::new();
+        // The number of each operand in the template: outputs count first.
+        let mut numbers = vec![0; operands.len()];
+        for (index, operand) in operands.iter().enumerate() {
+            let (reg, late, place) = match operand {
+                InlineAsmOperandRef::Out { reg, late, place } => (*reg, *late, *place),
+                InlineAsmOperandRef::InOut { reg, late, out_place, .. } => {
+                    (*reg, *late, *out_place)
+                }
+                _ => continue,
+            };
+            let Some((letter, bits)) = class(reg) else { continue };
+            numbers[index] = outputs.len();
+            outputs.push(format!("{}{letter}", if late { "=" } else { "=&" }));
+            output_types.push(self.int(bits));
+            places.push(place);
+        }
+        for (index, operand) in operands.iter().enumerate() {
+            match operand {
+                InlineAsmOperandRef::In { reg, value } => {
+                    let Some((letter, bits)) = class(*reg) else { continue };
+                    numbers[index] = outputs.len() + inputs.len();
+                    inputs.push(letter.to_owned());
+                    args.push(self.to_register(value.immediate(), value.layout, bits));
+                }
+                InlineAsmOperandRef::InOut { reg, in_value, .. } => {
+                    let Some((_, bits)) = class(*reg) else { continue };
+                    inputs.push(numbers[index].to_string());
+                    args.push(self.to_register(in_value.immediate(), in_value.layout, bits));
+                }
+                InlineAsmOperandRef::SymThreadLocalStatic { .. } => {
+                    self.unsupported("a thread-local static");
+                    return;
+                }
+                InlineAsmOperandRef::Label { .. } => {
+                    self.unsupported("an inline assembly that jumps to a label of Rust");
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let mut text = self.cx.asm_mark(line_spans);
+        for piece in template {
+            match piece {
+                InlineAsmTemplatePiece::String(piece) => text.push_str(&escape(piece)),
+                InlineAsmTemplatePiece::Placeholder { operand_idx, .. } => {
+                    match &operands[*operand_idx] {
+                        InlineAsmOperandRef::Const { value, ty } => {
+                            text.push_str(&escape(&self.cx.asm_const(*value, *ty, self.span)));
+                        }
+                        _ => text.push_str(&format!("${}", numbers[*operand_idx])),
+                    }
+                }
+            }
+        }
+        let mut constraints = outputs.clone();
+        constraints.extend(inputs);
+        if !options.contains(InlineAsmOptions::NOMEM) {
+            constraints.push("~{memory}".to_owned());
+        }
+        let pure_ = options.contains(InlineAsmOptions::PURE);
+        let ret = match output_types[..] {
+            [] => self.cx.ty(|t| t.void()),
+            [single] => single,
+            _ => self.cx.ty(|t| t.structure(&output_types, false)),
+        };
+        let asm = InlineAsm {
+            template: text,
+            constraints: constraints.join(","),
+            side_effects: !pure_,
+            convergent: !pure_,
+        };
+        let result = self.ir(|b| b.asm(asm, ret, &args));
+        if options.contains(InlineAsmOptions::NORETURN) {
+            self.unreachable();
+            return;
+        }
+        if let Some(dest) = dest {
+            self.br(dest);
+            self.switch_to_block(dest);
+        }
+        for (index, place) in places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let value = if places.len() == 1 {
+                result
+            } else {
+                self.extract_value(result, index as u64)
+            };
+            self.store_register(value, place);
+        }
+    }
+}
+
+/// The comment that an inline assembly starts with, so that an error of ptxas finds its source.
+pub(crate) const MARK: &str = "// asm! number ";
+
+impl<'tcx> CodegenCx<'tcx> {
+    fn asm_mark(&self, line_spans: &[Span]) -> String {
+        let mut spans = self.asm_spans.borrow_mut();
+        spans.push(line_spans.first().copied().unwrap_or_default());
+        format!("{MARK}{}\n\t", spans.len() - 1)
+    }
+
+    /// A constant operand as text: a number, or a symbol that is then kept under its name.
+    fn asm_const(&self, value: Scalar, ty: rustc_middle::ty::Ty<'tcx>, span: Span) -> String {
+        match value {
+            Scalar::Int(int) => asm_const_to_str(self.tcx, span, int, self.layout_of(ty)),
+            Scalar::Ptr(pointer, _) => {
+                let (provenance, offset) = pointer.prov_and_relative_offset();
+                let value = match self.tcx.global_alloc(provenance.alloc_id()) {
+                    GlobalAlloc::Function { instance } => self.get_fn(instance),
+                    GlobalAlloc::Static(def_id) => self.global_of(self.static_address(def_id)),
+                    GlobalAlloc::Memory(alloc) => {
+                        self.global_of(self.static_addr_of(alloc, None))
+                    }
+                    _ => {
+                        crate::diagnostics::unsupported(self, span, "such a symbol operand");
+                        return String::new();
+                    }
+                };
+                let mut module = self.module.borrow_mut();
+                let name = if let Some(func) = module.as_func(value) {
+                    let data = module.func_mut(func);
+                    data.linkage = Linkage::External;
+                    data.name.clone()
+                } else {
+                    let global = module.as_global(value).expect("a function or a global");
+                    let data = module.global_mut(global);
+                    data.linkage = Linkage::External;
+                    data.used = true;
+                    data.name.clone()
+                };
+                match offset.bytes() {
+                    0 => name,
+                    offset => format!("{name}+{offset}"),
+                }
+            }
+        }
+    }
+
+    /// The global behind its address.
+    fn global_of(&self, address: Value) -> Value {
+        match self.module.borrow().as_const(address) {
+            Some(&nvvm_ir::Const::Addr { base, .. }) => base,
+            _ => address,
+        }
     }
 }
 
 impl<'tcx> AsmCodegenMethods<'tcx> for CodegenCx<'tcx> {
     fn codegen_global_asm(
         &mut self,
-        _template: &[InlineAsmTemplatePiece],
-        _operands: &[GlobalAsmOperandRef<'tcx>],
+        template: &[InlineAsmTemplatePiece],
+        operands: &[GlobalAsmOperandRef<'tcx>],
         _options: InlineAsmOptions,
-        _line_spans: &[Span],
+        line_spans: &[Span],
         _extra_rust_target_features: &[String],
     ) {
+        let span = line_spans.first().copied().unwrap_or_default();
+        let mut text = self.asm_mark(line_spans);
+        for piece in template {
+            match piece {
+                InlineAsmTemplatePiece::String(piece) => text.push_str(piece),
+                InlineAsmTemplatePiece::Placeholder { operand_idx, .. } => {
+                    match &operands[*operand_idx] {
+                        GlobalAsmOperandRef::Const { value, ty } => {
+                            text.push_str(&self.asm_const(*value, *ty, span));
+                        }
+                        GlobalAsmOperandRef::SymThreadLocalStatic { .. } => {
+                            crate::diagnostics::unsupported(self, span, "a thread-local static");
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+        self.module.borrow_mut().asm.push(text);
     }
 
     fn mangled_name(&self, instance: Instance<'tcx>) -> String {

@@ -41,10 +41,6 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         crate::context::with_builder(self.cx, self.block, self.loc, f)
     }
 
-    fn bin(&mut self, op: BinOp, lhs: Value, rhs: Value) -> Value {
-        self.bin_flags(op, lhs, rhs, Flags::default())
-    }
-
     fn bin_flags(&mut self, op: BinOp, lhs: Value, rhs: Value, flags: Flags) -> Value {
         self.ir(|b| b.bin_flags(op, lhs, rhs, flags))
     }

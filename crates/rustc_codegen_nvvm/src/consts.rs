@@ -266,6 +266,9 @@ impl<'tcx> CodegenCx<'tcx> {
                 return value;
             }
         }
+        if tcx.is_thread_local_static(def_id) {
+            crate::diagnostics::unsupported(self, tcx.def_span(def_id), "a thread-local static");
+        }
         let space = markers::space_of_static(tcx, def_id).unwrap_or_else(|section| {
             tcx.dcx().span_err(
                 tcx.def_span(def_id),

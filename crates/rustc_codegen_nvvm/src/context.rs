@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use nvvm_ir::{Builder as IrBuilder, Di, Linkage, Module, Type, Value};
-use rustc_abi::{HasDataLayout, TargetDataLayout, VariantIdx};
+use rustc_abi::{HasDataLayout, TargetDataLayout};
 use rustc_codegen_ssa::traits::{BackendTypes, MiscCodegenMethods, PreDefineCodegenMethods};
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_attr_ir::InlineAttr;
@@ -23,13 +23,11 @@ use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::device_functions;
 use crate::markers::{self, Marker};
-use crate::options::Options;
 
 /// Everything that lowering shares. The traits of `rustc_codegen_ssa` hand it out by shared
 /// reference, so what changes lies in cells.
 pub(crate) struct CodegenCx<'tcx> {
     pub tcx: TyCtxt<'tcx>,
-    pub options: Options,
     pub module: RefCell<Module>,
     /// Functions, by what they are instances of.
     pub functions: RefCell<FxHashMap<Instance<'tcx>, Value>>,
@@ -39,7 +37,6 @@ pub(crate) struct CodegenCx<'tcx> {
     pub allocations: RefCell<FxHashMap<ConstAllocation<'tcx>, Value>>,
     pub vtables:
         RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
-    pub types: RefCell<FxHashMap<(Ty<'tcx>, Option<VariantIdx>), Type>>,
     pub strings: RefCell<FxHashMap<String, Value>>,
     /// What has been referred to and is still to be lowered.
     pub queue: RefCell<VecDeque<Item<'tcx>>>,
@@ -51,6 +48,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub symbols: FxHashMap<Symbol, DefId>,
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
+    /// Where each inline assembly stands in the source, by the number in its first comment.
+    pub asm_spans: RefCell<Vec<Span>>,
     /// Debug information of functions and files.
     pub scopes: RefCell<FxHashMap<Instance<'tcx>, Di>>,
     pub compile_unit: Cell<Option<Di>>,
@@ -67,25 +66,23 @@ pub(crate) enum Item<'tcx> {
 impl<'tcx> CodegenCx<'tcx> {
     pub(crate) fn new(
         tcx: TyCtxt<'tcx>,
-        options: Options,
         symbols: FxHashMap<Symbol, DefId>,
     ) -> Self {
         let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
         CodegenCx {
             tcx,
-            options,
             module: RefCell::new(Module::new(name.as_str())),
             functions: Default::default(),
             statics: Default::default(),
             allocations: Default::default(),
             vtables: Default::default(),
-            types: Default::default(),
             strings: Default::default(),
             queue: Default::default(),
             referrers: Default::default(),
             current: Default::default(),
             symbols,
             undefined: Default::default(),
+            asm_spans: Default::default(),
             scopes: Default::default(),
             compile_unit: Default::default(),
             counter: Default::default(),

@@ -59,6 +59,17 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
+    /// A function of libdevice for values of a float type of Rust.
+    pub(crate) fn libdevice_of(
+        &mut self,
+        name: &str,
+        ty: ty::Ty<'tcx>,
+        args: &[Value],
+    ) -> Option<Value> {
+        let float = self.float_kind(ty)?;
+        Some(self.libdevice(name, float, args))
+    }
+
     fn float_math(&mut self, name: Symbol, args: &[Operand<'tcx>]) -> Option<Value> {
         let float = self.float_kind(args.first()?.layout.ty)?;
         let values: Vec<Value> = args.iter().map(|a| a.immediate()).collect();
@@ -82,6 +93,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             "exp" | "exp2" | "log" | "log10" | "log2" | "sin" | "cos" => {
                 self.libdevice(text, float, &values)
             }
+            "powi" if float == Float::F128 => self.call_named("__powitf2", ty, &values),
             "powi" => self.libdevice("powi", float, &values),
             "copysignf16" | "copysignf32" | "copysignf64" | "copysignf128" => {
                 direct(self, Intrinsic::Copysign)
@@ -321,8 +333,7 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 self.const_null(ty)
             }
             _ if name.as_str().starts_with("simd_") => {
-                match crate::simd::intrinsic(self, name, instance, args, result_layout, result_place)
-                {
+                match crate::simd::intrinsic(self, name, instance, args, result_layout) {
                     Some(value) => value,
                     None => {
                         self.unsupported(&format!("the intrinsic `{name}`"));

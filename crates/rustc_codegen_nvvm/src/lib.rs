@@ -1,8 +1,8 @@
 //! A rustc codegen backend for NVIDIA GPUs.
 //!
 //! rustc loads this library by `-Zcodegen-backend=PATH` for the target `nvptx64-nvidia-cuda`.
-//! Library crates keep their MIR and their statics (`statics`); the crate with the kernels lowers
-//! all that they reach (`lower`) to one module of NVVM IR, which `pipeline` turns into PTX.
+//! The metadata of a library crate holds its MIR and the evaluated initialisers of its statics; the
+//! crate with the kernels lowers all that they reach (`lower`) to one module of NVVM IR, which `pipeline` turns into PTX.
 
 #![feature(rustc_private)]
 
@@ -40,7 +40,6 @@ mod markers;
 mod options;
 mod pipeline;
 mod simd;
-mod statics;
 mod types;
 
 use std::any::Any;
@@ -62,8 +61,6 @@ struct NvvmCodegenBackend;
 
 /// What `codegen_crate` hands to `join_codegen`.
 struct Ongoing {
-    /// The statics of a library crate, encoded.
-    statics: Option<Vec<u8>>,
     /// The PTX of a crate with kernels.
     ptx: Option<Vec<u8>>,
 }
@@ -89,12 +86,15 @@ impl CodegenBackend for NvvmCodegenBackend {
         }
     }
 
+    fn supported_crate_types(&self, _sess: &Session) -> Vec<CrateType> {
+        link::CRATE_TYPES.to_vec()
+    }
+
     fn target_cpu(&self, sess: &Session) -> String {
         sess.opts.cg.target_cpu.clone().unwrap_or_else(|| DEFAULT_ARCH.to_owned())
     }
 
     fn provide(&self, providers: &mut Providers) {
-        statics::provide(providers);
         // The whole program is lowered from MIR: nothing is linked against.
         providers.hooks.should_codegen_locally = |tcx, instance| {
             let def_id = instance.def.def_id_if_not_guaranteed_local_codegen();
@@ -112,16 +112,10 @@ impl CodegenBackend for NvvmCodegenBackend {
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let options = options::Options::from_session(tcx.sess);
-        let is_library = |kind: &CrateType| matches!(kind, CrateType::Rlib);
-        let kinds = tcx.crate_types();
-        let ptx = if kinds.iter().all(is_library) && options.roots != options::Roots::All {
-            None
-        } else {
-            pipeline::compile(tcx, &options)
-        };
+        let needed = link::needs_ptx(tcx) || options.roots == options::Roots::All;
+        let ptx = if needed { pipeline::compile(tcx, &options) } else { None };
         tcx.dcx().abort_if_errors();
-        let statics = kinds.iter().any(is_library).then(|| statics::encode(tcx));
-        Box::new(Ongoing { statics, ptx })
+        Box::new(Ongoing { ptx })
     }
 
     fn join_codegen(
@@ -133,7 +127,7 @@ impl CodegenBackend for NvvmCodegenBackend {
         crate_info: &CrateInfo,
     ) -> (CompiledModules, WorkProductMap) {
         let ongoing = ongoing.downcast::<Ongoing>().expect("what codegen_crate returned");
-        let modules = link::modules(sess, outputs, crate_info, ongoing.statics, ongoing.ptx);
+        let modules = link::modules(sess, outputs, crate_info, ongoing.ptx);
         (modules, WorkProductMap::default())
     }
 

@@ -1,26 +1,159 @@
-//! temporary
-use rustc_session::Session;
+//! Puts what was compiled where rustc and cargo expect it; the last step of a compilation.
+//!
+//! An rlib holds metadata alone: the MIR of every function (`-Zalways-encode-mir`) and the
+//! evaluated initialiser of every static, from which the crate with the kernels is compiled whole.
+//! rustc writes it. A `cdylib` or a program is one file of PTX. It travels from `join_codegen` to
+//! `link` as rustc's own backends' code does, as the temporary object file of a
+//! [`CompiledModule`], so that `-Zno-link` and `-Zlink-only` work.
+
+use std::path::Path;
+use std::{fs, io};
+
+use rustc_codegen_ssa::back::archive::ArArchiveBuilderBuilder;
+use rustc_codegen_ssa::back::link::{ensure_removed, link_binary};
 use rustc_codegen_ssa::{CompiledModule, CompiledModules, CrateInfo, ModuleKind};
-use rustc_session::config::OutputFilenames;
 use rustc_metadata::EncodedMetadata;
+use rustc_middle::ty::TyCtxt;
+use rustc_session::Session;
+use rustc_session::config::{OutFileName, OutputFilenames, OutputType};
+use rustc_session::output::out_filename;
 use rustc_structures::CrateType;
-pub(crate) fn modules(_s: &Session, outputs: &OutputFilenames, info: &CrateInfo, _st: Option<Vec<u8>>, ptx: Option<Vec<u8>>) -> CompiledModules {
-    let mut modules = vec![];
-    if let Some(ptx) = ptx {
-        let path = outputs.temp_path_for_cgu(rustc_session::config::OutputType::Object, "ptx");
-        std::fs::write(&path, ptx).unwrap();
-        modules.push(CompiledModule { name: info.local_crate_name.to_string(), kind: ModuleKind::Regular, object: Some(path), global_asm_object: None, dwarf_object: None, bytecode: None, assembly: None, llvm_ir: None });
-    }
-    CompiledModules { modules, allocator_module: None }
+
+/// The kinds of crate that can be made. rustc warns of others, and leaves them out.
+pub(crate) const CRATE_TYPES: [CrateType; 3] =
+    [CrateType::Rlib, CrateType::Cdylib, CrateType::Executable];
+
+/// Whether the session's outputs need PTX: an rlib needs none, unless `--emit=asm` asks to see it.
+pub(crate) fn needs_ptx(tcx: TyCtxt<'_>) -> bool {
+    let outputs = &tcx.sess.opts.output_types;
+    outputs.contains_key(&OutputType::Assembly)
+        || outputs.should_link() && tcx.crate_types().iter().any(|&kind| holds_ptx(kind))
 }
-pub(crate) fn link(sess: &Session, mut m: CompiledModules, mut info: CrateInfo, metadata: EncodedMetadata, o: &OutputFilenames, name: &'static str) {
-    let others: Vec<CrateType> = info.crate_types.iter().copied().filter(|t| *t != CrateType::Rlib).collect();
-    for t in others {
-        let out = rustc_session::output::out_filename(sess, t, o, info.local_crate_name);
-        if let Some(p) = m.modules.first().and_then(|m| m.object.as_ref()) { std::fs::copy(p, out.as_path()).unwrap(); }
+
+fn holds_ptx(kind: CrateType) -> bool {
+    kind != CrateType::Rlib
+}
+
+/// Writes what `--emit=asm` asks for, and keeps the PTX for [`link`] where that needs it.
+pub(crate) fn modules(
+    sess: &Session,
+    outputs: &OutputFilenames,
+    crate_info: &CrateInfo,
+    ptx: Option<Vec<u8>>,
+) -> CompiledModules {
+    let mut modules = Vec::new();
+    if let Some(ptx) = ptx {
+        if outputs.outputs.contains_key(&OutputType::Assembly) {
+            let path = outputs.path(OutputType::Assembly);
+            write_output(sess, &path, &ptx);
+            notify(sess, &path, OutputType::Assembly.shorthand());
+        }
+        if outputs.outputs.should_link() && crate_info.crate_types.iter().any(|&k| holds_ptx(k)) {
+            let path = outputs.temp_path_for_cgu(OutputType::Object, "ptx");
+            write_file(sess, &path, &ptx);
+            modules.push(CompiledModule {
+                name: crate_info.local_crate_name.to_string(),
+                kind: ModuleKind::Regular,
+                object: Some(path),
+                global_asm_object: None,
+                dwarf_object: None,
+                bytecode: None,
+                assembly: None,
+                llvm_ir: None,
+            });
+        }
     }
-    info.crate_types.retain(|t| *t == CrateType::Rlib);
-    if info.crate_types.is_empty() { return }
-    m.modules.clear();
-    rustc_codegen_ssa::back::link::link_binary(sess, &rustc_codegen_ssa::back::archive::ArArchiveBuilderBuilder, m, info, metadata, o, name);
+    CompiledModules {
+        modules,
+        allocator_module: None,
+    }
+}
+
+/// Writes the crate's final files.
+pub(crate) fn link(
+    sess: &Session,
+    modules: CompiledModules,
+    mut crate_info: CrateInfo,
+    metadata: EncodedMetadata,
+    outputs: &OutputFilenames,
+    backend: &'static str,
+) {
+    if outputs.outputs.should_link() {
+        // There is no object with `-Zno-codegen`, and then rustc's own backends link nothing too.
+        for object in modules
+            .modules
+            .iter()
+            .filter_map(|module| module.object.as_deref())
+        {
+            link_ptx(sess, &crate_info, outputs, object);
+            if !sess.opts.cg.save_temps {
+                ensure_removed(sess.dcx(), object);
+            }
+        }
+    }
+    crate_info.crate_types.retain(|&kind| !holds_ptx(kind));
+    if crate_info.crate_types.is_empty() {
+        return;
+    }
+    let no_code = CompiledModules {
+        modules: Vec::new(),
+        allocator_module: None,
+    };
+    link_binary(
+        sess,
+        &ArArchiveBuilderBuilder,
+        no_code,
+        crate_info,
+        metadata,
+        outputs,
+        backend,
+    );
+}
+
+fn link_ptx(sess: &Session, crate_info: &CrateInfo, outputs: &OutputFilenames, object: &Path) {
+    let ptx = match fs::read(object) {
+        Ok(ptx) => ptx,
+        Err(err) => {
+            let message = format!(
+                "cannot read the compiled code in `{}`: {err}",
+                object.display()
+            );
+            sess.dcx().fatal(message);
+        }
+    };
+    for &kind in crate_info
+        .crate_types
+        .iter()
+        .filter(|&&kind| holds_ptx(kind))
+    {
+        let path = out_filename(sess, kind, outputs, crate_info.local_crate_name);
+        write_output(sess, &path, &ptx);
+        notify(sess, &path, "link");
+    }
+}
+
+/// Tells cargo, if it wants to know, that a file is complete.
+fn notify(sess: &Session, path: &OutFileName, what: &str) {
+    if sess.opts.json_artifact_notifications {
+        sess.dcx().emit_artifact_notification(path.as_path(), what);
+    }
+}
+
+fn write_output(sess: &Session, output: &OutFileName, bytes: &[u8]) {
+    match output {
+        OutFileName::Real(path) => write_file(sess, path, bytes),
+        OutFileName::Stdout => {
+            if let Err(err) = io::Write::write_all(&mut io::stdout(), bytes) {
+                sess.dcx()
+                    .fatal(format!("cannot write to the standard output: {err}"));
+            }
+        }
+    }
+}
+
+fn write_file(sess: &Session, path: &Path, bytes: &[u8]) {
+    if let Err(err) = fs::write(path, bytes) {
+        sess.dcx()
+            .fatal(format!("cannot write `{}`: {err}", path.display()));
+    }
 }

@@ -7,25 +7,40 @@ use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mono::CollectionMode;
 use rustc_middle::ty::{Instance, TyCtxt};
-use rustc_span::Symbol;
+use rustc_span::{Span, Symbol};
 
 use crate::builder::Builder;
 use crate::context::{CodegenCx, Item, item_span, unspanned};
 use crate::options::{Options, Roots};
 use crate::{device_functions, diagnostics, kernels};
 
+/// What lowering leaves.
+pub(crate) struct Lowered {
+    /// The program.
+    pub module: Module,
+    /// Where its inline assembly stands in the source, by the numbers in its comments.
+    pub asm_spans: Vec<Span>,
+}
+
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
 /// to be used.
-pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Module {
+pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Lowered {
     let mut symbols = kernels::definitions(tcx);
     add_allocator_defaults(tcx, &mut symbols);
-    let cx = CodegenCx::new(tcx, options.clone(), symbols);
+    let cx = CodegenCx::new(tcx, symbols);
     for (def_id, attrs) in kernels::find(tcx) {
         kernels::emit_entry(&cx, def_id, attrs);
     }
     if options.roots == Roots::All {
         require_everything(&cx);
     }
+    let mut cx = cx;
+    for item in tcx.hir_crate_items(()).free_items() {
+        if tcx.def_kind(item.owner_id) == DefKind::GlobalAsm {
+            rustc_codegen_ssa::base::codegen_global_asm(&mut cx, item);
+        }
+    }
+    let cx = cx;
     loop {
         let next = cx.queue.borrow_mut().pop_front();
         let Some(item) = next else { break };
@@ -37,7 +52,7 @@ pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Module {
         cx.current.set(None);
     }
     report_undefined(&cx);
-    cx.module.into_inner()
+    Lowered { module: cx.module.into_inner(), asm_spans: cx.asm_spans.into_inner() }
 }
 
 /// Names that rustc's own allocator shim would define.
@@ -106,7 +121,9 @@ fn require_everything(cx: &CodegenCx<'_>) {
         let is_function = matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
             && !tcx.generics_of(def_id).requires_monomorphization(tcx)
             && !tcx.is_foreign_item(def_id)
-            && tcx.intrinsic(def_id).is_none();
+            && tcx.intrinsic(def_id).is_none()
+            // What exists only at compile time has no code.
+            && tcx.constness(def_id) != rustc_hir::Constness::Const { always: true };
         if is_function {
             let value = cx.get_fn(Instance::mono(tcx, def_id));
             let mut module = cx.module.borrow_mut();

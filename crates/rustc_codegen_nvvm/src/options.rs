@@ -1,12 +1,413 @@
-//! temporary
+//! The backend's options, as they come through `-Cllvm-args=--name=value`.
+//!
+//! [`TABLE`] is all there is to know about an option: parsing, the defaults, `--help` and the
+//! documentation's table derive from it. rustc splits the argument at white space, so several
+//! options may stand in one `-Cllvm-args`, and a path among them has no spaces. A relative path is
+//! relative to where rustc runs, which under cargo is the workspace's root.
+
+use std::fmt::Write;
 use std::path::PathBuf;
+
+use rustc_session::config::OutputType;
 use rustc_session::{EarlySession, Session};
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Roots { Kernels, All }
-#[derive(Clone)]
-pub(crate) struct Options { pub fma: bool, pub ftz: bool, pub prec_div: bool, pub prec_sqrt: bool, pub dump: Option<PathBuf>, pub cuda: Option<PathBuf>, pub roots: Roots }
-impl Options { pub(crate) fn from_session(sess: &Session) -> Self {
-  let mut o = Options { fma: true, ftz: false, prec_div: true, prec_sqrt: true, dump: None, cuda: None, roots: Roots::Kernels };
-  for a in &sess.opts.cg.llvm_args { if let Some(d) = a.strip_prefix("--dump=") { o.dump = Some(d.into()) } if a == "--roots=all" { o.roots = Roots::All } if a == "--fma=off" { o.fma = false } }
-  o } }
-pub(crate) fn check_early(_: &EarlySession) {}
+use rustc_span::edit_distance::edit_distance;
+
+/// What is lowered first, and with it all that it refers to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Roots {
+    /// The kernels.
+    #[default]
+    Kernels,
+    /// Also every function of the crate that needs no type arguments; for tests of the compiler.
+    All,
+}
+
+/// What the options say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// The folder that gets every stage of the module.
+    pub dump: Option<PathBuf>,
+    /// A CUDA toolkit to look for libnvvm and libdevice in, before the usual places.
+    pub cuda: Option<PathBuf>,
+    /// Whether `a * b + c` may become one fused operation.
+    pub fma: bool,
+    /// Whether single-precision subnormals are taken as zero.
+    pub ftz: bool,
+    /// Whether single-precision division is correctly rounded.
+    pub prec_div: bool,
+    /// Whether the single-precision square root is correctly rounded.
+    pub prec_sqrt: bool,
+    /// Where lowering starts.
+    pub roots: Roots,
+}
+
+/// An option: `--name=value`.
+struct Row {
+    name: &'static str,
+    /// The values it takes, `a|b`, or in capitals what kind of value it takes.
+    value: &'static str,
+    /// Empty where the option is unset by default.
+    default: &'static str,
+    doc: &'static str,
+    /// The value is one of those that `value` lists.
+    set: fn(&mut Options, &str),
+}
+
+const TABLE: &[Row] = &[
+    Row {
+        name: "dump",
+        value: "DIR",
+        default: "",
+        doc: "write the module to DIR after every stage of the compilation",
+        set: |options, value| options.dump = Some(PathBuf::from(value)),
+    },
+    Row {
+        name: "cuda",
+        value: "DIR",
+        default: "",
+        doc: "look for libnvvm and libdevice in the CUDA toolkit at DIR first",
+        set: |options, value| options.cuda = Some(PathBuf::from(value)),
+    },
+    Row {
+        name: "fma",
+        value: "on|off",
+        default: "on",
+        doc: "contract a multiplication and an addition to one fused operation; off: results equal \
+              the CPU's bit for bit",
+        set: |options, value| options.fma = value == "on",
+    },
+    Row {
+        name: "ftz",
+        value: "on|off",
+        default: "off",
+        doc: "take subnormal f32 values as zero",
+        set: |options, value| options.ftz = value == "on",
+    },
+    Row {
+        name: "prec-div",
+        value: "on|off",
+        default: "on",
+        doc: "round f32 division correctly; off: a faster approximation",
+        set: |options, value| options.prec_div = value == "on",
+    },
+    Row {
+        name: "prec-sqrt",
+        value: "on|off",
+        default: "on",
+        doc: "round the f32 square root correctly; off: a faster approximation",
+        set: |options, value| options.prec_sqrt = value == "on",
+    },
+    Row {
+        name: "roots",
+        value: "kernels|all",
+        default: "kernels",
+        doc: "what to compile, with all that it reaches; all: also every function of the crate \
+              that needs no type arguments (for tests of the compiler)",
+        set: |options, value| {
+            options.roots = if value == "all" {
+                Roots::All
+            } else {
+                Roots::Kernels
+            }
+        },
+    },
+];
+
+impl Row {
+    /// The values, where they are listed.
+    fn choices(&self) -> Option<impl Iterator<Item = &'static str>> {
+        self.value.contains('|').then(|| self.value.split('|'))
+    }
+
+    fn accepts(&self, value: &str) -> bool {
+        match self.choices() {
+            Some(mut choices) => choices.any(|choice| choice == value),
+            None => !value.is_empty(),
+        }
+    }
+}
+
+/// What the arguments ask for.
+#[derive(Debug, PartialEq, Eq)]
+enum Request {
+    Compile(Options),
+    /// `--help`, for a terminal.
+    Help,
+    /// `--help=markdown`, for the documentation.
+    MarkdownHelp,
+}
+
+/// An argument that is not an option.
+#[derive(Debug, PartialEq, Eq)]
+struct Refusal {
+    message: String,
+    help: String,
+}
+
+impl Options {
+    /// The options of a session that [`check_early`] let pass.
+    pub(crate) fn from_session(sess: &Session) -> Self {
+        match parse(&sess.opts.cg.llvm_args) {
+            Ok(Request::Compile(options)) => options,
+            // `check_early` ends the process.
+            Ok(Request::Help | Request::MarkdownHelp) | Err(_) => Self::defaults(),
+        }
+    }
+
+    fn defaults() -> Self {
+        let mut options = Self::default();
+        for row in TABLE.iter().filter(|row| !row.default.is_empty()) {
+            (row.set)(&mut options, row.default);
+        }
+        options
+    }
+}
+
+/// Reports options that are not there, answers `--help`, and refuses kinds of output that this
+/// backend does not make. To be called before anything is compiled.
+pub(crate) fn check_early(sess: &EarlySession) {
+    match parse(&sess.opts.cg.llvm_args) {
+        Ok(Request::Compile(_)) => {}
+        Ok(Request::Help) => {
+            print!("{}", help());
+            std::process::exit(0);
+        }
+        Ok(Request::MarkdownHelp) => {
+            print!("{}", markdown());
+            std::process::exit(0);
+        }
+        Err(refusals) => {
+            for Refusal { message, help } in refusals {
+                sess.dcx().struct_err(message).with_help(help).emit();
+            }
+        }
+    }
+    for kind in sess.opts.output_types.keys() {
+        if let OutputType::LlvmAssembly
+        | OutputType::Bitcode
+        | OutputType::ThinLinkBitcode
+        | OutputType::Object = kind
+        {
+            sess.dcx()
+                .struct_err(format!(
+                    "`--emit={}` is not possible for a GPU",
+                    kind.shorthand()
+                ))
+                .with_help(
+                    "`--emit=asm` writes the PTX; `-Cllvm-args=--dump=DIR` the NVVM IR of every \
+                     stage",
+                )
+                .emit();
+        }
+    }
+    sess.dcx().abort_if_errors();
+}
+
+fn parse(args: &[String]) -> Result<Request, Vec<Refusal>> {
+    let mut options = Options::defaults();
+    let mut refusals = Vec::new();
+    for arg in args {
+        match arg.as_str() {
+            "--help" => return Ok(Request::Help),
+            "--help=markdown" => return Ok(Request::MarkdownHelp),
+            _ => {}
+        }
+        if let Err(refusal) = parse_one(arg, &mut options) {
+            refusals.push(refusal);
+        }
+    }
+    if refusals.is_empty() {
+        Ok(Request::Compile(options))
+    } else {
+        Err(refusals)
+    }
+}
+
+fn parse_one(arg: &str, options: &mut Options) -> Result<(), Refusal> {
+    let (name, value) = match arg.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (arg, None),
+    };
+    let known = |row: &&Row| name.strip_prefix("--") == Some(row.name);
+    let Some(row) = TABLE.iter().find(known) else {
+        let help = match nearest(name.trim_start_matches('-')) {
+            Some(row) => format!("there is `--{}={}`", row.name, row.value),
+            None => "`-Cllvm-args=--help` lists the options".to_owned(),
+        };
+        let message = format!("the backend has no option `{name}` (in `-Cllvm-args`)");
+        return Err(Refusal { message, help });
+    };
+    match value {
+        Some(value) if row.accepts(value) => {
+            (row.set)(options, value);
+            Ok(())
+        }
+        Some(value) => Err(Refusal {
+            message: format!("the backend's option `{name}` takes no `{value}`"),
+            help: format!("it is `{name}={}`", row.value),
+        }),
+        None => Err(Refusal {
+            message: format!("the backend's option `{name}` lacks its value"),
+            help: format!("it is `{name}={}`", row.value),
+        }),
+    }
+}
+
+/// The option that someone who wrote `name` may have meant.
+fn nearest(name: &str) -> Option<&'static Row> {
+    let limit = name.len().max(3) / 3;
+    let by_distance =
+        |row: &'static Row| edit_distance(name, row.name, limit).map(|distance| (distance, row));
+    TABLE
+        .iter()
+        .filter_map(by_distance)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, row)| row)
+}
+
+fn help() -> String {
+    let mut text = String::from(
+        "Options of the NVIDIA GPU backend, given as `-Cllvm-args=\"--name=value ...\"`:\n\n",
+    );
+    for row in TABLE {
+        let _ = writeln!(text, "    --{}={}", row.name, row.value);
+        for line in wrap(row.doc, 80) {
+            let _ = writeln!(text, "            {line}");
+        }
+        if !row.default.is_empty() {
+            let _ = writeln!(text, "            [default: {}]", row.default);
+        }
+    }
+    text.push_str("    --help[=markdown]\n            print this, and compile nothing\n");
+    text
+}
+
+fn markdown() -> String {
+    let mut text = String::from("| Option | Default | What it does |\n|---|---|---|\n");
+    for row in TABLE {
+        let value = row.value.replace('|', "\\|");
+        let default = if row.default.is_empty() {
+            "unset"
+        } else {
+            row.default
+        };
+        let _ = writeln!(
+            text,
+            "| `--{}={value}` | {default} | {} |",
+            row.name, row.doc
+        );
+    }
+    text
+}
+
+/// Breaks a text into lines of at most `width` characters, words permitting.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + 1 + word.len() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_str(args: &str) -> Result<Request, Vec<Refusal>> {
+        parse(
+            &args
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    fn refusal(args: &str) -> Refusal {
+        let mut refusals = parse_str(args).expect_err("the arguments are wrong");
+        assert_eq!(refusals.len(), 1);
+        refusals.remove(0)
+    }
+
+    #[test]
+    fn the_table_is_consistent() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert!(
+                row.default.is_empty() || row.accepts(row.default),
+                "{}",
+                row.name
+            );
+            assert!(
+                TABLE[..index].iter().all(|other| other.name != row.name),
+                "{}",
+                row.name
+            );
+            assert!(help().contains(&format!("--{}={}\n", row.name, row.value)));
+            assert!(markdown().contains(&format!("| `--{}=", row.name)));
+        }
+    }
+
+    #[test]
+    fn defaults() {
+        let Ok(Request::Compile(options)) = parse_str("") else {
+            panic!()
+        };
+        assert!(options.fma && !options.ftz && options.prec_div && options.prec_sqrt);
+        assert_eq!(
+            (options.dump, options.cuda, options.roots),
+            (None, None, Roots::Kernels)
+        );
+    }
+
+    #[test]
+    fn values_are_set_and_the_last_one_counts() {
+        let Ok(Request::Compile(options)) =
+            parse_str("--fma=off --ftz=on --dump=a/b=c --roots=all --dump=d --prec-sqrt=off")
+        else {
+            panic!()
+        };
+        assert!(!options.fma && options.ftz && options.prec_div && !options.prec_sqrt);
+        assert_eq!(options.dump, Some(PathBuf::from("d")));
+        assert_eq!(options.roots, Roots::All);
+    }
+
+    #[test]
+    fn unknown_options_and_values_are_refused() {
+        assert_eq!(refusal("--fmaa=on").help, "there is `--fma=on|off`");
+        assert_eq!(refusal("-prec-dvi=on").help, "there is `--prec-div=on|off`");
+        assert_eq!(
+            refusal("--nonsense").help,
+            "`-Cllvm-args=--help` lists the options"
+        );
+        assert_eq!(refusal("--fma").help, "it is `--fma=on|off`");
+        assert_eq!(
+            refusal("--fma=yes").message,
+            "the backend's option `--fma` takes no `yes`"
+        );
+        assert_eq!(refusal("--dump=").help, "it is `--dump=DIR`");
+        assert_eq!(
+            refusal("fma=on").message,
+            "the backend has no option `fma` (in `-Cllvm-args`)"
+        );
+        assert_eq!(
+            parse_str("--a=1 --b=2 --fma=on")
+                .expect_err("two are wrong")
+                .len(),
+            2
+        );
+    }
+
+    #[test]
+    fn help_wins() {
+        assert_eq!(parse_str("--fma=off --help"), Ok(Request::Help));
+        assert_eq!(parse_str("--help=markdown"), Ok(Request::MarkdownHelp));
+        assert!(help().lines().all(|line| line.len() <= 100));
+    }
+}

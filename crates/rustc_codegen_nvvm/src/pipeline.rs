@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use nvvm::{Library, OptLevel, Program};
-use nvvm_ir::{Dialect, Module};
+use nvvm_ir::{Dialect, Module, legalize, passes};
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
+use rustc_span::Span;
 use rustc_span::def_id::LOCAL_CRATE;
 
+use crate::lower::Lowered;
 use crate::options::Options;
 
 /// Compiles the crate's kernels to PTX. Errors are reported, and then there is none.
@@ -25,7 +28,8 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
             return None;
         }
     };
-    let module = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
+    let Lowered { module, asm_spans } =
+        sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
     }
@@ -38,6 +42,9 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         return None;
     };
     dumper.dump("libnvvm.ptx", || ptx.clone());
+    if !asm_spans.is_empty() {
+        check_assembly(sess, arch, options, &ptx, &asm_spans)?;
+    }
     match ptx::strip(&ptx, &[]) {
         Ok(stripped) => {
             dumper.dump("stripped.ptx", || stripped.clone());
@@ -64,10 +71,39 @@ fn transform_and_write(
         nvvm::Dialect::Modern => Dialect::Modern,
     };
     dumper.dump("lowered.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
-    let _ = (&mut module, sess);
-    let text = nvvm_ir::write_module(&module, dialect);
+    // Blocks that MIR has and nothing reaches would otherwise be read by the checks.
+    passes::remove_unreachable_blocks(&mut module);
+    check(sess, &module, "lowering")?;
+    passes::dead_functions(&mut module);
+    passes::dead_globals(&mut module);
+    let target = legalize::Target { dialect, sm: arch.number().into() };
+    if let Err(errors) = legalize::legalize(&mut module, &target) {
+        for err in errors {
+            sess.dcx().err(err.to_string());
+        }
+        return None;
+    }
+    dumper.dump("legalized.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
+    check(sess, &module, "legalization")?;
+    let text = sess.time("nvvm_write", || nvvm_ir::write_module(&module, dialect));
     dumper.dump("written.ll", || text.clone());
     Some(text)
+}
+
+/// Lets the verifier look at the module, and reports what it finds: that is a bug of ours.
+fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
+    let Err(errors) = sess.time("nvvm_verify", || nvvm_ir::verify(module)) else { return Some(()) };
+    const SHOWN: usize = 5;
+    for err in errors.iter().take(SHOWN) {
+        let mut diag = sess.dcx().struct_err(format!("{stage} made invalid code: {err}"));
+        diag.note("this is a bug of the compiler's backend");
+        diag.help("`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder");
+        diag.emit();
+    }
+    if errors.len() > SHOWN {
+        sess.dcx().err(format!("… and {} further errors of this kind", errors.len() - SHOWN));
+    }
+    None
 }
 
 fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
@@ -140,6 +176,66 @@ fn run_libnvvm(
             None
         }
     }
+}
+
+/// Lets ptxas look at a program with inline assembly, which libnvvm passes on unread. Where there
+/// is no ptxas the driver will say what is wrong, without the line.
+fn check_assembly(
+    sess: &Session,
+    arch: nvvm::Arch,
+    options: &Options,
+    ptx: &str,
+    spans: &[Span],
+) -> Option<()> {
+    let mut extra: Vec<PathBuf> = options.cuda.iter().cloned().collect();
+    extra.extend(beside_this_library());
+    let Some(ptxas) = cuda_toolkit::find(&extra).ptxas else { return Some(()) };
+    let file = match tempfile::Builder::new().suffix(".ptx").tempfile() {
+        Ok(file) => file,
+        Err(err) => {
+            sess.dcx().err(format!("cannot write a temporary file: {err}"));
+            return None;
+        }
+    };
+    let output = fs::write(file.path(), ptx).and_then(|()| {
+        Command::new(&ptxas.path)
+            .arg(format!("-arch={}", arch.sm()))
+            .args(["-o", "/dev/null"])
+            .arg(file.path())
+            .output()
+    });
+    let output = match output {
+        Ok(output) if output.status.success() => return Some(()),
+        Ok(output) => output,
+        Err(err) => {
+            sess.dcx().err(format!("cannot run `{}`: {err}", ptxas.path.display()));
+            return None;
+        }
+    };
+    let lines: Vec<&str> = ptx.lines().collect();
+    let text = String::from_utf8_lossy(&output.stderr);
+    let mut reported = false;
+    for message in text.lines().filter_map(|line| line.split_once(", line ")) {
+        // `ptxas FILE, line N; error : …`
+        let Some((number, what)) = message.1.split_once(';') else { continue };
+        let Ok(number) = number.trim().parse::<usize>() else { continue };
+        let what = what.trim();
+        let what = what.split_once(':').map_or(what, |(_, what)| what.trim());
+        let mark = lines[..number.min(lines.len())].iter().rev().find_map(|line| {
+            line.trim().strip_prefix(crate::asm::MARK)?.trim().parse::<usize>().ok()
+        });
+        let Some(&span) = mark.and_then(|mark| spans.get(mark)) else { continue };
+        let mut diag = sess.dcx().struct_span_err(span, format!("ptxas refuses this: {what}"));
+        if let Some(line) = lines.get(number - 1) {
+            diag.note(format!("the line of PTX is `{}`", line.trim()));
+        }
+        diag.emit();
+        reported = true;
+    }
+    if !reported {
+        sess.dcx().err(format!("ptxas refused the program:\n{text}"));
+    }
+    None
 }
 
 fn find_libdevice(options: &Options) -> Option<Vec<u8>> {

@@ -4,7 +4,7 @@
 //! offset, and nothing has to be laid out twice.
 
 use nvvm_ir::{AddrSpace, Type, TypeKind as Kind};
-use rustc_abi::{AddressSpace, BackendRepr, Float, Integer, Primitive, Reg, RegKind, Scalar};
+use rustc_abi::{AddressSpace, BackendRepr, Float, Primitive, Reg, RegKind, Scalar};
 use rustc_codegen_ssa::common::TypeKind;
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::ty::Ty;
@@ -253,8 +253,3 @@ impl<'tcx> LayoutTypeCodegenMethods<'tcx> for CodegenCx<'tcx> {
 }
 
 impl<'tcx> TypeMembershipCodegenMethods<'tcx> for CodegenCx<'tcx> {}
-
-/// The integer type of a Rust integer.
-pub(crate) fn integer_bits(int: Integer) -> u64 {
-    int.size().bits()
-}

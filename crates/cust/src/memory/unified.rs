@@ -38,7 +38,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     /// Allocates `len` elements and sets each to `value`.
     pub fn new(value: &T, len: usize) -> CudaResult<Self> {
         // SAFETY: all elements are set at once.
-        let buffer = unsafe { UnifiedBuffer::uninitialized(len)? };
+        let buffer = unsafe { UnifiedBuffer::<T>::uninitialized(len)? };
         for index in 0..len {
             // SAFETY: `index` is inside the allocation.
             unsafe { buffer.pointer.add(index).write(*value) };
@@ -50,7 +50,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
         // SAFETY: all elements are set at once, from a slice of the same length.
         unsafe {
-            let buffer = UnifiedBuffer::uninitialized(source.len())?;
+            let buffer = UnifiedBuffer::<T>::uninitialized(source.len())?;
             let to = buffer.pointer.as_ptr();
             to.copy_from_nonoverlapping(source.as_ptr(), source.len());
             Ok(buffer)

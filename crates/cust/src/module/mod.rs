@@ -29,7 +29,6 @@ pub use symbol::{Symbol, SymbolName};
 use ptx_text::Entry;
 
 /// Device code loaded into a context: kernels and global variables.
-#[derive(Debug)]
 pub struct Module {
     raw: CUmodule,
     context: Context,
@@ -216,6 +215,14 @@ fn parameters_from_driver(api: &Api, function: CUfunction) -> Option<Vec<usize>>
             CUresult::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
             _ => return None,
         }
+    }
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Module")
+            .field("kernels", &self.kernel_names())
+            .finish_non_exhaustive()
     }
 }
 

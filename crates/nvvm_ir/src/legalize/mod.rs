@@ -1,1 +1,71 @@
-//! The legalizer: rewrites what a dialect lacks before the writer prints it.
+//! The legalizer: rewrites what a dialect or libnvvm lacks into what they take, without changing
+//! what the program means. It runs after the other passes and right before the writer.
+//!
+//! There are two sweeps, both linear in the size of the module. The first (`types`) runs only when
+//! the module has types that libnvvm lacks: `f128`, `bf16` and integers of odd widths. The second
+//! takes the instructions one by one: `rules` says which of them the target lacks and which
+//! function of which family replaces it. Instructions that a replacement is made of pass through
+//! the same rules, so a family may use what is simplest to say.
+//!
+//! The families: `atomics` and `cas_loop` (scoped PTX), `bits`, `overflow`, `saturate`, `floats`,
+//! `fp_to_int`, `lanes` (vectors, one element after the other); and of the first sweep, `odd_ints`,
+//! `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` takes care of globals
+//! whose initialisers refer to each other in a circle.
+
+mod atomics;
+mod bfloat;
+mod bits;
+mod cas_loop;
+mod error;
+mod floats;
+mod fp128;
+mod fp_to_int;
+mod lanes;
+mod odd_ints;
+mod odd_memory;
+mod operands;
+mod overflow;
+mod rewriter;
+mod rules;
+mod saturate;
+mod statics;
+mod types;
+
+pub use error::LegalizeError;
+
+use crate::module::Module;
+use crate::write::Dialect;
+use rewriter::Rewriter;
+
+/// What the module is written for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The dialect of the text.
+    pub dialect: Dialect,
+    /// The architecture's number: 90 of `sm_90`.
+    pub sm: u32,
+}
+
+impl Target {
+    /// The target for an architecture's number (90 of `sm_90`), in its own dialect.
+    pub fn new(sm: u32) -> Self {
+        Target { dialect: Dialect::for_arch(sm), sm }
+    }
+}
+
+/// Rewrites what the target lacks. On errors the module is left half rewritten: what could not be
+/// replaced is undefined in it.
+pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<LegalizeError>> {
+    let mut errors = Vec::new();
+    types::legalize_types(module, target, &mut errors);
+    let poison = rules::poison_to_undef(module, target);
+    for func in module.funcs() {
+        if module.func(func).blocks.is_empty() {
+            continue;
+        }
+        let mut rewriter = Rewriter::new(module, *target, func, &poison, &mut errors);
+        rewriter.run(rules::rule);
+    }
+    statics::legalize_statics(module, &mut errors);
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}

@@ -4,9 +4,10 @@
 #![no_std]
 
 use cuda_std::prelude::*;
+use cust_core::DeviceCopy;
 
 /// What one thread computes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceCopy)]
 pub struct Operands {
     /// Any number.
     pub a: u128,
@@ -15,7 +16,7 @@ pub struct Operands {
 }
 
 /// What one thread computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeviceCopy)]
 pub struct Results {
     /// `a + b` and `a - b`, wrapping.
     pub sums: [u128; 2],

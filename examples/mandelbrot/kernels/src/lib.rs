@@ -5,9 +5,10 @@
 
 use core::ops::{Add, Mul};
 use cuda_std::prelude::*;
+use cust_core::DeviceCopy;
 
 /// A complex number.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 pub struct Complex {
     /// The real part.
     pub re: f64,
@@ -48,12 +49,12 @@ impl Mul for Complex {
 }
 
 /// A pixel's colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeviceCopy)]
 #[repr(C)]
 pub struct Rgb(pub [u8; 3]);
 
 /// The part of the plane that the image shows. The kernel takes it by value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 pub struct View {
     /// The image's width in pixels.
     pub width: u32,

@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 /// The results of one run of a case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Record {
     len: u64,
@@ -31,7 +31,12 @@ pub struct Record {
 
 impl Default for Record {
     fn default() -> Self {
-        Self { len: 0, checksum: 0, words: [0; CAPACITY], kinds: [Kind::Exact; CAPACITY] }
+        Self {
+            len: 0,
+            checksum: 0,
+            words: [0; CAPACITY],
+            kinds: [Kind::Exact; CAPACITY],
+        }
     }
 }
 
@@ -82,7 +87,10 @@ impl Record {
     /// The results that are kept.
     pub fn words(&self) -> impl Iterator<Item = (u64, Kind)> + '_ {
         let len = CAPACITY.min(self.len as usize);
-        self.words[..len].iter().copied().zip(self.kinds[..len].iter().copied())
+        self.words[..len]
+            .iter()
+            .copied()
+            .zip(self.kinds[..len].iter().copied())
     }
 }
 
@@ -135,14 +143,22 @@ impl Put for i128 {
 /// Bit by bit, but every NaN is the same: Rust leaves its payload open.
 impl Put for f32 {
     fn put(self, record: &mut Record) {
-        record.put(if self.is_nan() { u32::MAX } else { self.to_bits() });
+        record.put(if self.is_nan() {
+            u32::MAX
+        } else {
+            self.to_bits()
+        });
     }
 }
 
 /// Bit by bit, but every NaN is the same: Rust leaves its payload open.
 impl Put for f64 {
     fn put(self, record: &mut Record) {
-        record.put(if self.is_nan() { u64::MAX } else { self.to_bits() });
+        record.put(if self.is_nan() {
+            u64::MAX
+        } else {
+            self.to_bits()
+        });
     }
 }
 

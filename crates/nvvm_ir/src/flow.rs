@@ -1,0 +1,150 @@
+//! The flow of control in a function: predecessors, reachability and dominance, for the verifier
+//! and the passes.
+
+use crate::module::Module;
+use crate::value::{Block, Func};
+
+/// The flow of control of one function, its blocks by their index in it.
+pub(crate) struct Flow {
+    /// For each block the blocks that jump to it, sorted, once for each edge.
+    predecessors: Vec<Vec<u32>>,
+    /// For each block when a walk of the dominator tree comes to it and when it has seen all
+    /// below, if it is reachable.
+    span: Vec<Option<(u32, u32)>>,
+}
+
+impl Flow {
+    /// `index` gives the index of a block in the function.
+    pub(crate) fn new(module: &Module, func: Func, index: impl Fn(Block) -> usize) -> Flow {
+        let blocks = &module.func(func).blocks;
+        let mut successors: Vec<Vec<usize>> = Vec::with_capacity(blocks.len());
+        let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); blocks.len()];
+        for (from, &block) in blocks.iter().enumerate() {
+            let to: Vec<usize> = module
+                .terminator(block)
+                .and_then(|inst| module.inst(inst))
+                .map(|data| data.kind.successors().into_iter().map(&index).collect())
+                .unwrap_or_default();
+            // In order of `from`, and so sorted.
+            to.iter().for_each(|&to| predecessors[to].push(from as u32));
+            successors.push(to);
+        }
+        let order = reverse_postorder(&successors);
+        let idom = dominators(&order, &predecessors);
+        let span = spans(&order, &idom, blocks.len());
+        Flow { predecessors, span }
+    }
+
+    pub(crate) fn predecessors(&self, block: usize) -> &[u32] {
+        &self.predecessors[block]
+    }
+
+    pub(crate) fn is_reachable(&self, block: usize) -> bool {
+        self.span[block].is_some()
+    }
+
+    /// Whether every path to `b` leads through `a`. Everything dominates what is unreachable.
+    pub(crate) fn dominates(&self, a: usize, b: usize) -> bool {
+        match (self.span[a], self.span[b]) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some((from, to)), Some((at, _))) => from <= at && at < to,
+        }
+    }
+}
+
+fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(successors.len());
+    let mut seen = vec![false; successors.len()];
+    let mut stack = Vec::new();
+    if !successors.is_empty() {
+        seen[0] = true;
+        stack.push((0, 0));
+    }
+    while let Some((block, next)) = stack.last_mut() {
+        match successors[*block].get(*next) {
+            Some(&to) => {
+                *next += 1;
+                if !std::mem::replace(&mut seen[to], true) {
+                    stack.push((to, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// The immediate dominators, by the iteration of Cooper, Harvey and Kennedy; `None` for what is
+/// unreachable.
+fn dominators(order: &[usize], predecessors: &[Vec<u32>]) -> Vec<Option<usize>> {
+    let mut rank = vec![usize::MAX; predecessors.len()];
+    for (at, &block) in order.iter().enumerate() {
+        rank[block] = at;
+    }
+    let mut idom: Vec<Option<usize>> = vec![None; predecessors.len()];
+    let Some(&entry) = order.first() else { return idom };
+    idom[entry] = Some(entry);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in &order[1..] {
+            let mut new: Option<usize> = None;
+            for &from in &predecessors[block] {
+                let from = from as usize;
+                if idom[from].is_none() {
+                    continue;
+                }
+                new = Some(match new {
+                    None => from,
+                    Some(other) => common_dominator(&idom, &rank, from, other),
+                });
+            }
+            if idom[block] != new {
+                idom[block] = new;
+                changed = true;
+            }
+        }
+    }
+    idom
+}
+
+fn common_dominator(idom: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        if rank[a] > rank[b] {
+            a = idom[a].unwrap_or(b);
+        } else {
+            b = idom[b].unwrap_or(a);
+        }
+    }
+    a
+}
+
+fn spans(order: &[usize], idom: &[Option<usize>], len: usize) -> Vec<Option<(u32, u32)>> {
+    // A parent comes before its children in reverse postorder: sizes bottom up, starts top down.
+    let mut size = vec![1u32; len];
+    for &block in order.iter().skip(1).rev() {
+        if let Some(parent) = idom[block] {
+            size[parent] += size[block];
+        }
+    }
+    let mut span = vec![None; len];
+    let mut next = vec![0u32; len];
+    for (at, &block) in order.iter().enumerate() {
+        let start = match idom[block] {
+            Some(parent) if at > 0 => {
+                let start = next[parent];
+                next[parent] += size[block];
+                start
+            }
+            _ => 0,
+        };
+        next[block] = start + 1;
+        span[block] = Some((start, start + size[block]));
+    }
+    span
+}

@@ -1,0 +1,494 @@
+//! Atomic operations and fences, as scoped PTX: libnvvm drops their orderings and lacks most of
+//! them, so Rust's memory model is spelled out here.
+//!
+//! The mapping onto PTX's memory model is that of its authors (Lustig, Sahasrabuddhe and Giroux,
+//! "A Formal Analysis of the NVIDIA PTX Memory Consistency Model"): relaxed, acquire and release
+//! are PTX's own; a sequentially consistent operation is a `fence.sc` and then the operation, with
+//! acquire if it reads (the fence before it is a release already).
+//!
+//! PTX has no atomics on a thread's own memory, and the hardware faults on them; but no other
+//! thread sees that memory, so a plain access does. Where a pointer may point there, `in_space`
+//! decides at run time.
+
+use super::cas_loop;
+use super::rewriter::Rewriter;
+use crate::inst::*;
+use crate::types::{AddrSpace, Type, TypeKind};
+use crate::value::{Const, Value};
+
+/// PTX's name of a scope. Before sm_90 there are no clusters: the next wider scope holds them.
+pub(super) fn scope_name(rw: &Rewriter, scope: Scope) -> &'static str {
+    match scope {
+        Scope::Block => "cta",
+        Scope::Cluster if rw.target.sm >= 90 => "cluster",
+        Scope::Cluster | Scope::Device => "gpu",
+        Scope::System => "sys",
+    }
+}
+
+/// An atomic access: what stands before the type in its PTX, and where it goes.
+#[derive(Copy, Clone)]
+pub(super) struct Place {
+    pub ptr: Value,
+    pub space: &'static str,
+    pub scope: Scope,
+}
+
+/// How many bits an atomic's type has, if there are atomics of that type.
+fn width(rw: &Rewriter, ty: Type) -> Option<u32> {
+    match rw.kind(ty) {
+        TypeKind::Int(1) => Some(8),
+        TypeKind::Int(bits @ (8 | 16 | 32 | 64 | 128)) => Some(*bits),
+        TypeKind::Half => Some(16),
+        TypeKind::Float => Some(32),
+        TypeKind::Double | TypeKind::Ptr(_) => Some(64),
+        _ => None,
+    }
+}
+
+fn refuse(rw: &mut Rewriter, ty: Type, value_ty: Type) -> Value {
+    let what = format!("an atomic operation on {:?}", rw.kind(value_ty));
+    rw.unsupported(ty, what)
+}
+
+/// A value as the integer (or the pointer) that PTX is given.
+fn to_raw(rw: &mut Rewriter, value: Value) -> Value {
+    match rw.kind(rw.ty(value)) {
+        TypeKind::Int(1) => {
+            let i8 = rw.int_ty(8);
+            rw.resize(value, i8, false)
+        }
+        TypeKind::Half | TypeKind::Float | TypeKind::Double => rw.to_bits(value),
+        _ => value,
+    }
+}
+
+/// The inverse of [`to_raw`].
+fn from_raw(rw: &mut Rewriter, raw: Value, ty: Type) -> Value {
+    match rw.kind(ty) {
+        TypeKind::Int(1) => rw.resize(raw, ty, false),
+        TypeKind::Half | TypeKind::Float | TypeKind::Double => rw.bitcast(raw, ty),
+        _ => raw,
+    }
+}
+
+fn raw_ty(rw: &mut Rewriter, ty: Type) -> Type {
+    match *rw.kind(ty) {
+        TypeKind::Ptr(_) => ty,
+        _ => {
+            let bits = width(rw, ty).expect("checked before");
+            rw.int_ty(bits)
+        }
+    }
+}
+
+/// Where a pointer points, as far as the instructions show.
+fn space_of(rw: &Rewriter, ptr: Value) -> Option<AddrSpace> {
+    let mut ptr = ptr;
+    // Long enough for what code does to an address; a bound, so that all stays linear.
+    for _ in 0..16 {
+        match rw.module.types.addr_space(rw.ty(ptr)) {
+            Some(AddrSpace::Generic) | None => {}
+            space => return space,
+        }
+        ptr = rw.current(ptr);
+        if let Some(&Const::Addr { base, .. }) = rw.module.as_const(ptr) {
+            return Some(rw.module.global(rw.module.as_global(base)?).space);
+        }
+        ptr = match rw.module.inst(ptr)?.kind {
+            InstKind::Alloca { .. } => return Some(AddrSpace::Local),
+            InstKind::Gep { base, .. } => base,
+            InstKind::Cast { op: CastOp::AddrSpaceCast | CastOp::Bitcast, value } => value,
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// Emits an access as `shared` (scoped PTX) or as `own` (plain), by where the pointer points.
+pub(super) fn in_space(
+    rw: &mut Rewriter,
+    ptr: Value,
+    scope: Scope,
+    own: impl FnOnce(&mut Rewriter, Value) -> Option<Value>,
+    shared: impl FnOnce(&mut Rewriter, Place) -> Option<Value>,
+) -> Option<Value> {
+    let known = |space, suffix| (Some(space), suffix);
+    let (space, suffix) = match space_of(rw, ptr) {
+        Some(AddrSpace::Local) => return own(rw, ptr),
+        Some(AddrSpace::Shared) => known(AddrSpace::Shared, ".shared"),
+        Some(AddrSpace::Global) => known(AddrSpace::Global, ".global"),
+        Some(AddrSpace::Generic | AddrSpace::Constant) | None => (None, ""),
+    };
+    if let Some(space) = space {
+        let ty = rw.module.types.ptr_in(space);
+        let ptr = rw.cast(CastOp::AddrSpaceCast, ptr, ty);
+        return shared(rw, Place { ptr, space: suffix, scope });
+    }
+    let ptr = rw.generic(ptr);
+    let i1 = rw.int_ty(1);
+    let is_own = rw.call_named("llvm.nvvm.isspacep.local", i1, &[ptr]);
+    let (own_block, shared_block) = (rw.new_block("own"), rw.new_block("shared"));
+    let join = rw.new_block("joined");
+    rw.cond_br(is_own, own_block, shared_block);
+    rw.go_to(own_block);
+    let own_value = own(rw, ptr);
+    let own_end = rw.block();
+    rw.br(join);
+    rw.go_to(shared_block);
+    let shared_value = shared(rw, Place { ptr, space: "", scope });
+    let shared_end = rw.block();
+    rw.br(join);
+    rw.go_to(join);
+    let (own_value, shared_value) = (own_value?, shared_value?);
+    let incoming = vec![(own_value, own_end), (shared_value, shared_end)];
+    Some(rw.emit(rw.ty(own_value), InstKind::Phi(incoming)))
+}
+
+/// `fence.sc` or `fence.acq_rel`; a relaxed fence does nothing.
+pub(super) fn fence(rw: &mut Rewriter, ordering: Ordering, scope: Scope) {
+    let kind = match ordering {
+        Ordering::Relaxed => return,
+        Ordering::SeqCst => "sc",
+        Ordering::Acquire | Ordering::Release | Ordering::AcqRel => "acq_rel",
+    };
+    let template = format!("fence.{kind}.{};", scope_name(rw, scope));
+    let void = rw.module.types.void();
+    rw.memory_asm(template, "", void, &[]);
+}
+
+/// A fence between threads.
+pub(super) fn legalize_fence(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Fence { ordering, scope } = *kind else { unreachable!("the rule chose a fence") };
+    fence(rw, ordering, scope);
+    rw.module.const_undef(ty)
+}
+
+/// How a value of a width is given to PTX: its type in registers, and the constraint's letter.
+fn register(rw: &mut Rewriter, width: u32) -> (Type, &'static str) {
+    match width {
+        8 | 16 => (rw.int_ty(16), "h"),
+        32 => (rw.int_ty(32), "r"),
+        _ => (rw.int_ty(64), "l"),
+    }
+}
+
+/// An atomic load.
+pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Load { ptr, access } = *kind else { unreachable!("the rule chose a load") };
+    let Some((ordering, scope)) = access.atomic else { unreachable!("and an atomic one") };
+    if width(rw, ty).is_none() {
+        return refuse(rw, ty, ty);
+    }
+    if space_of(rw, ptr) == Some(AddrSpace::Local) {
+        return rw.load(ty, ptr, MemAccess { atomic: None, ..access });
+    }
+    let raw_ty = raw_ty(rw, ty);
+    let place = strong_place(rw, ptr, scope);
+    if ordering == Ordering::SeqCst {
+        fence(rw, Ordering::SeqCst, scope);
+    }
+    let sem = if ordering == Ordering::Relaxed { "relaxed" } else { "acquire" };
+    let raw = raw_load(rw, raw_ty, place, sem);
+    from_raw(rw, raw, ty)
+}
+
+/// An atomic store.
+pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Store { value, ptr, access } = *kind else { unreachable!("the rule chose a store") };
+    let Some((ordering, scope)) = access.atomic else { unreachable!("and an atomic one") };
+    let value_ty = rw.ty(value);
+    if width(rw, value_ty).is_none() {
+        return refuse(rw, ty, value_ty);
+    }
+    if space_of(rw, ptr) == Some(AddrSpace::Local) {
+        rw.store(value, ptr, MemAccess { atomic: None, ..access });
+        return rw.module.const_undef(ty);
+    }
+    let raw = to_raw(rw, value);
+    let place = strong_place(rw, ptr, scope);
+    let sem = match ordering {
+        Ordering::SeqCst => {
+            fence(rw, Ordering::SeqCst, scope);
+            "relaxed"
+        }
+        Ordering::Relaxed => "relaxed",
+        _ => "release",
+    };
+    raw_store(rw, raw, place, sem);
+    rw.module.const_undef(ty)
+}
+
+/// Loads and stores may be strong on a thread's own memory too, unlike the others: no branch.
+fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
+    let (space, suffix) = match space_of(rw, ptr) {
+        Some(AddrSpace::Shared) => (AddrSpace::Shared, ".shared"),
+        Some(AddrSpace::Global) => (AddrSpace::Global, ".global"),
+        _ => (AddrSpace::Generic, ""),
+    };
+    let ty = rw.module.types.ptr_in(space);
+    let ptr = rw.cast(CastOp::AddrSpaceCast, ptr, ty);
+    Place { ptr, space: suffix, scope }
+}
+
+/// `ld.SEM` of an integer or a pointer.
+pub(super) fn raw_load(rw: &mut Rewriter, ty: Type, place: Place, sem: &str) -> Value {
+    let scope = scope_name(rw, place.scope);
+    let width = rw.bits(ty);
+    let prefix = format!("ld.{sem}.{scope}{}", place.space);
+    if width == 128 {
+        let template =
+            format!("{{ .reg .b128 t; {prefix}.b128 t, [$2]; mov.b128 {{$0, $1}}, t; }}");
+        return pair_asm(rw, template, "=l,=l,l", &[place.ptr]);
+    }
+    let (register, letter) = register(rw, width);
+    let register = if rw.module.types.is_ptr(ty) { ty } else { register };
+    let kind = if width == 8 { 'u' } else { 'b' };
+    let loaded = rw.memory_asm(
+        format!("{prefix}.{kind}{width} $0, [$1];"),
+        &format!("={letter},l"),
+        register,
+        &[place.ptr],
+    );
+    if register == ty { loaded } else { rw.resize(loaded, ty, false) }
+}
+
+fn raw_store(rw: &mut Rewriter, value: Value, place: Place, sem: &str) {
+    let scope = scope_name(rw, place.scope);
+    let ty = rw.ty(value);
+    let width = rw.bits(ty);
+    let prefix = format!("st.{sem}.{scope}{}", place.space);
+    let void = rw.module.types.void();
+    if width == 128 {
+        let (low, high) = super::bits::halves(rw, value);
+        let template = format!("{{ .reg .b128 t; mov.b128 t, {{$1, $2}}; {prefix}.b128 [$0], t; }}");
+        rw.memory_asm(template, "l,l,l", void, &[place.ptr, low, high]);
+        return;
+    }
+    let (register, letter) = register(rw, width);
+    let value = if rw.module.types.is_ptr(ty) { value } else { rw.resize(value, register, false) };
+    let kind = if width == 8 { 'u' } else { 'b' };
+    let template = format!("{prefix}.{kind}{width} [$0], $1;");
+    rw.memory_asm(template, &format!("l,{letter}"), void, &[place.ptr, value]);
+}
+
+/// Inline PTX whose result is an i128 in two halves.
+fn pair_asm(rw: &mut Rewriter, template: String, constraints: &str, args: &[Value]) -> Value {
+    let i64 = rw.int_ty(64);
+    let pair = rw.module.types.structure(&[i64, i64], false);
+    let result = rw.memory_asm(template, constraints, pair, args);
+    let low = rw.extract_value(result, 0);
+    let high = rw.extract_value(result, 1);
+    super::bits::join(rw, low, high)
+}
+
+/// An atomic read-modify-write.
+pub(super) fn legalize_rmw(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::AtomicRmw { op, ptr, value, ordering, scope } = *kind else {
+        unreachable!("the rule chose a read-modify-write")
+    };
+    let Some(width) = width(rw, ty) else { return refuse(rw, ty, ty) };
+    if width == 128 && rw.target.sm < 90 {
+        return rw.needs_arch(ty, "an atomic operation of 128 bits", 90);
+    }
+    if rw.module.types.is_ptr(ty) && op != RmwOp::Xchg {
+        let int = rw.int_ty(width);
+        let value = rw.cast(CastOp::PtrToInt, value, int);
+        let old = rw.emit(int, InstKind::AtomicRmw { op, ptr, value, ordering, scope });
+        return rw.cast(CastOp::IntToPtr, old, ty);
+    }
+    let own = |rw: &mut Rewriter, ptr| {
+        let access = MemAccess { align: u64::from(width / 8), ..MemAccess::default() };
+        let old = rw.load(ty, ptr, access);
+        let new = combine(rw, op, old, value);
+        rw.store(new, ptr, access);
+        Some(old)
+    };
+    let shared = |rw: &mut Rewriter, place| Some(shared_rmw(rw, op, place, value, ordering));
+    in_space(rw, ptr, scope, own, shared).expect("both give the old value")
+}
+
+/// What a read-modify-write writes.
+pub(super) fn combine(rw: &mut Rewriter, op: RmwOp, old: Value, value: Value) -> Value {
+    let select = |rw: &mut Rewriter, pred| {
+        let first = rw.icmp(pred, old, value);
+        rw.select(first, old, value)
+    };
+    match op {
+        RmwOp::Xchg => value,
+        RmwOp::Add => rw.bin(BinOp::Add, old, value),
+        RmwOp::Sub => rw.bin(BinOp::Sub, old, value),
+        RmwOp::And => rw.bin(BinOp::And, old, value),
+        RmwOp::Nand => {
+            let both = rw.bin(BinOp::And, old, value);
+            rw.not(both)
+        }
+        RmwOp::Or => rw.bin(BinOp::Or, old, value),
+        RmwOp::Xor => rw.bin(BinOp::Xor, old, value),
+        RmwOp::Max => select(rw, IntPred::Sgt),
+        RmwOp::Min => select(rw, IntPred::Slt),
+        RmwOp::UMax => select(rw, IntPred::Ugt),
+        RmwOp::UMin => select(rw, IntPred::Ult),
+        RmwOp::FAdd => rw.bin(BinOp::FAdd, old, value),
+    }
+}
+
+/// PTX's semantics of one atomic instruction; what `fence.sc` before it leaves to be said.
+pub(super) fn atom_sem(ordering: Ordering) -> &'static str {
+    match ordering {
+        Ordering::Relaxed => "relaxed",
+        Ordering::Acquire | Ordering::SeqCst => "acquire",
+        Ordering::Release => "release",
+        Ordering::AcqRel => "acq_rel",
+    }
+}
+
+fn shared_rmw(rw: &mut Rewriter, op: RmwOp, place: Place, value: Value, ordering: Ordering) -> Value {
+    let ty = rw.ty(value);
+    let width = width(rw, ty).expect("checked before");
+    let float = rw.module.types.is_float(ty);
+    if width <= 16 {
+        let raw_ty = raw_ty(rw, ty);
+        let old = if float || rw.bits(ty) == 1 || !matches!(op, RmwOp::And | RmwOp::Or | RmwOp::Xor) {
+            cas_loop::narrow_rmw(rw, place, raw_ty, ordering, |rw, old| {
+                let old = from_raw(rw, old, ty);
+                let new = combine(rw, op, old, value);
+                to_raw(rw, new)
+            })
+        } else {
+            cas_loop::narrow_bitwise(rw, op, place, value, ordering)
+        };
+        return from_raw(rw, old, ty);
+    }
+    if op == RmwOp::Nand || width == 128 && op != RmwOp::Xchg {
+        let raw_ty = raw_ty(rw, ty);
+        let old = cas_loop::wide_rmw(rw, place, raw_ty, ordering, |rw, old| {
+            let old = from_raw(rw, old, ty);
+            let new = combine(rw, op, old, value);
+            to_raw(rw, new)
+        });
+        return from_raw(rw, old, ty);
+    }
+    if ordering == Ordering::SeqCst {
+        fence(rw, Ordering::SeqCst, place.scope);
+    }
+    one_atom(rw, op, place, value, atom_sem(ordering))
+}
+
+/// `atom.SEM.SCOPE.OP` of 32 or 64 bits, or an exchange of 128.
+pub(super) fn one_atom(rw: &mut Rewriter, op: RmwOp, place: Place, value: Value, sem: &str) -> Value {
+    let ty = rw.ty(value);
+    let width = rw.bits(ty);
+    let prefix = format!("atom.{sem}.{}{}", scope_name(rw, place.scope), place.space);
+    if width == 128 {
+        let (low, high) = super::bits::halves(rw, value);
+        let template = format!(
+            "{{ .reg .b128 o, n; mov.b128 n, {{$3, $4}}; {prefix}.exch.b128 o, [$2], n; \
+             mov.b128 {{$0, $1}}, o; }}"
+        );
+        return pair_asm(rw, template, "=l,=l,l,l,l", &[place.ptr, low, high]);
+    }
+    if op == RmwOp::FAdd {
+        let letter = if width == 32 { "f" } else { "d" };
+        let template = format!("{prefix}.add.f{width} $0, [$1], $2;");
+        return rw.memory_asm(template, &format!("={letter},l,{letter}"), ty, &[place.ptr, value]);
+    }
+    let (name, kind) = match op {
+        RmwOp::Xchg => ("exch", 'b'),
+        RmwOp::Add | RmwOp::Sub => ("add", 'u'),
+        RmwOp::And => ("and", 'b'),
+        RmwOp::Or => ("or", 'b'),
+        RmwOp::Xor => ("xor", 'b'),
+        RmwOp::Max => ("max", 's'),
+        RmwOp::Min => ("min", 's'),
+        RmwOp::UMax => ("max", 'u'),
+        RmwOp::UMin => ("min", 'u'),
+        RmwOp::Nand | RmwOp::FAdd => unreachable!("treated before"),
+    };
+    let mut raw = to_raw(rw, value);
+    if op == RmwOp::Sub {
+        let zero = rw.int(ty, 0);
+        raw = rw.bin(BinOp::Sub, zero, raw);
+    }
+    let letter = if width == 32 { "r" } else { "l" };
+    let template = format!("{prefix}.{name}.{kind}{width} $0, [$1], $2;");
+    let raw_ty = rw.ty(raw);
+    let old =
+        rw.memory_asm(template, &format!("={letter},l,{letter}"), raw_ty, &[place.ptr, raw]);
+    from_raw(rw, old, ty)
+}
+
+/// `atom.SEM.SCOPE.cas` of 32, 64 or 128 bits: the old value.
+pub(super) fn one_cas(
+    rw: &mut Rewriter,
+    place: Place,
+    expected: Value,
+    new: Value,
+    sem: &str,
+) -> Value {
+    let ty = rw.ty(new);
+    let width = rw.bits(ty);
+    let prefix = format!("atom.{sem}.{}{}", scope_name(rw, place.scope), place.space);
+    if width == 128 {
+        let (expected_low, expected_high) = super::bits::halves(rw, expected);
+        let (low, high) = super::bits::halves(rw, new);
+        let template = format!(
+            "{{ .reg .b128 o, e, n; mov.b128 e, {{$3, $4}}; mov.b128 n, {{$5, $6}}; \
+             {prefix}.cas.b128 o, [$2], e, n; mov.b128 {{$0, $1}}, o; }}"
+        );
+        let args = [place.ptr, expected_low, expected_high, low, high];
+        return pair_asm(rw, template, "=l,=l,l,l,l,l,l", &args);
+    }
+    let letter = if width == 32 { "r" } else { "l" };
+    let template = format!("{prefix}.cas.b{width} $0, [$1], $2, $3;");
+    let constraints = format!("={letter},l,{letter},{letter}");
+    rw.memory_asm(template, &constraints, ty, &[place.ptr, expected, new])
+}
+
+/// The one ordering that does for both outcomes of a compare-and-exchange.
+fn both_outcomes(success: Ordering, failure: Ordering) -> Ordering {
+    use Ordering::*;
+    match (success, failure) {
+        (SeqCst, _) | (_, SeqCst) => SeqCst,
+        (Relaxed, Acquire) => Acquire,
+        (Release, Acquire) => AcqRel,
+        _ => success,
+    }
+}
+
+/// An atomic compare-and-exchange: `{old, equal}`.
+pub(super) fn legalize_cmpxchg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::CmpXchg { ptr, expected, new, success, failure, scope } = *kind else {
+        unreachable!("the rule chose a compare-and-exchange")
+    };
+    let value_ty = rw.ty(new);
+    let Some(width) = width(rw, value_ty) else { return refuse(rw, ty, value_ty) };
+    if width == 128 && rw.target.sm < 90 {
+        return rw.needs_arch(ty, "an atomic operation of 128 bits", 90);
+    }
+    let ordering = both_outcomes(success, failure);
+    let expected = to_raw(rw, expected);
+    let new = to_raw(rw, new);
+    let raw_ty = rw.ty(new);
+    let own = |rw: &mut Rewriter, ptr| {
+        let access = MemAccess { align: u64::from(width / 8), ..MemAccess::default() };
+        let old = rw.load(raw_ty, ptr, access);
+        let equal = rw.icmp(IntPred::Eq, old, expected);
+        let written = rw.select(equal, new, old);
+        rw.store(written, ptr, access);
+        Some(old)
+    };
+    let shared = |rw: &mut Rewriter, place: Place| {
+        if width <= 16 {
+            return Some(cas_loop::narrow_cas(rw, place, expected, new, ordering));
+        }
+        if ordering == Ordering::SeqCst {
+            fence(rw, Ordering::SeqCst, place.scope);
+        }
+        Some(one_cas(rw, place, expected, new, atom_sem(ordering)))
+    };
+    let old = in_space(rw, ptr, scope, own, shared).expect("both give the old value");
+    let equal = rw.icmp(IntPred::Eq, old, expected);
+    let old = from_raw(rw, old, value_ty);
+    rw.aggregate(ty, &[old, equal])
+}

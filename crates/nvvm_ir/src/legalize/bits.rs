@@ -1,0 +1,95 @@
+//! Counting and swapping bits, minima, maxima and absolute values of integers.
+
+use super::rewriter::Rewriter;
+use crate::inst::*;
+use crate::intrinsic::Intrinsic;
+use crate::types::Type;
+use crate::value::Value;
+
+/// The intrinsic of a call and its arguments.
+pub(super) fn intrinsic_call(kind: &InstKind) -> (Intrinsic, &[Value]) {
+    match kind {
+        InstKind::Call(call) => match call.callee {
+            Callee::Intrinsic(intrinsic) => (intrinsic, &call.args),
+            _ => unreachable!("the rule chose a call of an intrinsic"),
+        },
+        _ => unreachable!("the rule chose a call"),
+    }
+}
+
+/// The two halves of an i128, as i64: low, high.
+pub(super) fn halves(rw: &mut Rewriter, value: Value) -> (Value, Value) {
+    let i64 = rw.int_ty(64);
+    let low = rw.resize(value, i64, false);
+    let high = rw.bin_int(BinOp::LShr, value, 64);
+    (low, rw.resize(high, i64, false))
+}
+
+/// An i128 of two halves.
+pub(super) fn join(rw: &mut Rewriter, low: Value, high: Value) -> Value {
+    let i128 = rw.int_ty(128);
+    let low = rw.resize(low, i128, false);
+    let high = rw.resize(high, i128, false);
+    let high = rw.bin_int(BinOp::Shl, high, 64);
+    rw.bin(BinOp::Or, high, low)
+}
+
+/// `ctpop`, `ctlz` and `cttz` of 128 bits and of one.
+pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    if rw.bits(ty) == 1 {
+        return if intrinsic == Intrinsic::Ctpop { args[0] } else { rw.not(args[0]) };
+    }
+    let (low, high) = halves(rw, args[0]);
+    let i64 = rw.int_ty(64);
+    let count = if intrinsic == Intrinsic::Ctpop {
+        let low = rw.intrinsic(intrinsic, i64, &[low]);
+        let high = rw.intrinsic(intrinsic, i64, &[high]);
+        rw.bin(BinOp::Add, low, high)
+    } else {
+        // The half that is looked at first, and the one that counts if the first is all zeros.
+        let (first, second) = if intrinsic == Intrinsic::Ctlz { (high, low) } else { (low, high) };
+        let defined = rw.module.const_bool(false);
+        let empty = rw.icmp_int(IntPred::Eq, first, 0);
+        let first = rw.intrinsic(intrinsic, i64, &[first, defined]);
+        let second = rw.intrinsic(intrinsic, i64, &[second, args[1]]);
+        let second = rw.bin_int(BinOp::Add, second, 64);
+        rw.select(empty, second, first)
+    };
+    rw.resize(count, ty, false)
+}
+
+/// `bswap` of 128 bits, and of eight, which is nothing.
+pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (_, args) = intrinsic_call(kind);
+    if rw.bits(ty) == 8 {
+        return args[0];
+    }
+    let (low, high) = halves(rw, args[0]);
+    let i64 = rw.int_ty(64);
+    let low = rw.intrinsic(Intrinsic::Bswap, i64, &[low]);
+    let high = rw.intrinsic(Intrinsic::Bswap, i64, &[high]);
+    join(rw, high, low)
+}
+
+/// `abs`; that of the smallest integer is itself.
+pub(super) fn legalize_abs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (_, args) = intrinsic_call(kind);
+    let zero = rw.int(ty, 0);
+    let negative = rw.icmp(IntPred::Slt, args[0], zero);
+    let negated = rw.bin(BinOp::Sub, zero, args[0]);
+    rw.select(negative, negated, args[0])
+}
+
+/// `smax`, `smin`, `umax`, `umin`.
+pub(super) fn legalize_min_max(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    let pred = match intrinsic {
+        Intrinsic::SMax => IntPred::Sgt,
+        Intrinsic::SMin => IntPred::Slt,
+        Intrinsic::UMax => IntPred::Ugt,
+        _ => IntPred::Ult,
+    };
+    let first = rw.icmp(pred, args[0], args[1]);
+    rw.select(first, args[0], args[1])
+}

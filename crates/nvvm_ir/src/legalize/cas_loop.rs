@@ -1,0 +1,176 @@
+//! Read-modify-writes that PTX lacks, as loops of compare-and-exchange; those of 8 and 16 bits work
+//! on the aligned 32-bit word around them.
+//!
+//! The loop itself is relaxed; a fence before it releases, and one after it acquires.
+
+use super::atomics::{Place, fence, one_atom, one_cas, raw_load};
+use super::rewriter::Rewriter;
+use crate::inst::*;
+use crate::types::Type;
+use crate::value::Value;
+
+fn fence_before(rw: &mut Rewriter, place: Place, ordering: Ordering) {
+    if !matches!(ordering, Ordering::Relaxed | Ordering::Acquire) {
+        fence(rw, ordering, place.scope);
+    }
+}
+
+fn fence_after(rw: &mut Rewriter, place: Place, ordering: Ordering) {
+    if !matches!(ordering, Ordering::Relaxed | Ordering::Release) {
+        fence(rw, Ordering::AcqRel, place.scope);
+    }
+}
+
+/// A loop on 32, 64 or 128 bits; `new` makes the new value from the old. The old value.
+pub(super) fn wide_rmw(
+    rw: &mut Rewriter,
+    place: Place,
+    ty: Type,
+    ordering: Ordering,
+    new: impl FnOnce(&mut Rewriter, Value) -> Value,
+) -> Value {
+    fence_before(rw, place, ordering);
+    let start = rw.block();
+    let first = raw_load(rw, ty, place, "relaxed");
+    let (again, done) = (rw.new_block("cas"), rw.new_block("cas_done"));
+    rw.br(again);
+    rw.go_to(again);
+    let old = rw.emit(ty, InstKind::Phi(vec![(first, start)]));
+    let new = new(rw, old);
+    let seen = one_cas(rw, place, old, new, "relaxed");
+    let same = rw.icmp(IntPred::Eq, seen, old);
+    let end = rw.block();
+    add_incoming(rw, old, seen, end);
+    rw.cond_br(same, done, again);
+    rw.go_to(done);
+    fence_after(rw, place, ordering);
+    old
+}
+
+fn add_incoming(rw: &mut Rewriter, phi: Value, value: Value, from: crate::value::Block) {
+    let Some(InstKind::Phi(incoming)) = rw.module.inst_mut(phi).map(|data| &mut data.kind) else {
+        unreachable!("the loop opens with a phi")
+    };
+    incoming.push((value, from));
+}
+
+/// Where a field of 8 or 16 bits lies: in which word, how far from its lowest bit, under what mask.
+struct Field {
+    word: Place,
+    shift: Value,
+    mask: Value,
+    ty: Type,
+}
+
+impl Field {
+    fn new(rw: &mut Rewriter, place: Place, ty: Type) -> Field {
+        let (i32, i64) = (rw.int_ty(32), rw.int_ty(64));
+        let address = rw.cast(CastOp::PtrToInt, place.ptr, i64);
+        let bytes = rw.bin_int(BinOp::And, address, 3);
+        let zero = rw.int(i64, 0);
+        let back = rw.bin(BinOp::Sub, zero, bytes);
+        let ptr = rw.offset(place.ptr, back);
+        let bytes = rw.resize(bytes, i32, false);
+        let shift = rw.bin_int(BinOp::Shl, bytes, 3);
+        let ones = rw.int(i32, (1 << rw.bits(ty)) - 1);
+        let mask = rw.bin(BinOp::Shl, ones, shift);
+        Field { word: Place { ptr, ..place }, shift, mask, ty }
+    }
+
+    /// The field out of a word.
+    fn get(&self, rw: &mut Rewriter, word: Value) -> Value {
+        let field = rw.bin(BinOp::LShr, word, self.shift);
+        rw.resize(field, self.ty, false)
+    }
+
+    /// The field at its place in a word that is zero elsewhere.
+    fn put(&self, rw: &mut Rewriter, field: Value) -> Value {
+        let word = rw.int_ty(32);
+        let field = rw.resize(field, word, false);
+        rw.bin(BinOp::Shl, field, self.shift)
+    }
+
+    /// The word with another field.
+    fn set(&self, rw: &mut Rewriter, word: Value, field: Value) -> Value {
+        let outside = rw.not(self.mask);
+        let rest = rw.bin(BinOp::And, word, outside);
+        let field = self.put(rw, field);
+        rw.bin(BinOp::Or, rest, field)
+    }
+}
+
+/// A loop on 8 or 16 bits; `new` makes the new value from the old. The old value.
+pub(super) fn narrow_rmw(
+    rw: &mut Rewriter,
+    place: Place,
+    ty: Type,
+    ordering: Ordering,
+    new: impl FnOnce(&mut Rewriter, Value) -> Value,
+) -> Value {
+    let field = Field::new(rw, place, ty);
+    let i32 = rw.int_ty(32);
+    let word = wide_rmw(rw, field.word, i32, ordering, |rw, word| {
+        let old = field.get(rw, word);
+        let new = new(rw, old);
+        field.set(rw, word, new)
+    });
+    field.get(rw, word)
+}
+
+/// `and`, `or` and `xor` of 8 or 16 bits, which leave the rest of the word alone by themselves.
+pub(super) fn narrow_bitwise(
+    rw: &mut Rewriter,
+    op: RmwOp,
+    place: Place,
+    value: Value,
+    ordering: Ordering,
+) -> Value {
+    let ty = rw.ty(value);
+    let field = Field::new(rw, place, ty);
+    let mut operand = field.put(rw, value);
+    if op == RmwOp::And {
+        let outside = rw.not(field.mask);
+        operand = rw.bin(BinOp::Or, operand, outside);
+    }
+    if ordering == Ordering::SeqCst {
+        fence(rw, ordering, place.scope);
+    }
+    let word = one_atom(rw, op, field.word, operand, super::atomics::atom_sem(ordering));
+    field.get(rw, word)
+}
+
+/// A compare-and-exchange of 8 or 16 bits. It tries again while only the rest of the word changes.
+/// The old value.
+pub(super) fn narrow_cas(
+    rw: &mut Rewriter,
+    place: Place,
+    expected: Value,
+    new: Value,
+    ordering: Ordering,
+) -> Value {
+    let ty = rw.ty(new);
+    fence_before(rw, place, ordering);
+    let field = Field::new(rw, place, ty);
+    let i32 = rw.int_ty(32);
+    let start = rw.block();
+    let first = raw_load(rw, i32, field.word, "relaxed");
+    let (again, attempt) = (rw.new_block("cas"), rw.new_block("cas_try"));
+    let done = rw.new_block("cas_done");
+    rw.br(again);
+    rw.go_to(again);
+    let word = rw.emit(i32, InstKind::Phi(vec![(first, start)]));
+    let old = field.get(rw, word);
+    let equal = rw.icmp(IntPred::Eq, old, expected);
+    rw.cond_br(equal, attempt, done);
+    rw.go_to(attempt);
+    let written = field.set(rw, word, new);
+    let seen = one_cas(rw, field.word, word, written, "relaxed");
+    let same = rw.icmp(IntPred::Eq, seen, word);
+    let end = rw.block();
+    add_incoming(rw, word, seen, end);
+    rw.cond_br(same, done, again);
+    rw.go_to(done);
+    fence_after(rw, place, ordering);
+    // Where it was written, the old value is the expected one.
+    old
+}

@@ -1,0 +1,160 @@
+//! Floats: signs, remainders, rounding, minima and maxima, and half precision.
+
+use super::bits::intrinsic_call;
+use super::rewriter::Rewriter;
+use crate::inst::*;
+use crate::intrinsic::Intrinsic;
+use crate::types::{Type, TypeKind};
+use crate::value::Value;
+
+/// The integer type of the same shape as a float's.
+fn bits_ty(rw: &mut Rewriter, ty: Type) -> Type {
+    let bits = rw.bits(ty);
+    let int = rw.int_ty(bits);
+    match rw.vector_len(ty) {
+        Some(len) => rw.module.types.vector(int, len),
+        None => int,
+    }
+}
+
+fn sign_bit(rw: &Rewriter, ty: Type) -> u128 {
+    1 << (rw.bits(ty) - 1)
+}
+
+/// Flips the sign bit, a NaN's too: PTX's `neg` need not keep a NaN as it is, and Rust's does.
+pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::FNeg(value) = *kind else { unreachable!("the rule chose a negation") };
+    let int = bits_ty(rw, ty);
+    let bits = rw.bitcast(value, int);
+    let flipped = rw.bin_int(BinOp::Xor, bits, sign_bit(rw, ty));
+    rw.bitcast(flipped, ty)
+}
+
+/// Clears the sign bit; see [`legalize_fneg`].
+pub(super) fn legalize_fabs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (_, args) = intrinsic_call(kind);
+    let int = bits_ty(rw, ty);
+    let bits = rw.bitcast(args[0], int);
+    let cleared = rw.bin_int(BinOp::And, bits, sign_bit(rw, ty) - 1);
+    rw.bitcast(cleared, ty)
+}
+
+/// The first's magnitude with the second's sign bit.
+pub(super) fn legalize_copysign(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (_, args) = intrinsic_call(kind);
+    copysign(rw, ty, args[0], args[1])
+}
+
+fn copysign(rw: &mut Rewriter, ty: Type, magnitude: Value, sign: Value) -> Value {
+    let int = bits_ty(rw, ty);
+    let magnitude = rw.bitcast(magnitude, int);
+    let magnitude = rw.bin_int(BinOp::And, magnitude, sign_bit(rw, ty) - 1);
+    let sign = rw.bitcast(sign, int);
+    let sign = rw.bin_int(BinOp::And, sign, sign_bit(rw, ty));
+    let bits = rw.bin(BinOp::Or, magnitude, sign);
+    rw.bitcast(bits, ty)
+}
+
+/// Computes in single precision what single precision loses nothing of.
+fn in_single(rw: &mut Rewriter, args: &[Value], f: impl FnOnce(&mut Rewriter, Type, &[Value]) -> Value) -> Value {
+    let half = rw.ty(args[0]);
+    let float = rw.module.types.intern(TypeKind::Float);
+    let args: Vec<Value> = args.iter().map(|&arg| rw.cast(CastOp::FpExt, arg, float)).collect();
+    let result = f(rw, float, &args);
+    rw.cast(CastOp::FpTrunc, result, half)
+}
+
+fn is_half(rw: &Rewriter, ty: Type) -> bool {
+    *rw.kind(ty) == TypeKind::Half
+}
+
+/// The remainder, exact, by libdevice; that of halves is a half, so single precision loses nothing.
+pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Bin { lhs, rhs, .. } = *kind else { unreachable!("the rule chose a remainder") };
+    if rw.vector_len(ty).is_some() {
+        return super::lanes::scalarize(rw, ty, kind);
+    }
+    let remainder = |rw: &mut Rewriter, ty, args: &[Value]| {
+        let name = if *rw.kind(ty) == TypeKind::Double { "__nv_fmod" } else { "__nv_fmodf" };
+        rw.call_named(name, ty, args)
+    };
+    if is_half(rw, ty) {
+        in_single(rw, &[lhs, rhs], remainder)
+    } else {
+        remainder(rw, ty, &[lhs, rhs])
+    }
+}
+
+/// `trunc`, `rint` and `roundeven`, which libnvvm has under its own names. (The rounding mode is
+/// always to nearest, ties to even, so the last two are one.)
+pub(super) fn legalize_rounding(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    let round = |rw: &mut Rewriter, ty, args: &[Value]| match intrinsic {
+        Intrinsic::Trunc => truncated(rw, ty, args[0]),
+        _ => nvvm(rw, "round", ty, args[0]),
+    };
+    if is_half(rw, ty) { in_single(rw, args, round) } else { round(rw, ty, args) }
+}
+
+fn nvvm(rw: &mut Rewriter, name: &str, ty: Type, value: Value) -> Value {
+    let suffix = if *rw.kind(ty) == TypeKind::Double { 'd' } else { 'f' };
+    rw.call_named(&format!("llvm.nvvm.{name}.{suffix}"), ty, &[value])
+}
+
+fn truncated(rw: &mut Rewriter, ty: Type, value: Value) -> Value {
+    nvvm(rw, "trunc", ty, value)
+}
+
+/// `round`, ties away from zero: one further out if what was cut off is a half or more.
+pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (_, args) = intrinsic_call(kind);
+    let round = |rw: &mut Rewriter, ty, args: &[Value]| {
+        let cut = truncated(rw, ty, args[0]);
+        // Exact; a NaN where the operand is infinite, and then the comparison is false.
+        let flags = Flags::default();
+        let rest = rw.emit(ty, InstKind::Bin { op: BinOp::FSub, lhs: args[0], rhs: cut, flags });
+        let rest = rw.intrinsic(Intrinsic::Fabs, ty, &[rest]);
+        let half = rw.float(ty, 0.5);
+        let up = rw.fcmp(FloatPred::Oge, rest, half);
+        let one = rw.float(ty, 1.0);
+        let one = copysign(rw, ty, one, args[0]);
+        let outward = rw.emit(ty, InstKind::Bin { op: BinOp::FAdd, lhs: cut, rhs: one, flags });
+        rw.select(up, outward, cut)
+    };
+    if is_half(rw, ty) { in_single(rw, args, round) } else { round(rw, ty, args) }
+}
+
+/// `minimum` and `maximum`: NaN if either is, and -0 is less than +0. PTX's `min` and `max` order
+/// the zeros so; from sm_80 they also do what is wanted of NaNs, but not in double precision.
+pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    let op = if intrinsic == Intrinsic::Minimum { "min" } else { "max" };
+    let extreme = |rw: &mut Rewriter, ty, args: &[Value]| {
+        let (suffix, constraints) =
+            if *rw.kind(ty) == TypeKind::Double { ("f64", "=d,d,d") } else { ("f32", "=f,f,f") };
+        if suffix == "f32" && rw.target.sm >= 80 {
+            return rw.pure_asm(&format!("{op}.NaN.f32 $0, $1, $2;"), constraints, ty, args);
+        }
+        // PTX by name: the optimizer may take LLVM's `minnum` to be free in what it does of zeros.
+        let number = rw.pure_asm(&format!("{op}.{suffix} $0, $1, $2;"), constraints, ty, args);
+        let nan = rw.fcmp(FloatPred::Uno, args[0], args[1]);
+        let (lhs, rhs, flags) = (args[0], args[1], Flags::default());
+        let sum = rw.emit(ty, InstKind::Bin { op: BinOp::FAdd, lhs, rhs, flags });
+        rw.select(nan, sum, number)
+    };
+    if is_half(rw, ty) { in_single(rw, args, extreme) } else { extreme(rw, ty, args) }
+}
+
+/// Half precision to and from 128-bit integers, through single precision: every half is exact in
+/// it, and an integer that it rounds is out of a half's range anyway.
+pub(super) fn legalize_half_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
+    let float = rw.module.types.intern(TypeKind::Float);
+    if is_half(rw, ty) {
+        let wide = rw.cast(op, value, float);
+        rw.cast(CastOp::FpTrunc, wide, ty)
+    } else {
+        let wide = rw.cast(CastOp::FpExt, value, float);
+        rw.cast(op, wide, ty)
+    }
+}

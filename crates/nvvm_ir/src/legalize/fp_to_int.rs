@@ -1,0 +1,107 @@
+//! Saturating casts from floats to integers: NaN becomes zero, and what is out of range becomes
+//! the nearer end of it.
+//!
+//! PTX's `cvt.rzi` saturates; LLVM's own conversion is undefined out of range, so the optimizer
+//! must not see one. A NaN becomes zero only if neither side has 64 bits (PTX ISA, `cvt`).
+
+use super::bits::intrinsic_call;
+use super::rewriter::Rewriter;
+use super::saturate::clamp_signed;
+use crate::inst::*;
+use crate::intrinsic::Intrinsic;
+use crate::types::{Type, TypeKind};
+use crate::value::Value;
+
+/// `fptosi.sat` and `fptoui.sat`.
+pub(super) fn legalize_saturating_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    saturating_cast(rw, args[0], ty, rw.bits(ty), intrinsic == Intrinsic::FpToSiSat)
+}
+
+/// A float as an integer of `width` bits in an integer type of as many or more.
+pub(super) fn saturating_cast(
+    rw: &mut Rewriter,
+    value: Value,
+    ty: Type,
+    width: u32,
+    signed: bool,
+) -> Value {
+    let mut value = value;
+    if *rw.kind(rw.ty(value)) == TypeKind::Half {
+        let float = rw.module.types.intern(TypeKind::Float);
+        value = rw.cast(CastOp::FpExt, value, float);
+    }
+    match width {
+        0..=31 => {
+            let wide = convert(rw, value, 32, signed);
+            let clamped = clamp(rw, wide, width, signed);
+            rw.resize(clamped, ty, signed)
+        }
+        32 => convert(rw, value, 32, signed),
+        33..=63 => {
+            let wide = convert(rw, value, 64, signed);
+            clamp(rw, wide, width, signed)
+        }
+        64 => convert(rw, value, 64, signed),
+        _ => wide_cast(rw, value, ty, width, signed),
+    }
+}
+
+fn clamp(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
+    if signed {
+        return clamp_signed(rw, value, width);
+    }
+    let max = rw.int(rw.ty(value), (1 << width) - 1);
+    let above = rw.icmp(IntPred::Ugt, value, max);
+    rw.select(above, max, value)
+}
+
+/// To 32 or 64 bits.
+fn convert(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
+    let double = *rw.kind(rw.ty(value)) == TypeKind::Double;
+    let ty = rw.int_ty(width);
+    let template = format!(
+        "cvt.rzi.{}{width}.{} $0, $1;",
+        if signed { 's' } else { 'u' },
+        if double { "f64" } else { "f32" }
+    );
+    let constraints = match (width, double) {
+        (32, false) => "=r,f",
+        (32, true) => "=r,d",
+        (_, false) => "=l,f",
+        (_, true) => "=l,d",
+    };
+    let converted = rw.pure_asm(&template, constraints, ty, &[value]);
+    if width == 32 && !double {
+        return converted;
+    }
+    let nan = rw.is_nan(value);
+    let zero = rw.int(ty, 0);
+    rw.select(nan, zero, converted)
+}
+
+/// To more than 64 bits: LLVM's conversion, and the ends where it is undefined.
+fn wide_cast(rw: &mut Rewriter, value: Value, ty: Type, width: u32, signed: bool) -> Value {
+    let op = if signed { CastOp::FpToSi } else { CastOp::FpToUi };
+    let float = rw.ty(value);
+    let converted = rw.cast(op, value, ty);
+    // The first power of two that does not fit; infinity as f32 if it is 2¹²⁸.
+    let limit = rw.float(float, 2f64.powi(width as i32 - i32::from(signed)));
+    let max = if signed { super::saturate::max_signed(width) } else { u128::MAX >> (128 - width) };
+    let max_int = rw.int(ty, max);
+    let above = rw.fcmp(FloatPred::Oge, value, limit);
+    let result = rw.select(above, max_int, converted);
+    let zero = rw.int(ty, 0);
+    if !signed {
+        // False for a NaN, too.
+        let positive = rw.float(float, 0.0);
+        let positive = rw.fcmp(FloatPred::Ogt, value, positive);
+        return rw.select(positive, result, zero);
+    }
+    let lowest = rw.float(float, -2f64.powi(width as i32 - 1));
+    let below = rw.fcmp(FloatPred::Olt, value, lowest);
+    let min = rw.int(ty, !max);
+    let result = rw.select(below, min, result);
+    let nan = rw.is_nan(value);
+    rw.select(nan, zero, result)
+}

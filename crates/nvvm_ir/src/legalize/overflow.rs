@@ -1,0 +1,129 @@
+//! `*.with.overflow` of widths that libnvvm lacks: 8 and 128 bits.
+
+use super::bits::{halves, intrinsic_call, join};
+use super::rewriter::Rewriter;
+use crate::inst::*;
+use crate::intrinsic::Intrinsic;
+use crate::types::Type;
+use crate::value::Value;
+
+/// `{result, overflowed}` of an addition, subtraction or multiplication.
+pub(super) fn legalize_overflow(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    let (result, overflowed) = overflowing(rw, intrinsic, args[0], args[1]);
+    rw.aggregate(ty, &[result, overflowed])
+}
+
+/// What an intrinsic does, and whether it looks at signs.
+pub(super) fn operation(intrinsic: Intrinsic) -> (BinOp, bool) {
+    use Intrinsic::*;
+    match intrinsic {
+        UAddOverflow | UAddSat => (BinOp::Add, false),
+        SAddOverflow | SAddSat => (BinOp::Add, true),
+        USubOverflow | USubSat => (BinOp::Sub, false),
+        SSubOverflow | SSubSat => (BinOp::Sub, true),
+        UMulOverflow => (BinOp::Mul, false),
+        SMulOverflow => (BinOp::Mul, true),
+        _ => unreachable!("the rule chose an operation that may overflow"),
+    }
+}
+
+fn overflowing(rw: &mut Rewriter, intrinsic: Intrinsic, a: Value, b: Value) -> (Value, Value) {
+    let (op, signed) = operation(intrinsic);
+    match (op, signed) {
+        _ if rw.bits(rw.ty(a)) <= 16 => narrow(rw, op, signed, a, b),
+        (BinOp::Mul, false) => multiply_unsigned(rw, a, b),
+        (BinOp::Mul, true) => multiply_signed(rw, a, b),
+        _ => {
+            let result = rw.bin(op, a, b);
+            (result, add_sub_overflowed(rw, op, signed, a, b, result))
+        }
+    }
+}
+
+/// In 32 bits nothing overflows; the result fits if it survives being made narrow.
+fn narrow(rw: &mut Rewriter, op: BinOp, signed: bool, a: Value, b: Value) -> (Value, Value) {
+    let (ty, i32) = (rw.ty(a), rw.int_ty(32));
+    let a = rw.resize(a, i32, signed);
+    let b = rw.resize(b, i32, signed);
+    let wide = rw.bin(op, a, b);
+    let result = rw.resize(wide, ty, false);
+    let back = rw.resize(result, i32, signed);
+    (result, rw.icmp(IntPred::Ne, back, wide))
+}
+
+/// Whether `result`, of an addition or subtraction, is not the mathematical one.
+pub(super) fn add_sub_overflowed(
+    rw: &mut Rewriter,
+    op: BinOp,
+    signed: bool,
+    a: Value,
+    b: Value,
+    result: Value,
+) -> Value {
+    match (op, signed) {
+        (BinOp::Add, false) => rw.icmp(IntPred::Ult, result, a),
+        (_, false) => rw.icmp(IntPred::Ult, a, b),
+        // Signed addition overflows where the result's sign is neither operand's; subtraction
+        // where the operands' signs differ and the result's is not that of the first.
+        (op, true) => {
+            let first = rw.bin(BinOp::Xor, a, result);
+            let other = if op == BinOp::Add { result } else { a };
+            let second = rw.bin(BinOp::Xor, b, other);
+            let both = rw.bin(BinOp::And, first, second);
+            rw.icmp_int(IntPred::Slt, both, 0)
+        }
+    }
+}
+
+/// With `a = a₁·2⁶⁴ + a₀`, and so for `b`: the product overflows if a₁ and b₁ are both nonzero,
+/// or if the one cross product that is left does not fit on top of a₀·b₀.
+fn multiply_unsigned(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
+    let i128 = rw.ty(a);
+    let (a0, a1) = halves(rw, a);
+    let (b0, b1) = halves(rw, b);
+    let wide = |rw: &mut Rewriter, x, y| {
+        let x = rw.resize(x, i128, false);
+        let y = rw.resize(y, i128, false);
+        let product = rw.bin(BinOp::Mul, x, y);
+        halves(rw, product)
+    };
+    let (low, carry) = wide(rw, a0, b0);
+    let (cross_a, over_a) = wide(rw, a1, b0);
+    let (cross_b, over_b) = wide(rw, b1, a0);
+    // At most one of the two is nonzero unless the product overflows anyway.
+    let cross = rw.bin(BinOp::Add, cross_a, cross_b);
+    let high = rw.bin(BinOp::Add, carry, cross);
+
+    let a_high = rw.icmp_int(IntPred::Ne, a1, 0);
+    let b_high = rw.icmp_int(IntPred::Ne, b1, 0);
+    let both_high = rw.bin(BinOp::And, a_high, b_high);
+    let over = rw.bin(BinOp::Or, over_a, over_b);
+    let over = rw.icmp_int(IntPred::Ne, over, 0);
+    let carried = rw.icmp(IntPred::Ult, high, carry);
+    let overflowed = rw.bin(BinOp::Or, both_high, over);
+    let overflowed = rw.bin(BinOp::Or, overflowed, carried);
+    (join(rw, low, high), overflowed)
+}
+
+/// By magnitudes: 2¹²⁷ fits if the product is negative, one less if not.
+fn multiply_signed(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
+    let i128 = rw.ty(a);
+    let magnitude = |rw: &mut Rewriter, x| {
+        let sign = rw.bin_int(BinOp::AShr, x, 127);
+        let flipped = rw.bin(BinOp::Xor, x, sign);
+        rw.bin(BinOp::Sub, flipped, sign)
+    };
+    let abs_a = magnitude(rw, a);
+    let abs_b = magnitude(rw, b);
+    let (product, too_large) = multiply_unsigned(rw, abs_a, abs_b);
+    let differ = rw.bin(BinOp::Xor, a, b);
+    let sign = rw.bin_int(BinOp::AShr, differ, 127);
+    let flipped = rw.bin(BinOp::Xor, product, sign);
+    let result = rw.bin(BinOp::Sub, flipped, sign);
+    // MAX, or MAX + 1 where the sign is minus one.
+    let max = rw.int(i128, i128::MAX as u128);
+    let limit = rw.bin(BinOp::Sub, max, sign);
+    let out_of_range = rw.icmp(IntPred::Ugt, product, limit);
+    (result, rw.bin(BinOp::Or, too_large, out_of_range))
+}

@@ -1,0 +1,58 @@
+//! Passes: each a file, a function and a name, which its dump carries too. They take a module
+//! that the verifier accepts and leave one that it accepts.
+
+mod dead_functions;
+mod dead_globals;
+mod internalize;
+mod link;
+mod reachable;
+mod remove_unreachable_blocks;
+
+use crate::module::Module;
+
+pub use dead_functions::dead_functions;
+pub use dead_globals::dead_globals;
+pub use internalize::internalize;
+pub use link::{LinkError, link};
+pub use remove_unreachable_blocks::remove_unreachable_blocks;
+
+/// A pass over one module.
+#[derive(Copy, Clone, Debug)]
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// The pass itself.
+    pub run: fn(&mut Module),
+}
+
+/// The passes over one module, in the order in which the compiler runs them ([`link`] comes before
+/// them).
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "internalize",
+        about: "makes all but kernels and used statics invisible to other modules",
+        run: internalize,
+    },
+    Pass {
+        name: "remove_unreachable_blocks",
+        about: "drops the blocks to which control never comes",
+        run: remove_unreachable_blocks,
+    },
+    Pass {
+        name: "dead_functions",
+        about: "drops the functions that no kernel and no used static reaches",
+        run: dead_functions,
+    },
+    Pass {
+        name: "dead_globals",
+        about: "drops the statics that no kernel and no used static reaches",
+        run: dead_globals,
+    },
+];
+
+/// The pass of that name.
+pub fn pass(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|pass| pass.name == name)
+}

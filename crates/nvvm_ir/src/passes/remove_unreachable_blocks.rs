@@ -1,0 +1,43 @@
+//! `remove_unreachable_blocks`, which spares libnvvm and the passes code that never runs.
+
+use crate::inst::InstKind;
+use crate::module::Module;
+use crate::value::{Block, Func};
+
+/// Drops the blocks of each function to which no path leads from its entry, and from the phis of
+/// the others the values that came from them. What such a block computes is used in no other
+/// place: the verifier's rule on dominance sees to that.
+pub fn remove_unreachable_blocks(module: &mut Module) {
+    let mut reached = vec![false; module.blocks.len()];
+    for func in module.funcs() {
+        remove_in(module, func, &mut reached);
+    }
+}
+
+fn remove_in(module: &mut Module, func: Func, reached: &mut [bool]) {
+    let blocks = &module.func(func).blocks;
+    let Some(&entry) = blocks.first() else { return };
+    let mut queue = vec![entry];
+    let mut count = 0;
+    while let Some(block) = queue.pop() {
+        if std::mem::replace(&mut reached[block.0 as usize], true) {
+            continue;
+        }
+        count += 1;
+        let terminator = module.terminator(block).and_then(|inst| module.inst(inst));
+        queue.extend(terminator.into_iter().flat_map(|data| data.kind.successors()));
+    }
+    if count == blocks.len() {
+        return;
+    }
+    let is_reached = |block: Block| reached[block.0 as usize];
+    module.func_mut(func).blocks.retain(|&block| is_reached(block));
+    for block in module.func(func).blocks.clone() {
+        for inst in module.block(block).insts.clone() {
+            match module.inst_mut(inst).map(|data| &mut data.kind) {
+                Some(InstKind::Phi(incoming)) => incoming.retain(|(_, from)| is_reached(*from)),
+                _ => break,
+            }
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The reader: makes a module of the text that the writer prints, in either dialect. For tests and
+//! tools; the compiler itself has no use for it.
+//!
+//! It reads what [`crate::write_module`] prints, spaced as one likes and with comments, and floats
+//! also as decimal numbers; it is no reader of all of LLVM's language. In the LLVM 7 dialect the
+//! casts that the writer puts around typed pointers disappear again, so that writing, reading and
+//! writing gives the same text. What it makes is not verified.
+
+mod consts;
+mod insts;
+mod lexer;
+mod metadata;
+mod types;
+
+use std::collections::HashMap;
+
+use crate::inst::ParamAttrs;
+use crate::intrinsic::Intrinsic;
+use crate::module::{FuncAttrs, Linkage, Module};
+use crate::types::{AddrSpace, TypeKind};
+use crate::value::{Block, Func, Global, Value};
+use lexer::{Token, Tok};
+
+/// Text that is no module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {message}")]
+pub struct ReadError {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+type Result<T> = std::result::Result<T, ReadError>;
+
+/// Reads a module.
+pub fn read_module(text: &str) -> Result<Module> {
+    let tokens = lexer::tokens(text)?;
+    let mut reader = Reader {
+        tokens,
+        at: 0,
+        m: Module::default(),
+        locals: HashMap::new(),
+        placeholders: HashMap::new(),
+        blocks: HashMap::new(),
+        md: metadata::Nodes::default(),
+        func: Func(0),
+    };
+    reader.module()?;
+    Ok(reader.m)
+}
+
+struct Reader<'t> {
+    tokens: Vec<Token<'t>>,
+    at: usize,
+    m: Module,
+    /// What the names in the current function stand for.
+    locals: HashMap<&'t str, Value>,
+    /// Those among them that were used and not yet defined, with the place of their first use.
+    placeholders: HashMap<&'t str, usize>,
+    blocks: HashMap<&'t str, Block>,
+    md: metadata::Nodes,
+    func: Func,
+}
+
+/// What is left for the second round, when all symbols are known.
+enum Rest {
+    Contents(Global, usize),
+    Used(usize),
+    Body(Func, usize, Vec<Option<&'static str>>),
+}
+
+impl<'t> Reader<'t> {
+    // Tokens.
+
+    fn peek(&self) -> Tok<'t> {
+        self.tokens[self.at].tok
+    }
+
+    fn next(&mut self) -> Tok<'t> {
+        let tok = self.peek();
+        if tok != Tok::End {
+            self.at += 1;
+        }
+        tok
+    }
+
+    fn error<T>(&self, message: impl Into<String>) -> Result<T> {
+        self.error_at(self.at, message)
+    }
+
+    fn error_at<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
+        let token = &self.tokens[at.min(self.tokens.len() - 1)];
+        Err(ReadError { line: token.line, column: token.column, message: message.into() })
+    }
+
+    fn expected<T>(&self, what: &str) -> Result<T> {
+        self.error(format!("expected {what}, found {}", self.peek()))
+    }
+
+    fn eat(&mut self, tok: Tok<'_>) -> bool {
+        let there = self.peek() == tok;
+        if there {
+            self.at += 1;
+        }
+        there
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        self.eat(Tok::Word(word))
+    }
+
+    fn expect(&mut self, tok: Tok<'_>) -> Result<()> {
+        if self.eat(tok) { Ok(()) } else { self.expected(&tok.to_string()) }
+    }
+
+    fn punct(&mut self, c: char) -> Result<()> {
+        self.expect(Tok::Punct(c))
+    }
+
+    fn word(&mut self, what: &str) -> Result<&'t str> {
+        match self.peek() {
+            Tok::Word(word) => {
+                self.at += 1;
+                Ok(word)
+            }
+            _ => self.expected(what),
+        }
+    }
+
+    fn string(&mut self) -> Result<Vec<u8>> {
+        match self.peek() {
+            Tok::Str(raw) => {
+                self.at += 1;
+                Ok(lexer::unescape(raw))
+            }
+            _ => self.expected("a string"),
+        }
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let at = self.at;
+        match String::from_utf8(self.string()?) {
+            Ok(text) => Ok(text),
+            Err(_) => self.error_at(at, "the string is not UTF-8"),
+        }
+    }
+
+    /// A non-negative number.
+    fn unsigned<T: TryFrom<u128>>(&mut self) -> Result<T> {
+        if let Tok::Number(text) = self.peek()
+            && let Ok(number) = text.parse::<u128>()
+            && let Ok(number) = T::try_from(number)
+        {
+            self.at += 1;
+            return Ok(number);
+        }
+        self.expected("a number")
+    }
+
+    fn skip_line(&mut self) {
+        let line = self.tokens[self.at].line;
+        while self.peek() != Tok::End && self.tokens[self.at].line == line {
+            self.at += 1;
+        }
+    }
+
+    // The module.
+
+    fn module(&mut self) -> Result<()> {
+        let mut rest = Vec::new();
+        loop {
+            match self.peek() {
+                Tok::End => break,
+                Tok::Word("target") => self.target()?,
+                Tok::Word("module") => {
+                    self.at += 1;
+                    self.expect(Tok::Word("asm"))?;
+                    let line = self.text()?;
+                    self.m.asm.push(line);
+                }
+                Tok::Global("llvm.used") => {
+                    rest.push(Rest::Used(self.at));
+                    self.skip_line();
+                }
+                Tok::Global(_) => rest.extend(self.global()?),
+                Tok::Word("define") => rest.push(self.define()?),
+                Tok::Word("declare") => self.declare()?,
+                Tok::Meta(_) | Tok::Node(_) => self.metadata_line()?,
+                _ => return self.expected("a global, a function or metadata"),
+            }
+        }
+        let end = self.at;
+        for rest in rest {
+            match rest {
+                Rest::Contents(global, at) => {
+                    self.at = at;
+                    let ty = self.m.global(global).ty;
+                    let init = self.value(ty)?;
+                    self.m.global_mut(global).init = Some(init);
+                    self.global_end(global)?;
+                }
+                Rest::Used(at) => {
+                    self.at = at;
+                    self.used()?;
+                }
+                Rest::Body(func, at, params) => {
+                    self.at = at;
+                    self.body(func, params)?;
+                }
+            }
+        }
+        self.at = end;
+        self.annotations()
+    }
+
+    fn target(&mut self) -> Result<()> {
+        self.at += 1;
+        let which = self.word("`datalayout` or `triple`")?;
+        let want = match which {
+            "datalayout" => crate::write::DATA_LAYOUT,
+            "triple" => crate::write::TRIPLE,
+            _ => return self.error(format!("no target property is called `{which}`")),
+        };
+        self.punct('=')?;
+        let at = self.at;
+        if self.text()? != want {
+            return self.error_at(at, format!("the {which} is not that of nvptx64"));
+        }
+        Ok(())
+    }
+
+    fn linkage(&mut self) -> Linkage {
+        let linkage = match self.peek() {
+            Tok::Word("internal") => Linkage::Internal,
+            Tok::Word("weak") => Linkage::Weak,
+            Tok::Word("linkonce_odr") => Linkage::LinkOnceOdr,
+            _ => return Linkage::External,
+        };
+        self.at += 1;
+        linkage
+    }
+
+    fn global(&mut self) -> Result<Option<Rest>> {
+        let start = self.at;
+        let Tok::Global(name) = self.next() else { return self.expected("a global") };
+        self.punct('=')?;
+        let linkage = self.linkage();
+        let external = self.eat_word("external");
+        let space = self.addr_space()?.unwrap_or(AddrSpace::Generic);
+        let constant = match self.word("`global` or `constant`")? {
+            "global" => false,
+            "constant" => true,
+            other => return self.error_at(self.at - 1, format!("`{other}` is no kind of global")),
+        };
+        let ty = self.ty()?.ty;
+        let Some(global) = self.m.add_global(name, ty, space) else {
+            return self.error_at(start, format!("`{name}` is defined twice"));
+        };
+        let data = self.m.global_mut(global);
+        data.constant = constant;
+        data.linkage = linkage;
+        if external {
+            self.global_end(global)?;
+            return Ok(None);
+        }
+        let at = self.at;
+        self.skip_line();
+        Ok(Some(Rest::Contents(global, at)))
+    }
+
+    fn global_end(&mut self, global: Global) -> Result<()> {
+        if self.eat(Tok::Punct(',')) {
+            self.expect(Tok::Word("align"))?;
+            let align = self.unsigned()?;
+            self.m.global_mut(global).align = align;
+        }
+        Ok(())
+    }
+
+    fn used(&mut self) -> Result<()> {
+        while self.peek() != Tok::Punct('=') {
+            self.at += 1;
+        }
+        self.at += 1;
+        self.expect(Tok::Word("appending"))?;
+        self.expect(Tok::Word("global"))?;
+        self.ty()?;
+        self.punct('[')?;
+        loop {
+            let ty = self.ty()?.ty;
+            let at = self.at;
+            let value = self.value(ty)?;
+            let Some(global) = self.symbol_of(value).and_then(|base| self.m.as_global(base)) else {
+                return self.error_at(at, "no address of a global");
+            };
+            self.m.global_mut(global).used = true;
+            if !self.eat(Tok::Punct(',')) {
+                break;
+            }
+        }
+        self.punct(']')?;
+        self.punct(',')?;
+        self.expect(Tok::Word("section"))?;
+        self.string()?;
+        Ok(())
+    }
+
+    fn declare(&mut self) -> Result<()> {
+        let start = self.at;
+        self.at += 1;
+        // The declarations of intrinsics follow from their use.
+        let name = self.tokens[start..].iter().take_while(|t| t.line == self.tokens[start].line);
+        let name = name.filter_map(|t| match t.tok {
+            Tok::Global(name) => Some(name),
+            _ => None,
+        });
+        if name.clone().any(|name| intrinsic_of(name).is_some() || name == "llvm.dbg.declare") {
+            self.skip_line();
+            return Ok(());
+        }
+        self.header(Linkage::External, false).map(drop)
+    }
+
+    fn define(&mut self) -> Result<Rest> {
+        self.at += 1;
+        let linkage = self.linkage();
+        let (func, names) = self.header(linkage, true)?;
+        let at = self.at;
+        self.punct('{')?;
+        // To the brace that closes the body; what stands between has balanced ones.
+        let mut depth = 1;
+        while depth > 0 {
+            match self.next() {
+                Tok::Punct('{') => depth += 1,
+                Tok::Punct('}') => depth -= 1,
+                Tok::End => return self.error_at(at, "this body has no end"),
+                _ => {}
+            }
+        }
+        // The names live as long as the text; the bodies are read before it goes.
+        Ok(Rest::Body(func, at, names))
+    }
+
+    fn header(&mut self, linkage: Linkage, body: bool) -> Result<(Func, Vec<Option<&'static str>>)> {
+        let _ = body;
+        let (ret_attrs, _) = self.param_attrs(None)?;
+        let ret = self.ty()?.ty;
+        let start = self.at;
+        let Tok::Global(name) = self.next() else {
+            self.at = start;
+            return self.expected("a function's name");
+        };
+        self.punct('(')?;
+        let mut params = Vec::new();
+        let mut attrs: Vec<ParamAttrs> = Vec::new();
+        let mut names = Vec::new();
+        let mut variadic = false;
+        while !self.eat(Tok::Punct(')')) {
+            if !params.is_empty() || variadic {
+                self.punct(',')?;
+            }
+            if self.eat(Tok::Dots) {
+                variadic = true;
+                continue;
+            }
+            let ty = self.ty()?;
+            attrs.push(self.param_attrs(ty.pointee)?.0);
+            params.push(ty.ty);
+            names.push(match self.peek() {
+                Tok::Local(name) => {
+                    self.at += 1;
+                    Some(name)
+                }
+                _ => None,
+            });
+        }
+        let sig = self.m.types.func(ret, &params, variadic);
+        let Some(func) = self.m.add_func(name, sig) else {
+            return self.error_at(start, format!("`{name}` is defined twice"));
+        };
+        let func_attrs = self.func_attrs()?;
+        let subprogram = if self.eat(Tok::Meta("dbg")) { Some(self.node_ref()?) } else { None };
+        self.md.subprograms.extend(subprogram.map(|node| (func, node)));
+        let data = self.m.func_mut(func);
+        data.param_attrs = attrs;
+        data.ret_attrs = ret_attrs;
+        data.attrs = func_attrs;
+        data.linkage = linkage;
+        let _ = names;
+        Ok((func, Vec::new()))
+    }
+
+    fn func_attrs(&mut self) -> Result<FuncAttrs> {
+        let mut attrs = FuncAttrs::default();
+        while let Tok::Word(word) = self.peek() {
+            let flag = match word {
+                "alwaysinline" => &mut attrs.always_inline,
+                "noinline" => &mut attrs.no_inline,
+                "inlinehint" => &mut attrs.inline_hint,
+                "cold" => &mut attrs.cold,
+                "noreturn" => &mut attrs.no_return,
+                "convergent" => &mut attrs.convergent,
+                "readnone" | "memory" => &mut attrs.read_none,
+                "nounwind" => &mut attrs.no_unwind,
+                // The next function, or metadata.
+                _ => break,
+            };
+            *flag = true;
+            self.at += 1;
+            if word == "memory" {
+                self.punct('(')?;
+                self.expect(Tok::Word("none"))?;
+                self.punct(')')?;
+            }
+        }
+        Ok(attrs)
+    }
+}
+
+/// The intrinsic of the table that a name in the text belongs to.
+fn intrinsic_of(name: &str) -> Option<Intrinsic> {
+    let name = name.strip_prefix("llvm.")?;
+    let fits = |intrinsic: &&Intrinsic| {
+        name.strip_prefix(intrinsic.base_name())
+            .is_some_and(|types| types.is_empty() || types.starts_with('.'))
+    };
+    Intrinsic::ALL.iter().filter(fits).max_by_key(|intrinsic| intrinsic.base_name().len()).copied()
+}

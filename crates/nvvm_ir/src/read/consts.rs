@@ -1,0 +1,223 @@
+//! Constants and operands.
+
+use super::lexer::{Tok, unescape};
+use super::{Reader, Result};
+use crate::types::{Type, TypeKind};
+use crate::value::{Const, Value, ValueKind};
+
+impl<'t> Reader<'t> {
+    /// `type value`
+    pub(super) fn typed(&mut self) -> Result<Value> {
+        let ty = self.ty()?.ty;
+        self.value(ty)
+    }
+
+    /// A value of a type.
+    pub(super) fn value(&mut self, ty: Type) -> Result<Value> {
+        let start = self.at;
+        let constant = match self.next() {
+            Tok::Local(name) => return self.local(name, ty, start),
+            Tok::Global(name) => {
+                let Some(symbol) = self.m.named(name) else {
+                    return self.error_at(start, format!("there is no `@{name}`"));
+                };
+                if self.m.ty(symbol) != ty {
+                    return self.error_at(start, format!("`@{name}` is in another address space"));
+                }
+                return Ok(match self.m.value(symbol).kind {
+                    ValueKind::Global(_) => {
+                        self.m.constant(ty, Const::Addr { base: symbol, offset: 0 })
+                    }
+                    _ => symbol,
+                });
+            }
+            Tok::Number(text) => return self.number(ty, text, start),
+            Tok::Bytes(raw) => Const::Bytes(unescape(raw)),
+            Tok::Word("true" | "false") if self.m.types.int_bits(ty) != Some(1) => {
+                return self.error_at(start, "`true` and `false` are of type `i1`");
+            }
+            Tok::Word("true") => Const::Int(1),
+            Tok::Word("false") => Const::Int(0),
+            Tok::Word("null" | "zeroinitializer") => return Ok(self.m.const_zero(ty)),
+            Tok::Word("undef") => Const::Undef,
+            Tok::Word("poison") => Const::Poison,
+            Tok::Word(word @ ("getelementptr" | "addrspacecast" | "bitcast" | "ptrtoint" | "inttoptr")) => {
+                return self.constant_expression(word, ty, start);
+            }
+            Tok::Punct('{') => Const::Aggregate(self.elements('}')?),
+            Tok::Punct('[') => Const::Aggregate(self.elements(']')?),
+            Tok::Punct('<') if self.eat(Tok::Punct('{')) => {
+                let fields = self.elements('}')?;
+                self.punct('>')?;
+                Const::Aggregate(fields)
+            }
+            Tok::Punct('<') => Const::Aggregate(self.elements('>')?),
+            _ => {
+                self.at = start;
+                return self.expected("a value");
+            }
+        };
+        Ok(self.m.constant(ty, constant))
+    }
+
+    fn elements(&mut self, close: char) -> Result<Vec<Value>> {
+        let mut elements = Vec::new();
+        while !self.eat(Tok::Punct(close)) {
+            if !elements.is_empty() {
+                self.punct(',')?;
+            }
+            elements.push(self.typed()?);
+        }
+        Ok(elements)
+    }
+
+    fn number(&mut self, ty: Type, text: &str, start: usize) -> Result<Value> {
+        if let Some(bits) = self.m.types.int_bits(ty) {
+            return match parse_int(text, bits) {
+                Some(int) => Ok(self.m.const_int(ty, int)),
+                None => self.error_at(start, format!("`{text}` is no integer of {bits} bits")),
+            };
+        }
+        match parse_float(self.m.types.kind(ty), text) {
+            Some(bits) => Ok(self.m.const_float_bits(ty, bits)),
+            None => self.error_at(start, format!("`{text}` is not of that type")),
+        }
+    }
+
+    /// An integer on its own, such as a switch's case.
+    pub(super) fn int(&mut self, ty: Type) -> Result<u128> {
+        let start = self.at;
+        let value = self.value(ty)?;
+        match self.m.as_const(value) {
+            Some(Const::Int(int)) => Ok(*int),
+            _ => self.error_at(start, "an integer is expected here"),
+        }
+    }
+
+    /// The global or function whose address a constant is.
+    pub(super) fn symbol_of(&self, value: Value) -> Option<Value> {
+        match &self.m.value(value).kind {
+            ValueKind::Func(_) | ValueKind::Global(_) => Some(value),
+            ValueKind::Const(Const::Addr { base, .. }) => Some(*base),
+            _ => None,
+        }
+    }
+
+    fn constant_expression(&mut self, word: &str, ty: Type, start: usize) -> Result<Value> {
+        self.eat_word("inbounds");
+        self.punct('(')?;
+        if word == "getelementptr" {
+            let element = self.ty()?.ty;
+            self.punct(',')?;
+            let base = self.typed()?;
+            self.punct(',')?;
+            let at = self.at;
+            let index_ty = self.ty()?.ty;
+            let index = self.int(index_ty)?;
+            self.punct(')')?;
+            if self.m.types.int_bits(element) != Some(8) || self.m.types.int_bits(index_ty) != Some(64) {
+                return self.error_at(at, "a constant address counts bytes, as an `i64`");
+            }
+            let offset = match self.m.as_const(base) {
+                Some(Const::Addr { offset, .. }) => *offset,
+                _ => 0,
+            };
+            return match self.symbol_of(base) {
+                Some(base) => {
+                    let offset = offset.wrapping_add(index as u64 as i64);
+                    Ok(self.m.constant(ty, Const::Addr { base, offset }))
+                }
+                None => self.error_at(start, "the base is no address of a global or function"),
+            };
+        }
+        let value = self.typed()?;
+        self.expect(Tok::Word("to"))?;
+        let to = self.ty()?.ty;
+        self.punct(')')?;
+        if to != ty {
+            return self.error_at(start, "the constant is of another type");
+        }
+        let types = &self.m.types;
+        let (from_ptr, to_ptr) = (types.is_ptr(self.m.ty(value)), types.is_ptr(to));
+        match (word, self.m.as_const(value).cloned()) {
+            ("bitcast", _) if from_ptr && to_ptr => Ok(value),
+            ("bitcast", Some(Const::Int(bits))) if types.is_float(to) => {
+                Ok(self.m.const_float_bits(to, bits))
+            }
+            ("addrspacecast", Some(Const::Addr { base, offset })) if to_ptr => {
+                Ok(self.m.constant(to, Const::Addr { base, offset }))
+            }
+            ("ptrtoint", _) if from_ptr => Ok(self.m.constant(to, Const::PtrToInt(value))),
+            ("inttoptr", Some(Const::Int(int))) if to_ptr && u64::try_from(int).is_ok() => {
+                Ok(self.m.constant(to, Const::IntToPtr(int as u64)))
+            }
+            _ => self.error_at(start, format!("no such `{word}` of a constant")),
+        }
+    }
+
+    /// What a local name stands for, whether it is defined already or not.
+    fn local(&mut self, name: &'t str, ty: Type, start: usize) -> Result<Value> {
+        if let Some(&value) = self.locals.get(name) {
+            if self.m.ty(value) != ty {
+                let message = format!("`%{name}` is of another type");
+                return self.error_at(start, message);
+            }
+            return Ok(value);
+        }
+        let value = self.placeholder(ty);
+        self.locals.insert(name, value);
+        self.placeholders.insert(name, start);
+        Ok(value)
+    }
+}
+
+/// The bits of an integer, if it fits as a signed or as an unsigned one.
+fn parse_int(text: &str, bits: u32) -> Option<u128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let magnitude: u128 = digits.parse().ok()?;
+    let limit = if bits >= 128 { u128::MAX } else { (1 << bits) - 1 };
+    if negative {
+        (magnitude <= limit / 2 + 1).then(|| magnitude.wrapping_neg() & limit)
+    } else {
+        (magnitude <= limit).then_some(magnitude)
+    }
+}
+
+fn parse_float(kind: &TypeKind, text: &str) -> Option<u128> {
+    let hex = |digits: &str| u128::from_str_radix(digits, 16).ok();
+    let Some(digits) = text.strip_prefix("0x") else {
+        let float: f64 = text.parse().ok()?;
+        return match kind {
+            TypeKind::Float => Some(u128::from((float as f32).to_bits())),
+            TypeKind::Double => Some(u128::from(float.to_bits())),
+            _ => None,
+        };
+    };
+    match kind {
+        TypeKind::Half => hex(digits.strip_prefix('H')?),
+        TypeKind::BFloat => hex(digits.strip_prefix('R')?),
+        TypeKind::Double => hex(digits).filter(|bits| bits >> 64 == 0),
+        TypeKind::Fp128 => {
+            let digits = digits.strip_prefix('L').filter(|digits| digits.len() == 32)?;
+            Some(hex(digits.get(16..)?)? << 64 | hex(digits.get(..16)?)?)
+        }
+        TypeKind::Float => {
+            let bits = u64::try_from(hex(digits)?).ok()?;
+            let float = f64::from_bits(bits);
+            if float.is_nan() {
+                let sign = (bits >> 63 << 31) as u32;
+                let payload = (bits >> 29) as u32 & 0x007F_FFFF;
+                return Some(u128::from(sign | 0x7F80_0000 | payload));
+            }
+            let single = float as f32;
+            (f64::from(single).to_bits() == bits).then(|| u128::from(single.to_bits()))
+        }
+        _ => None,
+    }
+}

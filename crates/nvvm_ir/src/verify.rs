@@ -1,0 +1,263 @@
+//! The verifier: checks that a module is what the passes and the writer expect, before and between
+//! them. A module that passes is printed without a panic, and libnvvm finds nothing to say about
+//! its form.
+//!
+//! The rules:
+//!
+//! 1. **Symbols.** Every global and function has a name, and no two have the same.
+//! 2. **Signatures.** A function's type is a signature, and has as many parameters as the function;
+//!    parameters and result are values that libnvvm can pass: not `void`, not a function, not of
+//!    size zero.
+//! 3. **Kernels** have a body, return nothing, take a fixed number of arguments, and are visible.
+//! 4. **Statics.** A global's contents are of its type, which has a size; shared memory has no
+//!    contents but `undef`; no global lives in local memory; the alignment is a power of two.
+//! 5. **Constants** fit their types: aggregates field by field, strings by length, addresses are
+//!    those of a global or function of the module and point into its space or the generic one.
+//! 6. **Cycles.** No static's contents refer, over whatever path, to the static itself: libnvvm
+//!    refuses that.
+//! 7. **Blocks.** A block ends in a terminator and has no other; its instructions say that they
+//!    stand in it, and stand in no second place; jumps stay within the function; nothing jumps to
+//!    the entry block.
+//! 8. **Phis** come first in their block, and have one value for each edge into it, the same for
+//!    edges from one block.
+//! 9. **Dominance.** An operand is a constant, a global, a function, a parameter of this function,
+//!    or the result of an instruction that dominates the use. Unreachable blocks are exempt.
+//! 10. **Types.** The operands and the result of every instruction have the types that it asks for.
+//! 11. **Memory.** What is loaded, stored or allocated has a size; alignments are powers of two;
+//!     a range belongs to an integer.
+//! 12. **Allocations** of a fixed size stand in the entry block.
+//! 13. **Switches** name no case twice.
+//! 14. **Calls** have the arguments that their signature asks for, and attributes for all or none.
+//! 15. **Intrinsics** are called by the signatures of the table in [`crate::Intrinsic`].
+//! 16. **Address spaces.** Casts go between a space and the generic one; constant memory is not
+//!     written.
+//! 17. **Returns** have the function's type.
+//! 18. **Debug information.** Nodes are of the kinds that refer to each other; the location of an
+//!     instruction belongs to the subprogram of its function; a subprogram belongs to one
+//!     function; a variable lives at a parameter or an allocation in the entry block.
+//! 19. **Attributes.** Those of pointers stand on pointers, those of integers on integers;
+//!     alignments are powers of two.
+//! 20. **Inline PTX** has the result and operands that its constraints ask for.
+//! 21. **Atomics** have orderings that make sense, a natural alignment, and operate on integers,
+//!     or pointers and floats where the operation allows.
+//!
+//! An error names the rule and the function, and shows the instructions around the offending one.
+
+mod debug;
+mod flow;
+mod insts;
+mod memory;
+mod statics;
+
+use std::fmt;
+
+use crate::module::Module;
+use crate::types::{Type, TypeKind};
+use crate::value::{Func, Value};
+
+macro_rules! rules {
+    ($($variant:ident,)*) => {
+        /// A rule, by the heading of its paragraph in the [module's documentation](self).
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        pub enum Rule { $($variant,)* }
+
+        impl Rule {
+            /// All rules in order.
+            pub const ALL: &'static [Rule] = &[$(Rule::$variant,)*];
+        }
+    };
+}
+
+rules! {
+    Symbols, Signatures, Kernels, Statics, Constants, Cycles, Blocks, Phis, Dominance, Types,
+    Memory, Allocations, Switches, Calls, Intrinsics, AddressSpaces, Returns, DebugInformation,
+    Attributes, InlinePtx, Atomics,
+}
+
+impl Rule {
+    /// Its number in the list.
+    pub fn number(self) -> u32 {
+        self as u32 + 1
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyError {
+    /// Which rule.
+    pub rule: Rule,
+    /// The function or global it is broken in.
+    pub symbol: Option<String>,
+    /// How it is broken.
+    pub message: String,
+    /// The lines of IR around it, an arrow before the offending one; empty if there are none.
+    pub context: String,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(symbol) = &self.symbol {
+            write!(f, "in `{symbol}`: ")?;
+        }
+        write!(f, "{} (rule {}: {:?})", self.message, self.rule.number(), self.rule)?;
+        if !self.context.is_empty() {
+            write!(f, "\n{}", self.context.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// After so many errors the verifier stops: the rest would say the same.
+const MAX_ERRORS: usize = 64;
+
+/// Checks a module; see the [list of rules](self).
+pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
+    let mut verifier = Verifier::new(module);
+    verifier.check_statics();
+    // The rest would look through what is broken, as would the printing of its messages.
+    if verifier.errors.is_empty() {
+        for func in module.funcs() {
+            verifier.check_func(func);
+        }
+    }
+    if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
+}
+
+struct Verifier<'m> {
+    m: &'m Module,
+    errors: Vec<VerifyError>,
+    /// The constants that have been checked.
+    checked: Vec<bool>,
+    /// For each block its index in the function being checked.
+    block_index: Vec<u32>,
+    /// For each instruction its place in its block.
+    position: Vec<u32>,
+    debug: debug::Scopes,
+    /// The function being checked.
+    func: Func,
+}
+
+/// Not in the function being checked.
+const NOWHERE: u32 = u32::MAX;
+
+impl<'m> Verifier<'m> {
+    fn new(m: &'m Module) -> Self {
+        Verifier {
+            m,
+            errors: Vec::new(),
+            checked: vec![false; m.values.len()],
+            block_index: vec![NOWHERE; m.blocks.len()],
+            position: vec![NOWHERE; m.values.len()],
+            debug: debug::Scopes::new(m),
+            func: Func(0),
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.errors.len() >= MAX_ERRORS
+    }
+
+    /// Reports an error about the whole module or a symbol.
+    fn error(&mut self, rule: Rule, symbol: Option<&str>, message: impl Into<String>) {
+        if !self.full() {
+            self.errors.push(VerifyError {
+                rule,
+                symbol: symbol.map(str::to_owned),
+                message: message.into(),
+                context: String::new(),
+            });
+        }
+    }
+
+    /// Reports an error about an instruction of the current function.
+    fn inst_error(&mut self, rule: Rule, inst: Value, message: impl Into<String>) {
+        if self.full() {
+            return;
+        }
+        let context = self.context(inst);
+        self.errors.push(VerifyError {
+            rule,
+            symbol: Some(self.m.func(self.func).name.clone()),
+            message: message.into(),
+            context,
+        });
+    }
+
+    /// The lines around an instruction.
+    fn context(&self, inst: Value) -> String {
+        let blocks = &self.m.func(self.func).blocks;
+        let place = blocks.iter().find_map(|&block| {
+            let insts = &self.m.block(block).insts;
+            insts.iter().position(|&i| i == inst).map(|at| (block, at))
+        });
+        let Some((block, at)) = place else { return String::new() };
+        let insts = &self.m.block(block).insts;
+        let range = at.saturating_sub(2)..(at + 3).min(insts.len());
+        let lines = crate::write::write_insts(self.m, self.func, &insts[range.clone()]);
+        let mut out = String::new();
+        for (index, line) in range.zip(lines) {
+            out.push_str(if index == at { "->" } else { "  " });
+            out.push_str(&line);
+            out.push('\n');
+        }
+        out
+    }
+
+    fn check_func(&mut self, func: Func) {
+        self.func = func;
+        self.check_signature(func);
+        if self.full() || self.m.func(func).blocks.is_empty() {
+            return;
+        }
+        let before = self.errors.len();
+        self.check_constants(func);
+        if self.errors.len() == before && self.check_blocks(func) {
+            self.check_flow(func);
+            for &block in &self.m.func(func).blocks {
+                for &inst in &self.m.block(block).insts {
+                    if self.full() {
+                        return;
+                    }
+                    self.check_inst(inst);
+                }
+            }
+            self.check_debug(func);
+        }
+        for &block in &self.m.func(func).blocks {
+            self.block_index[block.0 as usize] = NOWHERE;
+        }
+    }
+
+    // Types.
+
+    fn kind(&self, ty: Type) -> &'m TypeKind {
+        self.m.types.kind(ty)
+    }
+
+    fn is_bool(&self, ty: Type) -> bool {
+        self.m.types.int_bits(ty) == Some(1)
+    }
+
+    fn is_void(&self, ty: Type) -> bool {
+        matches!(self.kind(ty), TypeKind::Void)
+    }
+
+    /// Whether values of the type can be in registers and in memory.
+    fn is_sized(&self, ty: Type) -> bool {
+        match self.kind(ty) {
+            TypeKind::Void | TypeKind::Func { .. } => false,
+            TypeKind::Array(element, _) | TypeKind::Vector(element, _) => self.is_sized(*element),
+            TypeKind::Struct { fields, .. } => fields.iter().all(|&field| self.is_sized(field)),
+            TypeKind::Int(bits) => *bits > 0,
+            _ => true,
+        }
+    }
+
+    /// A type as it is written in the modern dialect.
+    fn type_name(&self, ty: Type) -> String {
+        crate::write::type_name(self.m, ty)
+    }
+}

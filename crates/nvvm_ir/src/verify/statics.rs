@@ -1,0 +1,306 @@
+//! Rules about symbols, signatures, kernels, statics, constants and attributes.
+
+use std::collections::HashSet;
+
+use super::{Rule, Verifier};
+use crate::inst::ParamAttrs;
+use crate::module::Linkage;
+use crate::types::{AddrSpace, Type, TypeKind};
+use crate::uses::Symbol;
+use crate::value::{Const, Func, Global, Value, ValueKind};
+
+impl Verifier<'_> {
+    pub(super) fn check_statics(&mut self) {
+        self.check_names();
+        for global in self.m.globals() {
+            self.check_global(global);
+        }
+        if self.errors.is_empty() {
+            self.check_cycles();
+        }
+    }
+
+    fn check_names(&mut self) {
+        let m = self.m;
+        let mut names = HashSet::new();
+        let globals = m.globals().map(|g| m.global(g).name.as_str());
+        let funcs = m.funcs().map(|f| m.func(f).name.as_str());
+        for name in globals.chain(funcs) {
+            if name.is_empty() {
+                self.error(Rule::Symbols, None, "a symbol without a name");
+            } else if !names.insert(name) {
+                self.error(Rule::Symbols, Some(name), "two symbols have this name");
+            }
+        }
+    }
+
+    fn check_global(&mut self, global: Global) {
+        let m = self.m;
+        let data = m.global(global);
+        let name = Some(data.name.as_str());
+        if !data.align.is_power_of_two() {
+            self.error(Rule::Statics, name, format!("the alignment is {}", data.align));
+        }
+        if data.space == AddrSpace::Local {
+            self.error(Rule::Statics, name, "a global lives in local memory");
+        }
+        if !self.is_sized(data.ty) {
+            let message = format!("the contents have no size: `{}`", self.type_name(data.ty));
+            return self.error(Rule::Statics, name, message);
+        }
+        let Some(init) = data.init else { return };
+        if m.ty(init) != data.ty {
+            let message = format!(
+                "the contents are of type `{}`, and the global of type `{}`",
+                self.type_name(m.ty(init)),
+                self.type_name(data.ty)
+            );
+            self.error(Rule::Statics, name, message);
+        }
+        if data.space == AddrSpace::Shared
+            && !matches!(m.as_const(init), Some(Const::Undef | Const::Poison))
+        {
+            self.error(Rule::Statics, name, "shared memory cannot have contents");
+        }
+        if let Err(message) = self.check_constant(init) {
+            self.error(Rule::Constants, name, message);
+        }
+    }
+
+    /// Checks a constant and what it is made of; each once.
+    pub(super) fn check_constant(&mut self, value: Value) -> Result<(), String> {
+        let m = self.m;
+        let mut stack = vec![value];
+        while let Some(value) = stack.pop() {
+            if std::mem::replace(&mut self.checked[value.index()], true) {
+                continue;
+            }
+            let ty = m.ty(value);
+            match &m.value(value).kind {
+                ValueKind::Const(constant) => self.check_const(ty, constant, &mut stack)?,
+                ValueKind::Global(global) if m.global(*global).removed => {
+                    return Err(format!("`{}` was removed", m.global(*global).name));
+                }
+                ValueKind::Func(func) if m.func(*func).removed => {
+                    return Err(format!("`{}` was removed", m.func(*func).name));
+                }
+                ValueKind::Global(_) | ValueKind::Func(_) => {}
+                ValueKind::Param(..) | ValueKind::Inst(_) => {
+                    return Err("a value of run time in a constant".into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_const(&self, ty: Type, constant: &Const, stack: &mut Vec<Value>) -> Result<(), String> {
+        let m = self.m;
+        let types = &m.types;
+        let fits = match constant {
+            Const::Int(int) => match types.int_bits(ty) {
+                Some(bits @ 1..128) => int >> bits == 0,
+                bits => bits.is_some(),
+            },
+            Const::Float(bits) => {
+                types.is_float(ty) && (types.bits(ty) == 128 || bits >> types.bits(ty) == 0)
+            }
+            Const::Zero | Const::Undef | Const::Poison => self.is_sized(ty),
+            Const::Bytes(bytes) => matches!(*self.kind(ty), TypeKind::Array(element, len)
+                if types.int_bits(element) == Some(8) && len == bytes.len() as u64),
+            Const::Aggregate(elements) => {
+                stack.extend(elements);
+                match self.kind(ty) {
+                    TypeKind::Struct { fields, .. } => {
+                        fields.len() == elements.len()
+                            && fields.iter().zip(elements).all(|(&f, &e)| m.ty(e) == f)
+                    }
+                    TypeKind::Array(element, len) => {
+                        *len == elements.len() as u64 && elements.iter().all(|&e| m.ty(e) == *element)
+                    }
+                    TypeKind::Vector(element, len) => {
+                        *len as usize == elements.len()
+                            && elements.iter().all(|&e| m.ty(e) == *element)
+                    }
+                    _ => false,
+                }
+            }
+            Const::Addr { base, .. } => {
+                stack.push(*base);
+                let own = match m.value(*base).kind {
+                    ValueKind::Global(global) => m.global(global).space,
+                    ValueKind::Func(_) => AddrSpace::Generic,
+                    _ => return Err("the address of what is neither global nor function".into()),
+                };
+                match types.addr_space(ty) {
+                    Some(space) if space != own && space != AddrSpace::Generic => {
+                        return Err(format!("an address in {own:?} as a pointer into {space:?}"));
+                    }
+                    space => space.is_some(),
+                }
+            }
+            Const::PtrToInt(ptr) => {
+                stack.push(*ptr);
+                types.int_bits(ty).is_some() && types.is_ptr(m.ty(*ptr)) && m.as_const(*ptr).is_some()
+            }
+            Const::IntToPtr(_) => types.is_ptr(ty),
+        };
+        if fits {
+            return Ok(());
+        }
+        let mut text = format!("{constant:?}");
+        if text.len() > 100 {
+            text.truncate((0..=100).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0));
+            text.push('…');
+        }
+        Err(format!("a constant {text} of type `{}`", self.type_name(ty)))
+    }
+
+    /// Rule 6, by a depth-first search along the addresses in statics' contents.
+    fn check_cycles(&mut self) {
+        let m = self.m;
+        #[derive(Copy, Clone, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let mut state = vec![State::New; m.globals.len()];
+        for start in m.globals() {
+            let mut path: Vec<(Global, Vec<Global>)> = Vec::new();
+            let mut enter = Some(start);
+            loop {
+                if let Some(global) = enter.take() {
+                    match state[global.0 as usize] {
+                        State::Done => {}
+                        State::New => {
+                            state[global.0 as usize] = State::Open;
+                            path.push((global, self.statics_in(global)));
+                        }
+                        State::Open => {
+                            let at = path.iter().position(|(g, _)| *g == global).unwrap_or(0);
+                            let names: Vec<&str> =
+                                path[at..].iter().map(|(g, _)| m.global(*g).name.as_str()).collect();
+                            let message = format!(
+                                "statics refer to each other in a cycle, which libnvvm refuses: {}",
+                                names.join(" -> ")
+                            );
+                            self.error(Rule::Cycles, Some(&m.global(global).name), message);
+                        }
+                    }
+                }
+                let Some((global, next)) = path.last_mut() else { break };
+                match next.pop() {
+                    Some(next) => enter = Some(next),
+                    None => {
+                        state[global.0 as usize] = State::Done;
+                        path.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    fn statics_in(&self, global: Global) -> Vec<Global> {
+        let mut found = Vec::new();
+        if let Some(init) = self.m.global(global).init {
+            crate::uses::for_each_symbol(self.m, init, &mut |symbol| {
+                if let Symbol::Global(global) = symbol {
+                    found.push(global);
+                }
+            });
+        }
+        found
+    }
+
+    pub(super) fn check_signature(&mut self, func: Func) {
+        let m = self.m;
+        let data = m.func(func);
+        let name = Some(data.name.as_str());
+        let TypeKind::Func { ret, ref params, variadic } = *m.types.kind(data.sig) else {
+            return self.error(Rule::Signatures, name, "the function's type is no signature");
+        };
+        if params.len() != data.params.len() || params.len() != data.param_attrs.len() {
+            let message = "the signature has another number of parameters than the function";
+            return self.error(Rule::Signatures, name, message);
+        }
+        for (i, (&ty, &param)) in params.iter().zip(&data.params).enumerate() {
+            if m.ty(param) != ty {
+                self.error(Rule::Signatures, name, format!("parameter {i} is of another type"));
+            }
+            if !self.is_sized(ty) || m.types.size(ty) == 0 {
+                let message = format!("parameter {i} is of type `{}`", self.type_name(ty));
+                self.error(Rule::Signatures, name, message);
+            }
+            if let Err(message) = self.check_attrs(ty, &data.param_attrs[i]) {
+                self.error(Rule::Attributes, name, format!("parameter {i}: {message}"));
+            }
+        }
+        if !self.is_void(ret) && !self.is_sized(ret) {
+            let message = format!("the result is of type `{}`", self.type_name(ret));
+            self.error(Rule::Signatures, name, message);
+        }
+        if let Err(message) = self.check_attrs(ret, &data.ret_attrs) {
+            self.error(Rule::Attributes, name, format!("the result: {message}"));
+        }
+        if data.kernel.is_some() {
+            for (broken, message) in [
+                (data.blocks.is_empty(), "a kernel has no body"),
+                (!self.is_void(ret), "a kernel returns a value"),
+                (variadic, "a kernel takes any number of arguments"),
+                (data.linkage == Linkage::Internal, "a kernel is not visible"),
+            ] {
+                if broken {
+                    self.error(Rule::Kernels, name, message);
+                }
+            }
+        }
+    }
+
+    pub(super) fn check_attrs(&self, ty: Type, attrs: &ParamAttrs) -> Result<(), String> {
+        let types = &self.m.types;
+        let pointers = attrs.noalias
+            || attrs.nonnull
+            || attrs.readonly
+            || attrs.nocapture
+            || attrs.align != 0
+            || attrs.dereferenceable != 0
+            || attrs.byval.is_some()
+            || attrs.sret.is_some();
+        if pointers && !types.is_ptr(ty) {
+            return Err(format!("a pointer's attribute on `{}`", self.type_name(ty)));
+        }
+        if (attrs.zeroext || attrs.signext) && types.int_bits(ty).is_none() {
+            return Err(format!("an integer's attribute on `{}`", self.type_name(ty)));
+        }
+        if attrs.align != 0 && !attrs.align.is_power_of_two() {
+            return Err(format!("the alignment {}", attrs.align));
+        }
+        for pointee in attrs.byval.iter().chain(&attrs.sret) {
+            if !self.is_sized(*pointee) || types.size(*pointee) == 0 {
+                return Err(format!("`byval` or `sret` of `{}`", self.type_name(*pointee)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the constants among the operands of a function.
+    pub(super) fn check_constants(&mut self, func: Func) {
+        let m = self.m;
+        for &block in &m.func(func).blocks {
+            for &inst in &m.block(block).insts {
+                let Some(data) = m.inst(inst) else { continue };
+                let mut errors = Vec::new();
+                data.kind.for_each_operand(|operand| {
+                    if !matches!(m.value(operand).kind, ValueKind::Param(..) | ValueKind::Inst(_))
+                        && let Err(message) = self.check_constant(operand)
+                    {
+                        errors.push(message);
+                    }
+                });
+                for message in errors {
+                    self.error(Rule::Constants, Some(&m.func(func).name), message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Kernels: attributes, parameters, occupancy.
+
+use std::ffi::{c_char, c_int, c_uint};
+
+use cust_raw::{
+    CUdevice, CUfunc_cache, CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUmodule,
+    CUoccupancyB2DSize, CUresult,
+};
+
+use super::device::{
+    BLOCKS_PER_MULTIPROCESSOR, MAX_SHARED, MAX_SHARED_OPTIN, MAX_THREADS_PER_BLOCK,
+    SHARED_PER_MULTIPROCESSOR, THREADS_PER_MULTIPROCESSOR, host_threads,
+};
+use super::state::{Function, from_pointer, lock, state, to_pointer};
+use super::{api, put, put_optional};
+
+impl Function {
+    /// The most threads that a block may have: the kernel's own limit or the device's.
+    pub(super) fn max_threads(&self) -> u32 {
+        let own = self.program.kernel_info(self.kernel).max_threads;
+        match own {
+            Some(own) if own > 0 => own.min(MAX_THREADS_PER_BLOCK),
+            _ => MAX_THREADS_PER_BLOCK,
+        }
+    }
+
+    /// Bytes of static shared memory.
+    pub(super) fn static_shared(&self) -> i32 {
+        let info = self.program.kernel_info(self.kernel);
+        i32::try_from(info.shared_bytes).unwrap_or(i32::MAX)
+    }
+
+    /// The most bytes of dynamic shared memory that a launch may ask for.
+    pub(super) fn max_dynamic_shared(&self) -> i32 {
+        let set = *lock(&self.max_dynamic_shared);
+        set.unwrap_or(MAX_SHARED.saturating_sub(self.static_shared()).max(0))
+    }
+
+    fn attribute(&self, attribute: CUfunction_attribute) -> Option<c_int> {
+        use CUfunction_attribute as A;
+        let info = self.program.kernel_info(self.kernel);
+        Some(match attribute {
+            A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => self.max_threads() as c_int,
+            A::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => self.static_shared(),
+            A::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
+            A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => {
+                i32::try_from(info.local_bytes).unwrap_or(i32::MAX)
+            }
+            A::CU_FUNC_ATTRIBUTE_NUM_REGS => 32,
+            A::CU_FUNC_ATTRIBUTE_PTX_VERSION | A::CU_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
+            A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => self.max_dynamic_shared(),
+            A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => *lock(&self.carveout),
+            A(code) if code < A::CU_FUNC_ATTRIBUTE_MAX.0 => 0,
+            _ => return None,
+        })
+    }
+
+    /// The blocks of this size that would run on one multiprocessor of the device that the
+    /// emulator says it is.
+    fn active_blocks(&self, block_size: c_int, dynamic_shared: usize) -> c_int {
+        if block_size <= 0 || block_size as u32 > self.max_threads() {
+            return 0;
+        }
+        let warps = (block_size - 1) / 32 + 1;
+        let by_threads = THREADS_PER_MULTIPROCESSOR / 32 / warps;
+        let shared = i64::from(self.static_shared()) + dynamic_shared as i64;
+        if shared > i64::from(MAX_SHARED_OPTIN) {
+            return 0;
+        }
+        // Each block takes a kilobyte for the system.
+        let by_shared = i64::from(SHARED_PER_MULTIPROCESSOR) / (shared + 1024);
+        by_threads
+            .min(BLOCKS_PER_MULTIPROCESSOR)
+            .min(by_shared as c_int)
+    }
+
+    /// The block size with the most threads at a time, and the grid that fills the device.
+    fn best_size(&self, limit: c_int, shared: impl Fn(c_int) -> usize) -> (c_int, c_int) {
+        let max = self.max_threads() as c_int;
+        let max = if limit > 0 { limit.min(max) } else { max };
+        let sizes = (32..=max).step_by(32).chain((max < 32).then_some(max));
+        let threads = |size: c_int| self.active_blocks(size, shared(size)) * size;
+        let best = sizes
+            .max_by_key(|&size| (threads(size), size))
+            .unwrap_or(max);
+        let blocks = self.active_blocks(best, shared(best)) * host_threads() as c_int;
+        (blocks, best)
+    }
+}
+
+api! {
+    fn cuFuncGetAttribute(value: *mut c_int, which: CUfunction_attribute, function: CUfunction) {
+        let function = state()?.function(from_pointer(function))?;
+        let found = function.attribute(which);
+        let found = found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        unsafe { put(value, found) }
+    }
+
+    fn cuFuncSetAttribute(function: CUfunction, which: CUfunction_attribute, value: c_int) {
+        let function = state()?.function(from_pointer(function))?;
+        match which {
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+                let room = MAX_SHARED_OPTIN.saturating_sub(function.static_shared());
+                if value < 0 || value > room {
+                    return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                }
+                *lock(&function.max_dynamic_shared) = Some(value);
+            }
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {
+                if !(-1..=100).contains(&value) {
+                    return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                }
+                *lock(&function.carveout) = value;
+            }
+            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+        Ok(())
+    }
+
+    fn cuFuncSetCacheConfig(function: CUfunction, _config: CUfunc_cache) {
+        // There is no cache to configure.
+        state()?.function(from_pointer(function)).map(|_| ())
+    }
+
+    fn cuFuncGetParamInfo(
+        function: CUfunction,
+        index: usize,
+        offset: *mut usize,
+        size: *mut usize,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        let info = function.program.kernel_info(function.kernel);
+        let parameter = info.params.get(index);
+        let parameter = parameter.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        // SAFETY: as above.
+        unsafe {
+            put(offset, parameter.offset as usize)?;
+            put_optional(size, parameter.size as usize);
+        }
+        Ok(())
+    }
+
+    fn cuFuncGetName(name: *mut *const c_char, function: CUfunction) {
+        let function = state()?.function(from_pointer(function))?;
+        // The name lives as long as the module.
+        // SAFETY: as above.
+        unsafe { put(name, function.name.as_ptr()) }
+    }
+
+    fn cuFuncGetModule(module: *mut CUmodule, function: CUfunction) {
+        let function = state()?.function(from_pointer(function))?;
+        // SAFETY: as above.
+        unsafe { put(module, to_pointer(function.module)) }
+    }
+
+    fn cuFuncIsLoaded(loaded: *mut CUfunctionLoadingState, function: CUfunction) {
+        state()?.function(from_pointer(function))?;
+        // SAFETY: as above.
+        unsafe { put(loaded, CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED) }
+    }
+
+    fn cuFuncLoad(function: CUfunction) {
+        state()?.function(from_pointer(function)).map(|_| ())
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        function: CUfunction,
+        block_size: c_int,
+        dynamic_shared: usize,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        // SAFETY: as above.
+        unsafe { put(blocks, function.active_blocks(block_size, dynamic_shared)) }
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks: *mut c_int,
+        function: CUfunction,
+        block_size: c_int,
+        dynamic_shared: usize,
+        _flags: c_uint,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        // SAFETY: as above.
+        unsafe { put(blocks, function.active_blocks(block_size, dynamic_shared)) }
+    }
+
+    fn cuOccupancyMaxPotentialBlockSize(
+        grid_size: *mut c_int,
+        block_size: *mut c_int,
+        function: CUfunction,
+        shared_of_size: CUoccupancyB2DSize,
+        dynamic_shared: usize,
+        limit: c_int,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        let (grid, block) = function.best_size(limit, |size| match shared_of_size {
+            // SAFETY: the caller's function, as `cuda.h` asks for it.
+            Some(shared_of_size) => unsafe { shared_of_size(size) },
+            None => dynamic_shared,
+        });
+        // SAFETY: as above.
+        unsafe {
+            put(grid_size, grid)?;
+            put(block_size, block)
+        }
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock(
+        bytes: *mut usize,
+        function: CUfunction,
+        blocks: c_int,
+        _block_size: c_int,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        if blocks <= 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let each = SHARED_PER_MULTIPROCESSOR / blocks - 1024 - function.static_shared();
+        let each = each.clamp(0, MAX_SHARED_OPTIN);
+        // SAFETY: as above.
+        unsafe { put(bytes, each as usize) }
+    }
+
+    fn cuDeviceGetExecAffinitySupport(
+        supported: *mut c_int,
+        _kind: cust_raw::CUexecAffinityType,
+        _device: CUdevice,
+    ) {
+        // SAFETY: as above.
+        unsafe { put(supported, 0) }
+    }
+}

@@ -1,0 +1,278 @@
+//! Launches: sizes and parameters checked as the driver would, then run to the end.
+
+use std::ffi::{c_uint, c_void};
+use std::sync::Mutex;
+
+use cust_raw::{CUfunction, CUlaunchAttributeID, CUlaunchConfig, CUresult, CUstream, launch_param};
+
+use super::device::{MAX_BLOCK, MAX_GRID};
+use super::state::{Function, from_pointer, lock, state};
+use super::stream::in_stream;
+use super::{Outcome, api};
+use crate::{Fault, FaultKind, KernelInfo, LaunchConfig};
+
+/// The text of the last fault of a kernel, in the whole process: what happened, in which kernel,
+/// block and thread, and at which line. The driver API has no place for it.
+pub fn last_fault() -> Option<String> {
+    lock(&LAST_FAULT).clone()
+}
+
+static LAST_FAULT: Mutex<Option<String>> = Mutex::new(None);
+
+/// The result code that a GPU would answer a fault with.
+fn fault_code(kind: &FaultKind) -> CUresult {
+    match kind {
+        FaultKind::IllegalAddress => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::InvalidInstruction => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::StackOverflow => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::InvalidCall => CUresult::CUDA_ERROR_INVALID_PC,
+        FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
+        FaultKind::Deadlock => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Trap | FaultKind::Breakpoint | FaultKind::InvalidLaunch => {
+            CUresult::CUDA_ERROR_LAUNCH_FAILED
+        }
+    }
+}
+
+/// A launch as all entry points describe it.
+struct Launch {
+    function: CUfunction,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    stream: CUstream,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+    /// Whether all blocks have to run at the same time.
+    cooperative: bool,
+}
+
+impl Launch {
+    /// # Safety
+    ///
+    /// `params` and `extra` are as `cuLaunchKernel` asks for them.
+    unsafe fn run(&self) -> Outcome {
+        let state = state()?;
+        let (context, stream) = state.stream(from_pointer(self.stream))?;
+        context.check()?;
+        let function = state.function(from_pointer(self.function))?;
+        if function.context != context.handle {
+            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        self.check(&function)?;
+        let info = function.program.kernel_info(function.kernel);
+        // SAFETY: as the caller promises.
+        let params = unsafe { self.parameters(info)? };
+        let limits = lock(&context.limits).clone();
+        let config = LaunchConfig {
+            grid: self.grid,
+            block: self.block,
+            shared_bytes: self.shared,
+            params,
+            stack_limit: limits.stack,
+            output: None,
+            heap_limit: limits.heap,
+        };
+        let result = in_stream(&context, &stream, || {
+            crate::launch(&function.program, function.kernel, &config)
+        })?;
+        if let Err(fault) = result {
+            // As on a GPU, the launch itself went well; what follows tells of the fault.
+            record_fault(&fault);
+            *lock(&context.sticky) = Some(fault_code(&fault.kind));
+        }
+        Ok(())
+    }
+
+    /// The checks that the driver makes before a launch.
+    fn check(&self, function: &Function) -> Outcome {
+        let sizes = self.grid.iter().zip(&MAX_GRID);
+        let mut sizes = sizes.chain(self.block.iter().zip(&MAX_BLOCK));
+        if sizes.any(|(&size, &max)| size == 0 || size > max) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let threads: u64 = self.block.iter().map(|&size| u64::from(size)).product();
+        if threads > u64::from(function.max_threads()) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        if i64::from(self.shared) > i64::from(function.max_dynamic_shared()) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let blocks: u64 = self.grid.iter().map(|&size| u64::from(size)).product();
+        if self.cooperative && blocks > 1 {
+            // Blocks run one after the other on each core: one cannot wait for the next.
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        Ok(())
+    }
+
+    /// The parameters in one piece, laid out as the kernel expects them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Launch::run`].
+    unsafe fn parameters(&self, info: &KernelInfo) -> Result<Vec<u8>, CUresult> {
+        let mut buffer = vec![0u8; info.params_size as usize];
+        if !self.extra.is_null() {
+            // SAFETY: as the caller promises.
+            unsafe { self.packed_parameters(&mut buffer)? };
+            return Ok(buffer);
+        }
+        if self.params.is_null() && !info.params.is_empty() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        for (i, parameter) in info.params.iter().enumerate() {
+            let (offset, size) = (parameter.offset as usize, parameter.size as usize);
+            // SAFETY: the list has an entry for each parameter, which points to its bytes.
+            unsafe {
+                let source = self.params.add(i).read();
+                if source.is_null() {
+                    return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                }
+                let source = source.cast::<u8>().cast_const();
+                let to = buffer[offset..offset + size].as_mut_ptr();
+                to.copy_from_nonoverlapping(source, size);
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// The parameters as one buffer of the caller's.
+    ///
+    /// # Safety
+    ///
+    /// `extra` is a list of names and values that ends with `END`.
+    unsafe fn packed_parameters(&self, buffer: &mut [u8]) -> Outcome {
+        let (mut pointer, mut size) = (std::ptr::null::<u8>(), 0);
+        let mut entry = self.extra;
+        // SAFETY: the list ends with `END`.
+        unsafe {
+            while entry.read() != launch_param::END {
+                let value = entry.add(1).read();
+                match entry.read() {
+                    name if name == launch_param::BUFFER_POINTER => {
+                        pointer = value.cast::<u8>().cast_const();
+                    }
+                    name if name == launch_param::BUFFER_SIZE => {
+                        size = value.cast::<usize>().read();
+                    }
+                    _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+                }
+                entry = entry.add(2);
+            }
+        }
+        if size < buffer.len() || (pointer.is_null() && !buffer.is_empty()) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        if !buffer.is_empty() {
+            let to = buffer.as_mut_ptr();
+            // SAFETY: the caller's buffer has `size` bytes, at least as many as ours.
+            unsafe { to.copy_from_nonoverlapping(pointer, buffer.len()) };
+        }
+        Ok(())
+    }
+}
+
+fn record_fault(fault: &Fault) {
+    *lock(&LAST_FAULT) = Some(fault.to_string());
+}
+
+api! {
+    fn cuLaunchKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: CUstream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) {
+        let launch = Launch {
+            function,
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            shared,
+            stream,
+            params,
+            extra,
+            cooperative: false,
+        };
+        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        unsafe { launch.run() }
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: CUstream,
+        params: *mut *mut c_void,
+    ) {
+        let launch = Launch {
+            function,
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            shared,
+            stream,
+            params,
+            extra: std::ptr::null_mut(),
+            cooperative: true,
+        };
+        // SAFETY: as above.
+        unsafe { launch.run() }
+    }
+
+    fn cuLaunchKernelEx(
+        config: *const CUlaunchConfig,
+        function: CUfunction,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) {
+        if config.is_null() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: as above.
+        let config = unsafe { &*config };
+        let mut launch = Launch {
+            function,
+            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+            shared: config.sharedMemBytes,
+            stream: config.hStream,
+            params,
+            extra,
+            cooperative: false,
+        };
+        for i in 0..config.numAttrs as usize {
+            // SAFETY: the list has `numAttrs` entries, and each value is of its attribute's kind.
+            unsafe {
+                let attribute = &*config.attrs.add(i);
+                match attribute.id {
+                    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                        launch.cooperative = attribute.value.cooperative != 0;
+                    }
+                    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                        let size = attribute.value.clusterDim;
+                        if (size.x, size.y, size.z) != (1, 1, 1) {
+                            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+                        }
+                    }
+                    // The others are about scheduling and caches, and change no result.
+                    _ => {}
+                }
+            }
+        }
+        // SAFETY: as above.
+        unsafe { launch.run() }
+    }
+}

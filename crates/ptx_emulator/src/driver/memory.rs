@@ -1,0 +1,379 @@
+//! Memory: allocation, pinning, and what is known of an address.
+//!
+//! Host and device share one address space: an address on the device is where the bytes are in
+//! this process, so pinned and managed memory is device memory that the host may access too.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use cust_raw::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED, CUcontext,
+    CUdeviceptr, CUmem_advise, CUmemAttach_flags, CUmemLocation, CUmemorytype, CUpointer_attribute,
+    CUresult, CUstream,
+};
+
+use super::device::total_memory;
+use super::state::{Block, BlockKind, Context, from_pointer, lock, state, to_pointer};
+use super::stream::{in_stream, wait_for_all};
+use super::{Outcome, api, put, put_optional};
+
+/// Device memory is aligned to this.
+const ALIGNMENT: usize = 256;
+/// Pinned memory is aligned to pages.
+const PAGE: usize = 4096;
+/// Rows of `cuMemAllocPitch` are a multiple of this.
+const PITCH: usize = 512;
+
+impl Context {
+    /// Bytes in use.
+    fn used(&self) -> usize {
+        lock(&self.blocks).values().map(|block| block.size).sum()
+    }
+
+    fn allocate(
+        &self,
+        size: usize,
+        align: usize,
+        kind: BlockKind,
+        flags: u32,
+    ) -> Result<u64, CUresult> {
+        if size == 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // The host's allocator would promise more than there is.
+        if size > total_memory().saturating_sub(self.used()) {
+            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        let address = self.memory.alloc(size, align);
+        let address = address.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        lock(&self.blocks).insert(address, Block { size, kind, flags });
+        Ok(address)
+    }
+
+    /// Frees a block of one of these kinds that starts at the address.
+    fn release(&self, address: u64, kinds: &[BlockKind]) -> Outcome {
+        let mut blocks = lock(&self.blocks);
+        match blocks.get(&address) {
+            Some(block) if kinds.contains(&block.kind) => {}
+            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+        blocks.remove(&address);
+        drop(blocks);
+        self.memory.free(address);
+        Ok(())
+    }
+
+    /// The block that an address lies in, with its start.
+    pub(super) fn block_of(&self, address: u64) -> Option<(u64, Block)> {
+        let blocks = lock(&self.blocks);
+        let (&base, &block) = blocks.range(..=address).next_back()?;
+        (address - base < block.size as u64).then_some((base, block))
+    }
+}
+
+/// One attribute of an address.
+///
+/// # Safety
+///
+/// `data` is valid for a write of the attribute's type.
+unsafe fn pointer_attribute(
+    context: &Context,
+    data: *mut c_void,
+    attribute: CUpointer_attribute,
+    address: u64,
+) -> Outcome {
+    use CUpointer_attribute as A;
+    // Variables of modules are device memory that nobody allocated.
+    let (base, size, kind, flags) = match context.block_of(address) {
+        Some((base, block)) => (base, block.size, block.kind, block.flags),
+        None => match context.memory.range_of(address) {
+            Some((base, size)) => (base, size, BlockKind::Device, 0),
+            None => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        },
+    };
+    let is_host = matches!(kind, BlockKind::Host | BlockKind::Registered);
+    // SAFETY: as the caller promises.
+    unsafe {
+        match attribute {
+            A::CU_POINTER_ATTRIBUTE_CONTEXT => {
+                put(data.cast::<CUcontext>(), to_pointer(context.handle))
+            }
+            A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => put(
+                data.cast::<CUmemorytype>(),
+                if is_host {
+                    CUmemorytype::CU_MEMORYTYPE_HOST
+                } else {
+                    CUmemorytype::CU_MEMORYTYPE_DEVICE
+                },
+            ),
+            A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => put(data.cast::<CUdeviceptr>(), address),
+            A::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
+                if kind == BlockKind::Device {
+                    return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                }
+                put(data.cast::<*mut c_void>(), to_pointer(address))
+            }
+            A::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
+                put(data.cast::<bool>(), kind == BlockKind::Managed)
+            }
+            A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(data.cast::<c_int>(), 0),
+            A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => put(data.cast::<CUdeviceptr>(), base),
+            A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(data.cast::<usize>(), size),
+            A::CU_POINTER_ATTRIBUTE_MAPPED => put(data.cast::<bool>(), true),
+            A::CU_POINTER_ATTRIBUTE_BUFFER_ID => put(data.cast::<u64>(), base ^ u64::from(flags)),
+            _ => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        }
+    }
+}
+
+api! {
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        let context = state()?.usable()?;
+        let all = total_memory();
+        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        unsafe {
+            put_optional(free, all.saturating_sub(context.used()));
+            put_optional(total, all);
+        }
+        Ok(())
+    }
+
+    fn cuMemAlloc_v2(address: *mut CUdeviceptr, size: usize) {
+        let context = state()?.usable()?;
+        let found = context.allocate(size, ALIGNMENT, BlockKind::Device, 0)?;
+        // SAFETY: as above.
+        unsafe { put(address, found) }
+    }
+
+    fn cuMemAllocPitch_v2(
+        address: *mut CUdeviceptr,
+        pitch: *mut usize,
+        width: usize,
+        height: usize,
+        element: c_uint,
+    ) {
+        let context = state()?.usable()?;
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let row = width
+            .checked_next_multiple_of(PITCH)
+            .ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let size = row
+            .checked_mul(height)
+            .ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let found = context.allocate(size, PITCH, BlockKind::Device, 0)?;
+        // SAFETY: as above.
+        unsafe {
+            put(pitch, row)?;
+            put(address, found)
+        }
+    }
+
+    fn cuMemAllocManaged(address: *mut CUdeviceptr, size: usize, flags: c_uint) {
+        let context = state()?.usable()?;
+        let known = [
+            CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL,
+            CUmemAttach_flags::CU_MEM_ATTACH_HOST,
+        ];
+        if !known.iter().any(|flag| flag.0 == flags) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let found = context.allocate(size, PAGE, BlockKind::Managed, flags)?;
+        // SAFETY: as above.
+        unsafe { put(address, found) }
+    }
+
+    fn cuMemAllocAsync(address: *mut CUdeviceptr, size: usize, stream: CUstream) {
+        let (context, _) = state()?.stream(from_pointer(stream))?;
+        context.check()?;
+        let found = context.allocate(size, ALIGNMENT, BlockKind::Device, 0)?;
+        // SAFETY: as above.
+        unsafe { put(address, found) }
+    }
+
+    fn cuMemFree_v2(address: CUdeviceptr) {
+        let state = state()?;
+        let context = state.usable()?;
+        if address == 0 {
+            return Ok(());
+        }
+        wait_for_all(state, &context);
+        context.release(address, &[BlockKind::Device, BlockKind::Managed])
+    }
+
+    fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) {
+        let (context, stream) = state()?.stream(from_pointer(stream))?;
+        context.check()?;
+        in_stream(&context, &stream, || context.release(address, &[BlockKind::Device]))?
+    }
+
+    fn cuMemHostAlloc(host: *mut *mut c_void, size: usize, flags: c_uint) {
+        let context = state()?.usable()?;
+        let known = CU_MEMHOSTALLOC_PORTABLE
+            | CU_MEMHOSTALLOC_DEVICEMAP
+            | CU_MEMHOSTALLOC_WRITECOMBINED;
+        if flags & !known != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let found = context.allocate(size, PAGE, BlockKind::Host, flags)?;
+        // SAFETY: as above.
+        unsafe { put(host, host_pointer(found)) }
+    }
+
+    fn cuMemAllocHost_v2(host: *mut *mut c_void, size: usize) {
+        let context = state()?.usable()?;
+        let found = context.allocate(size, PAGE, BlockKind::Host, 0)?;
+        // SAFETY: as above.
+        unsafe { put(host, host_pointer(found)) }
+    }
+
+    fn cuMemFreeHost(host: *mut c_void) {
+        let state = state()?;
+        // Freeing works after a fault too: the memory is the host's.
+        let context = state.current()?;
+        if host.is_null() {
+            return Ok(());
+        }
+        wait_for_all(state, &context);
+        context.release(host.addr() as u64, &[BlockKind::Host])
+    }
+
+    fn cuMemHostGetDevicePointer_v2(address: *mut CUdeviceptr, host: *mut c_void, flags: c_uint) {
+        let context = state()?.current()?;
+        if flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let host = host.addr() as u64;
+        match context.block_of(host) {
+            Some((_, block)) if block.kind != BlockKind::Device => {
+                // SAFETY: as above.
+                unsafe { put(address, host) }
+            }
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    fn cuMemHostGetFlags(flags: *mut c_uint, host: *mut c_void) {
+        let context = state()?.current()?;
+        match context.block_of(host.addr() as u64) {
+            Some((_, block)) if block.kind == BlockKind::Host => {
+                // SAFETY: as above.
+                unsafe { put(flags, block.flags) }
+            }
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    fn cuMemHostRegister_v2(host: *mut c_void, size: usize, flags: c_uint) {
+        let context = state()?.usable()?;
+        let start = host.expose_provenance() as u64;
+        if host.is_null() || size == 0 || start.checked_add(size as u64).is_none() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let mut blocks = lock(&context.blocks);
+        let overlaps = |(&base, block): (&u64, &Block)| base + block.size as u64 > start;
+        if blocks.range(..start + size as u64).next_back().is_some_and(overlaps) {
+            return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        let kind = BlockKind::Registered;
+        blocks.insert(start, Block { size, kind, flags });
+        context.memory.register(start, size);
+        Ok(())
+    }
+
+    fn cuMemHostUnregister(host: *mut c_void) {
+        let state = state()?;
+        let context = state.current()?;
+        wait_for_all(state, &context);
+        let start = host.addr() as u64;
+        let mut blocks = lock(&context.blocks);
+        match blocks.get(&start) {
+            Some(block) if block.kind == BlockKind::Registered => {}
+            _ => return Err(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+        }
+        blocks.remove(&start);
+        context.memory.unregister(start);
+        Ok(())
+    }
+
+    fn cuMemGetAddressRange_v2(base: *mut CUdeviceptr, size: *mut usize, address: CUdeviceptr) {
+        let context = state()?.current()?;
+        let found = context.memory.range_of(address);
+        let (start, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        // SAFETY: as above.
+        unsafe {
+            put_optional(base, start);
+            put_optional(size, bytes);
+        }
+        Ok(())
+    }
+
+    fn cuPointerGetAttribute(
+        data: *mut c_void,
+        attribute: CUpointer_attribute,
+        address: CUdeviceptr,
+    ) {
+        let context = state()?.current()?;
+        // SAFETY: as above.
+        unsafe { pointer_attribute(&context, data, attribute, address) }
+    }
+
+    fn cuPointerGetAttributes(
+        count: c_uint,
+        attributes: *mut CUpointer_attribute,
+        data: *mut *mut c_void,
+        address: CUdeviceptr,
+    ) {
+        let context = state()?.current()?;
+        if attributes.is_null() || data.is_null() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        for i in 0..count as usize {
+            // SAFETY: both lists have `count` entries. What an address does not have is left as
+            // it is, as with the driver.
+            let _ = unsafe {
+                let (attribute, data) = (attributes.add(i).read(), data.add(i).read());
+                pointer_attribute(&context, data, attribute, address)
+            };
+        }
+        Ok(())
+    }
+
+    fn cuMemAdvise_v2(
+        address: CUdeviceptr,
+        count: usize,
+        _advice: CUmem_advise,
+        _location: CUmemLocation,
+    ) {
+        managed_range(address, count)
+    }
+
+    fn cuMemPrefetchAsync_v2(
+        address: CUdeviceptr,
+        count: usize,
+        _location: CUmemLocation,
+        _flags: c_uint,
+        _stream: CUstream,
+    ) {
+        managed_range(address, count)
+    }
+}
+
+/// A pointer that the host may follow.
+fn host_pointer(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Advice and prefetching change nothing here, but are for managed memory only.
+fn managed_range(address: u64, count: usize) -> Outcome {
+    let context = state()?.usable()?;
+    match context.block_of(address) {
+        Some((base, block))
+            if block.kind == BlockKind::Managed
+                && (address - base) as usize + count <= block.size =>
+        {
+            Ok(())
+        }
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    }
+}

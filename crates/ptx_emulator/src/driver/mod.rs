@@ -1,0 +1,119 @@
+//! The CUDA driver API on the emulator: the functions behind [`driver`], a table as libcuda's.
+//!
+//! One device, one process. Handles are numbers in tables, never pointers to follow, so a wrong or
+//! stale handle is an error as the driver's. Work put into a stream is done before the call
+//! returns, which is one of the schedules that a GPU could choose; only host functions run on
+//! threads of their own, since a caller may hold locks that they take. A fault in a kernel is
+//! returned by the next synchronizing call, and by all calls from then on, until the context is
+//! destroyed or reset.
+//!
+//! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
+//! `launch.rs`, `memory.rs`, `copy.rs`, `stream.rs` each hold the functions of one part of the API.
+//! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
+
+// The functions bear `cuda.h`'s contracts, which the table's type repeats.
+#![allow(clippy::missing_safety_doc)]
+
+mod context;
+mod copy;
+mod device;
+mod function;
+mod launch;
+mod memory;
+mod module;
+mod state;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use cust_raw::{CUresult, Driver};
+
+pub use launch::last_fault;
+
+/// What the functions are made of: `Err` is the code to return.
+type Outcome = Result<(), CUresult>;
+
+/// The driver API's functions, on the emulator.
+///
+/// ```
+/// let driver = ptx_emulator::driver::driver();
+/// let mut count = 0;
+/// // SAFETY: the pointer is valid for the call.
+/// unsafe {
+///     driver.cuInit(0);
+///     driver.cuDeviceGetCount(&mut count);
+/// }
+/// assert_eq!(count, 1);
+/// ```
+pub fn driver() -> &'static Driver {
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    DRIVER.get_or_init(|| {
+        let mut driver = Driver::unsupported();
+        device::fill(&mut driver);
+        context::fill(&mut driver);
+        module::fill(&mut driver);
+        function::fill(&mut driver);
+        launch::fill(&mut driver);
+        memory::fill(&mut driver);
+        copy::fill(&mut driver);
+        stream::fill(&mut driver);
+        driver
+    })
+}
+
+/// Runs the body of a function of the API: a panic of ours must not unwind into the caller.
+fn guard(body: impl FnOnce() -> Outcome) -> CUresult {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => CUresult::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
+    }
+}
+
+/// Stores a result where the caller wants it; a null pointer is an invalid value.
+///
+/// # Safety
+///
+/// `to` is null or valid for a write.
+unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
+    if to.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: as the caller promises.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// Stores a result if the caller wants it.
+///
+/// # Safety
+///
+/// `to` is null or valid for a write.
+unsafe fn put_optional<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: as the caller promises.
+        unsafe { to.write(value) };
+    }
+}
+
+/// Defines functions of the API and the `fill` that puts them into the table. The body is an
+/// `Outcome`; its unsafe operations rely on what `cuda.h` asks of callers.
+macro_rules! api {
+    ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $body:block)*) => {
+        /// Puts this file's functions into the table.
+        pub(super) fn fill(driver: &mut cust_raw::Driver) {
+            $(driver.$name = $name;)*
+        }
+
+        $(
+            #[allow(non_snake_case)]
+            unsafe extern "C" fn $name($($parameter: $type),*) -> cust_raw::CUresult {
+                $crate::driver::guard(|| $body)
+            }
+        )*
+    };
+}
+use api;

@@ -1,0 +1,276 @@
+//! Modules: PTX text in, kernels and global variables out.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_uint, c_void};
+use std::sync::{Arc, Mutex};
+
+use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode, CUresult};
+
+use super::state::{
+    Function, Handle, Module, Object, State, from_pointer, lock, state, to_pointer,
+};
+use super::{Outcome, api, put, put_optional};
+use crate::Program;
+
+/// Where the compiler's messages go, as the options of a load tell.
+#[derive(Default)]
+struct Logs {
+    error: Option<Log>,
+    info: Option<Log>,
+}
+
+struct Log {
+    buffer: *mut c_char,
+    size: usize,
+    /// The option value that takes the number of bytes written.
+    written: *mut *mut c_void,
+}
+
+impl Logs {
+    /// Reads the two parallel lists of options.
+    ///
+    /// # Safety
+    ///
+    /// The lists have `count` entries, as `cuModuleLoadDataEx` asks for them.
+    unsafe fn from_options(
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+    ) -> Logs {
+        if count == 0 || options.is_null() || values.is_null() {
+            return Logs::default();
+        }
+        let find = |wanted: CUjit_option| {
+            (0..count as usize).find_map(|i| {
+                // SAFETY: `i` is inside the lists.
+                unsafe { (options.add(i).read() == wanted).then(|| values.add(i)) }
+            })
+        };
+        let log = |buffer: CUjit_option, size: CUjit_option| {
+            let (buffer, written) = (find(buffer)?, find(size)?);
+            // SAFETY: both point into the list of values.
+            let (buffer, size) = unsafe { (buffer.read(), written.read().addr()) };
+            (!buffer.is_null() && size > 0).then_some(Log {
+                buffer: buffer.cast(),
+                size: size & 0xffff_ffff,
+                written,
+            })
+        };
+        Logs {
+            error: log(
+                CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+                CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            ),
+            info: log(
+                CUjit_option::CU_JIT_INFO_LOG_BUFFER,
+                CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+            ),
+        }
+    }
+
+    fn write(&self, error: &str) {
+        for (log, text) in [(&self.error, error), (&self.info, "")] {
+            let Some(log) = log else { continue };
+            let count = text.len().min(log.size - 1);
+            // SAFETY: the buffer has `size` bytes, as the options said.
+            unsafe {
+                let source = text.as_ptr().cast();
+                log.buffer.copy_from_nonoverlapping(source, count);
+                log.buffer.add(count).write(0);
+                log.written.write(std::ptr::without_provenance_mut(count));
+            }
+        }
+    }
+}
+
+/// The PTX text of an image.
+///
+/// # Safety
+///
+/// `image` is an image as `cuModuleLoadData` takes it.
+unsafe fn image_text<'a>(image: *const c_void) -> Result<&'a [u8], CUresult> {
+    if image.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: text ends with a NUL byte. Binary images have no NUL in their first four bytes, so
+    // looking at these does not go past the end of either.
+    let text = unsafe { CStr::from_ptr(image.cast()) }.to_bytes();
+    let fatbin = 0xba55_ed50_u32.to_le_bytes();
+    let fatbin_wrapper = 0x4662_43b1_u32.to_le_bytes();
+    if text.starts_with(b"\x7fELF")
+        || text.starts_with(&fatbin)
+        || text.starts_with(&fatbin_wrapper)
+    {
+        // The emulator executes PTX only.
+        return Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+    Ok(text)
+}
+
+fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
+    let state = state()?;
+    let context = state.usable()?;
+    if module.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let refuse = |message: &str| {
+        logs.write(message);
+        Err(CUresult::CUDA_ERROR_INVALID_PTX)
+    };
+    let Ok(text) = std::str::from_utf8(text) else {
+        return refuse("the PTX is not UTF-8 text");
+    };
+    let program = match Program::load(text, &context.memory) {
+        Ok(program) => program,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    logs.write("");
+    let handle = state.add(Object::Module(Arc::new(Module {
+        context: context.handle,
+        program,
+        functions: Mutex::new(HashMap::new()),
+    })));
+    // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+    unsafe { put(module, to_pointer(handle)) }
+}
+
+/// The handle of a kernel; made on the first call.
+fn function_handle(
+    state: &State,
+    module_handle: Handle,
+    module: &Module,
+    name: &str,
+) -> Result<Handle, CUresult> {
+    let mut functions = lock(&module.functions);
+    if let Some(&handle) = functions.get(name) {
+        return Ok(handle);
+    }
+    let kernel = module.program.kernel(name);
+    let kernel = kernel.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+    let handle = state.add(Object::Function(Arc::new(Function {
+        module: module_handle,
+        context: module.context,
+        program: module.program.clone(),
+        kernel,
+        name: CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?,
+        max_dynamic_shared: Mutex::new(None),
+        carveout: Mutex::new(-1),
+    })));
+    functions.insert(name.to_owned(), handle);
+    Ok(handle)
+}
+
+/// A name that the caller passed.
+///
+/// # Safety
+///
+/// `name` is null or a C string.
+unsafe fn name_text<'a>(name: *const c_char) -> Result<&'a str, CUresult> {
+    if name.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: as the caller promises.
+    let name = unsafe { CStr::from_ptr(name) };
+    name.to_str().map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)
+}
+
+api! {
+    fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) {
+        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        let text = unsafe { image_text(image)? };
+        load(text, module, &Logs::default())
+    }
+
+    fn cuModuleLoadDataEx(
+        module: *mut CUmodule,
+        image: *const c_void,
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+    ) {
+        // SAFETY: as above.
+        let (text, logs) = unsafe {
+            (image_text(image)?, Logs::from_options(count, options, values))
+        };
+        load(text, module, &logs)
+    }
+
+    fn cuModuleLoadFatBinary(_module: *mut CUmodule, _image: *const c_void) {
+        // The emulator executes PTX only.
+        Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)
+    }
+
+    fn cuModuleLoad(module: *mut CUmodule, path: *const c_char) {
+        state()?;
+        // SAFETY: as above.
+        let path = unsafe { name_text(path)? };
+        let bytes = std::fs::read(path).map_err(|_| CUresult::CUDA_ERROR_FILE_NOT_FOUND)?;
+        let text = CString::new(bytes).map_err(|_| CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)?;
+        // SAFETY: a C string.
+        let text = unsafe { image_text(text.as_ptr().cast())? };
+        load(text, module, &Logs::default())
+    }
+
+    fn cuModuleUnload(module: CUmodule) {
+        let state = state()?;
+        state.current()?;
+        state.remove_module(from_pointer(module))
+    }
+
+    fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char) {
+        let state = state()?;
+        let handle = from_pointer(module);
+        let module = state.module(handle)?;
+        // SAFETY: as above.
+        unsafe {
+            let name = name_text(name)?;
+            put(function, to_pointer(function_handle(state, handle, &module, name)?))
+        }
+    }
+
+    fn cuModuleGetGlobal_v2(
+        address: *mut CUdeviceptr,
+        size: *mut usize,
+        module: CUmodule,
+        name: *const c_char,
+    ) {
+        let module = state()?.module(from_pointer(module))?;
+        // SAFETY: as above.
+        unsafe {
+            let name = name_text(name)?;
+            let found = module.program.global(name);
+            let (found, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+            put_optional(address, found);
+            put_optional(size, bytes);
+        }
+        Ok(())
+    }
+
+    fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule) {
+        let module = state()?.module(from_pointer(module))?;
+        let found = module.program.kernel_names().count();
+        // SAFETY: as above.
+        unsafe { put(count, found as c_uint) }
+    }
+
+    fn cuModuleEnumerateFunctions(functions: *mut CUfunction, count: c_uint, module: CUmodule) {
+        let state = state()?;
+        let handle = from_pointer(module);
+        let module = state.module(handle)?;
+        if functions.is_null() && count > 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let names = module.program.kernel_names().take(count as usize);
+        for (i, name) in names.enumerate() {
+            let function = function_handle(state, handle, &module, name)?;
+            // SAFETY: the caller's list has `count` entries.
+            unsafe { functions.add(i).write(to_pointer(function)) };
+        }
+        Ok(())
+    }
+
+    fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) {
+        // SAFETY: as above.
+        unsafe { put(mode, CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING) }
+    }
+}

@@ -1,0 +1,395 @@
+//! The tables behind the handles: contexts, and the objects in them.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, RwLock};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use cust_raw::CUresult;
+
+use crate::{KernelId, Memory, Program};
+
+/// A handle as a number. The API's types for handles are pointers; none is ever followed.
+pub(super) type Handle = u64;
+
+/// A pointer type of the API from a handle.
+pub(super) fn to_pointer<T>(handle: Handle) -> *mut T {
+    std::ptr::without_provenance_mut(handle as usize)
+}
+
+/// The handle in a pointer type of the API.
+pub(super) fn from_pointer<T>(pointer: *mut T) -> Handle {
+    pointer.addr() as Handle
+}
+
+/// The primary context's handle, the same after a reset.
+const PRIMARY: Handle = 0x1000;
+
+/// A handle that was never given out before. Multiples of 16, as a careful program expects.
+fn fresh() -> Handle {
+    static NEXT: AtomicU64 = AtomicU64::new(PRIMARY / 16 + 1);
+    NEXT.fetch_add(1, Ordering::Relaxed) * 16
+}
+
+/// Everything of the process.
+pub(super) struct State {
+    pub(super) initialised: AtomicBool,
+    contexts: Mutex<HashMap<Handle, Arc<Context>>>,
+    pub(super) primary: Mutex<Primary>,
+    objects: Mutex<HashMap<Handle, Object>>,
+}
+
+/// How often the primary context is retained, and the flags that it gets.
+#[derive(Default)]
+pub(super) struct Primary {
+    pub(super) retained: usize,
+    pub(super) flags: u32,
+}
+
+static STATE: LazyLock<State> = LazyLock::new(|| State {
+    initialised: AtomicBool::new(false),
+    contexts: Mutex::default(),
+    primary: Mutex::default(),
+    objects: Mutex::default(),
+});
+
+thread_local! {
+    /// The stack of contexts that this thread made current.
+    static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The process's state, once `cuInit` was called.
+pub(super) fn state() -> Result<&'static State, CUresult> {
+    let state = &*STATE;
+    if !state.initialised.load(Ordering::Relaxed) {
+        return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+    }
+    Ok(state)
+}
+
+/// `cuInit`.
+pub(super) fn initialise() {
+    STATE.initialised.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// A context: a device's address space with everything in it.
+pub(super) struct Context {
+    pub(super) handle: Handle,
+    pub(super) flags: AtomicU32,
+    pub(super) memory: Memory,
+    pub(super) limits: Mutex<Limits>,
+    /// What a kernel's fault left behind: every call returns it.
+    pub(super) sticky: Mutex<Option<CUresult>>,
+    /// What was allocated and registered, by address.
+    pub(super) blocks: Mutex<BTreeMap<u64, Block>>,
+    pub(super) null_stream: Arc<Stream>,
+    /// Work in the default stream excludes work in streams that wait for it.
+    pub(super) legacy: RwLock<()>,
+}
+
+/// A block of memory and how it came about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block {
+    pub(super) size: usize,
+    pub(super) kind: BlockKind,
+    /// The flags that it was allocated or registered with.
+    pub(super) flags: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Device,
+    Managed,
+    /// Allocated by `cuMemHostAlloc`.
+    Host,
+    /// The caller's own memory, pinned by `cuMemHostRegister`.
+    Registered,
+}
+
+/// The limits of `cuCtxSetLimit`.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    pub(super) stack: usize,
+    pub(super) printf: usize,
+    pub(super) heap: usize,
+    pub(super) sync_depth: usize,
+    pub(super) pending_launches: usize,
+    pub(super) l2_fetch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            stack: 1024,
+            printf: 1 << 20,
+            heap: 8 << 20,
+            sync_depth: 2,
+            pending_launches: 2048,
+            l2_fetch: 64,
+        }
+    }
+}
+
+/// What a handle can stand for, besides contexts.
+#[derive(Clone)]
+pub(super) enum Object {
+    Module(Arc<Module>),
+    Function(Arc<Function>),
+    Stream(Arc<Stream>),
+    Event(Arc<Event>),
+}
+
+pub(super) struct Module {
+    pub(super) context: Handle,
+    pub(super) program: Program,
+    /// Handles of its kernels, given out so far.
+    pub(super) functions: Mutex<HashMap<String, Handle>>,
+}
+
+pub(super) struct Function {
+    pub(super) module: Handle,
+    pub(super) context: Handle,
+    pub(super) program: Program,
+    pub(super) kernel: KernelId,
+    pub(super) name: CString,
+    /// The most dynamic shared memory that a launch may ask for, if the program set it.
+    pub(super) max_dynamic_shared: Mutex<Option<i32>>,
+    pub(super) carveout: Mutex<i32>,
+}
+
+pub(super) struct Stream {
+    pub(super) context: Handle,
+    pub(super) flags: u32,
+    pub(super) priority: i32,
+    pub(super) id: u64,
+    /// Held while work of the stream is done: callers on several threads take turns. In it is
+    /// the host function that still runs.
+    pub(super) turn: Mutex<Option<JoinHandle<()>>>,
+}
+
+pub(super) struct Event {
+    pub(super) context: Handle,
+    pub(super) flags: u32,
+    /// When it was recorded last.
+    pub(super) recorded: Mutex<Option<Instant>>,
+}
+
+impl Object {
+    fn context(&self) -> Handle {
+        match self {
+            Object::Module(module) => module.context,
+            Object::Function(function) => function.context,
+            Object::Stream(stream) => stream.context,
+            Object::Event(event) => event.context,
+        }
+    }
+}
+
+impl State {
+    /// Makes a context; `primary` if it is the device's.
+    pub(super) fn make_context(&self, flags: u32, primary: bool) -> Arc<Context> {
+        let handle = if primary { PRIMARY } else { fresh() };
+        let context = Arc::new(Context {
+            handle,
+            flags: AtomicU32::new(flags),
+            memory: Memory::new(),
+            limits: Mutex::default(),
+            sticky: Mutex::default(),
+            blocks: Mutex::default(),
+            null_stream: Arc::new(Stream::new(handle, 0, 0)),
+            legacy: RwLock::new(()),
+        });
+        lock(&self.contexts).insert(handle, Arc::clone(&context));
+        context
+    }
+
+    /// Destroys a context with everything in it. Work that other threads still do in it keeps the
+    /// memory that it uses.
+    pub(super) fn destroy_context(&self, handle: Handle) -> Result<(), CUresult> {
+        let Some(context) = lock(&self.contexts).remove(&handle) else {
+            return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        };
+        let mut dead = Vec::new();
+        lock(&self.objects).retain(|_, object| {
+            let keep = object.context() != handle;
+            if !keep {
+                dead.push(object.clone());
+            }
+            keep
+        });
+        // Programs free their variables on drop: outside the lock.
+        drop(dead);
+        for (&address, block) in lock(&context.blocks).iter() {
+            if block.kind == BlockKind::Registered {
+                context.memory.unregister(address);
+            } else {
+                context.memory.free(address);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn context(&self, handle: Handle) -> Option<Arc<Context>> {
+        lock(&self.contexts).get(&handle).cloned()
+    }
+
+    /// The primary context, if it is active.
+    pub(super) fn primary_context(&self) -> Option<Arc<Context>> {
+        self.context(PRIMARY)
+    }
+
+    pub(super) fn is_primary(handle: Handle) -> bool {
+        handle == PRIMARY
+    }
+
+    /// Adds an object and returns its handle.
+    pub(super) fn add(&self, object: Object) -> Handle {
+        let handle = fresh();
+        lock(&self.objects).insert(handle, object);
+        handle
+    }
+
+    pub(super) fn remove(&self, handle: Handle) -> Option<Object> {
+        lock(&self.objects).remove(&handle)
+    }
+
+    /// Removes a module and the handles of its functions.
+    pub(super) fn remove_module(&self, handle: Handle) -> Result<(), CUresult> {
+        self.module(handle)?;
+        let mut dead = Vec::new();
+        lock(&self.objects).retain(|&key, object| {
+            let gone = match object {
+                Object::Module(_) => key == handle,
+                Object::Function(function) => function.module == handle,
+                _ => false,
+            };
+            if gone {
+                dead.push(object.clone());
+            }
+            !gone
+        });
+        drop(dead);
+        Ok(())
+    }
+
+    fn object(&self, handle: Handle) -> Option<Object> {
+        lock(&self.objects).get(&handle).cloned()
+    }
+
+    pub(super) fn module(&self, handle: Handle) -> Result<Arc<Module>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Module(module)) => Ok(module),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn function(&self, handle: Handle) -> Result<Arc<Function>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Function(function)) => Ok(function),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn event(&self, handle: Handle) -> Result<Arc<Event>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Event(event)) => Ok(event),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    /// A stream with its context: 0, 1 and 2 are the current context's default stream.
+    pub(super) fn stream(&self, handle: Handle) -> Result<(Arc<Context>, Arc<Stream>), CUresult> {
+        if handle <= 2 {
+            let context = self.current()?;
+            let stream = Arc::clone(&context.null_stream);
+            return Ok((context, stream));
+        }
+        match self.object(handle) {
+            Some(Object::Stream(stream)) => match self.context(stream.context) {
+                Some(context) => Ok((context, stream)),
+                None => Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
+            },
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    /// All streams of a context, the default one included.
+    pub(super) fn streams(&self, context: &Context) -> Vec<Arc<Stream>> {
+        let mut streams = vec![Arc::clone(&context.null_stream)];
+        for object in lock(&self.objects).values() {
+            if let Object::Stream(stream) = object
+                && stream.context == context.handle
+            {
+                streams.push(Arc::clone(stream));
+            }
+        }
+        streams
+    }
+
+    /// The thread's current context.
+    pub(super) fn current(&self) -> Result<Arc<Context>, CUresult> {
+        let handle = current_handle().ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+        self.context(handle)
+            .ok_or(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)
+    }
+
+    /// The thread's current context, unless a fault has made it useless.
+    pub(super) fn usable(&self) -> Result<Arc<Context>, CUresult> {
+        let context = self.current()?;
+        context.check()?;
+        Ok(context)
+    }
+}
+
+impl Context {
+    /// An error if a fault has made the context useless.
+    pub(super) fn check(&self) -> Result<(), CUresult> {
+        match *lock(&self.sticky) {
+            Some(code) => Err(code),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Stream {
+    pub(super) fn new(context: Handle, flags: u32, priority: i32) -> Stream {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        Stream {
+            context,
+            flags,
+            priority,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            turn: Mutex::new(None),
+        }
+    }
+}
+
+/// The handle of the context on top of this thread's stack.
+pub(super) fn current_handle() -> Option<Handle> {
+    CURRENT.with_borrow(|stack| stack.last().copied())
+}
+
+/// Replaces the top of this thread's stack; 0 takes it off.
+pub(super) fn set_current(handle: Handle) {
+    CURRENT.with_borrow_mut(|stack| {
+        stack.pop();
+        if handle != 0 {
+            stack.push(handle);
+        }
+    });
+}
+
+pub(super) fn push_current(handle: Handle) {
+    CURRENT.with_borrow_mut(|stack| stack.push(handle));
+}
+
+pub(super) fn pop_current() -> Option<Handle> {
+    CURRENT.with_borrow_mut(Vec::pop)
+}

@@ -1,0 +1,143 @@
+//! Floating-point operations that need more than an operator: PTX's rules for NaN, signed zeros, rounding
+//! modes and saturation.
+
+use super::value::{Float, canonical};
+use crate::exact::{self, Mode, Number};
+
+/// `.sat`: clamped to `[0, 1]`, NaN as zero.
+#[inline(always)]
+pub(crate) fn saturate<T: Float>(value: T) -> T {
+    let wide = value.wide();
+    if wide >= 1.0 {
+        T::narrow(1.0)
+    } else if wide > 0.0 {
+        value
+    } else {
+        T::narrow(0.0)
+    }
+}
+
+/// `.relu`: negative values as zero; NaN stays, as the canonical one.
+pub(crate) fn relu<T: Float>(value: T) -> T {
+    let wide = value.wide();
+    if wide.is_nan() {
+        T::pack(Number::Nan, Mode::Nearest)
+    } else if wide > 0.0 {
+        value
+    } else {
+        T::narrow(0.0)
+    }
+}
+
+/// `min` (or `max`): a NaN loses against a number, or wins if `propagate`; -0 is less than +0.
+#[inline(always)]
+pub(crate) fn extremum<T: Float>(a: T, b: T, max: bool, propagate: bool) -> T {
+    let (x, y) = (a.wide(), b.wide());
+    if x.is_nan() || y.is_nan() {
+        if propagate || x.is_nan() && y.is_nan() {
+            return T::pack(Number::Nan, Mode::Nearest);
+        }
+        return if x.is_nan() { b } else { a };
+    }
+    let first = if x == y { x.is_sign_negative() != max } else { (x < y) != max };
+    if first { a } else { b }
+}
+
+/// `.xorsign.abs` of `min` and `max`: of the magnitudes, with the product's sign.
+pub(crate) fn extremum_magnitude<T: Float>(a: T, b: T, max: bool, propagate: bool, sign: u64) -> T {
+    let negative = (a.bits() ^ b.bits()) & sign;
+    let (a, b) = (T::with_bits(a.bits() & !sign), T::with_bits(b.bits() & !sign));
+    let result = extremum(a, b, max, propagate);
+    T::with_bits(result.bits() | negative)
+}
+
+/// An arithmetic operation in any rounding mode; `operation` is one of the numbers below.
+#[inline(never)]
+pub(crate) fn rounded<T: Float>(operation: u8, a: T, b: T, c: T, mode: Mode) -> T {
+    let (x, y) = (a.unpack(), b.unpack());
+    let number = match operation {
+        ADD => exact::add(x, y, mode),
+        SUB => exact::add(x, exact::negate(y), mode),
+        MUL => exact::multiply(x, y),
+        DIV => exact::divide(x, y),
+        SQRT => exact::square_root(x),
+        RCP => exact::divide(exact::integer(1), x),
+        _ => exact::add(exact::multiply(x, y), c.unpack(), mode),
+    };
+    T::pack(number, mode)
+}
+
+pub(crate) const ADD: u8 = 0;
+pub(crate) const SUB: u8 = 1;
+pub(crate) const MUL: u8 = 2;
+pub(crate) const DIV: u8 = 3;
+pub(crate) const SQRT: u8 = 4;
+pub(crate) const RCP: u8 = 5;
+pub(crate) const FMA: u8 = 6;
+
+/// Addition and the like of 16-bit floats, rounded to nearest: exact in 64 bits but for the last rounding,
+/// since 53 bits are more than twice 11 and two.
+#[inline(always)]
+pub(crate) fn narrow_binary<T: Float>(operation: u8, a: T, b: T) -> T {
+    let (x, y) = (a.wide(), b.wide());
+    T::narrow(match operation {
+        ADD => x + y,
+        SUB => x - y,
+        _ => x * y,
+    })
+}
+
+/// A float rounded to an integral value, as `cvt.rni` and its like do.
+#[inline(always)]
+pub(crate) fn integral(value: f64, mode: Mode) -> f64 {
+    match mode {
+        Mode::Nearest => value.round_ties_even(),
+        Mode::Zero => value.trunc(),
+        Mode::Down => value.floor(),
+        Mode::Up => value.ceil(),
+        Mode::Away => value.round(),
+    }
+}
+
+/// `testp`, by the number that `decode` gives to the test.
+pub(crate) fn test_property(value: f64, subnormal: bool, test: i64) -> bool {
+    match test {
+        0 => value.is_finite(),
+        1 => value.is_infinite(),
+        2 => !value.is_nan(),
+        3 => value.is_nan(),
+        4 => value.is_finite() && value != 0.0 && !subnormal,
+        _ => subnormal,
+    }
+}
+
+/// A comparison of floats by its number: bits for less, equal, greater, unordered.
+#[inline(always)]
+pub(crate) fn compare(a: f64, b: f64, outcomes: i64) -> bool {
+    let outcome = match a.partial_cmp(&b) {
+        Some(std::cmp::Ordering::Less) => 1,
+        Some(std::cmp::Ordering::Equal) => 2,
+        Some(std::cmp::Ordering::Greater) => 4,
+        None => 8,
+    };
+    outcomes & outcome != 0
+}
+
+/// One lane of a 32-bit register that holds two 16-bit floats.
+#[inline(always)]
+pub(crate) fn lane<T: Float>(pair: u32, index: u32) -> T {
+    T::with_bits((pair >> (index * 16) & 0xffff).into())
+}
+
+/// Two 16-bit floats in one register.
+#[inline(always)]
+pub(crate) fn pair<T: Float>(low: T, high: T) -> u32 {
+    low.bits() as u32 | (high.bits() as u32) << 16
+}
+
+/// The functions that the device only approximates, computed in 64 bits and rounded: more precise than what
+/// hardware gives, and within PTX's bounds.
+#[inline(always)]
+pub(crate) fn approximate(value: f32, function: impl Fn(f64) -> f64) -> f32 {
+    canonical(function(value.into()) as f32)
+}

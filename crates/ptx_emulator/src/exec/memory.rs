@@ -1,0 +1,345 @@
+//! Loads, stores, and the check that every access goes through: which space an address is in, that it is
+//! aligned, and that it is inside an allocation. Accesses are volatile or atomic on the host, so that data
+//! races between the kernel's threads mean on the host what they mean on the device.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::value::Value;
+use super::{CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, Regs, SHARED_WINDOW, WINDOW_SHIFT};
+use crate::fault::FaultKind;
+use crate::memory::Range;
+
+/// Spaces, as constant parameters of handlers.
+pub(crate) const GLOBAL: u8 = 0;
+pub(crate) const SHARED: u8 = 1;
+pub(crate) const LOCAL: u8 = 2;
+pub(crate) const GENERIC: u8 = 3;
+
+/// Orderings, as constant parameters of handlers.
+pub(crate) const WEAK: u8 = 0;
+pub(crate) const RELAXED: u8 = 1;
+/// Acquire for a load, release for a store.
+pub(crate) const SYNCHRONIZING: u8 = 2;
+
+/// A type that is loaded and stored.
+pub(crate) trait Cell: Value {
+    /// # Safety
+    /// `at` is readable and aligned.
+    unsafe fn load<const ORDER: u8>(at: *const u8) -> Self;
+    /// # Safety
+    /// `at` is writable and aligned.
+    unsafe fn store<const ORDER: u8>(self, at: *mut u8);
+}
+
+macro_rules! cells {
+    ($($ty:ty, $atomic:ty;)*) => {$(
+        impl Cell for $ty {
+            #[inline(always)]
+            unsafe fn load<const ORDER: u8>(at: *const u8) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match ORDER {
+                        WEAK => at.cast::<$ty>().read_volatile(),
+                        RELAXED => <$atomic>::from_ptr(at.cast_mut().cast()).load(Ordering::Relaxed) as $ty,
+                        _ => <$atomic>::from_ptr(at.cast_mut().cast()).load(Ordering::Acquire) as $ty,
+                    }
+                }
+            }
+            #[inline(always)]
+            unsafe fn store<const ORDER: u8>(self, at: *mut u8) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match ORDER {
+                        WEAK => at.cast::<$ty>().write_volatile(self),
+                        RELAXED => <$atomic>::from_ptr(at.cast()).store(self as _, Ordering::Relaxed),
+                        _ => <$atomic>::from_ptr(at.cast()).store(self as _, Ordering::Release),
+                    }
+                }
+            }
+        }
+    )*};
+}
+cells! {
+    u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64;
+    i8, AtomicU8; i16, AtomicU16; i32, AtomicU32;
+}
+
+impl Context<'_> {
+    /// The allocation that contains a global address.
+    #[inline(never)]
+    fn lookup(&mut self, address: u64) -> Option<Range> {
+        let memory = self.launch.memory;
+        let generation = memory.generation();
+        if generation != self.generation {
+            self.ranges = memory.snapshot();
+            self.generation = generation;
+        }
+        let after = self.ranges.partition_point(|range| range.base <= address);
+        if let Some(&range) = after.checked_sub(1).and_then(|index| self.ranges.get(index))
+            && address - range.base < range.size
+        {
+            return Some(range);
+        }
+        memory.heap_range(address)
+    }
+
+    #[inline(never)]
+    fn global_slow(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
+        if let Some(range) = self.lookup(address)
+            && range.size - (address - range.base) >= size
+        {
+            // SAFETY: `at` is the instruction that runs.
+            let entry = unsafe { (*at).cache } as usize % CACHE_SIZE;
+            self.cache[entry] = range;
+            return address as *mut u8;
+        }
+        self.illegal(at, address, size)
+    }
+
+    /// An access in a window other than global's.
+    #[inline(never)]
+    fn windowed(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
+        let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
+        let offset = address - window;
+        let (base, len) = match window {
+            SHARED_WINDOW => (self.shared_memory, self.shared_len),
+            LOCAL_WINDOW => (self.stack, self.stack_len),
+            PARAM_WINDOW => (self.params.cast_mut(), self.params_len),
+            _ => return self.illegal(at, address, size),
+        };
+        if offset < len && len - offset >= size {
+            // SAFETY: inside the buffer.
+            return unsafe { base.add(offset as usize) };
+        }
+        self.illegal(at, address, size)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn misaligned(&mut self, at: *const Inst, address: u64, size: u64, align: u64) -> *mut u8 {
+        let message = format!("misaligned access of {size} bytes at {address:#x}, which is not a multiple of {align}");
+        self.fault(at, FaultKind::Misaligned, message);
+        std::ptr::null_mut()
+    }
+
+    /// Faults with what can be said about a bad address.
+    #[cold]
+    #[inline(never)]
+    fn illegal(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
+        let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
+        let offset = address - window;
+        let place = match window {
+            SHARED_WINDOW => format!("shared memory at offset {offset:#x}; the block has {} bytes", self.shared_len),
+            LOCAL_WINDOW => format!("local memory at offset {offset:#x}; {} bytes are in use", self.stack_len),
+            PARAM_WINDOW => format!("kernel parameters at offset {offset:#x}; there are {} bytes", self.params_len),
+            0 if address < 4096 => format!("{address:#x}: a null pointer"),
+            0 => {
+                let before = self.lookup_before(address);
+                match before {
+                    Some(range) => {
+                        let distance = address - (range.base + range.size).min(address);
+                        let (base, len) = (range.base, range.size);
+                        format!("{address:#x}, {distance} bytes after the end of the {len} bytes allocated at {base:#x}")
+                    }
+                    None => format!("{address:#x}, which is in no allocation"),
+                }
+            }
+            _ => format!("{address:#x}, which is in no allocation"),
+        };
+        self.fault(at, FaultKind::IllegalAddress, format!("illegal access of {size} bytes to {place}"));
+        std::ptr::null_mut()
+    }
+
+    /// The allocation before an address, if it is near.
+    fn lookup_before(&self, address: u64) -> Option<Range> {
+        let after = self.ranges.partition_point(|range| range.base <= address);
+        let range = *self.ranges.get(after.checked_sub(1)?)?;
+        (address - range.base < range.size + (1 << 20)).then_some(range)
+    }
+
+    /// Host address of `size` bytes at a device address; null after a fault.
+    ///
+    /// # Safety
+    /// `at` is the instruction that runs.
+    #[inline(always)]
+    pub unsafe fn translate<const SPACE: u8>(&mut self, at: *const Inst, address: u64, size: u64, align: u64) -> *mut u8 {
+        if address & (align - 1) != 0 {
+            return self.misaligned(at, address, size, align);
+        }
+        let (base, len, window) = match SPACE {
+            SHARED => (self.shared_memory, self.shared_len, SHARED_WINDOW),
+            LOCAL => (self.stack, self.stack_len, LOCAL_WINDOW),
+            _ => {
+                if SPACE == GENERIC && address >> WINDOW_SHIFT != 0 {
+                    return self.windowed(at, address, size);
+                }
+                // SAFETY: the caller's promise; the index is in range.
+                let range = unsafe { *self.cache.get_unchecked((*at).cache as usize % CACHE_SIZE) };
+                let offset = address.wrapping_sub(range.base);
+                if offset < range.size && range.size - offset >= size {
+                    return address as *mut u8;
+                }
+                return self.global_slow(at, address, size);
+            }
+        };
+        if address < len && len - address >= size {
+            // SAFETY: inside the buffer.
+            return unsafe { base.add(address as usize) };
+        }
+        self.illegal(at, window | address & !(u64::MAX << WINDOW_SHIFT), size)
+    }
+
+    /// Host address of bytes at a generic address, for functions that the host carries out.
+    ///
+    /// # Safety
+    /// `at` is the instruction that runs.
+    pub unsafe fn generic(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.translate::<GENERIC>(at, address, size, 1) }
+    }
+}
+
+/// `d = [a + imm]`.
+pub(crate) fn load<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: `translate` checks the address; the rest as in every handler.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            let address = r.raw(i.a).wrapping_add(i.imm as u64);
+            let size = size_of::<T>() as u64;
+            let place = c.translate::<SPACE>(at, address, size, size);
+            if place.is_null() {
+                return std::ptr::null();
+            }
+            r.set(i.d, T::load::<ORDER>(place));
+            at.add(1)
+        }
+    }
+    run::<T, SPACE, ORDER>
+}
+
+/// `[a + imm] = b`.
+pub(crate) fn store<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: as in `load`.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            let address = r.raw(i.a).wrapping_add(i.imm as u64);
+            let size = size_of::<T>() as u64;
+            let place = c.translate::<SPACE>(at, address, size, size);
+            if place.is_null() {
+                return std::ptr::null();
+            }
+            r.get::<T>(i.b).store::<ORDER>(place);
+            at.add(1)
+        }
+    }
+    run::<T, SPACE, ORDER>
+}
+
+/// Several registers, listed at `e` of the code's extra operands (`c` of them), from consecutive memory.
+pub(crate) fn load_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: as in `load`; the extra operands are slots of this frame.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            let address = r.raw(i.a).wrapping_add(i.imm as u64);
+            let size = size_of::<T>() as u64 * u64::from(i.c);
+            let place = c.translate::<SPACE>(at, address, size, size);
+            if place.is_null() {
+                return std::ptr::null();
+            }
+            for index in 0..i.c as usize {
+                let slot = c.code.extra[i.e as usize + index];
+                r.set(slot, T::load::<ORDER>(place.add(index * size_of::<T>())));
+            }
+            at.add(1)
+        }
+    }
+    run::<T, SPACE, ORDER>
+}
+
+/// The other way round.
+pub(crate) fn store_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: as in `load_vector`.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            let address = r.raw(i.a).wrapping_add(i.imm as u64);
+            let size = size_of::<T>() as u64 * u64::from(i.c);
+            let place = c.translate::<SPACE>(at, address, size, size);
+            if place.is_null() {
+                return std::ptr::null();
+            }
+            for index in 0..i.c as usize {
+                let slot = c.code.extra[i.e as usize + index];
+                r.get::<T>(slot).store::<ORDER>(place.add(index * size_of::<T>()));
+            }
+            at.add(1)
+        }
+    }
+    run::<T, SPACE, ORDER>
+}
+
+/// `d =` the kernel parameter at offset `imm`, which `decode` has checked.
+pub(crate) fn load_kernel_param<T: Cell>() -> Handler {
+    unsafe fn run<T: Cell>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: the launch has as many bytes of parameters as the kernel declares.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            r.set(i.d, c.params.add(i.imm as usize).cast::<T>().read_unaligned());
+            at.add(1)
+        }
+    }
+    run::<T>
+}
+
+/// `d =` the parameter or `.param` block at offset `imm` of the frame.
+pub(crate) fn load_frame<T: Cell>() -> Handler {
+    unsafe fn run<T: Cell>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: the offset is inside the function's frame.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            r.set(i.d, c.frame.add(i.imm as usize).cast::<T>().read_unaligned());
+            at.add(1)
+        }
+    }
+    run::<T>
+}
+
+/// The `.param` block at offset `imm` of the frame `= b`.
+pub(crate) fn store_frame<T: Cell>() -> Handler {
+    unsafe fn run<T: Cell>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: the offset is inside the function's frame.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            c.frame.add(i.imm as usize).cast::<T>().write_unaligned(r.get(i.b));
+            at.add(1)
+        }
+    }
+    run::<T>
+}
+
+/// `cp.async`: `imm` bytes from `[b + c]` in global memory to `[a + e]` in shared memory; where the source has
+/// fewer (register `d`), the rest is zero.
+pub(crate) unsafe fn copy_async(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    // SAFETY: both addresses are checked.
+    unsafe {
+        let (i, r) = (&*at, Regs(r));
+        let size = i.imm as u64;
+        let taken = (r.get::<u32>(i.d) as u64).min(size);
+        let target = c.translate::<SHARED>(at, r.raw(i.a).wrapping_add(i.e as i32 as u64), size, size);
+        if target.is_null() {
+            return std::ptr::null();
+        }
+        std::ptr::write_bytes(target, 0, size as usize);
+        if taken > 0 {
+            let source = c.translate::<GLOBAL>(at, r.raw(i.b).wrapping_add(i.c as i32 as u64), taken, 1);
+            if source.is_null() {
+                return std::ptr::null();
+            }
+            std::ptr::copy(source, target, taken as usize);
+        }
+        at.add(1)
+    }
+}

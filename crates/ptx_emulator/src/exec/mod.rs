@@ -1,0 +1,280 @@
+//! Executes decoded instructions. An instruction is a function pointer with its operands beside it
+//! ([`Inst`]); a thread runs by calling one after the other ([`run`]) until it exits, faults, must wait for
+//! other threads, or has used up its time slice. `decode` picks the functions; the scheduler in `launch`
+//! decides who runs.
+//!
+//! # What is supported
+//!
+//! | instructions | forms |
+//! |---|---|
+//! | `add sub mul mad mul24 mad24 div rem abs neg min max sad` | all integer types; `.hi .lo .wide .sat .relu`, packed 16-bit `add min max` |
+//! | `add sub mad` with `.cc`, `addc subc madc` | 32 and 64 bits |
+//! | `and or xor not cnot lop3 shl shr shf` | all widths, predicates where PTX has them, `.clamp .wrap` |
+//! | `bfe bfi bfind brev bmsk clz fns popc prmt szext dp4a dp2a` | all forms |
+//! | `add sub mul fma mad div rcp sqrt rsqrt` | f32, f64: `.rn .rz .rm .rp .ftz .sat .approx .full`; f16, bf16 and their pairs: add, sub, mul, fma |
+//! | `neg abs min max` of floats, `copysign testp` | f16, bf16, pairs, f32, f64; `.NaN .xorsign.abs`, three inputs |
+//! | `sin cos lg2 ex2 tanh` with `.approx` | f32, and `ex2 tanh` of halves; computed more precisely than hardware does |
+//! | `setp set selp slct` | all types and comparisons, `.and .or .xor`, packed halves |
+//! | `cvt cvt.pack` | all integer and float types up to 64 bits, all rounding modes, `.sat .ftz .relu`, pairs, tf32; no 8-bit floats |
+//! | `mov` | registers, constants, addresses, special registers, packing and unpacking, 128 bits |
+//! | `ld st ldu` | all spaces and types, vectors, `.volatile .relaxed .acquire .release .mmio`, cache hints without effect |
+//! | `atom red` | all operations, 16 to 128 bits, floats, packed halves, f32 vectors; every scope acts as system scope, every ordering as sequentially consistent |
+//! | `fence membar` | all; as sequentially consistent |
+//! | `cvta isspacep alloca stacksave stackrestore` | all |
+//! | `cp.async` and its groups | done at once |
+//! | `prefetch prefetchu discard applypriority createpolicy nanosleep griddepcontrol setmaxnreg pmevent` | without effect |
+//! | `bar barrier` | `.sync .arrive .red`, with ids and counts |
+//! | `bar.warp.sync shfl.sync vote.sync match.sync redux.sync elect.sync activemask` | all modes |
+//! | `bra brx.idx call ret exit trap brkpt` | direct and indirect calls, recursion, register and memory parameters |
+//!
+//! External functions: `vprintf malloc free __assertfail`. Special registers: thread, block and grid
+//! indices, lanes, warps, masks, clocks, shared memory sizes, clusters (of one block).
+//!
+//! Not supported, and an error when executed: matrix and tensor instructions, textures and surfaces,
+//! `mbarrier` and bulk copies, clusters of several blocks, video instructions, 8-bit floats.
+
+pub(crate) mod atomic;
+pub(crate) mod call;
+pub(crate) mod float;
+pub(crate) mod integer;
+pub(crate) mod memory;
+pub(crate) mod special;
+pub(crate) mod value;
+
+use crate::fault::FaultKind;
+use crate::launch::{Shared, Thread};
+use crate::memory::Range;
+use crate::program::Code;
+use value::Value;
+
+/// Executes an instruction and returns the next one, or null after it left an [`Event`] in the context.
+pub(crate) type Handler = unsafe fn(*const Inst, *mut u64, &mut Context) -> *const Inst;
+
+/// A decoded instruction. What the fields mean is between `decode` and the handler; register operands are
+/// slots of the function's frame, which `decode` has checked.
+#[derive(Clone, Copy)]
+pub(crate) struct Inst {
+    pub run: Handler,
+    /// Usually the destination.
+    pub d: u32,
+    pub a: u32,
+    pub b: u32,
+    pub c: u32,
+    pub e: u32,
+    /// For memory accesses: which entry of the range cache to try.
+    pub cache: u32,
+    pub imm: i64,
+}
+
+/// What ended a thread's run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The frame changed by a call or return: go on at `next` with new registers.
+    Frame,
+    /// The thread is over.
+    Exit,
+    /// `fault` says why.
+    Fault,
+    /// The instruction at `next` waits for other threads.
+    Sync,
+    /// The time slice is used up; go on at `next` later.
+    Preempted,
+}
+
+/// Address windows: generic addresses whose upper bits are these are not global.
+pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
+pub(crate) const LOCAL_WINDOW: u64 = 2 << 60;
+pub(crate) const PARAM_WINDOW: u64 = 3 << 60;
+/// Where functions' "addresses" are; nothing can be loaded from there.
+pub(crate) const CODE_WINDOW: u64 = 4 << 60;
+/// The bits that tell windows apart.
+pub(crate) const WINDOW_SHIFT: u32 = 60;
+
+/// Entries of the range cache; a power of two.
+pub(crate) const CACHE_SIZE: usize = 512;
+
+/// What a running thread sees. One for each worker; the scheduler points it at a block and a thread.
+pub(crate) struct Context<'l> {
+    pub event: Event,
+    pub next: *const Inst,
+    /// Backward branches left in this time slice.
+    pub fuel: u32,
+    pub thread: *mut Thread,
+    /// The thread's stack in host memory, and how much of it may be accessed.
+    pub stack: *mut u8,
+    pub stack_len: u64,
+    /// The current frame's parameters and local variables.
+    pub frame: *mut u8,
+    pub shared_memory: *mut u8,
+    pub shared_len: u64,
+    pub params: *const u8,
+    pub params_len: u64,
+    pub block: [u32; 3],
+    pub worker: u32,
+    pub launch: &'l Shared<'l>,
+    pub code: &'l Code,
+    /// Ranges that instructions touched last.
+    pub cache: Box<[Range; CACHE_SIZE]>,
+    /// A copy of the memory's table, and which one.
+    pub ranges: Vec<Range>,
+    pub generation: u64,
+    pub fault: Option<Box<(FaultKind, String)>>,
+}
+
+/// The registers of the current frame.
+///
+/// Slots come from a decoded instruction of the function whose frame this is, so they are in range: that is
+/// what makes the accessors sound, and why nothing outside of handlers makes a `Regs`.
+#[derive(Clone, Copy)]
+pub(crate) struct Regs(pub *mut u64);
+
+impl Regs {
+    #[inline(always)]
+    pub fn get<T: Value>(self, slot: u32) -> T {
+        // SAFETY: see the type.
+        T::from_bits64(unsafe { *self.0.add(slot as usize) })
+    }
+
+    #[inline(always)]
+    pub fn set<T: Value>(self, slot: u32, value: T) {
+        // SAFETY: see the type.
+        unsafe { *self.0.add(slot as usize) = value.to_bits64() }
+    }
+
+    #[inline(always)]
+    pub fn raw(self, slot: u32) -> u64 {
+        self.get(slot)
+    }
+
+    #[inline(always)]
+    pub fn set_raw(self, slot: u32, value: u64) {
+        self.set(slot, value);
+    }
+
+    /// A 128-bit register, which takes two slots.
+    #[inline(always)]
+    pub fn wide(self, slot: u32) -> u128 {
+        u128::from(self.raw(slot)) | u128::from(self.raw(slot + 1)) << 64
+    }
+
+    #[inline(always)]
+    pub fn set_wide(self, slot: u32, value: u128) {
+        self.set_raw(slot, value as u64);
+        self.set_raw(slot + 1, (value >> 64) as u64);
+    }
+}
+
+impl Context<'_> {
+    /// Ends the run with a fault at `at`.
+    #[cold]
+    #[inline(never)]
+    pub fn fault(&mut self, at: *const Inst, kind: FaultKind, message: impl Into<String>) -> *const Inst {
+        self.fault = Some(Box::new((kind, message.into())));
+        self.next = at;
+        self.event = Event::Fault;
+        std::ptr::null()
+    }
+
+    /// Ends the run with an event; the thread's place is `at`.
+    #[inline(always)]
+    pub fn stop(&mut self, at: *const Inst, event: Event) -> *const Inst {
+        self.next = at;
+        self.event = event;
+        std::ptr::null()
+    }
+}
+
+/// Runs the context's thread until something other than a change of frame ends the run.
+///
+/// # Safety
+/// `context.thread` is a live thread of the program in `context.code`, set up by the scheduler.
+pub(crate) unsafe fn run(context: &mut Context) -> Event {
+    // SAFETY: the thread's `next` is in its function's code, which ends in an instruction that does not fall
+    // through, and branch targets were resolved inside the code; handlers uphold the same for what they
+    // return. The registers are the current frame's.
+    unsafe {
+        let mut at = (*context.thread).next;
+        loop {
+            let registers = (*context.thread).registers();
+            loop {
+                at = ((*at).run)(at, registers, context);
+                if at.is_null() {
+                    break;
+                }
+            }
+            at = context.next;
+            if context.event != Event::Frame {
+                (*context.thread).next = at;
+                return context.event;
+            }
+        }
+    }
+}
+
+/// The function that a closure without captures is; `F` is a zero-sized type, so it can be had again from
+/// its type alone.
+#[inline(always)]
+fn conjure<F: Copy>() -> F {
+    const { assert!(size_of::<F>() == 0, "a handler's closure captures nothing") };
+    // SAFETY: `F` has no bytes to initialise, and the caller was given a value of it, so it is inhabited.
+    unsafe { std::mem::MaybeUninit::<F>::uninit().assume_init() }
+}
+
+/// `d = f(a)`.
+pub(crate) fn unary<A: Value, R: Value, F: Fn(A) -> R + Copy>(_: F) -> Handler {
+    unsafe fn run<A: Value, R: Value, F: Fn(A) -> R + Copy>(at: *const Inst, r: *mut u64, _: &mut Context) -> *const Inst {
+        // SAFETY: handlers are called with an instruction and its frame's registers.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            r.set(i.d, conjure::<F>()(r.get(i.a)));
+            at.add(1)
+        }
+    }
+    run::<A, R, F>
+}
+
+/// `d = f(a, b)`.
+pub(crate) fn binary<A: Value, B: Value, R: Value, F: Fn(A, B) -> R + Copy>(_: F) -> Handler {
+    unsafe fn run<A: Value, B: Value, R: Value, F: Fn(A, B) -> R + Copy>(
+        at: *const Inst,
+        r: *mut u64,
+        _: &mut Context,
+    ) -> *const Inst {
+        // SAFETY: as in `unary`.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            r.set(i.d, conjure::<F>()(r.get(i.a), r.get(i.b)));
+            at.add(1)
+        }
+    }
+    run::<A, B, R, F>
+}
+
+/// `d = f(a, b, c)`.
+pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> R + Copy>(_: F) -> Handler {
+    unsafe fn run<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> R + Copy>(
+        at: *const Inst,
+        r: *mut u64,
+        _: &mut Context,
+    ) -> *const Inst {
+        // SAFETY: as in `unary`.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            r.set(i.d, conjure::<F>()(r.get(i.a), r.get(i.b), r.get(i.c)));
+            at.add(1)
+        }
+    }
+    run::<A, B, C, R, F>
+}
+
+/// Anything that goes on with the next instruction.
+pub(crate) fn general<F: Fn(&Inst, Regs, &mut Context) + Copy>(_: F) -> Handler {
+    unsafe fn run<F: Fn(&Inst, Regs, &mut Context) + Copy>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: as in `unary`.
+        unsafe {
+            conjure::<F>()(&*at, Regs(r), c);
+            at.add(1)
+        }
+    }
+    run::<F>
+}

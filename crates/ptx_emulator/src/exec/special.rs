@@ -1,0 +1,103 @@
+//! Special registers: what each reads, by the handler that reads it.
+
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use super::{Context, Handler, Inst, Regs};
+use crate::launch::Thread;
+
+/// Nanoseconds since the first look at the clock; one "cycle" is one nanosecond.
+pub(crate) fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// `d =` what a closure reads of thread and context.
+fn read<F: Fn(&Thread, &Context) -> u64 + Copy>(_: F) -> Handler {
+    unsafe fn run<F: Fn(&Thread, &Context) -> u64 + Copy>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: as in every handler; the context's thread is alive while it runs.
+        unsafe {
+            let value = super::conjure::<F>()(&*c.thread, c);
+            Regs(r).set_raw((*at).d, value);
+            at.add(1)
+        }
+    }
+    run::<F>
+}
+
+/// The handler that reads a special register, and the register's width.
+pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
+    macro_rules! axis {
+        ($of:expr) => {{
+            macro_rules! component {
+                ($index:literal) => {
+                    read(|t, c| {
+                        let of: fn(&Thread, &Context) -> [u32; 3] = $of;
+                        of(t, c)[$index].into()
+                    })
+                };
+            }
+            match name.rsplit_once('.').map(|(_, axis)| axis)? {
+                "x" => component!(0),
+                "y" => component!(1),
+                "z" => component!(2),
+                // The fourth component always exists, and is zero.
+                "w" => read(|_, _| 0),
+                _ => return None,
+            }
+        }};
+    }
+    let base = name.split_once('.').map_or(name, |(base, _)| base);
+    let handler = match base {
+        "%tid" => axis!(|t, _| t.tid),
+        "%ntid" => axis!(|_, c| c.launch.block),
+        "%ctaid" => axis!(|_, c| c.block),
+        "%nctaid" => axis!(|_, c| c.launch.grid),
+        // A cluster is one block here.
+        "%clusterid" => axis!(|_, c| c.block),
+        "%nclusterid" => axis!(|_, c| c.launch.grid),
+        "%cluster_ctaid" => axis!(|_, _| [0; 3]),
+        "%cluster_nctaid" => axis!(|_, _| [1; 3]),
+        _ if base != name => return None,
+        "%laneid" => read(|t, _| (t.index % 32).into()),
+        "%warpid" => read(|t, _| (t.index / 32).into()),
+        "%nwarpid" => read(|_, c| c.launch.threads_per_block().div_ceil(32).into()),
+        "%smid" => read(|_, c| c.worker.into()),
+        "%nsmid" => read(|_, c| c.launch.workers.into()),
+        "%gridid" => return Some((read(|_, c| c.launch.grid_id), 64)),
+        "%lanemask_eq" => read(|t, _| 1 << (t.index % 32)),
+        "%lanemask_lt" => read(|t, _| (1 << (t.index % 32)) - 1),
+        "%lanemask_le" => read(|t, _| (2 << (t.index % 32)) - 1),
+        "%lanemask_gt" => read(|t, _| u64::from(u32::MAX) & !((2 << (t.index % 32)) - 1)),
+        "%lanemask_ge" => read(|t, _| u64::from(u32::MAX) & !((1 << (t.index % 32)) - 1)),
+        "%clock" => read(|_, _| clock() & u64::from(u32::MAX)),
+        "%clock_hi" => read(|_, _| clock() >> 32),
+        "%clock64" => return Some((read(|_, _| clock()), 64)),
+        "%globaltimer" => return Some((read(|_, _| wall_clock()), 64)),
+        "%globaltimer_lo" => read(|_, _| wall_clock() & u64::from(u32::MAX)),
+        "%globaltimer_hi" => read(|_, _| wall_clock() >> 32),
+        "%dynamic_smem_size" => read(|_, c| c.launch.dynamic_shared.into()),
+        "%total_smem_size" | "%aggr_smem_size" => read(|_, c| c.launch.total_shared.into()),
+        "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => read(|_, _| 0),
+        "%is_explicit_cluster" => return Some((read(|_, _| 0), 1)),
+        "%cluster_ctarank" => read(|_, _| 0),
+        "%cluster_nctarank" => read(|_, _| 1),
+        "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
+        _ => {
+            let number = |prefix: &str| base.strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
+            if number("%envreg").is_some_and(|number| number < 32)
+                || number("%pm").is_some_and(|number| number < 8)
+                || number("%reserved_smem_offset_").is_some()
+            {
+                read(|_, _| 0)
+            } else {
+                return None;
+            }
+        }
+    };
+    Some((handler, 32))
+}
+
+fn wall_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,369 @@
+//! Launching a kernel: its blocks are spread over the host's cores, each block's threads run one after the
+//! other on one core (`block`), and barriers and warp operations bring them together (`sync`).
+//!
+//! A block that makes no progress but spinning gives its core to others, so that kernels whose blocks wait
+//! for each other come to their end.
+
+mod block;
+pub(crate) mod sync;
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::exec::call::Frame;
+use crate::exec::{CACHE_SIZE, Context, Event, Inst, Regs};
+use crate::fault::{Fault, FaultKind};
+use crate::memory::{Memory, Range};
+use crate::program::{KernelId, Program};
+use block::{Block, Outcome};
+
+/// The most threads that a block may have.
+pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
+
+/// Where the text of `vprintf` goes.
+pub type Output = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// The shape and the arguments of a launch.
+#[derive(Clone)]
+pub struct LaunchConfig {
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+    /// The parameters' bytes, each at the offset that its [`crate::ParamInfo`] says.
+    pub params: Vec<u8>,
+    /// Bytes of stack for each thread, beyond what the kernel is known to need without recursion.
+    pub stack_limit: usize,
+    /// Receives what the kernel prints, one call for each `vprintf`; `None` is the process's stdout.
+    pub output: Option<Output>,
+    /// Bytes that `malloc` in kernels may hand out.
+    pub heap_limit: usize,
+}
+
+impl Default for LaunchConfig {
+    /// One thread, with the limits that CUDA starts with.
+    fn default() -> Self {
+        LaunchConfig {
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            params: Vec::new(),
+            stack_limit: 1024,
+            output: None,
+            heap_limit: 8 << 20,
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchStats {
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Threads that ran.
+    pub threads: u64,
+    /// From first to last.
+    pub elapsed: Duration,
+}
+
+/// What all workers of a launch share.
+pub(crate) struct Shared<'l> {
+    pub memory: &'l Memory,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub kernel: u32,
+    pub dynamic_shared: u32,
+    pub total_shared: u32,
+    /// Bytes of shared memory that a block gets.
+    pub shared_bytes: u32,
+    pub stack_limit: usize,
+    pub heap_limit: u64,
+    pub workers: u32,
+    pub grid_id: u64,
+    output: Option<&'l Output>,
+    params: &'l [u128],
+    params_len: u64,
+    stop: AtomicBool,
+}
+
+impl Shared<'_> {
+    pub fn threads_per_block(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    pub fn write_output(&self, bytes: &[u8]) {
+        match self.output {
+            Some(output) => output(bytes),
+            None => {
+                // A closed stdout is not the kernel's fault.
+                let mut stdout = std::io::stdout().lock();
+                let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+            }
+        }
+    }
+}
+
+/// A thread of the kernel, when it has begun and not ended.
+pub(crate) struct Thread {
+    pub tid: [u32; 3],
+    /// Its number in the block.
+    pub index: u32,
+    /// The instruction to go on with.
+    pub next: *const Inst,
+    pub function: u32,
+    pub registers: Vec<u64>,
+    /// Where the current frame's registers begin.
+    pub register_base: usize,
+    pub stack: Vec<u128>,
+    /// Where the current frame's memory begins and ends.
+    pub base: usize,
+    pub top: usize,
+    pub frames: Vec<Frame>,
+}
+
+// SAFETY: the pointers lead into the program's code, which outlives the launch and does not change.
+unsafe impl Send for Thread {}
+
+impl Thread {
+    fn new() -> Box<Thread> {
+        Box::new(Thread {
+            tid: [0; 3],
+            index: 0,
+            next: std::ptr::null(),
+            function: 0,
+            registers: Vec::new(),
+            register_base: 0,
+            stack: Vec::new(),
+            base: 0,
+            top: 0,
+            frames: Vec::new(),
+        })
+    }
+
+    /// The registers of the current frame.
+    pub fn registers(&mut self) -> *mut u64 {
+        // SAFETY: the base is at most the length.
+        unsafe { self.registers.as_mut_ptr().add(self.register_base) }
+    }
+
+    fn regs(&mut self) -> Regs {
+        Regs(self.registers())
+    }
+}
+
+/// Blocks that wait for a worker.
+struct Queue {
+    next: u64,
+    total: u64,
+    suspended: VecDeque<Box<Block>>,
+    /// Blocks that have begun and not ended.
+    resident: usize,
+    /// How many suspended blocks were resumed since a block was begun.
+    resumed: usize,
+    fault: Option<Fault>,
+}
+
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a grid to its end, blocks in parallel over the cores.
+pub fn launch(program: &Program, kernel: KernelId, config: &LaunchConfig) -> Result<LaunchStats, Fault> {
+    static GRIDS: AtomicU64 = AtomicU64::new(1);
+    let start = Instant::now();
+    let info = program.kernel_info(kernel);
+    let code = program.code();
+    let refuse = |message: String| Fault {
+        kind: FaultKind::InvalidLaunch,
+        message,
+        kernel: info.name.clone(),
+        function: info.name.clone(),
+        block: [0; 3],
+        thread: [0; 3],
+        ptx_line: 0,
+        source_location: None,
+    };
+    let volume = |size: [u32; 3]| size.iter().try_fold(1u64, |product, &side| product.checked_mul(side.into()));
+    let Some(blocks @ 1..) = volume(config.grid) else {
+        return Err(refuse(format!("a grid of {:?} blocks cannot be", config.grid)));
+    };
+    let threads = match volume(config.block) {
+        Some(threads) if (1..=u64::from(MAX_THREADS_PER_BLOCK)).contains(&threads) => threads,
+        _ => return Err(refuse(format!("a block of {:?} threads cannot be", config.block))),
+    };
+    if info.max_threads.is_some_and(|max| threads > u64::from(max)) {
+        let message = format!("a block of {:?} threads is more than the kernel was compiled for", config.block);
+        return Err(refuse(message));
+    }
+    if config.params.len() < info.params_size {
+        let (given, wanted) = (config.params.len(), info.params_size);
+        return Err(refuse(format!("{given} bytes of parameters were given, and {wanted} are needed")));
+    }
+    let mut params = vec![0u128; config.params.len().div_ceil(16)];
+    for (word, bytes) in params.iter_mut().zip(config.params.chunks(16)) {
+        let mut buffer = [0; 16];
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        *word = u128::from_le_bytes(buffer);
+    }
+    let Some(shared_bytes) = code.dynamic_shared_base.checked_add(config.shared_bytes) else {
+        return Err(refuse(format!("{} bytes of shared memory cannot be", config.shared_bytes)));
+    };
+    let workers = (rayon::current_num_threads() as u64).min(blocks).max(1) as u32;
+    let shared = Shared {
+        memory: program.memory(),
+        grid: config.grid,
+        block: config.block,
+        kernel: kernel.0,
+        dynamic_shared: config.shared_bytes,
+        total_shared: info.static_shared.saturating_add(config.shared_bytes),
+        shared_bytes,
+        stack_limit: info.stack_need.saturating_add(config.stack_limit),
+        heap_limit: config.heap_limit as u64,
+        workers,
+        grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
+        output: config.output.as_ref(),
+        params: &params,
+        params_len: config.params.len() as u64,
+        stop: AtomicBool::new(false),
+    };
+    let queue = Mutex::new(Queue {
+        next: 0,
+        total: blocks,
+        suspended: VecDeque::new(),
+        resident: 0,
+        resumed: 0,
+        fault: None,
+    });
+    let _active = shared.memory.enter();
+    if workers == 1 {
+        Worker::new(program, &shared, 0).work(&queue);
+    } else {
+        rayon::scope(|scope| {
+            for index in 0..workers {
+                let (queue, shared) = (&queue, &shared);
+                scope.spawn(move |_| Worker::new(program, shared, index).work(queue));
+            }
+        });
+    }
+    match queue.into_inner().unwrap_or_else(PoisonError::into_inner).fault {
+        Some(fault) => Err(fault),
+        None => Ok(LaunchStats { blocks, threads: blocks * threads, elapsed: start.elapsed() }),
+    }
+}
+
+/// A host thread that runs blocks.
+struct Worker<'l> {
+    context: Context<'l>,
+    program: &'l Program,
+    /// Threads and blocks to use again.
+    threads: Vec<Box<Thread>>,
+    blocks: Vec<Box<Block>>,
+}
+
+impl<'l> Worker<'l> {
+    fn new(program: &'l Program, shared: &'l Shared<'l>, worker: u32) -> Self {
+        // A range that contains nothing.
+        let nothing = Range { base: 0, size: 0 };
+        let context = Context {
+            event: Event::Exit,
+            next: std::ptr::null(),
+            fuel: 0,
+            thread: std::ptr::null_mut(),
+            stack: std::ptr::null_mut(),
+            stack_len: 0,
+            frame: std::ptr::null_mut(),
+            shared_memory: std::ptr::null_mut(),
+            shared_len: 0,
+            params: shared.params.as_ptr().cast(),
+            params_len: shared.params_len,
+            block: [0; 3],
+            worker,
+            launch: shared,
+            code: program.code(),
+            cache: Box::new([nothing; CACHE_SIZE]),
+            ranges: shared.memory.snapshot(),
+            generation: u64::MAX,
+            fault: None,
+        };
+        Worker { context, program, threads: Vec::new(), blocks: Vec::new() }
+    }
+
+    fn work(mut self, queue: &Mutex<Queue>) {
+        let launch = self.context.launch;
+        // Only so many blocks are begun before one ends, lest their threads' state fill the memory.
+        let function = &self.program.code().functions[launch.kernel as usize];
+        let bytes = launch.threads_per_block() as usize * (function.template.len() * 8 + function.frame_size as usize + 512);
+        let most = ((256 << 20) / bytes).max(4 * launch.workers as usize);
+        loop {
+            let mut block = {
+                let mut queue = lock(queue);
+                if launch.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let fresh = queue.next < queue.total && queue.resident < most;
+                let resume = !fresh || queue.resumed < queue.suspended.len();
+                match queue.suspended.pop_front() {
+                    Some(block) if resume => {
+                        queue.resumed += 1;
+                        block
+                    }
+                    other => {
+                        queue.suspended.extend(other);
+                        if !fresh {
+                            return;
+                        }
+                        let index = queue.next;
+                        queue.next += 1;
+                        queue.resident += 1;
+                        queue.resumed = 0;
+                        drop(queue);
+                        self.begin(index)
+                    }
+                }
+            };
+            match self.run_block(&mut block) {
+                Outcome::Done => {
+                    lock(queue).resident -= 1;
+                    self.blocks.push(block);
+                }
+                Outcome::Suspended => lock(queue).suspended.push_back(block),
+                Outcome::Faulted(fault) => {
+                    launch.stop.store(true, Ordering::Relaxed);
+                    lock(queue).fault.get_or_insert(*fault);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, index: u64) -> Box<Block> {
+        let mut block = self.blocks.pop().unwrap_or_default();
+        let launch = self.context.launch;
+        let [x, y, _] = launch.grid.map(u64::from);
+        let id = [index % x, index / x % y, index / x / y].map(|place| place as u32);
+        block.reset(id, launch.threads_per_block(), launch.shared_bytes);
+        block
+    }
+
+    /// The fault that the context holds, with its place.
+    fn describe(&mut self, block: [u32; 3], thread: &Thread, kind: FaultKind, message: String) -> Box<Fault> {
+        let code = self.program.code();
+        let function = &code.functions[thread.function as usize];
+        let offset = (thread.next as usize).wrapping_sub(function.code.as_ptr() as usize) / size_of::<Inst>();
+        Box::new(Fault {
+            kind,
+            message,
+            kernel: code.functions[self.context.launch.kernel as usize].name.clone(),
+            function: function.name.clone(),
+            block,
+            thread: thread.tid,
+            ptx_line: function.lines.get(offset).copied().unwrap_or(0),
+            source_location: function.locations.get(offset).and_then(|&index| code.source_location(index)),
+        })
+    }
+}

@@ -1,0 +1,434 @@
+//! Barriers and warp operations: threads arrive one by one, and the last one carries the operation out for
+//! all. A thread that has ended counts as arrived, as on hardware.
+
+use super::Worker;
+use super::block::{Block, State};
+use crate::exec::{Inst, Regs};
+use crate::fault::FaultKind;
+
+/// What an instruction that waits for other threads does. Its operands are in its [`Inst`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sync {
+    Barrier(BarrierSync),
+    Warp(WarpSync),
+    /// `activemask`: `d`.
+    Active,
+}
+
+/// `bar` and `barrier`: id in `a`, number of threads in `b`, predicate in `c`, result in `d`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BarrierSync {
+    /// Whether `b` is there.
+    pub counted: bool,
+    /// `.arrive`: it does not wait.
+    pub arrive: bool,
+    pub reduction: Option<Reduction>,
+}
+
+/// What a barrier makes of its threads' predicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    Count,
+    And,
+    Or,
+}
+
+/// Operations of the threads that a mask, in `e`, names: value in `a`, more in `b` and `c`, result in `d`.
+/// A predicate result is in `c` where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarpSync {
+    /// `bar.warp.sync`
+    Barrier,
+    /// `shfl.sync`: lane or distance in `b`, clamp in `c`; predicate in `imm2`.
+    Shuffle { mode: ShuffleMode, predicate: u32 },
+    /// `vote.sync`
+    Vote(Vote),
+    /// `match.any.sync`, of 64 bits or 32.
+    MatchAny { wide: bool },
+    /// `match.all.sync`; the predicate is in `c`.
+    MatchAll { wide: bool },
+    /// `redux.sync`
+    Reduce(Redux),
+    /// `elect.sync`; the predicate is in `c`.
+    Elect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Redux {
+    Add,
+    And,
+    Or,
+    Xor,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    MinFloat { abs: bool, nan: bool },
+    MaxFloat { abs: bool, nan: bool },
+}
+
+impl WarpSync {
+    pub fn name(&self) -> &'static str {
+        match self {
+            WarpSync::Barrier => "bar.warp.sync",
+            WarpSync::Shuffle { .. } => "shfl.sync",
+            WarpSync::Vote(_) => "vote.sync",
+            WarpSync::MatchAny { .. } | WarpSync::MatchAll { .. } => "match.sync",
+            WarpSync::Reduce(_) => "redux.sync",
+            WarpSync::Elect => "elect.sync",
+        }
+    }
+
+    /// Whether lanes at two instructions meet in one operation: copies of one instruction that the compiler
+    /// made do, though their registers differ.
+    fn meets(self, other: WarpSync) -> bool {
+        match (self, other) {
+            (WarpSync::Shuffle { mode: a, .. }, WarpSync::Shuffle { mode: b, .. }) => a == b,
+            _ => self == other,
+        }
+    }
+}
+
+/// The state of one of a block's barriers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Barrier {
+    waiting: u32,
+    /// By `.arrive`.
+    arrived: u32,
+    /// How many threads it is for; 0 for all.
+    expected: u32,
+}
+
+type Problem = (FaultKind, String);
+
+fn invalid(message: impl Into<String>) -> Problem {
+    (FaultKind::InvalidInstruction, message.into())
+}
+
+impl Worker<'_> {
+    /// A thread has come to an instruction that waits.
+    pub(super) fn arrive(&mut self, block: &mut Block, seat: usize) -> Result<(), Problem> {
+        let thread = block.thread(seat);
+        let regs = thread.regs();
+        // SAFETY: the thread's place is the instruction that reported the event.
+        let inst = unsafe { &*thread.next };
+        let index = inst.imm as u32;
+        match self.context.code.syncs[index as usize] {
+            Sync::Barrier(barrier) => self.arrive_at_barrier(block, seat, barrier, inst, regs),
+            Sync::Warp(sync) => {
+                let mask: u32 = regs.get(inst.e);
+                if mask >> (seat % 32) & 1 == 0 {
+                    let name = sync.name();
+                    return Err(invalid(format!("`{name}` with mask {mask:#010x}, which lacks the thread's own lane {}", seat % 32)));
+                }
+                block.seats[seat].state = State::Warp { sync: index, mask };
+                self.try_warp(block, seat / 32, mask, sync);
+                Ok(())
+            }
+            Sync::Active => {
+                block.seats[seat].state = State::Active;
+                Ok(())
+            }
+        }
+    }
+
+    fn arrive_at_barrier(
+        &mut self,
+        block: &mut Block,
+        seat: usize,
+        sync: BarrierSync,
+        inst: &Inst,
+        regs: Regs,
+    ) -> Result<(), Problem> {
+        let id: u32 = regs.get(inst.a);
+        let expected: u32 = if sync.counted { regs.get(inst.b) } else { 0 };
+        let Some(barrier) = block.barriers.get_mut(id as usize) else {
+            return Err(invalid(format!("barrier {id}, of 16")));
+        };
+        if sync.counted && (expected == 0 || expected % 32 != 0) {
+            return Err(invalid(format!("barrier {id} for {expected} threads, which is no multiple of the warp size")));
+        }
+        if barrier.waiting + barrier.arrived > 0 && barrier.expected != expected {
+            let before = barrier.expected;
+            return Err(invalid(format!("barrier {id} for {expected} threads, while others wait at it for {before}")));
+        }
+        barrier.expected = expected;
+        if sync.arrive {
+            barrier.arrived += 1;
+            step(block, seat);
+            block.seats[seat].state = State::Ready;
+        } else {
+            barrier.waiting += 1;
+            block.seats[seat].state = State::Barrier(id as u8);
+        }
+        self.try_barrier(block, id as usize);
+        Ok(())
+    }
+
+    /// Opens a barrier if all have come.
+    fn try_barrier(&mut self, block: &mut Block, id: usize) {
+        let Barrier { waiting, arrived, expected } = block.barriers[id];
+        let here = waiting + arrived;
+        if here == 0 {
+            return;
+        }
+        let complete = if expected == 0 {
+            here >= block.live
+        } else {
+            // Hardware counts whole warps: lanes that a warp lacks or that have ended come with the others.
+            here >= expected || here + missing(block, id) >= expected
+        };
+        if !complete {
+            return;
+        }
+        block.barriers[id] = Barrier::default();
+        let waits = |block: &Block, seat: usize| block.seats[seat].state == State::Barrier(id as u8);
+        let (mut count, mut all) = (0u32, true);
+        for seat in 0..block.seats.len() {
+            if waits(block, seat) && let (inst, regs, Some(_)) = self.barrier_of(block, seat) {
+                let predicate: bool = regs.get(inst.c);
+                count += u32::from(predicate);
+                all &= predicate;
+            }
+        }
+        for seat in 0..block.seats.len() {
+            if !waits(block, seat) {
+                continue;
+            }
+            if let (inst, regs, Some(reduction)) = self.barrier_of(block, seat) {
+                match reduction {
+                    Reduction::Count => regs.set(inst.d, count),
+                    Reduction::And => regs.set(inst.d, all),
+                    Reduction::Or => regs.set(inst.d, count > 0),
+                }
+            }
+            step(block, seat);
+            block.seats[seat].state = State::Ready;
+        }
+    }
+
+    /// The barrier instruction that a seat waits at.
+    fn barrier_of(&self, block: &mut Block, seat: usize) -> (Inst, Regs, Option<Reduction>) {
+        let thread = block.thread(seat);
+        // SAFETY: the thread waits at this instruction.
+        let inst = unsafe { *thread.next };
+        let reduction = match self.context.code.syncs[inst.imm as usize] {
+            Sync::Barrier(sync) => sync.reduction,
+            _ => None,
+        };
+        (inst, thread.regs(), reduction)
+    }
+
+    /// A thread has ended, which may be what others waited for.
+    pub(super) fn after_exit(&mut self, block: &mut Block, seat: usize) {
+        for id in 0..block.barriers.len() {
+            if block.barriers[id].waiting > 0 {
+                self.try_barrier(block, id);
+            }
+        }
+        let warp = seat / 32;
+        for other in block.lanes(warp) {
+            if let State::Warp { sync, mask } = block.seats[other].state
+                && mask >> (seat % 32) & 1 != 0
+                && let Some(&sync) = self.context.code.warp_sync(sync)
+            {
+                self.try_warp(block, warp, mask, sync);
+            }
+        }
+    }
+
+    /// Carries out a warp operation if all lanes of its mask have come to it.
+    fn try_warp(&mut self, block: &mut Block, warp: usize, mask: u32, sync: WarpSync) {
+        let lanes = block.lanes(warp);
+        let mut here = 0u32;
+        // From the last lane: lanes run in order, so it is the one that is usually missing.
+        for seat in lanes.rev() {
+            let bit = 1 << (seat % 32);
+            if mask & bit == 0 {
+                continue;
+            }
+            match block.seats[seat].state {
+                State::Warp { sync: other, mask: its } if its == mask => match self.context.code.warp_sync(other) {
+                    Some(&other) if other.meets(sync) => here |= bit,
+                    _ => return,
+                },
+                State::Done => {}
+                _ => return,
+            }
+        }
+        self.complete_warp(block, warp, here, sync);
+        for seat in block.lanes(warp) {
+            if here >> (seat % 32) & 1 != 0 {
+                step(block, seat);
+                block.seats[seat].state = State::Ready;
+            }
+        }
+    }
+
+    /// Computes a warp operation for the lanes `here`.
+    fn complete_warp(&mut self, block: &mut Block, warp: usize, here: u32, sync: WarpSync) {
+        let mut insts: [Option<(Inst, Regs)>; 32] = [None; 32];
+        let mut values = [0u64; 32];
+        for lane in 0..32 {
+            if here >> lane & 1 != 0 {
+                let thread = block.thread(warp * 32 + lane);
+                // SAFETY: the thread waits at this instruction.
+                let inst = unsafe { *thread.next };
+                let regs = thread.regs();
+                values[lane] = regs.raw(inst.a);
+                insts[lane] = Some((inst, regs));
+            }
+        }
+        let lanes = || insts.iter().enumerate().filter_map(|(lane, entry)| entry.map(|(inst, regs)| (lane, inst, regs)));
+        match sync {
+            WarpSync::Barrier => {}
+            WarpSync::Shuffle { mode, .. } => {
+                for (lane, inst, regs) in lanes() {
+                    let (source, inside) = shuffle_source(mode, lane as u32, regs.get(inst.b), regs.get(inst.c));
+                    // What a lane outside of the operation holds is undefined; its own value is what it gets.
+                    let from = if here >> source & 1 != 0 { source as usize } else { lane };
+                    regs.set(inst.d, values[from] as u32);
+                    // The predicate's slot is this instruction's own, not the one that it met.
+                    if let Some(&WarpSync::Shuffle { predicate, .. }) = self.context.code.warp_sync(inst.imm as u32)
+                        && predicate != u32::MAX
+                    {
+                        regs.set(predicate, inside);
+                    }
+                }
+            }
+            WarpSync::Vote(vote) => {
+                let ballot: u32 = lanes().map(|(lane, ..)| ((values[lane] & 1) as u32) << lane).sum();
+                for (_, inst, regs) in lanes() {
+                    match vote {
+                        Vote::Ballot => regs.set(inst.d, ballot),
+                        Vote::All => regs.set(inst.d, ballot == here),
+                        Vote::Any => regs.set(inst.d, ballot != 0),
+                        Vote::Uniform => regs.set(inst.d, ballot == here || ballot == 0),
+                    }
+                }
+            }
+            WarpSync::MatchAny { wide } | WarpSync::MatchAll { wide } => {
+                let value = |lane: usize| if wide { values[lane] } else { values[lane] & 0xffff_ffff };
+                for (lane, inst, regs) in lanes() {
+                    let same: u32 = lanes().filter(|&(other, ..)| value(other) == value(lane)).map(|(other, ..)| 1 << other).sum();
+                    if let WarpSync::MatchAny { .. } = sync {
+                        regs.set(inst.d, same);
+                    } else {
+                        regs.set(inst.d, if same == here { here } else { 0 });
+                        regs.set(inst.c, same == here);
+                    }
+                }
+            }
+            WarpSync::Reduce(operation) => {
+                let result = lanes().map(|(lane, ..)| values[lane] as u32).reduce(|a, b| reduce(operation, a, b));
+                let result = match (operation, result) {
+                    (Redux::MinFloat { abs: true, .. } | Redux::MaxFloat { abs: true, .. }, Some(one)) => one & 0x7fff_ffff,
+                    (_, result) => result.unwrap_or(0),
+                };
+                for (_, inst, regs) in lanes() {
+                    regs.set(inst.d, result);
+                }
+            }
+            WarpSync::Elect => {
+                let leader = here.trailing_zeros();
+                for (lane, inst, regs) in lanes() {
+                    regs.set(inst.d, leader);
+                    regs.set(inst.c, lane as u32 == leader);
+                }
+            }
+        }
+    }
+
+    /// Lets the lanes of a warp go on that wait at `activemask`: all that are at the same one are active
+    /// together. Done only when no other lane of the warp can run, so that as many come together as would on
+    /// hardware. Returns whether any went on.
+    pub(super) fn resolve_active(&mut self, block: &mut Block, warp: usize) -> bool {
+        let waiting: Vec<usize> =
+            block.lanes(warp).filter(|&seat| block.seats[seat].state == State::Active).collect();
+        let Some(&first) = waiting.first() else { return false };
+        let (next, depth) = (block.thread(first).next, block.thread(first).frames.len());
+        let together: Vec<usize> = waiting
+            .into_iter()
+            .filter(|&seat| block.thread(seat).next == next && block.thread(seat).frames.len() == depth)
+            .collect();
+        let mask: u32 = together.iter().map(|seat| 1 << (seat % 32)).sum();
+        for seat in together {
+            let thread = block.thread(seat);
+            // SAFETY: the thread waits at this instruction.
+            let inst = unsafe { &*thread.next };
+            thread.regs().set(inst.d, mask);
+            step(block, seat);
+            block.seats[seat].state = State::Ready;
+        }
+        true
+    }
+}
+
+/// Moves a waiting thread past its instruction.
+fn step(block: &mut Block, seat: usize) {
+    let thread = block.thread(seat);
+    // SAFETY: an instruction that waits is never a function's last.
+    thread.next = unsafe { thread.next.add(1) };
+}
+
+/// Lanes that count at a barrier though no thread of theirs came: those that warps at the barrier lack.
+fn missing(block: &Block, id: usize) -> u32 {
+    let waits = |seat: &usize| block.seats[*seat].state == State::Barrier(id as u8);
+    (0..block.seats.len().div_ceil(32))
+        .filter(|&warp| block.lanes(warp).any(|seat| waits(&seat)))
+        .map(|warp| 32 - block.live_lanes(warp).count_ones())
+        .sum()
+}
+
+/// The lane that a lane reads from, and whether that is inside its segment.
+fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
+    let last = lane & segment | clamp & !segment;
+    let first = lane & segment;
+    let (source, inside) = match mode {
+        ShuffleMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= last as i32),
+        ShuffleMode::Down => (lane + b, lane + b <= last),
+        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= last),
+        ShuffleMode::Index => {
+            let source = first | b & !segment;
+            (source, source <= last)
+        }
+    };
+    if inside { (source & 31, true) } else { (lane, false) }
+}
+
+fn reduce(operation: Redux, a: u32, b: u32) -> u32 {
+    let float = |abs: bool, nan: bool, max: bool| {
+        let mask = if abs { 0x7fff_ffff } else { u32::MAX };
+        let (x, y) = (f32::from_bits(a & mask), f32::from_bits(b & mask));
+        crate::exec::float::extremum(x, y, max, nan).to_bits()
+    };
+    match operation {
+        Redux::Add => a.wrapping_add(b),
+        Redux::And => a & b,
+        Redux::Or => a | b,
+        Redux::Xor => a ^ b,
+        Redux::MinSigned => (a as i32).min(b as i32) as u32,
+        Redux::MaxSigned => (a as i32).max(b as i32) as u32,
+        Redux::MinUnsigned => a.min(b),
+        Redux::MaxUnsigned => a.max(b),
+        Redux::MinFloat { abs, nan } => float(abs, nan, false),
+        Redux::MaxFloat { abs, nan } => float(abs, nan, true),
+    }
+}

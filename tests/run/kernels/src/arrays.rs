@@ -1,0 +1,130 @@
+//! Arrays: nested, large, by value, in structs, indexed by what is known only when running.
+
+use crate::{cases, mix};
+
+#[derive(Clone, Copy)]
+struct Board([[i8; 8]; 8]);
+
+impl Board {
+    fn new(seed: u64) -> Self {
+        Self(core::array::from_fn(|y| {
+            core::array::from_fn(|x| (mix(seed + (y * 8 + x) as u64) % 2) as i8)
+        }))
+    }
+
+    fn step(&self) -> Self {
+        let mut next = *self;
+        for y in 0..8 {
+            for x in 0..8 {
+                let mut neighbours = 0;
+                for dy in [7, 0, 1] {
+                    for dx in [7, 0, 1] {
+                        if (dx, dy) != (0, 0) {
+                            neighbours += self.0[(y + dy) % 8][(x + dx) % 8];
+                        }
+                    }
+                }
+                next.0[y][x] = matches!((self.0[y][x], neighbours), (1, 2) | (_, 3)) as i8;
+            }
+        }
+        next
+    }
+
+    fn bits(&self) -> u64 {
+        self.0
+            .iter()
+            .flatten()
+            .fold(0, |bits, cell| bits << 1 | *cell as u64)
+    }
+}
+
+#[inline(never)]
+fn by_value(mut array: [u32; 32], i: u32) -> [u32; 32] {
+    for k in 0..32 {
+        array[k] = array[(k + i as usize) % 32] ^ k as u32;
+    }
+    array
+}
+
+cases! {
+    fn array_life(i, record) {
+        let mut board = Board::new(i.into());
+        for _ in 0..5 {
+            board = board.step();
+            record.put(board.bits());
+        }
+    }
+
+    fn array_by_value(i, record) {
+        let array = by_value([i; 32], i);
+        record.put(by_value(array, 3));
+    }
+
+    fn array_methods(i, record) {
+        let a = [i, 2, 3].map(|x| u64::from(x) * 3);
+        record.put(a);
+        record.put((a.len(), a.contains(&6), a.iter().rev().copied().next()));
+        record.put([a, a].concat().len());
+        record.put([[1, 2], [3, i]].as_flattened());
+        let mut boxed = alloc::vec![[0u16; 3]; 4];
+        boxed[i as usize % 4][2] = 5;
+        record.put(boxed.as_flattened());
+        let [x, y, z] = a;
+        record.put(x + y * z);
+        record.put(a.each_ref().map(|x| *x + 1));
+    }
+
+    fn array_tables(i, record) {
+        const SQUARES: [u32; 20] = {
+            let mut table = [0; 20];
+            let mut k = 0;
+            while k < 20 {
+                table[k] = (k * k) as u32;
+                k += 1;
+            }
+            table
+        };
+        record.put(SQUARES[i as usize % 20]);
+        record.put(crc(&i.to_le_bytes()));
+        let mut sieve = [true; 120];
+        for n in 2..11 {
+            if sieve[n] {
+                (n * n..120).step_by(n).for_each(|m| sieve[m] = false);
+            }
+        }
+        record.put(sieve.iter().skip(2).filter(|prime| **prime).count());
+    }
+
+    fn array_empty(i, record) {
+        let none: [u64; 0] = [];
+        record.put((none.len(), none.iter().max().copied(), none == []));
+        let units = [(); 5];
+        record.put(units.iter().enumerate().map(|(k, ())| k as u32 * i).sum::<u32>());
+    }
+}
+
+/// CRC-32 with a table computed when compiling.
+fn crc(bytes: &[u8]) -> u32 {
+    static TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut i = 0;
+        while i < 256 {
+            let mut value = i as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                value = if value & 1 == 1 {
+                    0xedb8_8320 ^ value >> 1
+                } else {
+                    value >> 1
+                };
+                bit += 1;
+            }
+            table[i] = value;
+            i += 1;
+        }
+        table
+    };
+    !bytes.iter().fold(!0, |crc, byte| {
+        TABLE[(crc as u8 ^ byte) as usize] ^ crc >> 8
+    })
+}

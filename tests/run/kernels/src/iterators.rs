@@ -1,0 +1,187 @@
+//! Iterators: adapters, chains, `dyn` and hand-written ones.
+
+use crate::{Record, cases, mix};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+fn numbers(i: u32) -> [i32; 16] {
+    core::array::from_fn(|k| (mix(u64::from(i) * 31 + k as u64) % 201) as i32 - 100)
+}
+
+struct Collatz(u64);
+
+impl Iterator for Collatz {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if self.0 == 1 {
+            return None;
+        }
+        self.0 = if self.0 % 2 == 0 {
+            self.0 / 2
+        } else {
+            3 * self.0 + 1
+        };
+        Some(self.0)
+    }
+}
+
+fn primes() -> impl Iterator<Item = u32> {
+    (2..).filter(|n| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0))
+}
+
+fn chosen(kind: u32, numbers: &[i32]) -> Box<dyn Iterator<Item = i32> + '_> {
+    match kind % 3 {
+        0 => Box::new(numbers.iter().copied()),
+        1 => Box::new(numbers.iter().rev().map(|x| x * 2)),
+        _ => Box::new(numbers.chunks(3).flat_map(|c| c.iter().copied().take(2))),
+    }
+}
+
+cases! {
+    fn iterator_adapters(i, record) {
+        let n = numbers(i);
+        for x in n.iter().zip(&n[3..]).map(|(a, b)| a * b) {
+            record.put(x);
+        }
+        for x in n.iter().step_by(3).chain(n.iter().rev().skip(12)) {
+            record.put(*x);
+        }
+        for (k, x) in n.iter().enumerate().filter(|(_, x)| **x > 0) {
+            record.put((k, *x));
+        }
+        for x in n.iter().filter_map(|x| (x % 2 == 0).then_some(x / 2)) {
+            record.put(x);
+        }
+    }
+
+    fn iterator_consumers(i, record) {
+        let n = numbers(i);
+        record.put((n.iter().sum::<i32>(), n.iter().take(8).map(|x| i64::from(*x) | 1).product::<i64>()));
+        record.put((n.iter().min().copied(), n.iter().max_by_key(|x| x.abs()).copied()));
+        record.put((n.iter().any(|x| *x == 7), n.iter().all(|x| *x > -101)));
+        record.put((n.iter().position(|x| *x < 0), n.iter().rposition(|x| *x < 0)));
+        record.put((n.iter().count(), n.iter().last().copied(), n.iter().nth(5).copied()));
+        record.put(n.iter().copied().reduce(|a, b| a.wrapping_mul(31).wrapping_add(b)));
+        record.put(n.iter().find(|x| **x % 5 == 0).copied());
+        record.put(n.iter().try_fold(0i8, |a, x| a.checked_add(*x as i8)));
+        record.put(n.iter().cmp(n.iter().rev()));
+        record.put((n.is_sorted(), n.iter().eq(n.iter())));
+        let (even, odd): (Vec<i32>, Vec<i32>) = n.iter().partition(|x| **x % 2 == 0);
+        record.put((&even[..], &odd[..]));
+    }
+
+    fn iterator_windows(i, record) {
+        let n = numbers(i);
+        for w in n.windows(4) {
+            record.put(w.iter().sum::<i32>());
+        }
+        for c in n.chunks(5) {
+            record.put(c);
+        }
+        for c in n.chunks_exact(3) {
+            record.put(c[0] - c[2]);
+        }
+        for c in n.rchunks(6) {
+            record.put(c[0]);
+        }
+        for part in n.split(|x| *x < -50) {
+            record.put(part.len());
+        }
+    }
+
+    fn iterator_nested(i, record) {
+        let total: u32 = (0..i % 7 + 2)
+            .flat_map(|a| (0..a).map(move |b| a * b + i))
+            .scan(0, |sum, x| {
+                *sum += x;
+                (*sum < 5000).then_some(*sum)
+            })
+            .sum();
+        record.put(total);
+        let nested = [[1, 2, 3], [4, 5, 6], [7, 8, i]];
+        for x in nested.iter().flatten().skip_while(|x| **x < 4).map_while(|x| x.checked_sub(4)) {
+            record.put(x);
+        }
+    }
+
+    fn iterator_peekable(i, record) {
+        let n = numbers(i);
+        let mut rest = n.iter().copied().peekable();
+        while let Some(x) = rest.next() {
+            if let Some(next) = rest.next_if(|next| (next ^ x) & 1 == 0) {
+                record.put((x, next));
+            } else if let Some(next) = rest.peek_mut() {
+                *next += 1;
+                record.put(*next);
+            }
+        }
+        let mut rest = (0..10).into_iter();
+        record.put((rest.by_ref().take(3).sum::<u32>(), rest.next(), rest.len()));
+    }
+
+    fn iterator_own(i, record) {
+        record.put(Collatz(u64::from(i) + 2).count());
+        record.put(Collatz(u64::from(i) + 27).max());
+        for p in primes().skip(i as usize % 10).take(10) {
+            record.put(p);
+        }
+        let mut state = mix(i.into());
+        let generated = core::iter::from_fn(|| {
+            state = mix(state);
+            Some(state % 1000)
+        });
+        record.put(generated.take(20).fold(0, |a, b| a * 3 % 100_003 + b));
+        let powers = core::iter::successors(Some(1u32), |x| x.checked_mul(i % 5 + 2));
+        record.put(powers.count());
+        record.put(core::iter::repeat_n(i, 3).chain(core::iter::once(7)).sum::<u32>());
+    }
+
+    fn iterator_dyn(i, record) {
+        let n = numbers(i);
+        for kind in 0..3 {
+            for x in chosen(kind + i, &n).filter(|x| x % 3 != 0) {
+                record.put(x);
+            }
+        }
+        let mut numbers = n.iter();
+        let by_dyn: &mut dyn Iterator<Item = &i32> = &mut numbers;
+        record.put((by_dyn.next().copied(), by_dyn.nth(2).copied(), by_dyn.size_hint().0));
+    }
+
+    fn iterator_ranges(i, record) {
+        let mut total = 0u64;
+        for a in 0..i {
+            for b in (a..=i).rev() {
+                total += u64::from(a ^ b);
+            }
+        }
+        record.put(total);
+        record.put((i..i + 9).rev().step_by(4).fold(0u32, |a, b| a * 7 + b));
+        record.put((b'a'..=b'z').map(u64::from).sum::<u64>());
+        record.put(('a'..='e').rev().map(|c| c as u32).sum::<u32>());
+        record.put((250u8..=255).count());
+        record.put((-3i128..4).map(|x| x * x).sum::<i128>());
+        record.put(((0..i).contains(&5), (..=i).contains(&i), (5..3).is_empty()));
+    }
+
+    fn iterator_collect(i, record) {
+        let n = numbers(i);
+        let doubled: Vec<i64> = n.iter().map(|x| i64::from(*x) * 2).collect();
+        record.put(&doubled[..]);
+        let checked: Option<Vec<u8>> = n.iter().map(|x| u8::try_from(x + 100).ok()).collect();
+        record.put(checked.map(|v| v.len()));
+        let failed: Result<Vec<u8>, i32> =
+            n.iter().map(|x| u8::try_from(*x).map_err(|_| *x)).collect();
+        record.put(failed.map(|v| v.len()));
+        let (a, b): (Vec<i32>, Vec<bool>) = n.iter().map(|x| (x / 2, *x > 0)).unzip();
+        record.put((a.len(), b.iter().filter(|x| **x).count()));
+        sums_of_pairs(&n, record);
+    }
+}
+
+fn sums_of_pairs(n: &[i32], record: &mut Record) {
+    for [a, b] in n.as_chunks::<2>().0 {
+        record.put(a + b);
+    }
+}

@@ -1,0 +1,201 @@
+//! Layouts: reordered, `repr(C)`, packed and aligned structs, unions, tuples, transmutes.
+
+use crate::{cases, mix};
+use core::mem::offset_of;
+
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Reordered {
+    a: u8,
+    b: u64,
+    c: u16,
+    d: bool,
+    e: f32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Ordered {
+    a: u8,
+    b: u64,
+    c: u16,
+    d: [u8; 3],
+    e: u128,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Packed {
+    a: u8,
+    b: u64,
+    c: u16,
+    d: f64,
+}
+
+#[derive(Clone, Copy)]
+#[repr(packed(2))]
+struct PackedToTwo {
+    a: u8,
+    b: u32,
+    c: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+struct Aligned(u8, u32);
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+union Bits {
+    int: u32,
+    float: f32,
+    bytes: [u8; 4],
+    halves: (u16, u16),
+}
+
+#[derive(Clone, Copy)]
+union Large {
+    small: u8,
+    words: [u64; 5],
+}
+
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+struct Newtype<T>(T);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Nested {
+    inner: Reordered,
+    more: [Reordered; 2],
+    tail: (u8, Aligned, ()),
+}
+
+#[inline(never)]
+fn pass<T>(x: T) -> T {
+    x
+}
+
+#[inline(never)]
+fn many(
+    a: u8,
+    b: Reordered,
+    c: (u16, u64),
+    d: [u8; 3],
+    e: Option<u32>,
+    f: &str,
+    g: Aligned,
+) -> u64 {
+    u64::from(a)
+        + b.b
+        + u64::from(c.0) * c.1
+        + u64::from(d[2])
+        + u64::from(e.unwrap_or(5))
+        + f.len() as u64
+        + u64::from(g.1)
+}
+
+fn reordered(i: u32) -> Reordered {
+    Reordered {
+        a: i as u8,
+        b: mix(i.into()),
+        c: 300,
+        d: i % 2 == 0,
+        e: i as f32 * 0.5,
+    }
+}
+
+cases! {
+    fn layout_sizes(_, record) {
+        record.put((size_of::<Reordered>(), align_of::<Reordered>()));
+        record.put((size_of::<Ordered>(), offset_of!(Ordered, d), offset_of!(Ordered, e)));
+        record.put((size_of::<Packed>(), offset_of!(Packed, d), align_of::<PackedToTwo>()));
+        record.put((size_of::<Aligned>(), align_of::<Nested>(), size_of::<Nested>()));
+        record.put((size_of::<Large>(), size_of::<u128>(), align_of::<u128>()));
+        record.put((align_of::<f64>(), align_of::<u64>(), size_of::<char>()));
+        record.put((offset_of!(Reordered, a), offset_of!(Reordered, b), offset_of!(Reordered, e)));
+    }
+
+    fn layout_by_value(i, record) {
+        let r = pass(reordered(i));
+        record.put((r.a, r.b, r.c, r.d, r.e));
+        let o = pass(Ordered { a: 1, b: mix(i.into()), c: 2, d: [3, 4, i as u8], e: u128::MAX - 5 });
+        record.put((o.a, o.b, o.c, o.d, o.e));
+        let n = pass(Nested { inner: r, more: [r, reordered(i + 1)], tail: (9, Aligned(1, i), ()) });
+        record.put((n.more[1].b, n.tail.1.1, n == pass(n)));
+        record.put(many(1, r, (2, 3), [4, 5, 6], Some(i), "seven", Aligned(8, 9)));
+        record.put(many(i as u8, r, (7, 1 << 40), [0, 0, i as u8], None, "", Aligned(0, i)));
+    }
+
+    fn layout_packed(i, record) {
+        let mut p = Packed { a: i as u8, b: mix(i.into()), c: 77, d: f64::from(i) * 0.25 };
+        p.b ^= 1;
+        p.c += 1;
+        let (b, c, d) = (p.b, p.c, p.d);
+        record.put((p.a, b, c, d));
+        let pointer = &raw const p.d;
+        record.put(unsafe { pointer.read_unaligned() });
+        let array = [p, p, p];
+        record.put(unsafe { (&raw const array[2].b).read_unaligned() });
+        let two = pass(PackedToTwo { a: 3, b: i, c: mix(3) });
+        let (b, c) = (two.b, two.c);
+        record.put((two.a, b, c));
+    }
+
+    fn layout_aligned(i, record) {
+        let a = [Aligned(1, i), Aligned(2, i + 1)];
+        record.put((&raw const a[0]).addr() % 64);
+        record.put((&raw const a[1]).addr() % 64);
+        record.put((a[1].0, a[0].1, a[0] == a[1]));
+        let buffer = pass((1u8, Aligned(5, i), 2u8));
+        record.put((&raw const buffer.1).addr() % 64);
+        record.put((buffer.0, buffer.1.1, buffer.2));
+    }
+
+    fn layout_unions(i, record) {
+        let mut bits = Bits { float: i as f32 * 1.5 };
+        unsafe {
+            record.put((bits.int, bits.bytes, bits.halves));
+            bits.bytes[3] ^= 0x80;
+            record.put(bits.float);
+            bits.halves.0 = 0xffff;
+            record.put(pass(bits).int);
+            let mut large = Large { words: [mix(i.into()); 5] };
+            large.small = 7;
+            record.put(pass(large).words);
+        }
+    }
+
+    fn layout_transmutes(i, record) {
+        let n = mix(i.into());
+        unsafe {
+            record.put(core::mem::transmute::<u64, [u16; 4]>(n));
+            record.put(core::mem::transmute::<[u8; 4], u32>([1, 2, 3, i as u8]));
+            record.put(core::mem::transmute::<f64, i64>(f64::from(i)));
+            record.put(core::mem::transmute::<(u32, u32), [u32; 2]>((i, 5)));
+            record.put(core::mem::transmute::<u8, bool>(i as u8 & 1));
+            record.put(core::mem::transmute_copy::<[u64; 2], u128>(&[n, 3]));
+        }
+        record.put(pass(Newtype(n)).0);
+        record.put(pass(Newtype((i, Newtype(2.5f32)))).0.1.0);
+    }
+
+    fn layout_tuples(i, record) {
+        let t = pass((i as u8, mix(i.into()), (true, 'x'), [1u16; 3], ()));
+        record.put((t.0, t.1, t.2.0, t.2.1, t.3));
+        let ((a, b), c) = pass(((1u8, i), Some((2i16, "s"))));
+        record.put((a, b, c));
+        let pair = pass((i, u64::from(i)));
+        record.put((pair.1, pair.0));
+        let scalars = pass((i as u8, i % 2 == 0));
+        record.put(scalars);
+    }
+
+    fn layout_zero_sized(i, record) {
+        struct Nothing;
+        let units = pass(((), Nothing, [(); 3]));
+        let _ = &units;
+        let v = pass((Nothing, i, ()));
+        record.put((v.1, size_of_val(&v), size_of::<(Nothing, ())>()));
+        let f = pass(|x: u32| x + 1);
+        record.put((f(i), size_of_val(&f)));
+    }
+}

@@ -1,0 +1,332 @@
+//! Kernels in which one thread panics. The host calls the same function and catches the panic:
+//! message, line and column must be those of the device's report.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use core::fmt;
+use cuda_std::prelude::*;
+
+/// A way to panic.
+#[derive(Clone, Copy)]
+pub struct Panic {
+    /// The name of the case and of its kernel.
+    pub name: &'static str,
+    /// What panics, on the device and on the host.
+    pub run: fn(u32) -> u64,
+    /// Whether it panics only with overflow checks.
+    pub overflow: bool,
+}
+
+macro_rules! panics {
+    ($($(#[$overflow:ident])? fn $name:ident($i:ident) $body:block)*) => {
+        $(
+            pub mod $name {
+                use super::*;
+
+                pub fn run($i: u32) -> u64 $body
+
+                #[kernel]
+                pub unsafe fn $name(who: u32, done: *mut u64) {
+                    let i = thread::index_1d();
+                    let value = if i == who { run(i) } else { 1 };
+                    unsafe { *done.add(i as usize) = value };
+                }
+            }
+        )*
+
+        /// All ways to panic.
+        pub const PANICS: &[Panic] = &[$(Panic {
+            name: stringify!($name),
+            run: $name::run,
+            overflow: panics!(@overflow $($overflow)?),
+        }),*];
+    };
+    (@overflow) => { false };
+    (@overflow overflow) => { true };
+}
+
+#[derive(Debug)]
+#[allow(dead_code)]
+struct Failure {
+    code: u32,
+    reason: &'static str,
+}
+
+struct Shown(u32);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "«{:04}»", self.0)
+    }
+}
+
+fn failing(i: u32) -> Result<u64, Failure> {
+    if i < 1000 {
+        Err(Failure {
+            code: i,
+            reason: "too small",
+        })
+    } else {
+        Ok(1)
+    }
+}
+
+fn nothing(i: u32) -> Option<u64> {
+    (i > 1000).then_some(1)
+}
+
+fn deep(i: u32, depth: u32) -> u64 {
+    if depth == 0 {
+        panic!("at the bottom, {i}");
+    }
+    deep(i, depth - 1) + 1
+}
+
+panics! {
+    fn panic_index(i) {
+        let array = [1u64, 2, 3];
+        array[i as usize + 3]
+    }
+
+    fn panic_slice_end(i) {
+        let bytes = [1u8, 2, 3, 4];
+        bytes[1..i as usize + 5].len() as u64
+    }
+
+    fn panic_slice_order(i) {
+        let bytes = [1u8; 300];
+        bytes[i as usize + 3..2].len() as u64
+    }
+
+    fn panic_vec_index(i) {
+        let v: Vec<u64> = (0..3).collect();
+        v[i as usize + 3]
+    }
+
+    fn panic_vec_remove(i) {
+        let mut v: Vec<u64> = (0..3).collect();
+        v.remove(i as usize + 7)
+    }
+
+    fn panic_unwrap_none(i) {
+        nothing(i).unwrap()
+    }
+
+    fn panic_expect_none(i) {
+        nothing(i).expect("there should be something")
+    }
+
+    fn panic_unwrap_err(i) {
+        failing(i).unwrap()
+    }
+
+    fn panic_expect_err(i) {
+        failing(i).expect("it should not fail")
+    }
+
+    fn panic_unwrap_ok(i) {
+        Ok::<u64, Failure>(i.into()).unwrap_err().code.into()
+    }
+
+    fn panic_formatted(i) {
+        if i < 5000 {
+            panic!("thread {i:>4} has {} and {:?}", Shown(i), ("a tuple", 1.5, 'c'));
+        }
+        1
+    }
+
+    fn panic_plain(i) {
+        if i < 5000 {
+            panic!("just text, with {{braces}} and ünïcode");
+        }
+        1
+    }
+
+    fn panic_assert(i) {
+        assert!(i > 5000);
+        1
+    }
+
+    fn panic_assert_message(i) {
+        assert!(i > 5000, "{i} is not more than {}", 5000);
+        1
+    }
+
+    fn panic_assert_eq(i) {
+        assert_eq!(i, i + 1, "with a message: {}", Shown(i));
+        1
+    }
+
+    fn panic_assert_ne(i) {
+        let text = String::from("same");
+        assert_ne!(text, "same");
+        i.into()
+    }
+
+    fn panic_unreachable(i) {
+        match i {
+            5000.. => 1,
+            _ => unreachable!("but {} was reached", i),
+        }
+    }
+
+    fn panic_division(i) {
+        (100 / (i - i / 1)) as u64
+    }
+
+    fn panic_remainder(i) {
+        u64::from(i) % (u64::from(i) >> 40)
+    }
+
+    fn panic_signed_division(i) {
+        (i32::MIN / (i32::from(i < 5000) * -1)) as u64
+    }
+
+    fn panic_wide_division(i) {
+        (u128::MAX / (u128::from(i) >> 100)) as u64
+    }
+
+    #[overflow]
+    fn panic_add(i) {
+        u64::from(u32::MAX - 5 + (i + 6))
+    }
+
+    #[overflow]
+    fn panic_subtract(i) {
+        (i as u8 & 1) as u64 - 2
+    }
+
+    #[overflow]
+    fn panic_multiply(i) {
+        ((i as i64 + 1) * i64::MAX * 2) as u64
+    }
+
+    #[overflow]
+    fn panic_negate(i) {
+        (-(i8::MIN + (i as i8 & 0))) as u64
+    }
+
+    #[overflow]
+    fn panic_shift(i) {
+        (1u32 << (i / 1000 + 32)) as u64
+    }
+
+    #[overflow]
+    fn panic_pow(i) {
+        u64::from(i + 10).pow(30)
+    }
+
+    #[overflow]
+    fn panic_sum(i) {
+        [200u8, i as u8 | 64].iter().sum::<u8>().into()
+    }
+
+    fn panic_borrow(i) {
+        let cell = RefCell::new(i);
+        let _first = cell.borrow_mut();
+        let second = cell.borrow();
+        u64::from(*second)
+    }
+
+    fn panic_borrow_mut(i) {
+        let cell = RefCell::new(i);
+        let _first = cell.borrow();
+        let mut second = cell.borrow_mut();
+        *second += 1;
+        1
+    }
+
+    fn panic_copy_lengths(i) {
+        let mut to = [0u8; 4];
+        let from = [1u8; 8];
+        to.copy_from_slice(&from[..5 + (i as usize & 1)]);
+        to[3].into()
+    }
+
+    fn panic_split(i) {
+        let array = [0u8; 4];
+        array.split_at(i as usize + 5).0.len() as u64
+    }
+
+    fn panic_char_boundary(i) {
+        let text = "aé😀";
+        text[2 + (i as usize & 0)..].len() as u64
+    }
+
+    fn panic_parse(i) {
+        let text = if i < 5000 { "12x" } else { "12" };
+        text.parse::<u64>().unwrap()
+    }
+
+    fn panic_conversion(i) {
+        u8::try_from(i + 256).unwrap().into()
+    }
+
+    fn panic_chunks(i) {
+        [1u8, 2].chunks(i as usize & 0).count() as u64
+    }
+
+    fn panic_capacity(i) {
+        Vec::<u64>::with_capacity(usize::MAX - i as usize).len() as u64
+    }
+
+    fn panic_in_closure(i) {
+        let check: Box<dyn Fn(u32) -> u64> = Box::new(|x| {
+            if x < 5000 {
+                panic!("closure {x}");
+            }
+            1
+        });
+        check(i)
+    }
+
+    fn panic_in_iterator(i) {
+        (0..5u32).map(|x| 60 / (i - i + 3 - x) as u64).sum()
+    }
+
+    fn panic_deep(i) {
+        deep(i, 20)
+    }
+
+    fn panic_long_message(i) {
+        assert!(i > 5000, "{}", "0123456789".repeat(600));
+        1
+    }
+}
+
+/// Every thread panics; one of them reports.
+#[kernel]
+pub fn panic_everywhere() {
+    panic!("all of us, {}", 1 + 1);
+}
+
+/// A value that panics while it is formatted for a panic's message.
+struct Hopeless;
+
+impl fmt::Display for Hopeless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("half a ")?;
+        panic!("a panic in a panic");
+    }
+}
+
+/// One thread panics twice.
+#[kernel]
+pub fn panic_twice() {
+    if thread::first() {
+        panic!("it was {Hopeless}");
+    }
+}
+
+/// The others must be past the barrier although one thread has panicked before it.
+#[kernel]
+pub unsafe fn panic_before_barrier(who: u32, done: *mut u64) {
+    let i = thread::index_1d();
+    if i == who {
+        panic!("left alone");
+    }
+    thread::sync_threads();
+    unsafe { *done.add(i as usize) = 1 };
+}

@@ -1,0 +1,205 @@
+//! Kernels with parameters of all kinds. What a kernel makes of its arguments is in a function
+//! that the host calls too.
+
+use crate::Record;
+use cuda_std::prelude::*;
+use cust_core::DeviceCopy;
+
+/// A struct whose fields the compiler reorders.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+pub struct Plain {
+    pub a: u8,
+    pub b: u64,
+    pub c: [u16; 3],
+    pub d: Option<u32>,
+    pub e: f32,
+    pub f: i128,
+    pub g: (),
+    pub h: char,
+    pub i: bool,
+}
+
+/// An enum without data.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+pub enum Colour {
+    Red,
+    Green,
+}
+
+/// An enum with data.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+pub enum Shape {
+    Circle(f32),
+    Box { width: u16, height: u64 },
+    Nothing,
+}
+
+/// No data at all.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+pub struct Empty;
+
+/// One number in a struct.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+#[repr(transparent)]
+pub struct Metres(pub f32);
+
+/// One number in an ordinary struct.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+pub struct Id(pub u64);
+
+/// More than its size asks for.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+#[repr(C, align(32))]
+pub struct Aligned(pub u8, pub u16);
+
+/// A struct that is large.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+#[repr(C)]
+pub struct Large {
+    pub table: [u32; 100],
+    pub last: u8,
+}
+
+impl Plain {
+    fn put(&self, record: &mut Record) {
+        record.put((self.a, self.b, self.c, self.d));
+        record.put((self.e, self.f, self.g, self.h, self.i));
+    }
+}
+
+/// One scalar of each type.
+pub type Scalars = (
+    (u8, i8, u16, i16, u32, i32),
+    (u64, i64, u128, i128, usize, isize),
+    (f32, f64, bool, char),
+);
+
+pub fn put_scalars((a, b, c): Scalars, record: &mut Record) {
+    record.put(a);
+    record.put(b);
+    record.put(c);
+}
+
+#[kernel]
+pub unsafe fn parameter_scalars(
+    record: *mut Record,
+    a: u8,
+    b: i8,
+    c: u16,
+    d: i16,
+    e: u32,
+    f: i32,
+    g: u64,
+    h: i64,
+    i: u128,
+    j: i128,
+    k: usize,
+    l: isize,
+    m: f32,
+    n: f64,
+    o: bool,
+    p: char,
+) {
+    let all = ((a, b, c, d, e, f), (g, h, i, j, k, l), (m, n, o, p));
+    put_scalars(all, unsafe { &mut *record });
+}
+
+pub fn put_aggregates(
+    plain: Plain,
+    array: [u16; 5],
+    pair: (u8, u64),
+    colour: Colour,
+    shape: Shape,
+    large: Large,
+    record: &mut Record,
+) {
+    plain.put(record);
+    record.put(array);
+    record.put(pair);
+    record.put(colour as u8);
+    match shape {
+        Shape::Circle(radius) => record.put(radius),
+        Shape::Box { width, height } => record.put((width, height)),
+        Shape::Nothing => record.put(77u8),
+    }
+    record.put((large.table.iter().sum::<u32>(), large.last));
+}
+
+#[kernel]
+pub unsafe fn parameter_aggregates(
+    plain: Plain,
+    array: [u16; 5],
+    pair: (u8, u64),
+    colour: Colour,
+    shape: Shape,
+    large: Large,
+    record: *mut Record,
+) {
+    put_aggregates(plain, array, pair, colour, shape, large, unsafe {
+        &mut *record
+    });
+}
+
+pub fn put_small(
+    metres: Metres,
+    id: Id,
+    aligned: Aligned,
+    optional: Option<u32>,
+    tiny: [u8; 1],
+    record: &mut Record,
+) {
+    record.put((metres.0, id.0, aligned.0, aligned.1, optional, tiny));
+}
+
+#[kernel]
+pub unsafe fn parameter_small(
+    record: *mut Record,
+    _: Empty,
+    Metres(metres): Metres,
+    id: Id,
+    (): (),
+    aligned: Aligned,
+    mut optional: Option<u32>,
+    none: [u64; 0],
+    tiny: [u8; 1],
+) {
+    optional = optional.map(|x| x + none.len() as u32);
+    put_small(Metres(metres), id, aligned, optional, tiny, unsafe {
+        &mut *record
+    });
+}
+
+pub fn put_references(
+    bytes: &[u8],
+    plain: &Plain,
+    plains: &[Plain],
+    text: &str,
+    pairs: &[(u8, u32); 3],
+    record: &mut Record,
+) {
+    record.put(bytes);
+    plain.put(record);
+    for plain in plains {
+        plain.put(record);
+    }
+    record.put(text);
+    record.put(pairs.as_slice());
+}
+
+#[kernel]
+pub unsafe fn parameter_references<'a>(
+    bytes: &'a [u8],
+    plain: &Plain,
+    plains: &'a [Plain],
+    text: &str,
+    pairs: &[(u8, u32); 3],
+    record: *mut Record,
+) {
+    put_references(bytes, plain, plains, text, pairs, unsafe { &mut *record });
+}
+
+/// No parameters, and a name that PTX and C know otherwise.
+#[kernel]
+pub fn add() {
+    let _ = thread::index_1d();
+}

@@ -1,0 +1,200 @@
+//! Panics in kernels: the report must say what the same panic says on the host, the other threads
+//! must go on, and so must the context.
+
+use crate::{Build, Session, expect, trial};
+use cust::error::KernelPanic;
+use cust::prelude::*;
+use device_tests_kernels::panics::{PANICS, Panic};
+use libtest_mimic::{Failed, Trial};
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+const BLOCKS: u32 = 3;
+const THREADS: u32 = 32;
+
+/// A trial for each way to panic, and some for what follows.
+pub fn trials(build: Build) -> Vec<Trial> {
+    let of = |case: Panic| {
+        trial(build, case.name, move |session, build| {
+            run(session, build, case)
+        })
+    };
+    let mut trials: Vec<Trial> = PANICS.iter().copied().map(of).collect();
+    trials.push(trial(build, "panic_everywhere", everywhere));
+    trials.push(trial(build, "panic_twice", twice));
+    trials.push(trial(build, "panic_before_barrier", before_barrier));
+    trials
+}
+
+/// What a panic says.
+#[derive(Clone, Debug, PartialEq)]
+struct Said {
+    message: String,
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+/// Runs the function on the host and catches its panic.
+fn on_host(case: Panic, i: u32) -> Option<Said> {
+    thread_local! {
+        static SAID: RefCell<Option<Said>> = const { RefCell::new(None) };
+        static CATCHING: RefCell<bool> = const { RefCell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CATCHING.with_borrow(|catching| *catching) {
+                return usual(info);
+            }
+            let payload = info.payload();
+            let message = payload
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or(payload.downcast_ref::<&str>().copied())
+                .unwrap_or_default()
+                .to_owned();
+            let location = info
+                .location()
+                .map(|at| (at.file().to_owned(), at.line(), at.column()));
+            let (file, line, column) = location.unwrap_or_default();
+            SAID.set(Some(Said {
+                message,
+                file,
+                line,
+                column,
+            }));
+        }));
+    });
+    CATCHING.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(|| (case.run)(i)));
+    CATCHING.set(false);
+    result.err().and_then(|_| SAID.take())
+}
+
+/// The panic that a synchronize returned.
+fn panicked(result: CudaResult<()>) -> Result<KernelPanic, Failed> {
+    match result {
+        Err(error) => match error.panic() {
+            Some(panic) => Ok(panic.clone()),
+            None => Err(format!("another error than a panic: {error}").into()),
+        },
+        Ok(()) => Err("no panic was returned".into()),
+    }
+}
+
+fn run(session: &Session, build: Build, case: Panic) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build), session.stream());
+    let kernel = module.get_function(case.name)?;
+    for who in [0, 45, BLOCKS * THREADS - 1] {
+        let threads = (BLOCKS * THREADS) as usize;
+        let done = DeviceBuffer::<u64>::zeroed(threads)?;
+        // SAFETY: there is an element for each thread.
+        unsafe {
+            launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(who, done.as_device_ptr()))?;
+        }
+        let result = stream.synchronize();
+        let done = done.as_host_vec()?;
+        let others = (0..threads)
+            .filter(|i| *i != who as usize)
+            .all(|i| done[i] == 1);
+        expect(others, true, "whether all other threads went on")?;
+        if case.overflow && build == Build::Release {
+            result?;
+            continue;
+        }
+        let panic = panicked(result)?;
+        expect(done[who as usize], 0, "what the panicking thread wrote")?;
+        expect(panic.block, [who / THREADS, 0, 0], "the block")?;
+        expect(panic.thread, [who % THREADS, 0, 0], "the thread")?;
+        expect(panic.kernel(), Some(case.name), "the kernel")?;
+        let said = on_host(case, who).ok_or("the host did not panic")?;
+        compare(&panic, &said)?;
+        stream
+            .synchronize()
+            .map_err(|error| format!("the panic came twice: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Compares with the host's panic.
+fn compare(panic: &KernelPanic, said: &Said) -> Result<(), Failed> {
+    // What does not fit the report is cut off and counted.
+    let message = said
+        .message
+        .get(..panic.message.len())
+        .unwrap_or(&said.message);
+    expect(&panic.message[..], message, "the message")?;
+    let total = panic.message.len() + panic.truncated;
+    expect(total, said.message.len(), "the message's whole length")?;
+    expect(
+        panic.truncated > 0,
+        said.message.len() > 4096,
+        "whether the message was cut",
+    )?;
+    // The standard library's own files are in other folders for host and device.
+    let file = |path: &str| {
+        let path = path.replace('\\', "/");
+        let from = path
+            .find("/library/")
+            .or(path.find("tests/run/"))
+            .unwrap_or(0);
+        path[from..].to_owned()
+    };
+    expect(file(&panic.file), file(&said.file), "the file")?;
+    expect(
+        (panic.line, panic.column),
+        (said.line, said.column),
+        "line and column",
+    )
+}
+
+fn everywhere(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build), session.stream());
+    for _ in 0..2 {
+        // SAFETY: the kernel touches no memory.
+        unsafe { launch!(module.panic_everywhere<<<BLOCKS, THREADS, 0, stream>>>())? };
+        let panic = panicked(stream.synchronize())?;
+        expect(&panic.message[..], "all of us, 2", "the message")?;
+        expect(
+            panic.block[0] < BLOCKS && panic.thread[0] < THREADS,
+            true,
+            "a thread's place",
+        )?;
+    }
+    Ok(())
+}
+
+fn twice(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build), session.stream());
+    // SAFETY: the kernel touches no memory.
+    unsafe { launch!(module.panic_twice<<<1, THREADS, 0, stream>>>())? };
+    let panic = panicked(stream.synchronize())?;
+    expect(
+        &panic.message[..],
+        "it was half a ",
+        "what was formatted of the message",
+    )?;
+    expect(
+        panic.file.ends_with("panics.rs"),
+        true,
+        "whether the file is known",
+    )?;
+    stream.synchronize()?;
+    Ok(())
+}
+
+fn before_barrier(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build), session.stream());
+    let done = DeviceBuffer::<u64>::zeroed(64)?;
+    // SAFETY: there is an element for each thread.
+    unsafe {
+        launch!(module.panic_before_barrier<<<1, 64, 0, stream>>>(7u32, done.as_device_ptr()))?;
+    }
+    let panic = panicked(stream.synchronize())?;
+    expect(panic.thread, [7, 0, 0], "the thread")?;
+    let expected: Vec<u64> = (0..64).map(|i| u64::from(i != 7)).collect();
+    expect(done.as_host_vec()?, expected, "who passed the barrier")
+}

@@ -1,0 +1,72 @@
+//! The backend: built here, before what needs it, so that its progress is seen. `cuda_builder`
+//! would build it otherwise, in the same folder and in the same way.
+
+use crate::{no_more_arguments, workspace};
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+/// The folder it is built in.
+pub fn target() -> PathBuf {
+    workspace::target().join("backend")
+}
+
+/// The dylib, whether it is built or not.
+pub fn dylib() -> PathBuf {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    target()
+        .join("release")
+        .join(format!("{DLL_PREFIX}rustc_codegen_nvvm{DLL_SUFFIX}"))
+}
+
+/// Builds it and returns the dylib's path. A backend that `RUSTC_CODEGEN_NVVM` names is taken
+/// instead.
+pub fn ensure() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("RUSTC_CODEGEN_NVVM").filter(|path| !path.is_empty()) {
+        let given = PathBuf::from(given);
+        if !given.is_file() {
+            bail!(
+                "RUSTC_CODEGEN_NVVM is set to {}, which does not exist",
+                given.display()
+            );
+        }
+        return Ok(given);
+    }
+    let mut command = command("build");
+    // Flags for the user's own code would make it a different build from cuda_builder's.
+    command
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    workspace::must_succeed(&mut command, "the build of the backend")?;
+    Ok(dylib())
+}
+
+/// A cargo command on the backend.
+pub fn command(subcommand: &str) -> Command {
+    let mut command = workspace::cargo();
+    // As cuda_builder sets it: the backend's build script watches it.
+    if let Some(sysroot) = workspace::sysroot() {
+        command.env("RUSTC", sysroot.join("bin/rustc"));
+    }
+    command
+        .args([subcommand, "--release", "--manifest-path"])
+        .arg(workspace::root().join("crates/rustc_codegen_nvvm/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(target());
+    command
+}
+
+/// Cargo with everything ready for build scripts that use `cuda_builder`.
+pub fn cargo_with_backend() -> Result<Command> {
+    crate::toolkit::ensure()?;
+    let mut command = workspace::cargo();
+    command.env("RUSTC_CODEGEN_NVVM", ensure()?);
+    Ok(command)
+}
+
+/// `./x build`.
+pub fn build_command(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    no_more_arguments(&mut parser)?;
+    println!("{}", ensure()?.display());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,244 @@
+//! `./x bundle`: device tests and examples, with their PTX and cubins, in one folder that runs on
+//! any Linux machine with a driver and no Rust.
+//!
+//! The programs have their PTX inside. The files beside them are for looking at, and show that
+//! the assembler takes the PTX for every architecture that GPUs of today have.
+
+use crate::{backend, no_more_arguments, toolkit, workspace};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// The packages whose tests run on a device.
+const TESTED: [&str; 2] = ["cust", "device-tests"];
+
+/// The architectures that cubins are made for, beside the one that the PTX is for.
+const CUBINS: [nvvm::Arch; 3] = [nvvm::Arch::SM_80, nvvm::Arch::SM_90, nvvm::Arch::SM_120];
+
+/// What a bundle may weigh.
+const LIMIT: u64 = 64 << 20;
+
+/// What cargo made.
+#[derive(Default)]
+struct Built {
+    /// Programs, each with the name it gets.
+    programs: Vec<(String, PathBuf)>,
+    /// The folders that build scripts wrote to, each with its package's name.
+    out_dirs: BTreeSet<(String, PathBuf)>,
+}
+
+/// The command.
+pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    no_more_arguments(&mut parser)?;
+    let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
+    let folder = workspace::root().join("bundle");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("{} cannot be removed", folder.display()))?;
+    }
+
+    let mut command = cargo(&["build", "--release"])?;
+    for example in workspace::examples()? {
+        command.arg("--package").arg(format!("example-{example}"));
+    }
+    let examples = build(command)?;
+    let mut command = cargo(&["test", "--no-run"])?;
+    for package in TESTED {
+        command.arg("--package").arg(package);
+    }
+    let tests = build(command)?;
+
+    let strip = find_strip();
+    pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
+    pack_programs(&tests, &folder.join("tests"), strip.as_deref())?;
+    pack_ptx(&examples, &folder.join("ptx/examples"), &ptxas)?;
+    pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas)?;
+    let script = folder.join("run.sh");
+    fs::write(&script, include_str!("run.sh"))?;
+    make_executable(&script)?;
+
+    let size = size_of(&folder)?;
+    println!(
+        "{}: {} test programs, {} examples, {:.1} MiB. Copy it to a machine with a GPU and run \
+         run.sh there.",
+        folder.display(),
+        tests.programs.len(),
+        examples.programs.len(),
+        size as f64 / f64::from(1 << 20),
+    );
+    if size > LIMIT {
+        bail!("the bundle is larger than {} MiB", LIMIT >> 20);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cargo(arguments: &[&str]) -> Result<Command> {
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .args(arguments)
+        .arg("--manifest-path")
+        .arg(workspace::root().join("Cargo.toml"))
+        .arg("--message-format=json-render-diagnostics");
+    Ok(command)
+}
+
+fn build(mut command: Command) -> Result<Built> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo cannot be started")?;
+    if !output.status.success() {
+        bail!("the build failed; see above");
+    }
+    let mut built = Built::default();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        let package = package_name(message["package_id"].as_str().unwrap_or_default());
+        if let Some(program) = message["executable"].as_str() {
+            let target = message["target"]["name"].as_str().unwrap_or_default();
+            let name = if target == package {
+                package.clone()
+            } else {
+                format!("{package}-{target}")
+            };
+            built.programs.push((name, PathBuf::from(program)));
+        }
+        if let Some(out_dir) = message["out_dir"].as_str() {
+            built.out_dirs.insert((package, PathBuf::from(out_dir)));
+        }
+    }
+    Ok(built)
+}
+
+/// The name in `path+file:///repository/crates/cust#0.1.0` or `…/tests/run#device-tests@0.1.0`.
+fn package_name(id: &str) -> String {
+    let (path, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
+    match fragment.split_once('@') {
+        Some((name, _)) => name.to_owned(),
+        None => path.rsplit('/').next().unwrap_or_default().to_owned(),
+    }
+}
+
+fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for (name, program) in &built.programs {
+        let to = folder.join(name);
+        fs::copy(program, &to)
+            .with_context(|| format!("{} cannot be copied", program.display()))?;
+        if let Some(strip) = strip {
+            workspace::must_succeed(Command::new(strip).arg(&to), "strip")?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the PTX that the build scripts left, and makes cubins of it.
+fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
+    for (package, out_dir) in &built.out_dirs {
+        let Ok(entries) = fs::read_dir(out_dir) else {
+            continue;
+        };
+        for ptx in entries.flatten().map(|entry| entry.path()) {
+            if ptx.extension().is_none_or(|extension| extension != "ptx") {
+                continue;
+            }
+            let stem = ptx
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            fs::create_dir_all(folder)?;
+            let copy = folder.join(format!("{package}-{stem}.ptx"));
+            fs::copy(&ptx, &copy)?;
+            let own = target_of(&fs::read_to_string(&ptx)?)
+                .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
+            let later = CUBINS
+                .into_iter()
+                .filter(|arch| arch.number() > own.number());
+            for arch in std::iter::once(own).chain(later) {
+                let mut command = Command::new(ptxas);
+                command
+                    .arg(format!("-arch={}", arch.sm()))
+                    .arg(&copy)
+                    .arg("-o");
+                command.arg(folder.join(format!("{package}-{stem}.{arch}.cubin")));
+                workspace::must_succeed(&mut command, "ptxas")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The architecture that a PTX module is for.
+fn target_of(ptx: &str) -> Option<nvvm::Arch> {
+    let line = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
+    line.split(',').next()?.trim().parse().ok()
+}
+
+/// LLVM's `strip` of the toolchain's, or the system's. Without one the programs are larger.
+fn find_strip() -> Option<PathBuf> {
+    let sysroot = workspace::sysroot()?;
+    let host = workspace::output_of("rustc", &["--print=host-tuple"])?;
+    let own = sysroot
+        .join("lib/rustlib")
+        .join(host)
+        .join("bin/llvm-strip");
+    let candidates = [own, PathBuf::from("strip")];
+    candidates
+        .into_iter()
+        .find(|strip| workspace::output_of(strip, &["--version"]).is_some())
+}
+
+fn size_of(folder: &Path) -> Result<u64> {
+    let mut size = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        size += if metadata.is_dir() {
+            size_of(&entry.path())?
+        } else {
+            metadata.len()
+        };
+    }
+    Ok(size)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(fs::set_permissions(
+        path,
+        fs::Permissions::from_mode(0o755),
+    )?)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_path: &Path) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_ids_of_both_forms() {
+        assert_eq!(package_name("path+file:///r/crates/cust#0.1.0"), "cust");
+        assert_eq!(
+            package_name("path+file:///r/tests/run#device-tests@0.1.0"),
+            "device-tests"
+        );
+    }
+
+    #[test]
+    fn the_target_of_ptx() {
+        let ptx = "//\n.version 9.0\n.target sm_90a, debug\n.address_size 64\n";
+        assert_eq!(target_of(ptx), Some(nvvm::Arch::SM_90A));
+        assert_eq!(target_of("nothing"), None);
+    }
+}

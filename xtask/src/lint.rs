@@ -1,0 +1,57 @@
+//! `./x fmt`, `./x clippy` and `./x doc`.
+
+use crate::{backend, no_more_arguments, only_flag, workspace};
+use anyhow::Result;
+use std::process::{Command, ExitCode};
+
+/// `./x fmt`: formats the sources, or checks that they are formatted.
+pub fn fmt(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    let check = only_flag(&mut parser, "check")?;
+    let mut command = workspace::cargo();
+    command.arg("fmt").args(manifest()).arg("--all");
+    if check {
+        command.arg("--check");
+    }
+    finish(command)
+}
+
+/// `./x clippy`: everything, with warnings as errors.
+pub fn clippy(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    no_more_arguments(&mut parser)?;
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .arg("clippy")
+        .args(manifest())
+        .args(["--workspace", "--all-targets"]);
+    command.args(["--", "-D", "warnings"]);
+    finish(command)
+}
+
+/// `./x doc`: the documentation, with warnings as errors.
+pub fn doc(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    let open = only_flag(&mut parser, "open")?;
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .arg("doc")
+        .args(manifest())
+        .args(["--workspace", "--no-deps"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    if open {
+        command.arg("--open");
+    }
+    finish(command)
+}
+
+fn manifest() -> [String; 2] {
+    let path = workspace::root().join("Cargo.toml");
+    ["--manifest-path".to_owned(), path.display().to_string()]
+}
+
+fn finish(mut command: Command) -> Result<ExitCode> {
+    let status = workspace::status(&mut command, "cargo")?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,53 @@
+//! `./x run NAME`: builds the backend and an example, and runs it.
+
+use crate::{backend, remaining, workspace};
+use anyhow::{Result, bail};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The command.
+pub fn run(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    use lexopt::prelude::*;
+    let mut name = None;
+    let mut debug = false;
+    let mut arguments: Vec<OsString> = Vec::new();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("debug") => debug = true,
+            Long("release") => debug = false,
+            Value(value) if name.is_none() => name = Some(value.string()?),
+            // After the name everything that is not ours is the example's.
+            Value(value) => {
+                arguments.push(value);
+                arguments.extend(remaining(&mut parser)?);
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let examples = workspace::examples()?;
+    let Some(name) = name else {
+        bail!("which example? There are {}", examples.join(", "));
+    };
+    if !examples.contains(&name) {
+        bail!(
+            "there is no example `{name}`; there are {}",
+            examples.join(", ")
+        );
+    }
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .arg("run")
+        .arg("--manifest-path")
+        .arg(workspace::root().join("Cargo.toml"));
+    command.arg("--package").arg(format!("example-{name}"));
+    if !debug {
+        command.arg("--release");
+    }
+    command.arg("--").args(arguments);
+    let status = workspace::status(&mut command, "cargo")?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,258 @@
+//! `./x test`: all tests, and at the end how many passed and failed.
+//!
+//! 1. The whole workspace with the pinned toolchain, in one run of cargo: unit tests, device
+//!    tests, examples, documentation's examples.
+//! 2. The backend's own unit tests, in the folder and profile that it is built in anyway.
+//! 3. The host packages on stable Rust, if it is installed; in CI it always is.
+
+use crate::{backend, workspace};
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// How many tests passed and failed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Total {
+    passed: u64,
+    failed: u64,
+}
+
+/// What is to be tested.
+struct Selection {
+    package: Option<String>,
+    /// For the test programs: a filter and its flags.
+    arguments: Vec<OsString>,
+}
+
+/// The command.
+pub fn test(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    let selection = Selection::parse(&mut parser)?;
+    let mut total = Total::default();
+    let tested = selection.run(&mut total);
+    if tested.is_err() {
+        // What could not be built or started failed, too.
+        total.failed += 1;
+    }
+    if let Err(error) = tested {
+        eprintln!("error: {error:#}");
+    }
+    println!("\n{} passed, {} failed", total.passed, total.failed);
+    Ok(if total.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+impl Selection {
+    fn parse(parser: &mut lexopt::Parser) -> Result<Selection> {
+        use lexopt::prelude::*;
+        let mut selection = Selection {
+            package: None,
+            arguments: Vec::new(),
+        };
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Value(value) => {
+                    let name = value.to_str().unwrap_or_default();
+                    if selection.package.is_none()
+                        && selection.arguments.is_empty()
+                        && is_package(name)
+                    {
+                        selection.package = Some(name.to_owned());
+                    } else {
+                        selection.arguments.push(value);
+                        selection.arguments.extend(crate::remaining(parser)?);
+                    }
+                }
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        Ok(selection)
+    }
+
+    fn run(&self, total: &mut Total) -> Result<()> {
+        const BACKEND: &str = "rustc_codegen_nvvm";
+        let manifest = workspace::root().join("Cargo.toml");
+        let ready = backend::cargo_with_backend()?;
+
+        if self.package.as_deref() != Some(BACKEND) {
+            heading("The workspace");
+            let mut command = ready;
+            command
+                .arg("test")
+                .arg("--manifest-path")
+                .arg(&manifest)
+                .arg("--no-fail-fast");
+            match &self.package {
+                Some(package) => command.arg("--package").arg(package),
+                None => command.args(["--workspace", "--exclude", BACKEND]),
+            };
+            self.count(command, total)?;
+        }
+
+        let of_backend = self
+            .package
+            .as_deref()
+            .is_none_or(|package| package == BACKEND);
+        if of_backend && has_tests(&workspace::root().join("crates").join(BACKEND)) {
+            heading("The backend");
+            let mut command = backend::command("test");
+            command
+                .arg("--no-fail-fast")
+                .env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
+            self.count(command, total)?;
+        }
+
+        // A selection is to be quick.
+        if self.package.is_none() && self.arguments.is_empty() && ensure_stable()? {
+            heading("The host packages on stable Rust");
+            let mut command = workspace::cargo_of("stable");
+            command
+                .arg("test")
+                .arg("--manifest-path")
+                .arg(&manifest)
+                .arg("--no-fail-fast");
+            command
+                .arg("--target-dir")
+                .arg(workspace::target().join("stable"));
+            command.env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
+            for package in workspace::HOST_PACKAGES {
+                command.arg("--package").arg(package);
+            }
+            self.count(command, total)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a `cargo test`, passes its output on and adds up its results.
+    fn count(&self, mut command: Command, total: &mut Total) -> Result<()> {
+        command
+            .arg("--")
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().context("cargo cannot be started")?;
+        let stdout = child
+            .stdout
+            .take()
+            .context("cargo's output cannot be read")?;
+        let before = *total;
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line?;
+            let mut out = std::io::stdout().lock();
+            out.write_all(&line)?;
+            out.write_all(b"\n")?;
+            total.add(&String::from_utf8_lossy(&line));
+        }
+        let status = child.wait()?;
+        if !status.success() && total.failed == before.failed {
+            // It does not compile, or a test program crashed.
+            eprintln!("error: cargo test failed ({status}) without a failed test; see above");
+            total.failed += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Total {
+    /// Adds a line like `test result: ok. 3 passed; 0 failed; …`.
+    fn add(&mut self, line: &str) {
+        let Some((_, numbers)) = line
+            .strip_prefix("test result: ")
+            .and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
+        for part in numbers.split("; ") {
+            match part.split_once(' ') {
+                Some((n, "passed")) => self.passed += n.parse::<u64>().unwrap_or(0),
+                Some((n, "failed")) => self.failed += n.parse::<u64>().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn heading(text: &str) {
+    println!("\n== {text} ==");
+}
+
+fn is_package(name: &str) -> bool {
+    let mut command = workspace::cargo();
+    command
+        .arg("pkgid")
+        .arg("--manifest-path")
+        .arg(workspace::root().join("Cargo.toml"));
+    let output = command
+        .arg("--package")
+        .arg(name)
+        .stderr(Stdio::null())
+        .output();
+    // Packages from a registry are known too, and cannot be tested.
+    output.is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"path+"))
+}
+
+/// Whether a package has a test: building a test program for nothing takes a while.
+fn has_tests(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            return has_tests(&path);
+        }
+        path.extension().is_some_and(|extension| extension == "rs")
+            && std::fs::read_to_string(path).is_ok_and(|text| text.contains("#[test]"))
+    })
+}
+
+/// Whether there is a stable toolchain. CI has to have one.
+fn ensure_stable() -> Result<bool> {
+    if workspace::output_of("rustup", &["run", "stable", "rustc", "--version"]).is_some() {
+        return Ok(true);
+    }
+    if !workspace::in_ci() {
+        println!("\nSkipped: the host packages on stable Rust, which is not installed.");
+        return Ok(false);
+    }
+    let mut command = Command::new("rustup");
+    command.args([
+        "toolchain",
+        "install",
+        "stable",
+        "--profile",
+        "minimal",
+        "--no-self-update",
+    ]);
+    workspace::must_succeed(&mut command, "the installation of stable Rust")?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_added_up() {
+        let mut total = Total::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished",
+            "test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured; 7 filtered out",
+            "test result_is_good ... ok",
+        ] {
+            total.add(line);
+        }
+        assert_eq!(
+            total,
+            Total {
+                passed: 5,
+                failed: 4
+            }
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Where things are in the repository, and how cargo is run in it.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+/// The packages that have to build and pass their tests on stable Rust.
+pub const HOST_PACKAGES: &[&str] = &[
+    "cuda_builder",
+    "cuda_toolkit",
+    "cust",
+    "cust_core",
+    "cust_derive",
+    "cust_raw",
+    "libnvvm-sys",
+    "nvvm",
+    "nvvm_ir",
+    "ptx",
+    "ptx_emulator",
+];
+
+/// The repository's root.
+pub fn root() -> &'static Path {
+    // This file's package stands directly in the root.
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
+}
+
+/// Cargo's target folder.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => std::path::absolute(&folder).unwrap_or_else(|_| folder.into()),
+        None => root().join("target"),
+    }
+}
+
+/// Whether this is a run of continuous integration.
+pub fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
+}
+
+/// The pinned toolchain's cargo, which runs this program.
+pub fn cargo() -> Command {
+    clean(Command::new(
+        std::env::var_os("CARGO").unwrap_or("cargo".into()),
+    ))
+}
+
+/// Cargo of another toolchain.
+pub fn cargo_of(toolchain: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", toolchain, "cargo"]);
+    clean(command)
+}
+
+/// Sets what all runs of cargo have in common.
+fn clean(mut command: Command) -> Command {
+    // What the cargo that runs this program has set for it is not meant for another.
+    for name in ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
+        command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_"))
+        {
+            command.env_remove(name);
+        }
+    }
+    // The output of build scripts is shown only when they fail, but a device build may take a
+    // while: this lets `cuda_builder` show its progress where this program shows its own.
+    if cfg!(target_os = "linux") && std::env::var_os("CUDA_BUILDER_PROGRESS").is_none() {
+        command.env(
+            "CUDA_BUILDER_PROGRESS",
+            format!("/proc/{}/fd/2", std::process::id()),
+        );
+    }
+    command
+}
+
+/// Runs a command to its end; `what` is said if it cannot be started.
+pub fn status(command: &mut Command, what: &str) -> Result<ExitStatus> {
+    command
+        .status()
+        .with_context(|| format!("{what} cannot be started"))
+}
+
+/// Runs a command that has to succeed.
+pub fn must_succeed(command: &mut Command, what: &str) -> Result<()> {
+    let status = status(command, what)?;
+    if !status.success() {
+        bail!("{what} failed ({status})");
+    }
+    Ok(())
+}
+
+/// A command's standard output, trimmed, if it succeeds.
+pub fn output_of(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(text)
+}
+
+/// The pinned toolchain's folder.
+pub fn sysroot() -> Option<PathBuf> {
+    output_of("rustc", &["--print=sysroot"]).map(PathBuf::from)
+}
+
+/// The names of the examples.
+pub fn examples() -> Result<Vec<String>> {
+    let folder = root().join("examples");
+    let entries = std::fs::read_dir(&folder)
+        .with_context(|| format!("the folder {} cannot be read", folder.display()))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
