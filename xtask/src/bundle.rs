@@ -21,6 +21,13 @@ const CUBINS: [nvvm::Arch; 3] = [nvvm::Arch::SM_80, nvvm::Arch::SM_90, nvvm::Arc
 /// What a bundle may weigh.
 const LIMIT: u64 = 64 << 20;
 
+/// Which programs are packed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Examples,
+    Tests,
+}
+
 /// What cargo made.
 #[derive(Default)]
 struct Built {
@@ -44,12 +51,12 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     for example in workspace::examples()? {
         command.arg("--package").arg(format!("example-{example}"));
     }
-    let examples = build(command)?;
+    let examples = build(command, What::Examples)?;
     let mut command = cargo(&["test", "--no-run"])?;
     for package in TESTED {
         command.arg("--package").arg(package);
     }
-    let tests = build(command)?;
+    let tests = build(command, What::Tests)?;
 
     let strip = find_strip();
     pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
@@ -85,7 +92,7 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-fn build(mut command: Command) -> Result<Built> {
+fn build(mut command: Command, what: What) -> Result<Built> {
     let output = command
         .stderr(Stdio::inherit())
         .output()
@@ -99,7 +106,9 @@ fn build(mut command: Command) -> Result<Built> {
             continue;
         };
         let package = package_name(message["package_id"].as_str().unwrap_or_default());
-        if let Some(program) = message["executable"].as_str() {
+        // A package's tests come with its programs, which are not wanted.
+        let wanted = message["profile"]["test"].as_bool() == Some(what == What::Tests);
+        if let Some(program) = message["executable"].as_str().filter(|_| wanted) {
             let target = message["target"]["name"].as_str().unwrap_or_default();
             let name = if target == package {
                 package.clone()

@@ -107,9 +107,10 @@ impl Selection {
         }
 
         // A selection is to be quick.
-        if self.package.is_none() && self.arguments.is_empty() && ensure_stable()? {
+        let selected = self.package.is_some() || !self.arguments.is_empty();
+        let stable = if selected { None } else { ensure_stable()? };
+        if let Some(mut command) = stable {
             heading("The host packages on stable Rust");
-            let mut command = workspace::cargo_of("stable");
             command
                 .arg("test")
                 .arg("--manifest-path")
@@ -210,14 +211,14 @@ fn has_tests(folder: &Path) -> bool {
     })
 }
 
-/// Whether there is a stable toolchain. CI has to have one.
-fn ensure_stable() -> Result<bool> {
-    if workspace::output_of("rustup", &["run", "stable", "rustc", "--version"]).is_some() {
-        return Ok(true);
+/// Stable Rust's cargo, if it is there. CI has to have one.
+fn ensure_stable() -> Result<Option<Command>> {
+    if let Some(cargo) = workspace::cargo_of("stable") {
+        return Ok(Some(cargo));
     }
     if !workspace::in_ci() {
         println!("\nSkipped: the host packages on stable Rust, which is not installed.");
-        return Ok(false);
+        return Ok(None);
     }
     let mut command = Command::new("rustup");
     command.args([
@@ -229,7 +230,7 @@ fn ensure_stable() -> Result<bool> {
         "--no-self-update",
     ]);
     workspace::must_succeed(&mut command, "the installation of stable Rust")?;
-    Ok(true)
+    Ok(workspace::cargo_of("stable"))
 }
 
 #[cfg(test)]

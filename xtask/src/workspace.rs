@@ -48,11 +48,16 @@ pub fn cargo() -> Command {
     ))
 }
 
-/// Cargo of another toolchain.
-pub fn cargo_of(toolchain: &str) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", toolchain, "cargo"]);
-    clean(command)
+/// Cargo of another toolchain, if that is installed.
+pub fn cargo_of(toolchain: &str) -> Option<Command> {
+    let which = |program| output_of("rustup", &["which", "--toolchain", toolchain, program]);
+    let mut command = clean(Command::new(which("cargo")?));
+    // By their paths: the pinned toolchain's may come first on the PATH.
+    command.env("RUSTUP_TOOLCHAIN", toolchain);
+    command
+        .env("RUSTC", which("rustc")?)
+        .env("RUSTDOC", which("rustdoc")?);
+    Some(command)
 }
 
 /// Sets what all runs of cargo have in common.

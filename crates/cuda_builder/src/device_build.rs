@@ -279,8 +279,9 @@ impl Session<'_> {
         let lock = self
             .krate
             .ancestors()
-            .map(|folder| folder.join("Cargo.lock"));
-        for file in self.watch.iter().cloned().chain(lock.take(8)) {
+            .map(|folder| folder.join("Cargo.lock"))
+            .find(|lock| lock.exists());
+        for file in self.watch.iter().cloned().chain(lock) {
             // Cargo runs the script every time if a file that it watches does not exist.
             if file.exists() {
                 tell_cargo(&format!("rerun-if-changed={}", file.display()));

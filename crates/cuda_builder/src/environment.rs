@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// The variables of cargo's that configure its work in general and are kept.
-const KEPT: [&str; 7] = [
+const KEPT: [&str; 8] = [
+    "CARGO_BUILD_JOBS",
     "CARGO_HOME",
     "CARGO_MAKEFLAGS",
     "CARGO_HTTP_",

@@ -19,4 +19,4 @@ impl<T: Copy> KernelParam for T {}
 /// never runs.
 #[doc(hidden)]
 #[inline(always)]
-pub const fn check_param<T: KernelParam>(_: &T) {}
+pub const fn check_param<T: KernelParam>() {}

@@ -5,7 +5,7 @@
 //! parameter's span.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Error, FnArg, GenericParam, ItemFn, PatType, ReturnType, Signature, Type};
@@ -168,31 +168,27 @@ fn mark(mut function: ItemFn) -> TokenStream {
 
 /// An item that compiles only if all parameters' types are `Copy`.
 fn check_of_types(signature: &Signature) -> TokenStream {
-    let mut parameters = Vec::new();
-    let mut calls = Vec::new();
-    for (i, input) in signature.inputs.iter().enumerate() {
-        let FnArg::Typed(PatType { attrs, ty, .. }) = input else {
-            continue;
-        };
-        // Only these decide whether the parameter is there; lints and such have no place here.
-        let cfgs: Vec<_> = attrs
-            .iter()
-            .filter(|attr| attr.path().is_ident("cfg"))
-            .collect();
-        let name = format_ident!("parameter_{i}");
-        parameters.push(quote!(#(#cfgs)* #name: #ty));
-        calls.push(quote_spanned!(ty.span()=>
-            #(#cfgs)* ::cuda_std::kernel::check_param(&#name);
-        ));
-    }
-    if parameters.is_empty() {
+    let calls: Vec<TokenStream> = signature
+        .inputs
+        .iter()
+        .filter_map(|input| match input {
+            FnArg::Typed(PatType { attrs, ty, .. }) => Some((attrs, ty)),
+            FnArg::Receiver(_) => None,
+        })
+        .map(|(attrs, ty)| {
+            // Only these decide whether the parameter is there; others have no place here.
+            let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+            quote_spanned!(ty.span()=> #(#cfgs)* ::cuda_std::kernel::check_param::<#ty>();)
+        })
+        .collect();
+    if calls.is_empty() {
         return TokenStream::new();
     }
     let (generics, _, bounds) = signature.generics.split_for_impl();
     quote! {
         const _: () = {
-            #[allow(dead_code, unused_variables, clippy::all)]
-            fn parameters_are_copied #generics (#(#parameters),*) #bounds {
+            #[allow(dead_code, clippy::all)]
+            fn parameters_are_copied #generics () #bounds {
                 #(#calls)*
             }
         };

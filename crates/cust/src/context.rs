@@ -103,7 +103,8 @@ unsafe impl Send for ContextInner {}
 unsafe impl Sync for ContextInner {}
 
 /// The contexts alive, so that a device's context is one object however often it is asked for.
-static ALIVE: Mutex<Option<HashMap<(Backend, i32), Weak<ContextInner>>>> = Mutex::new(None);
+static ALIVE: Mutex<Option<Alive>> = Mutex::new(None);
+type Alive = HashMap<(Backend, i32), Weak<ContextInner>>;
 /// The context made last: that of threads which made none current.
 static PROCESS_DEFAULT: RwLock<Weak<ContextInner>> = RwLock::new(Weak::new());
 

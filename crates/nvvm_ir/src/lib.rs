@@ -12,6 +12,7 @@ pub mod legalize;
 mod metadata;
 mod module;
 pub mod passes;
+pub mod read;
 mod types;
 mod uses;
 mod value;
@@ -25,7 +26,8 @@ pub use metadata::{DbgDeclare, Di, DiNode};
 pub use module::{
     BlockData, FuncAttrs, FuncData, GlobalData, KernelAttrs, Linkage, Module,
 };
+pub use read::{ReadError, read_module};
 pub use types::{AddrSpace, Type, TypeKind, Types};
 pub use value::{Block, Const, Func, Global, Value, ValueData, ValueKind};
-pub use verify::{Rule, VerifyError, verify};
+pub use verify::{Rule, VerifyError, verify, verify_legalized};
 pub use write::{Dialect, write_func, write_module};

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use crate::inst::ParamAttrs;
 use crate::intrinsic::Intrinsic;
 use crate::module::{FuncAttrs, Linkage, Module};
-use crate::types::{AddrSpace, TypeKind};
+use crate::types::AddrSpace;
 use crate::value::{Block, Func, Global, Value};
 use lexer::{Token, Tok};
 
@@ -33,6 +33,9 @@ pub struct ReadError {
     pub message: String,
 }
 
+/// So deep may types and constants nest: no stack overflows, and no real one comes close.
+const MAX_DEPTH: u32 = 256;
+
 type Result<T> = std::result::Result<T, ReadError>;
 
 /// Reads a module.
@@ -47,6 +50,7 @@ pub fn read_module(text: &str) -> Result<Module> {
         blocks: HashMap::new(),
         md: metadata::Nodes::default(),
         func: Func(0),
+        depth: 0,
     };
     reader.module()?;
     Ok(reader.m)
@@ -57,19 +61,42 @@ struct Reader<'t> {
     at: usize,
     m: Module,
     /// What the names in the current function stand for.
-    locals: HashMap<&'t str, Value>,
+    locals: HashMap<Local<'t>, Value>,
     /// Those among them that were used and not yet defined, with the place of their first use.
-    placeholders: HashMap<&'t str, usize>,
+    placeholders: HashMap<Local<'t>, usize>,
     blocks: HashMap<&'t str, Block>,
     md: metadata::Nodes,
     func: Func,
+    /// How many types and constants are around the one being read.
+    depth: u32,
+}
+
+/// A local name.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+enum Local<'t> {
+    Number(u32),
+    Name(&'t str),
+}
+
+impl<'t> Local<'t> {
+    fn new(name: &'t str) -> Self {
+        name.parse().map_or(Local::Name(name), Local::Number)
+    }
+
+    /// The name that a value gets: none for a number or one of the writer's temporaries.
+    fn to_keep(self) -> Option<Box<str>> {
+        match self {
+            Local::Name(name) if !name.starts_with('.') => Some(name.into()),
+            _ => None,
+        }
+    }
 }
 
 /// What is left for the second round, when all symbols are known.
-enum Rest {
+enum Rest<'t> {
     Contents(Global, usize),
     Used(usize),
-    Body(Func, usize, Vec<Option<&'static str>>),
+    Body(Func, usize, Vec<Option<Local<'t>>>),
 }
 
 impl<'t> Reader<'t> {
@@ -77,6 +104,16 @@ impl<'t> Reader<'t> {
 
     fn peek(&self) -> Tok<'t> {
         self.tokens[self.at].tok
+    }
+
+    fn peek2(&self) -> Tok<'t> {
+        self.tokens.get(self.at + 1).map_or(Tok::End, |token| token.tok)
+    }
+
+    /// Notes that what is read nests one deeper.
+    fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { self.error("this nests too deep") } else { Ok(()) }
     }
 
     fn next(&mut self) -> Tok<'t> {
@@ -193,6 +230,7 @@ impl<'t> Reader<'t> {
             }
         }
         let end = self.at;
+        self.attach_subprograms()?;
         for rest in rest {
             match rest {
                 Rest::Contents(global, at) => {
@@ -243,7 +281,7 @@ impl<'t> Reader<'t> {
         linkage
     }
 
-    fn global(&mut self) -> Result<Option<Rest>> {
+    fn global(&mut self) -> Result<Option<Rest<'t>>> {
         let start = self.at;
         let Tok::Global(name) = self.next() else { return self.expected("a global") };
         self.punct('=')?;
@@ -321,13 +359,13 @@ impl<'t> Reader<'t> {
             self.skip_line();
             return Ok(());
         }
-        self.header(Linkage::External, false).map(drop)
+        self.header(Linkage::External).map(drop)
     }
 
-    fn define(&mut self) -> Result<Rest> {
+    fn define(&mut self) -> Result<Rest<'t>> {
         self.at += 1;
         let linkage = self.linkage();
-        let (func, names) = self.header(linkage, true)?;
+        let (func, names) = self.header(linkage)?;
         let at = self.at;
         self.punct('{')?;
         // To the brace that closes the body; what stands between has balanced ones.
@@ -340,13 +378,11 @@ impl<'t> Reader<'t> {
                 _ => {}
             }
         }
-        // The names live as long as the text; the bodies are read before it goes.
         Ok(Rest::Body(func, at, names))
     }
 
-    fn header(&mut self, linkage: Linkage, body: bool) -> Result<(Func, Vec<Option<&'static str>>)> {
-        let _ = body;
-        let (ret_attrs, _) = self.param_attrs(None)?;
+    fn header(&mut self, linkage: Linkage) -> Result<(Func, Vec<Option<Local<'t>>>)> {
+        let ret_attrs = self.param_attrs(None)?;
         let ret = self.ty()?.ty;
         let start = self.at;
         let Tok::Global(name) = self.next() else {
@@ -367,12 +403,12 @@ impl<'t> Reader<'t> {
                 continue;
             }
             let ty = self.ty()?;
-            attrs.push(self.param_attrs(ty.pointee)?.0);
+            attrs.push(self.param_attrs(ty.pointee)?);
             params.push(ty.ty);
             names.push(match self.peek() {
                 Tok::Local(name) => {
                     self.at += 1;
-                    Some(name)
+                    Some(Local::new(name))
                 }
                 _ => None,
             });
@@ -389,8 +425,7 @@ impl<'t> Reader<'t> {
         data.ret_attrs = ret_attrs;
         data.attrs = func_attrs;
         data.linkage = linkage;
-        let _ = names;
-        Ok((func, Vec::new()))
+        Ok((func, names))
     }
 
     fn func_attrs(&mut self) -> Result<FuncAttrs> {

@@ -119,6 +119,11 @@ impl Types {
         &self.kinds[ty.0 as usize]
     }
 
+    /// All types, each after those that it is made of.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Type> + use<> {
+        (0..self.kinds.len() as u32).map(Type)
+    }
+
     /// `void`.
     pub fn void(&mut self) -> Type {
         self.intern(TypeKind::Void)

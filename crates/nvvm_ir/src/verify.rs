@@ -14,7 +14,7 @@
 //! 5. **Constants** fit their types: aggregates field by field, strings by length, addresses are
 //!    those of a global or function of the module and point into its space or the generic one.
 //! 6. **Cycles.** No static's contents refer, over whatever path, to the static itself: libnvvm
-//!    refuses that.
+//!    refuses that. The legalizer breaks cycles, so only [`verify_legalized`] looks for them.
 //! 7. **Blocks.** A block ends in a terminator and has no other; its instructions say that they
 //!    stand in it, and stand in no second place; jumps stay within the function; nothing jumps to
 //!    the entry block.
@@ -115,8 +115,20 @@ const MAX_ERRORS: usize = 64;
 
 /// Checks a module; see the [list of rules](self).
 pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
+    check(module, false)
+}
+
+/// Checks a module that is about to be written: the same rules, and rule 6.
+pub fn verify_legalized(module: &Module) -> Result<(), Vec<VerifyError>> {
+    check(module, true)
+}
+
+fn check(module: &Module, legalized: bool) -> Result<(), Vec<VerifyError>> {
     let mut verifier = Verifier::new(module);
     verifier.check_statics();
+    if legalized && verifier.errors.is_empty() {
+        verifier.check_cycles();
+    }
     // The rest would look through what is broken, as would the printing of its messages.
     if verifier.errors.is_empty() {
         for func in module.funcs() {

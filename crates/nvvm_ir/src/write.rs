@@ -14,6 +14,7 @@ mod debug;
 mod insts;
 mod intrinsics;
 mod names;
+pub(crate) mod words;
 
 use std::collections::HashMap;
 

@@ -297,7 +297,7 @@ impl Inner {
                 _ => {}
             }
         }
-        self.finish_kernels();
+        self.finish_kernels(&tabled_functions(module, &symbols));
         Ok(())
     }
 
@@ -427,25 +427,13 @@ impl Inner {
     }
 
     /// What is known of a kernel only after all functions: stack and shared memory of what it calls.
-    fn finish_kernels(&mut self) {
+    fn finish_kernels(&mut self, tabled: &[u32]) {
         let functions = &self.code.functions;
-        let taken: Vec<u32> = {
-            let mut taken: Vec<u32> = functions.iter().flat_map(|function| function.takes.iter().copied()).collect();
-            // Functions in initialisers are reached indirectly too; not knowing which, all that are never
-            // called by name count.
-            let mut named = vec![false; functions.len()];
-            for function in functions {
-                for &callee in &function.calls {
-                    named[callee as usize] = true;
-                }
-            }
-            taken.extend((0..functions.len() as u32).filter(|&index| {
-                !named[index as usize] && !functions[index as usize].entry
-            }));
-            taken.sort_unstable();
-            taken.dedup();
-            taken
-        };
+        // Functions whose addresses are taken, by code or in a variable, are what an indirect call may reach.
+        let mut taken: Vec<u32> = functions.iter().flat_map(|function| function.takes.iter().copied()).collect();
+        taken.extend_from_slice(tabled);
+        taken.sort_unstable();
+        taken.dedup();
         let mut results = Vec::new();
         for (index, function) in functions.iter().enumerate() {
             if function.kernel.is_some() {
@@ -461,6 +449,24 @@ impl Inner {
             }
         }
     }
+}
+
+/// Functions whose addresses stand in initial values.
+fn tabled_functions(module: &Module, symbols: &Symbols) -> Vec<u32> {
+    fn visit(init: &Init, symbols: &Symbols, into: &mut Vec<u32>) {
+        match init {
+            Init::Symbol(symbol) => into.extend(symbols.functions.get(symbol.name)),
+            Init::List(values) => values.iter().for_each(|value| visit(value, symbols, into)),
+            _ => {}
+        }
+    }
+    let mut functions = Vec::new();
+    for item in &module.items {
+        if let Item::Variable(Variable { init: Some(init), .. }) = item {
+            visit(init, symbols, &mut functions);
+        }
+    }
+    functions
 }
 
 /// What a function may call.

@@ -223,25 +223,38 @@ impl<'tcx> CodegenCx<'tcx> {
             }
         };
         let mut next = 0;
+        let mut aligned = true;
         for &(offset, provenance) in alloc.provenance().ptrs().iter() {
             let offset = offset.bytes_usize();
-            if offset > next {
-                bytes(&mut fields, next..offset);
-            }
             let raw = alloc
                 .inspect_with_uninit_and_ptr_outside_interpreter(offset..offset + pointer_size);
             let addend = read_target_uint(dl.endian, raw).expect("eight bytes") as u64;
             let target = self.tcx.global_alloc(provenance.alloc_id());
-            fields.push(match self.address_of_alloc(target) {
+            let base = self.address_of_alloc(target);
+            if let Err(0) = base {
+                // The pointer stands for a number that is already in the bytes.
+                continue;
+            }
+            if offset > next {
+                bytes(&mut fields, next..offset);
+            }
+            fields.push(match base {
                 Ok(base) => self.const_ptr_byte_offset(base, Size::from_bytes(addend)),
-                Err(base) => self.integer_pointer(base.wrapping_add(addend), self.type_ptr()),
+                Err(base) => {
+                    let number = base.wrapping_add(addend).to_le_bytes();
+                    self.module.borrow_mut().const_bytes(&number)
+                }
             });
+            aligned &= offset % pointer_size == 0;
             next = offset + pointer_size;
         }
         if alloc.len() > next || fields.is_empty() {
             bytes(&mut fields, next..alloc.len());
         }
-        if let [single] = fields[..] { single } else { self.const_struct(&fields, true) }
+        // Byte arrays fill what is between the pointers, so that a struct that is not packed has
+        // the same layout wherever its pointers are aligned; PTX has a plainer form for it.
+        let packed = !aligned;
+        if let [single] = fields[..] { single } else { self.const_struct(&fields, packed) }
     }
 
     /// The generic address of a static.

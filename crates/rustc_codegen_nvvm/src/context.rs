@@ -103,10 +103,14 @@ impl<'tcx> CodegenCx<'tcx> {
 
     /// Notes that an item is needed, and by whom.
     pub(crate) fn require(&self, item: Item<'tcx>) {
+        self.note_referrer(item);
+        self.queue.borrow_mut().push_back(item);
+    }
+
+    fn note_referrer(&self, item: Item<'tcx>) {
         if let Some(current) = self.current.get() {
             self.referrers.borrow_mut().entry(item).or_insert(current);
         }
-        self.queue.borrow_mut().push_back(item);
     }
 
     /// Whether optimizations are on.
@@ -137,6 +141,7 @@ impl<'tcx> CodegenCx<'tcx> {
             if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
                 return value;
             }
+            self.note_referrer(Item::Fn(instance));
             self.undefined.borrow_mut().insert(def_id);
         }
         let marker = markers::of_function(tcx, instance);

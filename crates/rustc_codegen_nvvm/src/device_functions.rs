@@ -99,7 +99,18 @@ pub(crate) fn declare<'tcx>(
             }),
         });
     }
-    None
+    // alloc calls it so that linking fails without an allocator; here the compiler sees to that.
+    let marker = rustc_symbol_mangling::mangle_internal_symbol(
+        cx.tcx,
+        rustc_ast::expand::allocator::NO_ALLOC_SHIM_IS_UNSTABLE,
+    );
+    (symbol == marker).then(|| {
+        let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+        let sig = crate::abi::signature(cx, abi);
+        define(cx, symbol, sig, |b, _| {
+            b.ret(None);
+        })
+    })
 }
 
 /// A function of ours in the module, made once.

@@ -39,7 +39,9 @@ fn run(size: Option<usize>) -> Result<(), Box<dyn Error>> {
         Backend::Emulator => 500,
     });
     let operands: Vec<Operands> = operands().take(size.max(1)).collect();
-    let (last, others) = operands.split_last().ok_or("at least one pair of numbers")?;
+    let (last, others) = operands
+        .split_last()
+        .ok_or("at least one pair of numbers")?;
 
     let module = Module::from_ptx(PTX, &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
@@ -64,10 +66,16 @@ fn run(size: Option<usize>) -> Result<(), Box<dyn Error>> {
     for (i, (operands, results)) in operands.iter().zip(output.as_host_vec()?).enumerate() {
         let expected = compute(*operands, MODULUS);
         if results != expected {
-            return Err(format!("{i}: of {operands:#x?}\n{results:#x?}\nbut should be\n{expected:#x?}").into());
+            return Err(format!(
+                "{i}: of {operands:#x?}\n{results:#x?}\nbut should be\n{expected:#x?}"
+            )
+            .into());
         }
     }
-    println!("computed with {} pairs of numbers in {time:.3?}; all results are right", operands.len());
+    println!(
+        "computed with {} pairs of numbers in {time:.3?}; all results are right",
+        operands.len()
+    );
     Ok(())
 }
 
@@ -89,7 +97,10 @@ fn operands() -> impl Iterator<Item = Operands> {
         .flat_map(|a| SPECIAL.map(move |b| Operands { a, b }));
     let random = (0..).map(|i| {
         let (a, b) = (random(2 * i), random(2 * i + 1));
-        Operands { a: a >> (a % 128), b: (b >> (b % 128)).max(1) }
+        Operands {
+            a: a >> (a % 128),
+            b: (b >> (b % 128)).max(1),
+        }
     });
     special.chain(random)
 }

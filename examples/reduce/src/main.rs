@@ -48,7 +48,9 @@ fn run(size: Option<usize>) -> Result<(), Box<dyn Error>> {
     }
     println!("the sum of {size} integers, {sum}, took {time:.3?} with the copy, and is right");
 
-    let floats: Vec<f32> = (0..size as u64).map(|i| random(i) as i32 as f32 * 1e-3).collect();
+    let floats: Vec<f32> = (0..size as u64)
+        .map(|i| random(i) as i32 as f32 * 1e-3)
+        .collect();
     let start = Instant::now();
     let largest = reduce(&module.get_function("max_blocks")?, &floats)?;
     let time = start.elapsed();
@@ -56,7 +58,9 @@ fn run(size: Option<usize>) -> Result<(), Box<dyn Error>> {
     if largest != expected {
         return Err(format!("the largest is {largest}, but should be {expected}").into());
     }
-    println!("the largest of {size} floats, {largest}, took {time:.3?} with the copy, and is right");
+    println!(
+        "the largest of {size} floats, {largest}, took {time:.3?} with the copy, and is right"
+    );
     Ok(())
 }
 

@@ -1,1 +1,217 @@
-//! stub
+//! `f128`, which no GPU has: its values are `i128`, and its operations are calls of the soft float
+//! functions that compiler-builtins defines, by their symbols.
+
+use super::bits::intrinsic_call;
+use super::lanes::lane;
+use super::odd_ints::{extend_sign, keep_low};
+use super::rewriter::Rewriter;
+use super::saturate::clamp_signed;
+use super::types::{Class, class};
+use crate::inst::*;
+use crate::intrinsic::Intrinsic;
+use crate::types::Type;
+use crate::value::Value;
+
+const SIGN: u128 = 1 << 127;
+
+/// Does `f` to operands, or to each of their elements where they are vectors; `ty` is the new
+/// type of the result.
+pub(super) fn each_lane(
+    rw: &mut Rewriter,
+    ty: Type,
+    operands: &[Value],
+    f: impl Fn(&mut Rewriter, Type, &[Value]) -> Value,
+) -> Value {
+    let operands: Vec<Value> = operands.iter().map(|&value| rw.current(value)).collect();
+    let Some(len) = rw.vector_len(ty) else { return f(rw, ty, &operands) };
+    let element = rw.module.types.scalar(ty);
+    let lanes: Vec<Value> = (0..len)
+        .map(|index| {
+            let operands: Vec<Value> =
+                operands.iter().map(|&value| lane(rw, value, index)).collect();
+            f(rw, element, &operands)
+        })
+        .collect();
+    rw.vector(ty, &lanes)
+}
+
+/// Flips the sign bit of what was a float and is an integer.
+pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::FNeg(value) = *kind else { unreachable!("the rule chose a negation") };
+    let sign = 1 << (rw.bits(ty) - 1);
+    let value = rw.current(value);
+    rw.bin_int(BinOp::Xor, value, sign)
+}
+
+/// Arithmetic.
+pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Bin { op, lhs, rhs, .. } = *kind else { unreachable!("the rule chose one") };
+    let name = match op {
+        BinOp::FAdd => "__addtf3",
+        BinOp::FSub => "__subtf3",
+        BinOp::FMul => "__multf3",
+        BinOp::FDiv => "__divtf3",
+        BinOp::FRem => "fmodf128",
+        _ => unreachable!("floats, not integers"),
+    };
+    let ty = rw.new_ty(ty);
+    each_lane(rw, ty, &[lhs, rhs], |rw, ty, args| rw.call_named(name, ty, args))
+}
+
+/// A comparison, by libgcc's functions: each answers with a number to be compared with zero, and
+/// with one that makes the ordered predicate of its name false for a NaN.
+pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    use FloatPred::*;
+    let InstKind::FCmp { pred, lhs, rhs } = *kind else { unreachable!("the rule chose one") };
+    each_lane(rw, ty, &[lhs, rhs], |rw, _, args| match pred {
+        False => rw.module.const_bool(false),
+        True => rw.module.const_bool(true),
+        Oeq => compare(rw, "__eqtf2", IntPred::Eq, args),
+        Une => compare(rw, "__netf2", IntPred::Ne, args),
+        Olt => compare(rw, "__lttf2", IntPred::Slt, args),
+        Ole => compare(rw, "__letf2", IntPred::Sle, args),
+        Ogt => compare(rw, "__gttf2", IntPred::Sgt, args),
+        Oge => compare(rw, "__getf2", IntPred::Sge, args),
+        Ult => compare(rw, "__getf2", IntPred::Slt, args),
+        Ule => compare(rw, "__gttf2", IntPred::Sle, args),
+        Ugt => compare(rw, "__letf2", IntPred::Sgt, args),
+        Uge => compare(rw, "__lttf2", IntPred::Sge, args),
+        Uno => compare(rw, "__unordtf2", IntPred::Ne, args),
+        Ord => compare(rw, "__unordtf2", IntPred::Eq, args),
+        Ueq => {
+            let equal = compare(rw, "__eqtf2", IntPred::Eq, args);
+            let unordered = compare(rw, "__unordtf2", IntPred::Ne, args);
+            rw.bin(BinOp::Or, equal, unordered)
+        }
+        One => {
+            let unequal = compare(rw, "__eqtf2", IntPred::Ne, args);
+            let ordered = compare(rw, "__unordtf2", IntPred::Eq, args);
+            rw.bin(BinOp::And, unequal, ordered)
+        }
+    })
+}
+
+fn compare(rw: &mut Rewriter, name: &str, pred: IntPred, args: &[Value]) -> Value {
+    // compiler-builtins' `CmpResult` is an `isize` on this target.
+    let i64 = rw.int_ty(64);
+    let order = rw.call_named(name, i64, args);
+    rw.icmp_int(pred, order, 0)
+}
+
+/// A conversion from or to `f128`.
+pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
+    let (from, new_ty) = (rw.old_ty(value), rw.new_ty(ty));
+    let other = if is_quad(rw, from) { ty } else { from };
+    let other_bits = rw.bits(other);
+    each_lane(rw, new_ty, &[value], |rw, ty, args| match op {
+        CastOp::FpExt => {
+            let name = match other_bits {
+                16 => "__extendhftf2",
+                32 => "__extendsftf2",
+                _ => "__extenddftf2",
+            };
+            rw.call_named(name, ty, args)
+        }
+        CastOp::FpTrunc => {
+            let name = match other_bits {
+                16 => "__trunctfhf2",
+                32 => "__trunctfsf2",
+                _ => "__trunctfdf2",
+            };
+            rw.call_named(name, ty, args)
+        }
+        CastOp::FpToSi | CastOp::FpToUi => {
+            let wide = to_int(rw, args[0], other_bits, op == CastOp::FpToSi);
+            let narrow = rw.resize(wide, ty, false);
+            keep_low(rw, narrow, other_bits)
+        }
+        CastOp::SiToFp | CastOp::UiToFp => {
+            from_int(rw, args[0], other_bits, op == CastOp::SiToFp, ty)
+        }
+        _ => rw.unsupported(ty, "a conversion of f128 to what is no number"),
+    })
+}
+
+fn is_quad(rw: &Rewriter, ty: Type) -> bool {
+    class(rw, ty) == Class::Quad
+}
+
+/// As an integer of 32, 64 or 128 bits, whichever has room for `bits`. These functions saturate,
+/// and take a NaN to zero.
+fn to_int(rw: &mut Rewriter, value: Value, bits: u32, signed: bool) -> Value {
+    let (width, suffix) = mode(bits);
+    let name = format!("__fix{}tf{suffix}", if signed { "" } else { "uns" });
+    let ty = rw.int_ty(width);
+    rw.call_named(&name, ty, &[value])
+}
+
+fn from_int(rw: &mut Rewriter, value: Value, bits: u32, signed: bool, ty: Type) -> Value {
+    let (width, suffix) = mode(bits);
+    let name = format!("__float{}{suffix}tf", if signed { "" } else { "un" });
+    let value = if signed { extend_sign(rw, value, bits) } else { value };
+    let wide = rw.int_ty(width);
+    let value = rw.resize(value, wide, signed);
+    rw.call_named(&name, ty, &[value])
+}
+
+/// The width of the functions for integers of `bits` bits, and libgcc's name of it.
+fn mode(bits: u32) -> (u32, &'static str) {
+    match bits {
+        0..=32 => (32, "si"),
+        33..=64 => (64, "di"),
+        _ => (128, "ti"),
+    }
+}
+
+/// An intrinsic.
+pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+    use Intrinsic::*;
+    let (intrinsic, args) = intrinsic_call(kind);
+    let new_ty = rw.new_ty(ty);
+    let bits = rw.bits(ty);
+    let name = match intrinsic {
+        Sqrt => "sqrtf128",
+        Fma => "fmaf128",
+        Floor => "floorf128",
+        Ceil => "ceilf128",
+        Trunc => "truncf128",
+        Rint => "rintf128",
+        Round => "roundf128",
+        RoundEven => "roundevenf128",
+        MinNum => "fminf128",
+        MaxNum => "fmaxf128",
+        Minimum => "fminimumf128",
+        Maximum => "fmaximumf128",
+        Fabs | Copysign | FpToSiSat | FpToUiSat => "",
+        _ => {
+            let what = format!("llvm.{} on f128", intrinsic.base_name());
+            return rw.unsupported(new_ty, what);
+        }
+    };
+    each_lane(rw, new_ty, args, |rw, ty, args| match intrinsic {
+        Fabs => rw.bin_int(BinOp::And, args[0], !SIGN),
+        Copysign => {
+            let magnitude = rw.bin_int(BinOp::And, args[0], !SIGN);
+            let sign = rw.bin_int(BinOp::And, args[1], SIGN);
+            rw.bin(BinOp::Or, magnitude, sign)
+        }
+        FpToSiSat | FpToUiSat => saturating(rw, args[0], ty, bits, intrinsic == FpToSiSat),
+        _ => rw.call_named(name, ty, args),
+    })
+}
+
+fn saturating(rw: &mut Rewriter, value: Value, ty: Type, bits: u32, signed: bool) -> Value {
+    let mut wide = to_int(rw, value, bits, signed);
+    if bits < rw.bits(rw.ty(wide)) {
+        wide = if signed {
+            clamp_signed(rw, wide, bits)
+        } else {
+            let max = rw.int(rw.ty(wide), (1 << bits) - 1);
+            let above = rw.icmp(IntPred::Ugt, wide, max);
+            rw.select(above, max, wide)
+        };
+    }
+    let narrow = rw.resize(wide, ty, signed);
+    keep_low(rw, narrow, bits)
+}

@@ -24,6 +24,8 @@ pub(super) struct Rewriter<'m> {
     pub target: Target,
     /// The types that values had before the sweep over types changed them; empty in the other.
     pub old_types: &'m [Type],
+    /// What that sweep makes of a type, by its number; empty in the other.
+    pub new_types: &'m [Type],
     func: Func,
     block: Block,
     loc: Option<Di>,
@@ -52,6 +54,7 @@ impl<'m> Rewriter<'m> {
             module,
             target,
             old_types: &[],
+            new_types: &[],
             func,
             block,
             loc: None,
@@ -84,7 +87,7 @@ impl<'m> Rewriter<'m> {
             let insts = &self.module.block(block).insts;
             let hit = |&inst: &Value| {
                 let data = self.module.inst(inst).expect("blocks hold instructions");
-                rule(self, self.module.ty(inst), &data.kind).is_some()
+                rule(self, self.old_ty(inst), &data.kind).is_some()
             };
             let Some(first) = insts.iter().position(hit) else { continue };
             let rest = self.module.block_mut(block).insts.split_off(first);
@@ -99,7 +102,7 @@ impl<'m> Rewriter<'m> {
     }
 
     fn walk_inst(&mut self, inst: Value, rule: Rule) {
-        let ty = self.module.ty(inst);
+        let ty = self.old_ty(inst);
         let data = self.module.inst(inst).expect("blocks hold instructions");
         let Some(expand) = rule(self, ty, &data.kind) else {
             let block = self.block;
@@ -154,6 +157,11 @@ impl<'m> Rewriter<'m> {
     /// The type a value had before the sweep over types.
     pub fn old_ty(&self, value: Value) -> Type {
         self.old_types.get(value.index()).copied().unwrap_or_else(|| self.module.ty(value))
+    }
+
+    /// What the sweep over types makes of a type.
+    pub fn new_ty(&self, ty: Type) -> Type {
+        self.new_types.get(ty.0 as usize).copied().unwrap_or(ty)
     }
 
     /// What a type is.

@@ -1,4 +1,242 @@
-//! stub
-use super::{LegalizeError, Target};
+//! The sweep over types: integers of odd widths become the next wider that libnvvm is sure to
+//! take, `f128` becomes `i128`, `bf16` becomes `i16`, wherever they stand in other types. None of
+//! them changes its size, alignment or place in a struct by that.
+//!
+//! Values keep their handles and change their types first; then the instructions whose meaning
+//! depends on the old type are replaced, by the files this one's rule names.
+
+use std::collections::HashMap;
+
+use super::operands::{map_attr_types, map_types};
+use super::rewriter::{Expand, Rewriter};
+use super::{LegalizeError, Target, bfloat, fp128, odd_ints, odd_memory};
+use crate::inst::*;
 use crate::module::Module;
-pub(super) fn legalize_types(_: &mut Module, _: &Target, _: &mut Vec<LegalizeError>) {}
+use crate::types::{Type, TypeKind, Types};
+use crate::value::{Const, Value, ValueKind};
+
+/// Rewrites the types that libnvvm lacks, if the module has any.
+pub(super) fn legalize_types(module: &mut Module, target: &Target, errors: &mut Vec<LegalizeError>) {
+    let new_types = new_types(&mut module.types);
+    if new_types.iter().zip(0..).all(|(ty, old)| ty.0 == old) {
+        return;
+    }
+    check_types(module, errors);
+    let old_types: Vec<Type> = module.values.iter().map(|value| value.ty).collect();
+    let consts = rewrite_consts(module, &new_types);
+    let new = |ty: Type| new_types.get(ty.0 as usize).copied().unwrap_or(ty);
+    for value in &mut module.values[..old_types.len()] {
+        match &mut value.kind {
+            ValueKind::Param(..) => {}
+            ValueKind::Inst(data) => map_types(&mut data.kind, new),
+            _ => continue,
+        }
+        value.ty = new(value.ty);
+    }
+    for global in &mut module.globals {
+        global.ty = new(global.ty);
+        global.init = global.init.map(|init| consts.get(&init).copied().unwrap_or(init));
+    }
+    for func in module.funcs() {
+        let data = module.func_mut(func);
+        data.sig = new(data.sig);
+        map_attr_types(&mut data.ret_attrs, new);
+        data.param_attrs.iter_mut().for_each(|attrs| map_attr_types(attrs, new));
+        if !data.blocks.is_empty() {
+            let mut rewriter = Rewriter::new(module, *target, func, &consts, errors);
+            rewriter.old_types = &old_types;
+            rewriter.new_types = &new_types;
+            rewriter.run_once(rule);
+        }
+    }
+}
+
+/// The width of the register that an integer of a width lives in.
+pub(super) fn container(bits: u32) -> u32 {
+    if bits == 1 { 1 } else { bits.next_power_of_two().max(8) }
+}
+
+/// What each type becomes, by its number.
+fn new_types(types: &mut Types) -> Vec<Type> {
+    let mut new: Vec<Type> = Vec::new();
+    for old in types.all() {
+        let at = |new: &[Type], ty: Type| new[ty.0 as usize];
+        let kind = match types.kind(old).clone() {
+            TypeKind::Int(bits) => TypeKind::Int(if bits <= 128 { container(bits) } else { bits }),
+            TypeKind::Fp128 => TypeKind::Int(128),
+            TypeKind::BFloat => TypeKind::Int(16),
+            TypeKind::Array(element, len) => TypeKind::Array(at(&new, element), len),
+            // A vector of odd integers is packed by bits; it is refused where it is used.
+            TypeKind::Vector(element, len) if types.int_bits(element).is_none() => {
+                TypeKind::Vector(at(&new, element), len)
+            }
+            TypeKind::Struct { fields, packed } => TypeKind::Struct {
+                fields: fields.iter().map(|&field| at(&new, field)).collect(),
+                packed,
+            },
+            TypeKind::Func { ret, params, variadic } => TypeKind::Func {
+                ret: at(&new, ret),
+                params: params.iter().map(|&param| at(&new, param)).collect(),
+                variadic,
+            },
+            kind => kind,
+        };
+        new.push(types.intern(kind));
+    }
+    new
+}
+
+/// Whether nothing stands in for a type.
+fn is_hopeless(types: &Types, ty: Type) -> bool {
+    match types.kind(ty) {
+        TypeKind::Int(bits) => *bits > 128,
+        TypeKind::Vector(element, _) => {
+            types.int_bits(*element).is_some_and(|bits| bits != container(bits) || bits > 128)
+        }
+        TypeKind::Array(element, _) => is_hopeless(types, *element),
+        TypeKind::Struct { fields, .. } => fields.iter().any(|&field| is_hopeless(types, field)),
+        TypeKind::Func { ret, params, .. } => {
+            is_hopeless(types, *ret) || params.iter().any(|&param| is_hopeless(types, param))
+        }
+        _ => false,
+    }
+}
+
+fn check_types(module: &Module, errors: &mut Vec<LegalizeError>) {
+    let types = &module.types;
+    let hopeless: Vec<bool> = types.all().map(|ty| is_hopeless(types, ty)).collect();
+    if !hopeless.contains(&true) {
+        return;
+    }
+    let mut check = |symbol: &str, ty: Type| {
+        if hopeless[ty.0 as usize] {
+            let what = crate::write::type_name(module, ty);
+            errors.push(LegalizeError::UnsupportedType { symbol: symbol.to_owned(), what });
+        }
+    };
+    for global in module.globals().map(|global| module.global(global)) {
+        check(&global.name, global.ty);
+    }
+    for func in module.funcs().map(|func| module.func(func)) {
+        check(&func.name, func.sig);
+        for &block in &func.blocks {
+            module.block(block).insts.iter().for_each(|&inst| check(&func.name, module.ty(inst)));
+        }
+    }
+}
+
+/// The constants of changed types, in their new ones.
+fn rewrite_consts(module: &mut Module, new_types: &[Type]) -> HashMap<Value, Value> {
+    let mut new_consts = HashMap::new();
+    // An aggregate's fields are constants that were made before it.
+    for index in 0..module.values.len() {
+        let value = Value(index as u32);
+        let ValueKind::Const(old) = &module.value(value).kind else { continue };
+        let ty = new_types[module.ty(value).0 as usize];
+        if ty == module.ty(value) {
+            continue;
+        }
+        let scalar = module.types.int_bits(ty).is_some();
+        let new = match old {
+            Const::Int(bits) | Const::Float(bits) => Const::Int(*bits),
+            // The bits that a register has beyond an odd width are zero: keep that.
+            Const::Zero | Const::Undef | Const::Poison if scalar => Const::Int(0),
+            Const::Aggregate(fields) => {
+                let field = |field: &Value| new_consts.get(field).copied().unwrap_or(*field);
+                Const::Aggregate(fields.iter().map(field).collect())
+            }
+            other => other.clone(),
+        };
+        let new = module.constant(ty, new);
+        new_consts.insert(value, new);
+    }
+    new_consts
+}
+
+/// What an old type is, as far as this sweep is concerned; a vector is what its elements are.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Class {
+    /// An integer of a width that libnvvm does not take.
+    Odd(u32),
+    /// `f128`.
+    Quad,
+    /// `bf16`.
+    Brain,
+    /// Any other.
+    Plain,
+}
+
+pub(super) fn class(rw: &Rewriter, ty: Type) -> Class {
+    match *rw.kind(rw.module.types.scalar(ty)) {
+        TypeKind::Int(bits) if bits <= 128 && bits != container(bits) => Class::Odd(bits),
+        TypeKind::Fp128 => Class::Quad,
+        TypeKind::BFloat => Class::Brain,
+        _ => Class::Plain,
+    }
+}
+
+/// What replaces an instruction on old types; `ty` is the old type of its result.
+fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
+    use Class::*;
+    let of = |value: Value| class(rw, rw.old_ty(value));
+    let pick = |class, odd: Expand, quad: Expand, brain: Expand| match class {
+        Odd(_) => Some(odd),
+        Quad => Some(quad),
+        Brain => Some(brain),
+        Plain => None,
+    };
+    match kind {
+        InstKind::Load { .. } if odd_memory::contains_odd(rw, ty) => {
+            Some(odd_memory::legalize_load)
+        }
+        InstKind::Store { value, .. } if odd_memory::contains_odd(rw, rw.old_ty(*value)) => {
+            Some(odd_memory::legalize_store)
+        }
+        InstKind::AtomicRmw { value, .. } | InstKind::CmpXchg { new: value, .. } => {
+            matches!(of(*value), Odd(_)).then_some(odd_memory::refuse_atomic as Expand)
+        }
+        InstKind::Gep { indices, .. } => indices
+            .iter()
+            .any(|&index| matches!(of(index), Odd(_)))
+            .then_some(odd_ints::legalize_gep as Expand),
+        InstKind::Bin { lhs, .. } => {
+            pick(of(*lhs), odd_ints::legalize_bin, fp128::legalize_bin, bfloat::legalize_bin)
+        }
+        InstKind::FNeg(value) => match of(*value) {
+            Quad | Brain => Some(fp128::legalize_fneg),
+            _ => None,
+        },
+        InstKind::ICmp { lhs, .. } => match of(*lhs) {
+            Odd(_) => Some(odd_ints::legalize_icmp),
+            _ => None,
+        },
+        InstKind::FCmp { lhs, .. } => match of(*lhs) {
+            Quad => Some(fp128::legalize_fcmp),
+            Brain => Some(bfloat::legalize_fcmp),
+            _ => None,
+        },
+        InstKind::Cast { op, value } => {
+            let (from, to) = (of(*value), class(rw, ty));
+            match (from, to) {
+                (Plain, Plain) => None,
+                _ if *op == CastOp::Bitcast => Some(odd_ints::legalize_bitcast),
+                (Brain, _) | (_, Brain) => Some(bfloat::legalize_cast),
+                (Quad, _) | (_, Quad) => Some(fp128::legalize_cast),
+                _ => Some(odd_ints::legalize_cast),
+            }
+        }
+        InstKind::Call(call) => {
+            let Callee::Intrinsic(_) = call.callee else { return None };
+            let arg = call.args.first().map_or(Plain, |&arg| of(arg));
+            // A float's conversion is its family's, whatever the integer.
+            let class = if arg == Plain { class(rw, ty) } else { arg };
+            pick(
+                class,
+                odd_ints::legalize_intrinsic,
+                fp128::legalize_intrinsic,
+                bfloat::legalize_intrinsic,
+            )
+        }
+        _ => None,
+    }
+}

@@ -1,7 +1,7 @@
 //! Constants and operands.
 
 use super::lexer::{Tok, unescape};
-use super::{Reader, Result};
+use super::{Local, Reader, Result};
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
 
@@ -14,6 +14,13 @@ impl<'t> Reader<'t> {
 
     /// A value of a type.
     pub(super) fn value(&mut self, ty: Type) -> Result<Value> {
+        self.enter()?;
+        let value = self.whole_value(ty)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn whole_value(&mut self, ty: Type) -> Result<Value> {
         let start = self.at;
         let constant = match self.next() {
             Tok::Local(name) => return self.local(name, ty, start),
@@ -157,16 +164,16 @@ impl<'t> Reader<'t> {
 
     /// What a local name stands for, whether it is defined already or not.
     fn local(&mut self, name: &'t str, ty: Type, start: usize) -> Result<Value> {
-        if let Some(&value) = self.locals.get(name) {
+        let local = Local::new(name);
+        if let Some(&value) = self.locals.get(&local) {
             if self.m.ty(value) != ty {
-                let message = format!("`%{name}` is of another type");
-                return self.error_at(start, message);
+                return self.error_at(start, format!("`%{name}` is of another type"));
             }
             return Ok(value);
         }
         let value = self.placeholder(ty);
-        self.locals.insert(name, value);
-        self.placeholders.insert(name, start);
+        self.locals.insert(local, value);
+        self.placeholders.insert(local, start);
         Ok(value)
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Token<'t> {
 pub(super) enum Tok<'t> {
     /// `name`
     Word(&'t str),
-    /// `name:`
+    /// `name:`, a block's or a field's
     Label(&'t str),
     /// `%name`
     Local(&'t str),
@@ -128,7 +128,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
             }
             b if is_name(b) => {
                 at = name_end(at);
-                if bytes.get(at) == Some(&b':') && bytes.get(at + 1) != Some(&b' ') {
+                if bytes.get(at) == Some(&b':') {
                     at += 1;
                     Tok::Label(&text[start..at - 1])
                 } else if b.is_ascii_digit() || b == b'-' {

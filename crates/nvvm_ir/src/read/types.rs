@@ -16,6 +16,13 @@ pub(super) struct TextType {
 
 impl Reader<'_> {
     pub(super) fn ty(&mut self) -> Result<TextType> {
+        self.enter()?;
+        let ty = self.whole_type()?;
+        self.depth -= 1;
+        Ok(ty)
+    }
+
+    fn whole_type(&mut self) -> Result<TextType> {
         let mut ty = TextType { ty: self.plain_type()?, pointee: None };
         loop {
             if self.eat(Tok::Punct('*')) {
@@ -64,7 +71,7 @@ impl Reader<'_> {
             Tok::Punct('[') => return self.sequence(']'),
             Tok::Punct('{') => return self.fields(false),
             Tok::Punct('<') => {
-                if self.tokens[self.at + 1].tok == Tok::Punct('{') {
+                if self.peek2() == Tok::Punct('{') {
                     self.at += 1;
                     let ty = self.fields(true)?;
                     self.punct('>')?;

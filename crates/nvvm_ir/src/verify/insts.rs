@@ -301,7 +301,7 @@ impl Verifier<'_> {
         let mut ints = None;
         let mut floats = None;
         let mut fits = |letter: char, ty: Type| {
-            let mut one = |slot: &mut Option<Type>, ok: bool| ok && *slot.get_or_insert(ty) == ty;
+            let one = |slot: &mut Option<Type>, ok: bool| ok && *slot.get_or_insert(ty) == ty;
             match letter {
                 'v' => self.is_void(ty),
                 'p' => all.is_ptr(ty),

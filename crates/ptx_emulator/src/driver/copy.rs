@@ -96,6 +96,11 @@ fn set_rows<T: Copy>(
     in_stream(&context, &stream, || {
         let _active = context.memory.enter();
         let start = device(&context, address, size)?;
+        if size_of::<T>() == 1 && height == 1 {
+            // SAFETY: inside the range that was checked.
+            unsafe { start.write_bytes(std::mem::transmute_copy::<T, u8>(&value), width) };
+            return Ok(());
+        }
         for y in 0..height {
             for x in 0..width {
                 // SAFETY: inside the range that was checked, and aligned.

@@ -27,7 +27,7 @@ const UUID: &[u8; 16] = b"PTX-emulator-001";
 
 /// How many threads of the host run blocks.
 pub(super) fn host_threads() -> usize {
-    rayon::current_num_threads()
+    super::launch::pool().map_or(1, |pool| pool.current_num_threads())
 }
 
 /// The size of the device's memory: the host's.

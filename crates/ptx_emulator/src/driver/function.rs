@@ -27,7 +27,7 @@ impl Function {
     /// Bytes of static shared memory.
     pub(super) fn static_shared(&self) -> i32 {
         let info = self.program.kernel_info(self.kernel);
-        i32::try_from(info.shared_bytes).unwrap_or(i32::MAX)
+        i32::try_from(info.static_shared).unwrap_or(i32::MAX)
     }
 
     /// The most bytes of dynamic shared memory that a launch may ask for.
@@ -46,7 +46,7 @@ impl Function {
             A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => {
                 i32::try_from(info.local_bytes).unwrap_or(i32::MAX)
             }
-            A::CU_FUNC_ATTRIBUTE_NUM_REGS => 32,
+            A::CU_FUNC_ATTRIBUTE_NUM_REGS => info.registers.min(255) as c_int,
             A::CU_FUNC_ATTRIBUTE_PTX_VERSION | A::CU_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
             A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => self.max_dynamic_shared(),
             A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => *lock(&self.carveout),
@@ -135,8 +135,8 @@ api! {
         let parameter = parameter.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         // SAFETY: as above.
         unsafe {
-            put(offset, parameter.offset as usize)?;
-            put_optional(size, parameter.size as usize);
+            put(offset, parameter.offset)?;
+            put_optional(size, parameter.size);
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! Launches: sizes and parameters checked as the driver would, then run to the end.
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use cust_raw::{CUfunction, CUlaunchAttributeID, CUlaunchConfig, CUresult, CUstream, launch_param};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::device::{MAX_BLOCK, MAX_GRID};
 use super::state::{Function, from_pointer, lock, state};
@@ -44,8 +46,6 @@ struct Launch {
     stream: CUstream,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
-    /// Whether all blocks have to run at the same time.
-    cooperative: bool,
 }
 
 impl Launch {
@@ -74,10 +74,11 @@ impl Launch {
             output: None,
             heap_limit: limits.heap,
         };
-        let result = in_stream(&context, &stream, || {
-            crate::launch(&function.program, function.kernel, &config)
-        })?;
+        let result = in_stream(&context, &stream, || run_on_cores(&function, &config))?;
         if let Err(fault) = result {
+            if fault.kind == FaultKind::InvalidLaunch {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            }
             // As on a GPU, the launch itself went well; what follows tells of the fault.
             record_fault(&fault);
             *lock(&context.sticky) = Some(fault_code(&fault.kind));
@@ -99,10 +100,9 @@ impl Launch {
         if i64::from(self.shared) > i64::from(function.max_dynamic_shared()) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let blocks: u64 = self.grid.iter().map(|&size| u64::from(size)).product();
-        if self.cooperative && blocks > 1 {
-            // Blocks run one after the other on each core: one cannot wait for the next.
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        let required = function.program.kernel_info(function.kernel).required_block;
+        if required.is_some_and(|required| required != self.block) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Launch {
     ///
     /// As for [`Launch::run`].
     unsafe fn parameters(&self, info: &KernelInfo) -> Result<Vec<u8>, CUresult> {
-        let mut buffer = vec![0u8; info.params_size as usize];
+        let mut buffer = vec![0u8; info.params_size];
         if !self.extra.is_null() {
             // SAFETY: as the caller promises.
             unsafe { self.packed_parameters(&mut buffer)? };
@@ -123,7 +123,7 @@ impl Launch {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         for (i, parameter) in info.params.iter().enumerate() {
-            let (offset, size) = (parameter.offset as usize, parameter.size as usize);
+            let (offset, size) = (parameter.offset, parameter.size);
             // SAFETY: the list has an entry for each parameter, which points to its bytes.
             unsafe {
                 let source = self.params.add(i).read();
@@ -174,6 +174,36 @@ impl Launch {
     }
 }
 
+/// The threads that run blocks: a pool of their own, so that a program which launches from all
+/// threads of the global one does not wait for itself.
+pub(super) fn pool() -> Result<&'static ThreadPool, CUresult> {
+    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let pool = POOL.get_or_init(|| {
+        let builder = ThreadPoolBuilder::new().thread_name(|i| format!("PTX emulator {i}"));
+        builder.build().ok()
+    });
+    pool.as_ref().ok_or(CUresult::CUDA_ERROR_OPERATING_SYSTEM)
+}
+
+/// Runs a grid to its end, on the emulator's threads.
+fn run_on_cores(function: &Function, config: &LaunchConfig) -> Result<(), Fault> {
+    let run = || crate::launch(&function.program, function.kernel, config).map(|_| ());
+    let pool = match pool() {
+        // A single block runs on one thread anyway, which may be this one.
+        Ok(pool) if config.grid != [1; 3] => pool,
+        _ => return run(),
+    };
+    if rayon::current_thread_index().is_none() {
+        return pool.install(run);
+    }
+    // The caller is a thread of some pool. While such a thread waits for another pool it does
+    // other work of its own, which may be a launch in the stream that is locked now.
+    std::thread::scope(|scope| match scope.spawn(|| pool.install(run)).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
 fn record_fault(fault: &Fault) {
     *lock(&LAST_FAULT) = Some(fault.to_string());
 }
@@ -200,7 +230,6 @@ api! {
             stream,
             params,
             extra,
-            cooperative: false,
         };
         // SAFETY: the caller's pointers, as `cuda.h` asks for them.
         unsafe { launch.run() }
@@ -218,6 +247,7 @@ api! {
         stream: CUstream,
         params: *mut *mut c_void,
     ) {
+        // Blocks may wait for each other in every launch.
         let launch = Launch {
             function,
             grid: [grid_x, grid_y, grid_z],
@@ -226,7 +256,6 @@ api! {
             stream,
             params,
             extra: std::ptr::null_mut(),
-            cooperative: true,
         };
         // SAFETY: as above.
         unsafe { launch.run() }
@@ -243,7 +272,7 @@ api! {
         }
         // SAFETY: as above.
         let config = unsafe { &*config };
-        let mut launch = Launch {
+        let launch = Launch {
             function,
             grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
             block: [config.blockDimX, config.blockDimY, config.blockDimZ],
@@ -251,23 +280,20 @@ api! {
             stream: config.hStream,
             params,
             extra,
-            cooperative: false,
         };
         for i in 0..config.numAttrs as usize {
             // SAFETY: the list has `numAttrs` entries, and each value is of its attribute's kind.
             unsafe {
                 let attribute = &*config.attrs.add(i);
                 match attribute.id {
-                    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                        launch.cooperative = attribute.value.cooperative != 0;
-                    }
                     CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
                         let size = attribute.value.clusterDim;
                         if (size.x, size.y, size.z) != (1, 1, 1) {
                             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
                         }
                     }
-                    // The others are about scheduling and caches, and change no result.
+                    // The others are about scheduling and caches, and change no result. Blocks may
+                    // wait for each other in every launch, not in cooperative ones only.
                     _ => {}
                 }
             }

@@ -1,0 +1,225 @@
+//! Buffers, boxes, pinned and unified memory, copies between them, and what is refused.
+
+mod common;
+
+use common::{init, stream};
+use cust::error::Error;
+use cust::memory::mem_get_info;
+use cust::prelude::*;
+
+#[derive(Debug, Clone, Copy, PartialEq, cust::DeviceCopy)]
+struct Pair<T> {
+    first: T,
+    second: [u16; 2],
+}
+
+#[test]
+fn buffers_keep_what_is_copied_into_them() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::from_slice(&[1u32, 2, 3, 4]).unwrap();
+    assert_eq!(buffer.len(), 4);
+    assert_eq!(buffer.as_host_vec().unwrap(), [1, 2, 3, 4]);
+    buffer.copy_from(&[5, 6, 7, 8]).unwrap();
+    let mut back = vec![0; 4];
+    buffer.copy_to(&mut back).unwrap();
+    assert_eq!(back, [5, 6, 7, 8]);
+    buffer.set_zero().unwrap();
+    assert_eq!(buffer.as_host_vec().unwrap(), [0; 4]);
+    let zeroed = DeviceBuffer::<f64>::zeroed(1000).unwrap();
+    assert!(zeroed.as_host_vec().unwrap().iter().all(|&x| x == 0.0));
+}
+
+#[test]
+fn derived_types_are_copied() {
+    let _context = init();
+    let pairs = [1u64, 2, 3].map(|first| Pair {
+        first,
+        second: [4, 5],
+    });
+    let buffer = pairs.as_dbuf().unwrap();
+    assert_eq!(buffer.as_host_vec().unwrap(), pairs);
+}
+
+#[test]
+fn lengths_that_differ_are_an_error() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::<u8>::zeroed(3).unwrap();
+    let error = buffer.copy_from(&[1, 2, 3, 4]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "copying to the device: the source has 4 elements, the destination 3"
+    );
+    let error = buffer.copy_to(&mut [0; 2]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "copying from the device: the source has 3 elements, the destination 2"
+    );
+    let mut other = DeviceBuffer::<u8>::zeroed(5).unwrap();
+    let error = buffer.copy_to(&mut other).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::SizeMismatch {
+            source_len: 3,
+            destination_len: 5,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn parts_of_buffers() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::from_slice(&[0u16, 1, 2, 3, 4, 5]).unwrap();
+    assert_eq!(buffer.index(2..4).unwrap().as_host_vec().unwrap(), [2, 3]);
+    assert_eq!(buffer.index(..=1).unwrap().as_host_vec().unwrap(), [0, 1]);
+    let (left, right) = buffer.split_at(5).unwrap();
+    assert_eq!((left.len(), right.as_host_vec().unwrap()), (5, vec![5]));
+    let (mut left, right) = buffer.split_at_mut(3).unwrap();
+    left.copy_from_device(right.as_slice()).unwrap();
+    left.index_mut(..1).unwrap().copy_from(&[9]).unwrap();
+    assert_eq!(buffer.as_host_vec().unwrap(), [9, 4, 5, 3, 4, 5]);
+
+    let error = buffer.index(4..7).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the range 4..7 is not inside a buffer of 6 elements"
+    );
+    assert!(buffer.split_at(7).is_err());
+    #[allow(clippy::reversed_empty_ranges)]
+    let reversed = buffer.index(3..2);
+    assert!(reversed.is_err());
+}
+
+#[test]
+fn nothing_can_be_held_too() {
+    let _context = init();
+    let empty = DeviceBuffer::<u32>::from_slice(&[]).unwrap();
+    assert!(empty.is_empty() && empty.as_device_ptr().is_null());
+    assert_eq!(empty.as_host_vec().unwrap(), []);
+    let units = DeviceBuffer::from_slice(&[(), ()]).unwrap();
+    assert_eq!(units.as_host_vec().unwrap().len(), 2);
+    assert_eq!(LockedBuffer::<u32>::zeroed(0).unwrap().len(), 0);
+    assert_eq!(UnifiedBuffer::<u32>::zeroed(0).unwrap().len(), 0);
+}
+
+#[test]
+fn allocations_that_cannot_be() {
+    let _context = init();
+    let error = DeviceBuffer::<u64>::zeroed(usize::MAX / 2).unwrap_err();
+    assert!(matches!(error, Error::AllocationTooLarge { .. }), "{error}");
+    let error = DeviceBuffer::<u8>::zeroed(1 << 50).unwrap_err();
+    assert_eq!(error.code(), Some(CudaError::OutOfMemory));
+    let text = error.to_string();
+    assert!(
+        text.starts_with("allocating a device buffer of 1125899906842624 elements of u8"),
+        "{text}"
+    );
+}
+
+#[test]
+fn memory_is_given_back() {
+    let _context = init();
+    let (free, total) = mem_get_info().unwrap();
+    assert!(0 < free && free <= total);
+    for _ in 0..100 {
+        DeviceBuffer::<u8>::zeroed(64 << 20).unwrap();
+    }
+}
+
+#[test]
+fn boxes_hold_one_value() {
+    let _context = init();
+    let mut number = DeviceBox::new(&1.5f64).unwrap();
+    assert_eq!(number.as_host_value().unwrap(), 1.5);
+    number.copy_from(&2.5).unwrap();
+    let other = 3.5.as_dbox().unwrap();
+    let mut value = 0.0;
+    number.copy_to(&mut value).unwrap();
+    assert_eq!(value, 2.5);
+    number.copy_from(&other).unwrap();
+    assert_eq!(number.as_host_value().unwrap(), 3.5);
+    assert_eq!(DeviceBox::<u8>::zeroed().unwrap().as_host_value(), Ok(0));
+}
+
+#[test]
+fn pinned_memory_and_copies_in_a_stream() {
+    let _context = init();
+    let stream = stream();
+    let source = LockedBuffer::from_slice(&(0..1000u32).collect::<Vec<_>>()).unwrap();
+    let mut back = LockedBuffer::new(&0u32, 1000).unwrap();
+    // SAFETY: nothing is touched before the stream is done.
+    unsafe {
+        let first = DeviceBuffer::from_slice_async(&source, &stream).unwrap();
+        let mut second = DeviceBuffer::<u32>::uninitialized(1000).unwrap();
+        second.async_copy_from(&first, &stream).unwrap();
+        second.async_copy_to(&mut back, &stream).unwrap();
+        stream.synchronize().unwrap();
+    }
+    assert_eq!(back[..], source[..]);
+    assert_eq!(back[999], 999);
+}
+
+#[test]
+fn unified_memory_is_seen_from_both_sides() {
+    let _context = init();
+    let mut buffer = UnifiedBuffer::from_slice(&[1u32, 2, 3]).unwrap();
+    buffer[1] = 20;
+    assert_eq!(buffer.as_slice(), [1, 20, 3]);
+    let mut value = UnifiedBox::new(4i64).unwrap();
+    *value += 1;
+    assert_eq!(*value, 5);
+}
+
+#[test]
+fn bytes_and_words_are_set() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::<u32>::zeroed(4).unwrap();
+    // SAFETY: every pattern is a `u32`.
+    unsafe {
+        buffer.as_mut_slice().set_8(0xab).unwrap();
+        let mut tail = buffer.as_mut_slice();
+        tail.index_mut(2..).unwrap().set_32(0x1234_5678).unwrap();
+    }
+    assert_eq!(
+        buffer.as_host_vec().unwrap(),
+        [0xabab_abab, 0xabab_abab, 0x1234_5678, 0x1234_5678]
+    );
+    let mut odd = DeviceBuffer::<u8>::zeroed(6).unwrap();
+    // SAFETY: as above.
+    let error = unsafe { odd.as_mut_slice().set_32(0) }.unwrap_err();
+    assert!(matches!(error, Error::SizeMismatch { .. }));
+}
+
+#[test]
+fn buffers_may_be_used_on_other_threads() {
+    let _context = init();
+    let buffer = DeviceBuffer::from_slice(&[1u8, 2, 3]).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                assert_eq!(buffer.as_host_vec().unwrap(), [1, 2, 3]);
+                // No context was made current here: the process's is used.
+                let own = DeviceBuffer::from_slice(&[7u64; 100]).unwrap();
+                assert_eq!(own.as_host_vec().unwrap(), [7; 100]);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_buffer_outlives_the_variable_of_its_context() {
+    let context = init();
+    let buffer = DeviceBuffer::from_slice(&[1u8]).unwrap();
+    drop(context);
+    assert_eq!(buffer.as_host_vec().unwrap(), [1]);
+}
+
+#[test]
+fn owned_memory_can_be_taken_apart() {
+    let _context = init();
+    let buffer = DeviceBuffer::from_slice(&[1u32, 2]).unwrap();
+    let pointer = buffer.into_device_ptr();
+    // SAFETY: the memory was a buffer's of two elements just now.
+    let buffer = unsafe { DeviceBuffer::from_raw_parts(pointer, 2) }.unwrap();
+    assert_eq!(buffer.as_host_vec().unwrap(), [1, 2]);
+}

@@ -1,0 +1,89 @@
+//! Conversions between floats and integers, saturating ones above all.
+
+use crate::floats::{f32s, f64s, half, half_want};
+use crate::harness::{Suite, Ty, Want, edges, mask, signed, singles};
+use nvvm_ir::{Builder, CastOp, Intrinsic, Value};
+
+/// A float as an integer of a width, as `as` does it.
+fn saturated(value: f64, width: u32, is_signed: bool) -> u128 {
+    if is_signed {
+        let max = (mask(width) >> 1) as i128;
+        // The limits are powers of two, or one less: `as` to 128 bits saturates right for all.
+        (value as i128).clamp(-max - 1, max) as u128 & mask(width)
+    } else {
+        (value as u128).min(mask(width))
+    }
+}
+
+#[test]
+fn saturating() {
+    let mut suite = Suite::new("satcasts");
+    let f32_bits: Vec<u128> = f32s().iter().map(|v| v.to_bits().into()).collect();
+    let f64_bits: Vec<u128> = f64s().iter().map(|v| v.to_bits().into()).collect();
+    let f16_bits: Vec<u128> =
+        (0..0x1_0000).step_by(37).chain([0x7C00, 0xFC00, 0x7E00, 0xFE00, 0x7C01, 0x7BFF, 0xFBFF]).collect();
+    for width in [8, 16, 32, 64, 128, 24, 48, 72] {
+        for is_signed in [true, false] {
+            let intrinsic = if is_signed { Intrinsic::FpToSiSat } else { Intrinsic::FpToUiSat };
+            let build = move |b: &mut Builder, args: &[Value]| {
+                let ty = b.module.types.int(width);
+                vec![b.intrinsic(intrinsic, ty, args)]
+            };
+            let sign = if is_signed { 's' } else { 'u' };
+            let to = [Ty::I(width)];
+            suite.case(&format!("f16_{sign}{width}"), &[Ty::F16], &to, singles(&f16_bits), build, |a| {
+                vec![Want::Bits(saturated(half(a[0]).into(), width, is_signed))]
+            });
+            suite.case(&format!("f32_{sign}{width}"), &[Ty::F32], &to, singles(&f32_bits), build, |a| {
+                vec![Want::Bits(saturated(f32::from_bits(a[0] as u32).into(), width, is_signed))]
+            });
+            suite.case(&format!("f64_{sign}{width}"), &[Ty::F64], &to, singles(&f64_bits), build, |a| {
+                vec![Want::Bits(saturated(f64::from_bits(a[0] as u64), width, is_signed))]
+            });
+        }
+    }
+    suite.run();
+}
+
+#[test]
+fn from_integers() {
+    let mut suite = Suite::new("fromints");
+    for width in [8, 16, 32, 64, 128, 24, 48, 72] {
+        let mut inputs = edges(width);
+        // Halfway between neighbours, and a bit off it.
+        for shift in [23, 24, 25, 53, 54, 55, 60] {
+            for base in [1u128 << shift, 3 << shift, (1 << shift) + (1 << (shift / 2))] {
+                for top in [25u32, 54, 64, 100, 127] {
+                    let value = if top > shift { base << (top - shift) } else { base };
+                    inputs.extend([value, value + 1, value.wrapping_sub(1)].map(|v| v & mask(width)));
+                }
+            }
+        }
+        inputs.sort_unstable();
+        inputs.dedup();
+        for is_signed in [true, false] {
+            let op = if is_signed { CastOp::SiToFp } else { CastOp::UiToFp };
+            let sign = if is_signed { 's' } else { 'u' };
+            let from = [Ty::I(width)];
+            let build = |ty: Ty| {
+                move |b: &mut Builder, args: &[Value]| {
+                    let ty = ty.of(b.module);
+                    vec![b.cast(op, args[0], ty)]
+                }
+            };
+            let single = move |v: u128| if is_signed { signed(v, width) as f32 } else { v as f32 };
+            let double = move |v: u128| if is_signed { signed(v, width) as f64 } else { v as f64 };
+            suite.case(&format!("{sign}{width}_f16"), &from, &[Ty::F16], singles(&inputs), build(Ty::F16), |a| {
+                // Beyond 2^24 it is infinite in any case.
+                vec![half_want(single(a[0]))]
+            });
+            suite.case(&format!("{sign}{width}_f32"), &from, &[Ty::F32], singles(&inputs), build(Ty::F32), |a| {
+                vec![Want::f32(single(a[0]))]
+            });
+            suite.case(&format!("{sign}{width}_f64"), &from, &[Ty::F64], singles(&inputs), build(Ty::F64), |a| {
+                vec![Want::f64(double(a[0]))]
+            });
+        }
+    }
+    suite.run();
+}

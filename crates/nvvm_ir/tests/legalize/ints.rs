@@ -1,0 +1,267 @@
+//! Integers: counting and swapping bits, minima and maxima, overflow, saturation, division.
+
+use crate::harness::{Suite, Ty, Want, edges, mask, pairs, signed, singles};
+use nvvm_ir::{BinOp, Intrinsic, IntPred, Builder, Value};
+
+fn bits(value: u128) -> Vec<Want> {
+    vec![Want::Bits(value)]
+}
+
+#[test]
+fn counting_and_swapping() {
+    let mut suite = Suite::new("bits");
+    for width in [8, 16, 32, 64, 128] {
+        let ty = [Ty::I(width)];
+        let inputs = || singles(&edges(width));
+        let one = |intrinsic, flag| {
+            move |b: &mut Builder, args: &[Value]| {
+                let ty = b.module.ty(args[0]);
+                let no = b.module.const_bool(false);
+                let args = if flag { vec![args[0], no] } else { args.to_vec() };
+                vec![b.intrinsic(intrinsic, ty, &args)]
+            }
+        };
+        let w = u128::from(width);
+        suite.case(&format!("ctpop{width}"), &ty, &ty, inputs(), one(Intrinsic::Ctpop, false), |a| {
+            bits(a[0].count_ones().into())
+        });
+        suite.case(&format!("ctlz{width}"), &ty, &ty, inputs(), one(Intrinsic::Ctlz, true), |a| {
+            bits(u128::from(a[0].leading_zeros()) - (128 - w))
+        });
+        suite.case(&format!("cttz{width}"), &ty, &ty, inputs(), one(Intrinsic::Cttz, true), |a| {
+            bits(u128::from(a[0].trailing_zeros()).min(w))
+        });
+        suite.case(&format!("bswap{width}"), &ty, &ty, inputs(), one(Intrinsic::Bswap, false), |a| {
+            bits(a[0].swap_bytes() >> (128 - w))
+        });
+        suite.case(&format!("rev{width}"), &ty, &ty, inputs(), one(Intrinsic::Bitreverse, false), |a| {
+            bits(a[0].reverse_bits() >> (128 - w))
+        });
+    }
+    suite.run();
+}
+
+#[test]
+fn minima_maxima_and_magnitudes() {
+    let mut suite = Suite::new("minmax");
+    for width in [8, 16, 32, 64, 128] {
+        let ty = [Ty::I(width)];
+        let s = move |v| signed(v, width);
+        for (name, intrinsic) in [
+            ("smax", Intrinsic::SMax),
+            ("smin", Intrinsic::SMin),
+            ("umax", Intrinsic::UMax),
+            ("umin", Intrinsic::UMin),
+        ] {
+            let inputs = pairs(&edges(width), &edges(width));
+            let build = move |b: &mut Builder, args: &[Value]| {
+                let ty = b.module.ty(args[0]);
+                vec![b.intrinsic(intrinsic, ty, args)]
+            };
+            suite.case(&format!("{name}{width}"), &[ty[0], ty[0]], &ty, inputs, build, |a| {
+                let (x, y) = (a[0], a[1]);
+                bits(match intrinsic {
+                    Intrinsic::SMax => s(x).max(s(y)) as u128 & mask(width),
+                    Intrinsic::SMin => s(x).min(s(y)) as u128 & mask(width),
+                    Intrinsic::UMax => x.max(y),
+                    _ => x.min(y),
+                })
+            });
+        }
+        let build = |b: &mut Builder, args: &[Value]| {
+            let ty = b.module.ty(args[0]);
+            let no = b.module.const_bool(false);
+            vec![b.intrinsic(Intrinsic::Abs, ty, &[args[0], no])]
+        };
+        suite.case(&format!("abs{width}"), &ty, &ty, singles(&edges(width)), build, |a| {
+            bits(s(a[0]).wrapping_abs() as u128 & mask(width))
+        });
+    }
+    suite.run();
+}
+
+/// The mathematical result, if it fits into an `i128`, of a width's operation.
+fn exact(op: BinOp, is_signed: bool, width: u32, x: u128, y: u128) -> (u128, bool) {
+    if is_signed {
+        let (x, y) = (signed(x, width), signed(y, width));
+        let (r, over) = match op {
+            BinOp::Add => x.overflowing_add(y),
+            BinOp::Sub => x.overflowing_sub(y),
+            _ => x.overflowing_mul(y),
+        };
+        let low = r as u128 & mask(width);
+        (low, over || signed(low, width) != r)
+    } else {
+        let (r, over) = match op {
+            BinOp::Add => x.overflowing_add(y),
+            BinOp::Sub => x.overflowing_sub(y),
+            _ => x.overflowing_mul(y),
+        };
+        (r & mask(width), over || r > mask(width))
+    }
+}
+
+#[test]
+fn overflow() {
+    use Intrinsic::*;
+    let mut suite = Suite::new("overflow");
+    for width in [8, 16, 32, 64, 128, 24, 33, 48, 72] {
+        for (name, intrinsic, op, is_signed) in [
+            ("uadd", UAddOverflow, BinOp::Add, false),
+            ("sadd", SAddOverflow, BinOp::Add, true),
+            ("usub", USubOverflow, BinOp::Sub, false),
+            ("ssub", SSubOverflow, BinOp::Sub, true),
+            ("umul", UMulOverflow, BinOp::Mul, false),
+            ("smul", SMulOverflow, BinOp::Mul, true),
+        ] {
+            let ty = Ty::I(width);
+            let inputs = pairs(&edges(width), &edges(width));
+            let build = move |b: &mut Builder, args: &[Value]| {
+                let (ty, i1) = (b.module.ty(args[0]), b.module.types.int(1));
+                let pair = b.module.types.structure(&[ty, i1], false);
+                let result = b.intrinsic(intrinsic, pair, args);
+                vec![b.extract_value(result, 0), b.extract_value(result, 1)]
+            };
+            suite.case(&format!("{name}{width}"), &[ty, ty], &[ty, Ty::I(1)], inputs, build, |a| {
+                let (low, over) = exact(op, is_signed, width, a[0], a[1]);
+                vec![Want::Bits(low), Want::Bits(over.into())]
+            });
+        }
+    }
+    suite.run();
+}
+
+#[test]
+fn saturation() {
+    use Intrinsic::*;
+    let mut suite = Suite::new("saturation");
+    for width in [8, 16, 32, 64, 128, 24, 48] {
+        for (name, intrinsic, op, is_signed) in [
+            ("uadd", UAddSat, BinOp::Add, false),
+            ("sadd", SAddSat, BinOp::Add, true),
+            ("usub", USubSat, BinOp::Sub, false),
+            ("ssub", SSubSat, BinOp::Sub, true),
+        ] {
+            let ty = Ty::I(width);
+            let inputs = pairs(&edges(width), &edges(width));
+            let build = move |b: &mut Builder, args: &[Value]| {
+                let ty = b.module.ty(args[0]);
+                vec![b.intrinsic(intrinsic, ty, args)]
+            };
+            suite.case(&format!("{name}_sat{width}"), &[ty, ty], &[ty], inputs, build, |a| {
+                let (low, over) = exact(op, is_signed, width, a[0], a[1]);
+                let max = mask(width) >> 1;
+                bits(match (over, is_signed, op) {
+                    (false, ..) => low,
+                    (true, true, _) if signed(a[0], width) < 0 => max + 1,
+                    (true, true, _) => max,
+                    (true, false, BinOp::Add) => mask(width),
+                    (true, false, _) => 0,
+                })
+            });
+        }
+    }
+    suite.run();
+}
+
+#[test]
+fn funnel_shifts() {
+    let mut suite = Suite::new("funnel");
+    for width in [8u32, 16, 32, 64, 128, 24] {
+        let ty = Ty::I(width);
+        let w = u128::from(width);
+        let amounts: Vec<u128> = [0, 1, 3, w / 2, w - 1, w, w + 1, 2 * w - 1].to_vec();
+        let amounts: Vec<u128> = amounts.into_iter().filter(|&a| a <= mask(width)).collect();
+        let values = edges(width);
+        let mut inputs = Vec::new();
+        for (i, &a) in values.iter().enumerate() {
+            let b = values[(i * 7 + 3) % values.len()];
+            inputs.extend(amounts.iter().map(|&s| vec![a, b, s]));
+        }
+        for (name, intrinsic) in [("fshl", Intrinsic::Fshl), ("fshr", Intrinsic::Fshr)] {
+            let build = move |b: &mut Builder, args: &[Value]| {
+                let ty = b.module.ty(args[0]);
+                vec![b.intrinsic(intrinsic, ty, args)]
+            };
+            suite.case(&format!("{name}{width}"), &[ty, ty, ty], &[ty], inputs.clone(), build, |a| {
+                let s = (a[2] % w) as u32;
+                let (high, low, whole) = (a[0], a[1], width);
+                let take = |left: u32| {
+                    if left == 0 {
+                        high
+                    } else {
+                        (high << left | low >> (whole - left)) & mask(width)
+                    }
+                };
+                bits(match intrinsic {
+                    Intrinsic::Fshl => take(s),
+                    _ if s == 0 => low,
+                    _ => take(whole - s),
+                })
+            });
+        }
+    }
+    suite.run();
+}
+
+#[test]
+fn arithmetic() {
+    let mut suite = Suite::new("arithmetic");
+    for width in [8u32, 16, 32, 64, 128, 24, 48, 56, 72, 3] {
+        let ty = Ty::I(width);
+        for op in [BinOp::Add, BinOp::Sub, BinOp::Mul, BinOp::And, BinOp::Or, BinOp::Xor] {
+            let inputs = pairs(&edges(width), &edges(width));
+            let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
+            suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
+                bits(match op {
+                    BinOp::Add => a[0].wrapping_add(a[1]),
+                    BinOp::Sub => a[0].wrapping_sub(a[1]),
+                    BinOp::Mul => a[0].wrapping_mul(a[1]),
+                    BinOp::And => a[0] & a[1],
+                    BinOp::Or => a[0] | a[1],
+                    _ => a[0] ^ a[1],
+                } & mask(width))
+            });
+        }
+        for op in [BinOp::UDiv, BinOp::SDiv, BinOp::URem, BinOp::SRem] {
+            let mut inputs = pairs(&edges(width), &edges(width));
+            let min = 1 << (width - 1);
+            inputs.retain(|a| a[1] != 0 && !(a[0] == min && a[1] == mask(width)));
+            let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
+            suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
+                let (x, y) = (signed(a[0], width), signed(a[1], width));
+                bits(match op {
+                    BinOp::UDiv => a[0] / a[1],
+                    BinOp::URem => a[0] % a[1],
+                    BinOp::SDiv => (x / y) as u128,
+                    _ => (x % y) as u128,
+                } & mask(width))
+            });
+        }
+        for op in [BinOp::Shl, BinOp::LShr, BinOp::AShr] {
+            let amounts: Vec<u128> = (0..u128::from(width)).collect();
+            let inputs = pairs(&edges(width)[..8], &amounts);
+            let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
+            suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
+                bits(match op {
+                    BinOp::Shl => a[0] << a[1],
+                    BinOp::LShr => a[0] >> a[1],
+                    _ => (signed(a[0], width) >> a[1]) as u128,
+                } & mask(width))
+            });
+        }
+        for (pred, test) in [
+            (IntPred::Slt, (|x, y, _, _| x < y) as fn(i128, i128, u128, u128) -> bool),
+            (IntPred::Sge, |x, y, _, _| x >= y),
+            (IntPred::Ult, |_, _, x, y| x < y),
+            (IntPred::Eq, |_, _, x, y| x == y),
+        ] {
+            let inputs = pairs(&edges(width), &edges(width));
+            let build = move |b: &mut Builder, args: &[Value]| vec![b.icmp(pred, args[0], args[1])];
+            suite.case(&format!("{pred:?}{width}"), &[ty, ty], &[Ty::I(1)], inputs, build, |a| {
+                bits(test(signed(a[0], width), signed(a[1], width), a[0], a[1]).into())
+            });
+        }
+    }
+    suite.run();
+}

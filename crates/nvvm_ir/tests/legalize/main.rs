@@ -1,0 +1,6 @@
+//! The legalizer's families, each operation with inputs at the edges, in both dialects.
+
+mod casts;
+mod floats;
+mod harness;
+mod ints;

@@ -1,0 +1,64 @@
+//! What the writer prints is taken by libnvvm, and the PTX by ptxas, for the oldest and newest
+//! architectures of each dialect, with and without debug information and optimization.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use nvvm::{DebugInfo, Library, OptLevel, Options, Program};
+use nvvm_ir::*;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda")
+}
+
+#[test]
+fn libnvvm_and_ptxas_take_the_sample() {
+    let Ok(library) = Library::find_with(&[folder()]) else {
+        eprintln!("not run: libnvvm is not installed");
+        return;
+    };
+    for sm in [75, 90, 100, 120] {
+        for debug in [false, true] {
+            let text = write_module(&common::sample(debug), Dialect::for_arch(sm));
+            for (opt_level, debug) in [
+                (OptLevel::O3, if debug { DebugInfo::LineInfo } else { DebugInfo::None }),
+                (OptLevel::O0, if debug { DebugInfo::Full } else { DebugInfo::None }),
+            ] {
+                let arch = format!("sm_{sm}").parse().expect("it is an architecture");
+                let mut options = Options::new(arch);
+                options.opt_level = opt_level;
+                options.debug = debug;
+                let ptx = compile(&library, &text, &options);
+                assert!(ptx.contains(".entry kernel"), "{ptx}");
+                assert!(ptx.contains(".visible .global .align 8 .u64 table")
+                    || ptx.contains(".global .align 8 .u64 table"), "{ptx}");
+                // The payload of the signalling NaN arrives.
+                assert!(ptx.contains("{52, 18, 192, 127, 52, 18, 128, 255, 1}"), "{ptx}");
+                assert!(ptx.contains(".maxntid 256"), "{ptx}");
+                assemble(&ptx, sm);
+            }
+        }
+    }
+}
+
+fn compile(library: &Library, text: &str, options: &Options) -> String {
+    let mut program = Program::new(library).expect("libnvvm makes a program");
+    program.add_module("sample", text.as_bytes()).expect("libnvvm takes a module");
+    program.verify(options).unwrap_or_else(|err| panic!("{err}\n{text}"));
+    let ptx = program.compile(options).unwrap_or_else(|err| panic!("{err}\n{text}"));
+    String::from_utf8(ptx).expect("PTX is text")
+}
+
+fn assemble(ptx: &str, sm: u32) {
+    let Some(ptxas) = cuda_toolkit::find(&[folder()]).ptxas else { return };
+    let file = std::env::temp_dir().join(format!("nvvm_ir_{}_{sm}.ptx", std::process::id()));
+    std::fs::write(&file, ptx).expect("the file is written");
+    let output = std::process::Command::new(&ptxas.path)
+        .args(["-c", &format!("-arch=sm_{sm}"), "-o", "/dev/null"])
+        .arg(&file)
+        .output()
+        .expect("ptxas runs");
+    std::fs::remove_file(&file).expect("the file goes away");
+    assert!(output.status.success(), "{}\n{ptx}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,503 @@
+//! From a parsed function to code that runs: names become register slots, frame offsets and addresses, labels
+//! become distances, and each instruction the handler that carries it out. What passes here is not checked
+//! again: handlers trust slots, offsets and sizes.
+//!
+//! `operand` resolves operands, `modifiers` reads the words of an opcode; `integer`, `float`, `convert`,
+//! `compare`, `memory`, `control` and `data` each know a family of instructions.
+
+mod compare;
+mod control;
+mod convert;
+mod data;
+mod float;
+mod integer;
+mod memory;
+mod modifiers;
+mod operand;
+
+use std::collections::HashMap;
+
+use ptx::{Instruction, Registers, Space, Statement, Type, Variable};
+
+use crate::exec::call::{Place, branch_if, branch_unless, unsupported};
+use crate::exec::{Handler, Inst};
+use crate::fault::LoadError;
+use crate::program::{Code, Function, KernelInfo, ParamInfo, Symbols};
+use modifiers::Modifiers;
+
+/// Why an instruction cannot be decoded.
+#[derive(Debug)]
+enum Problem {
+    /// It is no PTX: the module is refused.
+    Invalid(String),
+    /// It is PTX that the emulator lacks: an error if it is executed.
+    Unsupported(String),
+}
+
+type Result<T, E = Problem> = std::result::Result<T, E>;
+
+fn invalid<T>(message: impl Into<String>) -> Result<T> {
+    Err(Problem::Invalid(message.into()))
+}
+
+fn unsupported_form<T>(message: impl Into<String>) -> Result<T> {
+    Err(Problem::Unsupported(message.into()))
+}
+
+fn load_error(line: u32, message: impl Into<String>) -> LoadError {
+    LoadError { line, message: message.into() }
+}
+
+/// The largest frame: more than any real function has, and safe to compute with.
+const MAX_FRAME: u64 = 1 << 30;
+
+/// The bytes of a parameter.
+pub(crate) fn parameter_size(variable: &Variable) -> Result<u32, LoadError> {
+    match variable.size() {
+        Some(size) if size <= 1 << 20 => Ok(size as u32),
+        _ => Err(load_error(variable.line, format!("the parameter `{}` is too large", variable.name))),
+    }
+}
+
+/// A function before its body is decoded, which is all there is of an external one.
+pub(crate) fn declaration(function: &ptx::Function) -> Function {
+    Function {
+        name: function.name.to_string(),
+        entry: function.entry,
+        code: Vec::new(),
+        lines: Vec::new(),
+        locations: Vec::new(),
+        template: Vec::new(),
+        frame_size: 0,
+        frame_align: 16,
+        params: Vec::new(),
+        returns: Vec::new(),
+        shared: Vec::new(),
+        calls: Vec::new(),
+        calls_indirectly: false,
+        takes: Vec::new(),
+        kernel: None,
+    }
+}
+
+/// A register's place.
+#[derive(Clone, Copy, Debug)]
+struct Register {
+    slot: u32,
+    ty: Type,
+    /// The length of a vector register; its elements have consecutive slots.
+    vector: Option<u32>,
+}
+
+/// What a local name means.
+#[derive(Clone, Copy, Debug)]
+enum Local {
+    Register(Register),
+    /// `.local` variable, `.param` block or function parameter: offset and size in the frame.
+    Frame { offset: u32, size: u32, space: Space },
+    /// A kernel's parameter: offset and size among the parameters.
+    KernelParam { offset: u32, size: u32 },
+    /// Offset in shared memory, and size.
+    Shared { offset: u32, size: u32 },
+}
+
+/// The names of a block `{ ... }`.
+#[derive(Default)]
+struct Scope<'a> {
+    names: HashMap<&'a str, Local>,
+    /// Families of registers, `%r<100>`, by prefix: the first one and how many there are.
+    families: HashMap<&'a str, (Register, u32)>,
+    labels: HashMap<&'a str, usize>,
+    branch_targets: HashMap<&'a str, Vec<&'a str>>,
+}
+
+/// Where a resolved label's distance is to be written.
+enum Fixup {
+    Instruction { at: usize, label: usize },
+    Extra { instruction: usize, index: usize, label: usize },
+}
+
+/// A function while it is decoded.
+struct Decoder<'d, 'a> {
+    output: &'d mut Code,
+    symbols: &'d Symbols<'a>,
+    function: Function,
+    scopes: Vec<Scope<'a>>,
+    /// Slots of constants, by their bits.
+    constants: HashMap<u64, u32>,
+    /// Slots for intermediate values, and how many of them the current instruction has taken.
+    temporaries: Vec<u32>,
+    temporaries_used: usize,
+    /// The slot of the carry flag.
+    carry: Option<u32>,
+    /// End of the frame's memory in the current scope.
+    frame_end: u64,
+    labels: Vec<Option<usize>>,
+    fixups: Vec<Fixup>,
+    line: u32,
+    location: u32,
+    memory_instructions: u32,
+}
+
+/// Decodes a function's body.
+pub(crate) fn function<'a>(
+    output: &mut Code,
+    symbols: &Symbols<'a>,
+    source: &ptx::Function<'a>,
+) -> Result<Function, LoadError> {
+    let mut decoder = Decoder {
+        output,
+        symbols,
+        function: declaration(source),
+        scopes: vec![Scope::default()],
+        constants: HashMap::new(),
+        temporaries: Vec::new(),
+        temporaries_used: 0,
+        carry: None,
+        frame_end: 0,
+        labels: Vec::new(),
+        fixups: Vec::new(),
+        line: source.line,
+        location: 0,
+        memory_instructions: 0,
+    };
+    if source.entry {
+        decoder.kernel_params(source)?;
+    } else {
+        let params = decoder.params(&source.params)?;
+        let returns = decoder.params(&source.returns)?;
+        (decoder.function.params, decoder.function.returns) = (params, returns);
+    }
+    decoder.statements(source.body.as_deref().unwrap_or_default())?;
+    // Falling off the end is returning.
+    decoder.emit(crate::exec::call::ret, |_| {});
+    decoder.resolve_labels()?;
+    let mut function = decoder.function;
+    if let Some(kernel) = &mut function.kernel {
+        kernel.local_bytes = function.frame_size as usize;
+        kernel.registers = function.template.len();
+    }
+    for list in [&mut function.calls, &mut function.takes] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    function.shared.sort_unstable();
+    function.shared.dedup();
+    Ok(function)
+}
+
+impl<'a> Decoder<'_, 'a> {
+    fn kernel_params(&mut self, source: &ptx::Function<'a>) -> Result<(), LoadError> {
+        let mut params = Vec::new();
+        let mut end = 0usize;
+        for variable in &source.params {
+            let size = parameter_size(variable)? as usize;
+            let align = variable.alignment() as usize;
+            let offset = end.next_multiple_of(align);
+            end = offset + size;
+            if end > 1 << 20 {
+                return Err(load_error(variable.line, "the kernel's parameters are too large together"));
+            }
+            params.push(ParamInfo { offset, size, align });
+            let local = Local::KernelParam { offset: offset as u32, size: size as u32 };
+            self.scopes[0].names.insert(variable.name, local);
+        }
+        let values = |name: &str| source.directives.iter().find(|directive| directive.name == name).map(|d| &d.values);
+        let product = |values: &Vec<u64>| values.iter().try_fold(1u32, |product, &n| product.checked_mul(u32::try_from(n).ok()?));
+        self.function.kernel = Some(KernelInfo {
+            name: source.name.to_string(),
+            params,
+            params_size: end,
+            static_shared: 0,
+            local_bytes: 0,
+            stack_need: 0,
+            max_threads: values("reqntid").or(values("maxntid")).and_then(product),
+            required_block: values("reqntid").map(|values| {
+                std::array::from_fn(|axis| values.get(axis).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)))
+            }),
+            registers: 0,
+        });
+        Ok(())
+    }
+
+    /// Declares a function's parameters or results, and says where each is.
+    fn params(&mut self, list: &[Variable<'a>]) -> Result<Vec<Place>, LoadError> {
+        let mut places = Vec::new();
+        for variable in list {
+            let size = parameter_size(variable)?;
+            if variable.space == Space::Reg {
+                let slot = self.slots(if size == 16 { 2 } else { 1 });
+                let register = Register { slot, ty: variable.ty, vector: None };
+                self.declare(variable.name, Local::Register(register), variable.line)?;
+                places.push(Place::Register { slot, size });
+            } else {
+                let offset = self.frame_variable(variable)?;
+                places.push(Place::Memory { offset, size });
+            }
+        }
+        Ok(places)
+    }
+
+    /// Gives a variable its place in the frame.
+    fn frame_variable(&mut self, variable: &Variable<'a>) -> Result<u32, LoadError> {
+        let too_large = || load_error(variable.line, format!("`{}` is too large", variable.name));
+        let size = variable.size().ok_or_else(too_large)?;
+        let align = variable.alignment();
+        let offset = self.frame_end.next_multiple_of(align.into());
+        if size > MAX_FRAME || offset + size > MAX_FRAME || align > 4096 {
+            return Err(too_large());
+        }
+        self.frame_end = offset + size;
+        self.function.frame_size = self.function.frame_size.max(self.frame_end as u32);
+        self.function.frame_align = self.function.frame_align.max(align);
+        let local = Local::Frame { offset: offset as u32, size: size as u32, space: variable.space };
+        self.declare(variable.name, local, variable.line)?;
+        Ok(offset as u32)
+    }
+
+    fn scope(&mut self) -> &mut Scope<'a> {
+        self.scopes.last_mut().expect("a function's own scope stays to the end")
+    }
+
+    fn declare(&mut self, name: &'a str, local: Local, line: u32) -> Result<(), LoadError> {
+        // `_` stands for a parameter without a name.
+        if self.scope().names.insert(name, local).is_some() && name != "_" {
+            return Err(load_error(line, format!("`{name}` is declared twice")));
+        }
+        Ok(())
+    }
+
+    /// New consecutive slots of the frame.
+    fn slots(&mut self, count: u32) -> u32 {
+        let first = self.function.template.len();
+        self.function.template.resize(first + count as usize, 0);
+        first as u32
+    }
+
+    /// A slot for an intermediate value of the current instruction. It has room for 128 bits.
+    fn temporary(&mut self) -> u32 {
+        if self.temporaries_used == self.temporaries.len() {
+            let slot = self.slots(2);
+            self.temporaries.push(slot);
+        }
+        self.temporaries_used += 1;
+        self.temporaries[self.temporaries_used - 1]
+    }
+
+    /// The slot that always holds a value.
+    fn constant(&mut self, bits: u64) -> u32 {
+        if let Some(&slot) = self.constants.get(&bits) {
+            return slot;
+        }
+        let slot = self.slots(1);
+        self.function.template[slot as usize] = bits;
+        self.constants.insert(bits, slot);
+        slot
+    }
+
+    /// Adds an instruction; `operands` fills in what it needs.
+    fn emit(&mut self, run: Handler, operands: impl FnOnce(&mut Inst)) {
+        let mut inst = Inst { run, d: 0, a: 0, b: 0, c: 0, e: 0, cache: 0, imm: 0 };
+        operands(&mut inst);
+        self.function.code.push(inst);
+        self.function.lines.push(self.line);
+        self.function.locations.push(self.location);
+    }
+
+    fn message(&mut self, message: String) -> u32 {
+        self.output.messages.push(message);
+        self.output.messages.len() as u32 - 1
+    }
+
+    fn statements(&mut self, statements: &[Statement<'a>]) -> Result<(), LoadError> {
+        // Labels and jump tables may be used before they stand there.
+        for statement in statements {
+            match statement {
+                Statement::Label(name) => {
+                    let id = self.labels.len();
+                    self.labels.push(None);
+                    if self.scope().labels.insert(name, id).is_some() {
+                        return Err(load_error(self.line, format!("the label `{name}` is there twice")));
+                    }
+                }
+                Statement::BranchTargets { label, targets } => {
+                    self.scope().branch_targets.insert(label, targets.clone());
+                }
+                _ => {}
+            }
+        }
+        for statement in statements {
+            match statement {
+                Statement::Label(name) => {
+                    let id = self.scope().labels[name];
+                    self.labels[id] = Some(self.function.code.len());
+                }
+                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Registers(registers) => self.registers(registers)?,
+                Statement::Variable(variable) => self.variable(variable)?,
+                Statement::Loc(loc) => {
+                    let place = (loc.file, loc.line, loc.column);
+                    if self.output.locations.last() != Some(&place) {
+                        self.output.locations.push(place);
+                    }
+                    self.location = self.output.locations.len() as u32 - 1;
+                }
+                Statement::Block(inner) => {
+                    let frame_end = self.frame_end;
+                    self.scopes.push(Scope::default());
+                    self.statements(inner)?;
+                    self.scopes.pop();
+                    self.frame_end = frame_end;
+                }
+                Statement::BranchTargets { .. }
+                | Statement::CallTargets { .. }
+                | Statement::CallPrototype(_)
+                | Statement::Pragma(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn registers(&mut self, registers: &Registers<'a>) -> Result<(), LoadError> {
+        let each = registers.vector.unwrap_or(1) * if registers.ty == Type::B128 { 2 } else { 1 };
+        for &(name, count) in &registers.names {
+            let total = u64::from(count.unwrap_or(1)) * u64::from(each);
+            if total + self.function.template.len() as u64 > 1 << 24 {
+                return Err(load_error(registers.line, format!("there are too many registers `{name}`")));
+            }
+            let slot = self.slots(total as u32);
+            let register = Register { slot, ty: registers.ty, vector: registers.vector };
+            match count {
+                None => self.declare(name, Local::Register(register), registers.line)?,
+                Some(count) => {
+                    if self.scope().families.insert(name, (register, count)).is_some() {
+                        return Err(load_error(registers.line, format!("the registers `{name}` are declared twice")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &Variable<'a>) -> Result<(), LoadError> {
+        match variable.space {
+            Space::Local | Space::Param => self.frame_variable(variable).map(drop),
+            Space::Shared => {
+                let key: *const Variable = variable;
+                let local = match self.symbols.inner_shared.get(&key) {
+                    Some(&offset) => Local::Shared { offset, size: parameter_free_size(variable) },
+                    None => Local::Shared { offset: self.output.dynamic_shared_base, size: 0 },
+                };
+                self.declare(variable.name, local, variable.line)
+            }
+            _ => {
+                let space = variable.space.name();
+                Err(load_error(variable.line, format!("a `.{space}` variable inside a function is not supported")))
+            }
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'a>) -> Result<(), LoadError> {
+        self.line = instruction.line;
+        self.temporaries_used = 0;
+        let start = self.function.code.len();
+        let extra = self.output.extra.len();
+        let fixups = self.fixups.len();
+        match self.guarded(instruction) {
+            Ok(()) => Ok(()),
+            Err(Problem::Invalid(message)) => Err(load_error(self.line, format!("{message}, in `{instruction}`"))),
+            Err(Problem::Unsupported(message)) => {
+                // Whatever was begun of it is undone, and an instruction that reports it put there.
+                self.function.code.truncate(start);
+                self.function.lines.truncate(start);
+                self.function.locations.truncate(start);
+                self.output.extra.truncate(extra);
+                self.fixups.truncate(fixups);
+                let message = self.message(format!("the emulator does not support {message}: `{instruction}`"));
+                let fault = |inst: &mut Inst| inst.imm = message.into();
+                match instruction.guard {
+                    None => self.emit(unsupported, fault),
+                    Some(guard) => {
+                        let predicate = self.predicate_register(guard.register);
+                        let predicate = predicate.map_err(|_| load_error(self.line, "the predicate is not declared"))?;
+                        let skip = if guard.negated { branch_if } else { branch_unless };
+                        self.emit(skip, |inst| (inst.a, inst.imm) = (predicate, 2));
+                        self.emit(unsupported, fault);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// An instruction with its guard: one that does not hold skips it.
+    fn guarded(&mut self, instruction: &Instruction<'a>) -> Result<()> {
+        let Some(guard) = instruction.guard else { return self.operation(instruction) };
+        let predicate = self.predicate_register(guard.register)?;
+        if instruction.opcode == "bra" {
+            return self.branch(instruction, Some((predicate, guard.negated)));
+        }
+        let skip = if guard.negated { branch_if } else { branch_unless };
+        let at = self.function.code.len();
+        self.emit(skip, |inst| inst.a = predicate);
+        self.operation(instruction)?;
+        self.function.code[at].imm = (self.function.code.len() - at) as i64;
+        Ok(())
+    }
+
+    fn operation(&mut self, instruction: &Instruction<'a>) -> Result<()> {
+        let mut words = Modifiers::new(instruction);
+        let known = self.integer(&mut words)?
+            || self.float(&mut words)?
+            || self.compare(&mut words)?
+            || self.convert(&mut words)?
+            || self.data(&mut words)?
+            || self.memory(&mut words)?
+            || self.control(&mut words)?;
+        if known {
+            return words.finish();
+        }
+        if KNOWN_BUT_UNSUPPORTED.contains(&instruction.opcode) {
+            return unsupported_form(format!("`{}`", instruction.opcode));
+        }
+        invalid(format!("`{}` is no instruction that the emulator knows", instruction.opcode))
+    }
+
+    fn resolve_labels(&mut self) -> Result<(), LoadError> {
+        for fixup in &self.fixups {
+            let (from, label) = match *fixup {
+                Fixup::Instruction { at, label } => (at, label),
+                Fixup::Extra { instruction, label, .. } => (instruction, label),
+            };
+            let Some(target) = self.labels[label] else {
+                return Err(load_error(self.function.lines[from], "a branch to a label that is not there"));
+            };
+            let distance = target as i64 - from as i64;
+            match *fixup {
+                Fixup::Instruction { at, .. } => self.function.code[at].imm = distance,
+                Fixup::Extra { index, .. } => self.output.extra[index] = distance as i32 as u32,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next entry of the range cache, for an instruction that accesses memory.
+    fn cache_entry(&mut self) -> u32 {
+        self.memory_instructions += 1;
+        self.memory_instructions - 1
+    }
+}
+
+/// The size of a shared variable, which its layout has checked.
+fn parameter_free_size(variable: &Variable) -> u32 {
+    variable.size().unwrap_or(0) as u32
+}
+
+/// Instructions of the PTX ISA that are errors only when executed.
+const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
+    "clusterlaunchcontrol", "getctarank", "istypep", "ldmatrix", "mapa", "match", "mbarrier", "mma", "movmatrix",
+    "multimem", "shfl", "stmatrix", "suld", "suq", "sured", "sust", "tcgen05", "tensormap", "tex", "tld4", "txq",
+    "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd", "vadd2", "vadd4", "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4",
+    "vmin", "vmin2", "vmin4", "vote", "vset", "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4", "wgmma",
+    "wmma", "st.async", "red.async", "sm_extended", "ldu", "cp", "fence", "barrier", "bar", "cvt", "red", "atom",
+];

@@ -1,0 +1,293 @@
+//! Operands: registers to slots, constants to slots that hold them, special registers and addresses to
+//! instructions that put them into slots.
+
+use ptx::{Base, Operand, Space, Type};
+
+use super::{Decoder, Local, Register, Result, invalid, unsupported_form};
+use crate::exec::call::{Builtin, frame_address, function_address};
+use crate::exec::{PARAM_WINDOW, special, unary};
+
+/// What an address is: a slot with a register's value, and an offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub slot: u32,
+    pub offset: i64,
+    /// For a parameter or frame variable by name.
+    pub direct: Option<Direct>,
+}
+
+/// A place that is known when decoding.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Direct {
+    /// Offset in the frame.
+    Frame { offset: i64, left: i64, space: Space },
+    /// Offset among the kernel's parameters.
+    KernelParam { offset: i64, left: i64 },
+}
+
+impl<'a> Decoder<'_, 'a> {
+    /// What a name means inside the function.
+    pub(super) fn local(&self, name: &str) -> Option<Local> {
+        let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, number) = name.split_at(digits);
+        for scope in self.scopes.iter().rev() {
+            if let Some(&local) = scope.names.get(name) {
+                return Some(local);
+            }
+            if number.is_empty() || number.len() > 1 && number.starts_with('0') {
+                continue;
+            }
+            if let (Some(&(register, count)), Ok(number)) = (scope.families.get(prefix), number.parse::<u32>())
+                && number < count
+            {
+                let each = register.vector.unwrap_or(1) * if register.ty == Type::B128 { 2 } else { 1 };
+                return Some(Local::Register(Register { slot: register.slot + number * each, ..register }));
+            }
+        }
+        None
+    }
+
+    /// A register by name, with a component if it is a vector.
+    fn register(&self, name: &str) -> Option<Register> {
+        if let Some(Local::Register(register)) = self.local(name) {
+            return Some(register);
+        }
+        let (base, component) = name.rsplit_once('.')?;
+        let Some(Local::Register(register)) = self.local(base) else { return None };
+        let index = match component {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => return None,
+        };
+        (index < register.vector?).then(|| Register { slot: register.slot + index, vector: None, ..register })
+    }
+
+    pub(super) fn predicate_register(&mut self, name: &str) -> Result<u32> {
+        match self.register(name) {
+            Some(Register { slot, ty: Type::Pred, .. }) => Ok(slot),
+            Some(_) => invalid(format!("`{name}` is not a predicate register")),
+            None => invalid(format!("the register `{name}` is not declared")),
+        }
+    }
+
+    fn check_width(register: Register, name: &str, bits: u32) -> Result<()> {
+        if register.vector.is_some() {
+            return invalid(format!("the vector register `{name}` where one value is wanted"));
+        }
+        if (register.ty == Type::Pred) != (bits == 1) {
+            return invalid(format!("the register `{name}` of type `.{}` does not fit here", register.ty.name()));
+        }
+        if register.ty.bits() < bits || (bits == 128) != (register.ty.bits() == 128) {
+            let has = register.ty.bits();
+            return invalid(format!("the register `{name}` has {has} bits, where {bits} are wanted"));
+        }
+        Ok(())
+    }
+
+    /// A destination register of at least so many bits; `_` is a slot that nobody reads.
+    pub(super) fn target(&mut self, operand: &Operand<'a>, bits: u32) -> Result<u32> {
+        let Operand::Name(name) = operand else { return invalid("a destination that is no register") };
+        if *name == "_" {
+            return Ok(self.temporary());
+        }
+        let Some(register) = self.register(name) else {
+            return invalid(format!("the register `{name}` is not declared"));
+        };
+        Self::check_width(register, name, bits)?;
+        Ok(register.slot)
+    }
+
+    /// The bits of the register that an operand is, if it is one.
+    pub(super) fn register_bits(&self, operand: &Operand<'a>) -> Option<u32> {
+        let Operand::Name(name) = operand else { return None };
+        self.register(name).map(|register| register.ty.bits())
+    }
+
+    /// A source of a type: a slot that holds its value when the instruction runs.
+    pub(super) fn source(&mut self, operand: &Operand<'a>, ty: Type) -> Result<u32> {
+        match operand {
+            Operand::Name(name) => self.source_name(name, 0, ty),
+            Operand::NameOffset(name, offset) => self.source_name(name, *offset, ty),
+            Operand::Integer(value) => Ok(match ty {
+                // An integer constant in a floating-point instruction is a number, not bits.
+                Type::F32 => self.constant((value.to_string().parse::<f32>().unwrap_or(0.0)).to_bits().into()),
+                Type::F64 => self.constant((value.to_string().parse::<f64>().unwrap_or(0.0)).to_bits()),
+                Type::Pred => self.constant(u64::from(value.bits != 0)),
+                Type::B128 => {
+                    let slot = self.slots(2);
+                    self.function.template[slot as usize] = value.bits;
+                    self.function.template[slot as usize + 1] = if value.negative { u64::MAX } else { 0 };
+                    slot
+                }
+                _ => self.constant(value.bits),
+            }),
+            Operand::F32(bits) => Ok(match ty {
+                Type::F64 => self.constant(f64::from(f32::from_bits(*bits)).to_bits()),
+                _ => self.constant((*bits).into()),
+            }),
+            Operand::F64(bits) => Ok(match ty {
+                Type::F32 => self.constant((f64::from_bits(*bits) as f32).to_bits().into()),
+                _ => self.constant(*bits),
+            }),
+            Operand::Not(inner) if ty == Type::Pred => {
+                let slot = self.source(inner, ty)?;
+                let result = self.temporary();
+                self.emit(unary(|a: bool| !a), |inst| (inst.d, inst.a) = (result, slot));
+                Ok(result)
+            }
+            _ => invalid("an operand of the wrong sort"),
+        }
+    }
+
+    fn source_name(&mut self, name: &'a str, offset: i64, ty: Type) -> Result<u32> {
+        if let Some(register) = self.register(name) {
+            if offset != 0 {
+                return invalid(format!("a sum with the register `{name}` outside of an address"));
+            }
+            Self::check_width(register, name, ty.bits())?;
+            return Ok(register.slot);
+        }
+        if let Some((handler, bits)) = special::handler(name) {
+            // A wider read gives zeros above; a narrower one is an error as on any register.
+            if bits < ty.bits() && ty.bits() > 64 || ty == Type::Pred && bits != 1 {
+                return invalid(format!("`{name}` does not fit here"));
+            }
+            let slot = self.temporary();
+            self.emit(handler, |inst| inst.d = slot);
+            return Ok(slot);
+        }
+        if ty.bits() < 32 {
+            return invalid(format!("`{name}` is not declared, or does not fit here"));
+        }
+        self.address_of(name, offset, false)
+    }
+
+    /// A slot that holds the address of a variable or function: in its own space, or its generic one.
+    pub(super) fn address_of(&mut self, name: &'a str, offset: i64, generic: bool) -> Result<u32> {
+        use crate::exec::SHARED_WINDOW;
+        let shared = if generic { SHARED_WINDOW } else { 0 };
+        match self.local(name) {
+            Some(Local::Frame { offset: base, space, .. }) => {
+                let slot = self.temporary();
+                // A parameter has no space of its own here: its address is a generic one.
+                let generic = generic || space == Space::Param;
+                self.emit(frame_address, |inst| {
+                    inst.d = slot;
+                    inst.imm = i64::from(base).wrapping_add(offset);
+                    inst.e = generic.into();
+                });
+                return Ok(slot);
+            }
+            Some(Local::KernelParam { offset: base, .. }) => {
+                return Ok(self.constant((PARAM_WINDOW + u64::from(base)).wrapping_add(offset as u64)));
+            }
+            Some(Local::Shared { offset: base, size }) => {
+                self.function.shared.push((base, size));
+                return Ok(self.constant((shared + u64::from(base)).wrapping_add(offset as u64)));
+            }
+            Some(Local::Register(_)) => return invalid(format!("`{name}` is a register, not a variable")),
+            None => {}
+        }
+        if let Some(&(base, size)) = self.symbols.shared.get(name) {
+            self.function.shared.push((base, size));
+            return Ok(self.constant((shared + u64::from(base)).wrapping_add(offset as u64)));
+        }
+        if let Some(&(address, _)) = self.symbols.globals.get(name) {
+            return Ok(self.constant(address.wrapping_add(offset as u64)));
+        }
+        if let Some(&index) = self.symbols.functions.get(name) {
+            if !self.symbols.params[index as usize].defined && Builtin::from_name(name).is_some() {
+                return unsupported_form(format!("taking the address of `{name}`"));
+            }
+            self.function.takes.push(index);
+            return Ok(self.constant(function_address(index).wrapping_add(offset as u64)));
+        }
+        invalid(format!("`{name}` is not declared"))
+    }
+
+    /// The address in brackets.
+    pub(super) fn address(&mut self, operand: &Operand<'a>) -> Result<Address> {
+        let Operand::Address(base, offset) = operand else { return invalid("an operand that is no address") };
+        let offset = *offset;
+        let name = match base {
+            Base::Absolute => {
+                let slot = self.constant(offset as u64);
+                return Ok(Address { slot, offset: 0, direct: None });
+            }
+            Base::Name(name) => *name,
+        };
+        if let Some(register) = self.register(name) {
+            let slot = match register.ty.bits() {
+                64 => register.slot,
+                32 => {
+                    // What is above a register's own width is anything.
+                    let slot = self.temporary();
+                    self.emit(unary(|a: u32| u64::from(a)), |inst| (inst.d, inst.a) = (slot, register.slot));
+                    slot
+                }
+                _ => return invalid(format!("the register `{name}` cannot hold an address")),
+            };
+            return Ok(Address { slot, offset, direct: None });
+        }
+        let direct = match self.local(name) {
+            Some(Local::Frame { offset: base, size, space }) => Some(Direct::Frame {
+                offset: i64::from(base).wrapping_add(offset),
+                left: i64::from(size).wrapping_sub(offset),
+                space,
+            }),
+            Some(Local::KernelParam { offset: base, size }) => Some(Direct::KernelParam {
+                offset: i64::from(base).wrapping_add(offset),
+                left: i64::from(size).wrapping_sub(offset),
+            }),
+            _ => None,
+        };
+        if direct.is_some() && offset < 0 {
+            return invalid(format!("an address before the start of `{name}`"));
+        }
+        if direct.is_some() {
+            return Ok(Address { slot: 0, offset, direct });
+        }
+        let slot = self.address_of(name, 0, false)?;
+        Ok(Address { slot, offset, direct: None })
+    }
+
+    /// The elements of a vector: written out, or those of a vector register.
+    pub(super) fn vector_targets(&mut self, operand: &Operand<'a>, bits: u32) -> Result<Vec<u32>> {
+        match operand {
+            Operand::Vector(parts) => parts.iter().map(|part| self.target(part, bits)).collect(),
+            Operand::Name(name) => self.vector_register(name),
+            _ => invalid("an operand that is no vector"),
+        }
+    }
+
+    pub(super) fn vector_sources(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Vec<u32>> {
+        match operand {
+            Operand::Vector(parts) => parts.iter().map(|part| self.source(part, ty)).collect(),
+            Operand::Name(name) => self.vector_register(name),
+            _ => invalid("an operand that is no vector"),
+        }
+    }
+
+    fn vector_register(&self, name: &str) -> Result<Vec<u32>> {
+        match self.local(name) {
+            Some(Local::Register(Register { slot, vector: Some(count), .. })) => Ok((slot..slot + count).collect()),
+            _ => invalid(format!("`{name}` is no vector register")),
+        }
+    }
+
+    /// Whether an operand is the name of a vector register.
+    pub(super) fn is_vector_register(&self, operand: &Operand<'a>) -> bool {
+        matches!(operand, Operand::Name(name)
+            if matches!(self.local(name), Some(Local::Register(Register { vector: Some(_), .. }))))
+    }
+
+    /// `p|q`, or one of them; the second is a slot that nobody reads if it is not there.
+    pub(super) fn target_pair(&mut self, operand: &Operand<'a>, first: u32, second: u32) -> Result<(u32, Option<u32>)> {
+        match operand {
+            Operand::Pair(pair) => Ok((self.target(&pair.0, first)?, Some(self.target(&pair.1, second)?))),
+            _ => Ok((self.target(operand, first)?, None)),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `#[address_space]` on the wrong thing, or with the wrong space.
+#![no_std]
+
+use cuda_std::{address_space, kernel};
+
+#[address_space] //~ ERROR choose an address space
+static mut NONE: u32 = 0;
+
+#[address_space(local)] //~ ERROR there is no address space `local` for statics
+static mut LOCAL: u32 = 0;
+
+#[address_space(shared, global)] //~ ERROR choose an address space
+static mut TWO: u32 = 0;
+
+#[address_space(shared)]
+static SHARED: u32 = 0; //~ ERROR shared memory must be `static mut`
+
+#[address_space(constant)]
+fn function() {} //~ ERROR `#[address_space]` goes on a static
+
+#[kernel]
+pub fn run() {
+    function();
+}

@@ -1,0 +1,8 @@
+//! A library whose metadata lacks the code of functions that are not generic.
+//@ compile-flags: -Zalways-encode-mir=no -Zcross-crate-inline-threshold=no
+#![no_std]
+
+#[inline(never)]
+pub fn double(x: u32) -> u32 {
+    x * 2
+}

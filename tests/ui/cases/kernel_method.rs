@@ -1,0 +1,23 @@
+//! The host launches functions.
+#![no_std]
+
+use cuda_std::prelude::*;
+
+struct Grid(u32);
+
+impl Grid {
+    #[kernel]
+    pub fn run(&self) { //~ ERROR a kernel cannot be a method
+        let _ = self.0;
+    }
+
+    #[kernel]
+    pub fn make(x: u32, y: *mut u32) {
+        unsafe { *y = x };
+    }
+}
+
+trait Run {
+    #[kernel]
+    fn run(); //~^ ERROR `#[kernel]` goes on a function with a body
+}

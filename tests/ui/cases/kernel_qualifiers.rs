@@ -1,0 +1,32 @@
+//! What a kernel cannot be, and all of it said at once.
+#![no_std]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub async fn polled() {} //~ ERROR a kernel cannot be `async`
+
+#[kernel]
+pub const fn early() {} //~ ERROR a kernel cannot be `const`
+
+#[kernel]
+pub extern "C" fn foreign() {} //~ ERROR leave out `extern`
+
+#[kernel]
+pub unsafe extern "C" fn variadic(x: u32, ...) {} //~ ERROR a kernel cannot be variadic
+//~^ ERROR leave out `extern`
+//~| ERROR C-variadic functions are unstable
+
+#[kernel(fast)] //~ ERROR `#[kernel]` takes no arguments
+pub fn attribute() {}
+
+#[kernel] //~ ERROR `#[kernel]` goes on a function
+pub struct Struct;
+
+#[kernel]
+pub async fn all<T>(x: &mut T) -> u32 { //~ ERROR a kernel cannot be `async`
+    //~^ ERROR a kernel cannot be generic
+    //~| ERROR a kernel cannot take a `&mut`
+    //~| ERROR a kernel cannot return a value
+    1
+}

@@ -1,0 +1,21 @@
+//! All threads would have the same `&mut`.
+#![no_std]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn one(x: &mut f32) { //~ ERROR a kernel cannot take a `&mut`
+    *x = 1.0;
+}
+
+#[kernel]
+pub fn many(x: &mut [f32]) { //~ ERROR Take `*mut f32` and a length
+    x[0] = 1.0;
+}
+
+type Slice<'a> = &'a mut [f32];
+
+#[kernel]
+pub fn hidden(x: Slice) { //~ ERROR the trait bound
+    x[0] = 1.0;
+}

@@ -1,0 +1,11 @@
+//! There is no standard library on a GPU.
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub unsafe fn copy(from: &[f32], to: *mut f32) {
+    let all = std::vec::Vec::from(from);
+    unsafe { *to = all[0] };
+}
+//~? ERROR can't find crate for `std`
+//~? HELP `#![no_std]`

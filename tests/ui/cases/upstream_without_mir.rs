@@ -1,0 +1,17 @@
+//! A library that was compiled without its code.
+//@ aux-build: without_mir.rs
+#![no_std]
+
+extern crate without_mir;
+
+use cuda_std::prelude::*;
+
+fn twice(x: u32) -> u32 {
+    without_mir::double(x) //~ ERROR the crate `without_mir` was compiled without the code of `without_mir::double`
+    //~^ HELP -Zalways-encode-mir
+}
+
+#[kernel]
+pub fn run(x: *mut u32) {
+    unsafe { *x = twice(*x) };
+}

@@ -1,0 +1,324 @@
+//! Compiles: the backend if it is not there yet, then `core`, `alloc` and `cuda_std` by one run
+//! of cargo, then each case by one run of rustc, which takes a fraction of a second.
+
+use crate::case::{Case, Toolkit, flags_of_library};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The architecture of all cases that do not ask for another.
+const ARCH: cuda_builder::Arch = cuda_builder::Arch::SM_75;
+
+/// Everything that the cases share.
+pub struct Toolchain {
+    rustc: PathBuf,
+    backend: PathBuf,
+    /// The folder of all outputs.
+    out: PathBuf,
+    /// What lets rustc find the crates compiled before.
+    externs: Vec<OsString>,
+    /// The folder with the real libnvvm.
+    cuda: PathBuf,
+    /// For toolkits that are not whole. It lies outside the repository, where no `target/cuda`
+    /// stands above it.
+    bare: tempfile::TempDir,
+    making: Mutex<()>,
+}
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().unwrap_or(root)
+}
+
+fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => std::path::absolute(&folder).unwrap_or(folder.into()),
+        None => root().join("target"),
+    }
+}
+
+impl Toolchain {
+    /// Compiles what all cases need.
+    pub fn prepare() -> Result<Toolchain> {
+        let cargo = PathBuf::from(std::env::var_os("CARGO").context("cargo has to run this")?);
+        let backend = find_backend(&cargo)?;
+        let toolkit = cuda_toolkit::find(&[root().join("target/cuda"), target().join("cuda")]);
+        let libnvvm = (toolkit.libnvvm).context("there is no libnvvm; `./x doctor` says more")?;
+        let toolchain = Toolchain {
+            rustc: cargo.with_file_name(format!("rustc{}", std::env::consts::EXE_SUFFIX)),
+            externs: build_libraries(&cargo, &backend)?,
+            backend,
+            out: target().join("ui/cases"),
+            cuda: libnvvm.root,
+            bare: tempfile::tempdir()?,
+            making: Mutex::new(()),
+        };
+        Ok(toolchain)
+    }
+
+    /// Compiles a case. Its messages are the output's standard error, as JSON.
+    pub fn compile(&self, case: &Case) -> Result<Output> {
+        let out = self.out.join(&case.name);
+        // A library that the case no longer has must not be found.
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir_all(&out)?;
+        for library in &case.libraries {
+            let mut command = self.rustc(library, &flags_of_library(library)?, Toolkit::Whole)?;
+            command.args(["--crate-type=rlib", "--out-dir"]).arg(&out);
+            let output = command.output()?;
+            if !output.status.success() {
+                bail!(
+                    "{}:\n{}",
+                    library.display(),
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
+        }
+        let mut command = self.rustc(&case.path, &case.flags, case.toolkit)?;
+        command.arg("--out-dir").arg(&out).arg("-L").arg(&out);
+        if !case.flags.iter().any(|flag| flag.starts_with("--crate-type")) {
+            command.arg("--crate-type=cdylib");
+        }
+        Ok(command.output()?)
+    }
+
+    fn rustc(&self, source: &Path, flags: &[String], toolkit: Toolkit) -> Result<Command> {
+        let mut command = Command::new(&self.rustc);
+        let backend = self.set_toolkit(&mut command, toolkit)?;
+        let own_cpu = flags.iter().any(|flag| flag.starts_with("-Ctarget-cpu"));
+        command
+            .arg(source)
+            .args([
+                &format!("--target={TARGET}"),
+                "--edition=2024",
+                "-Copt-level=3",
+                "-Cdebug-assertions=on",
+                "-Cpanic=abort",
+                "-Zunstable-options",
+            ])
+            .args(["--error-format=json", "-Zui-testing", "--diagnostic-width=140"])
+            .args(
+                cuda_builder::device_rustflags(&backend, ARCH)
+                    .iter()
+                    .filter(|flag| !(own_cpu && flag.starts_with("-Ctarget-cpu"))),
+            )
+            .args(&self.externs)
+            .args(flags)
+            // The texts do not depend on who runs the tests.
+            .env_remove("RUST_BACKTRACE")
+            .env("RUSTC_ICE", "0")
+            .env("LC_ALL", "C")
+            .current_dir(root());
+        Ok(command)
+    }
+
+    /// Makes the compiler find this toolkit. Returns the backend to use.
+    fn set_toolkit(&self, command: &mut Command, toolkit: Toolkit) -> Result<PathBuf> {
+        for name in cuda_toolkit::ENVIRONMENT {
+            command.env_remove(name);
+        }
+        let home = match toolkit {
+            Toolkit::Whole => self.cuda.clone(),
+            _ => self.toolkit_folder(toolkit)?,
+        };
+        if toolkit == Toolkit::EmptyOption {
+            command.arg(format!("-Cllvm-args=--cuda={}", home.display()));
+        } else {
+            command.env(cuda_toolkit::ENVIRONMENT[0], home);
+        }
+        if toolkit == Toolkit::Whole {
+            Ok(self.backend.clone())
+        } else {
+            self.hidden_backend()
+        }
+    }
+
+    /// A copy of the backend, which has no `cuda` in a folder above it.
+    fn hidden_backend(&self) -> Result<PathBuf> {
+        let _making = self.making.lock().unwrap_or_else(|e| e.into_inner());
+        let name = self.backend.file_name().context("the backend has no name")?;
+        let path = self.bare.path().join(name);
+        if !path.exists() {
+            fs::copy(&self.backend, &path)?;
+        }
+        Ok(path)
+    }
+
+    fn toolkit_folder(&self, toolkit: Toolkit) -> Result<PathBuf> {
+        let _making = self.making.lock().unwrap_or_else(|e| e.into_inner());
+        let folder = self.bare.path().join(format!("{toolkit:?}"));
+        let libraries = folder.join("nvvm/lib64");
+        if libraries.exists() {
+            return Ok(folder);
+        }
+        fs::create_dir_all(&libraries)?;
+        let libnvvm = libraries.join("libnvvm.so");
+        match toolkit {
+            Toolkit::Whole | Toolkit::None | Toolkit::EmptyOption => {}
+            Toolkit::TextFile => fs::write(&libnvvm, "this is not a library\n")?,
+            Toolkit::NoFunctions => {
+                let source = folder.join("empty.rs");
+                fs::write(&source, "")?;
+                let mut command = Command::new(&self.rustc);
+                command.arg("--crate-type=cdylib").arg(&source);
+                let output = command.arg("-o").arg(&libnvvm).output()?;
+                if !output.status.success() {
+                    bail!("{}", String::from_utf8_lossy(&output.stderr));
+                }
+            }
+            Toolkit::NoLibdevice => {
+                let found = cuda_toolkit::find_in(&[(
+                    self.cuda.clone(),
+                    cuda_toolkit::Origin::Caller,
+                )]);
+                let real = found.libnvvm.context("libnvvm is gone")?.path;
+                std::os::unix::fs::symlink(real.canonicalize()?, &libnvvm)?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Replaces what differs from one machine to the next.
+    pub fn normalize(&self, text: &str) -> String {
+        let sysroot = self.rustc.parent().and_then(Path::parent);
+        let sources = sysroot.unwrap_or(Path::new("/")).join("lib/rustlib/src/rust");
+        let places = [
+            (sources, "$RUST"),
+            (self.bare.path().to_owned(), "$TOOLKITS"),
+            (root().join("tests/ui/cases"), "$DIR"),
+            (PathBuf::from("tests/ui/cases"), "$DIR"),
+            (self.out.clone(), "$OUT"),
+            (root(), "$ROOT"),
+        ];
+        let mut text = text.to_owned();
+        for (path, name) in places {
+            text = text.replace(&path.display().to_string(), name);
+        }
+        text.lines()
+            .map(|line| without_place(line) + "\n")
+            .collect()
+    }
+}
+
+/// Takes the numbers off a place in a file that does not belong to the tests.
+fn without_place(line: &str) -> String {
+    let foreign = ["$RUST/", "$ROOT/"].iter().any(|name| line.contains(name));
+    if !(foreign && (line.contains("--> ") || line.contains("::: "))) {
+        return line.to_owned();
+    }
+    let mut parts = line.rsplitn(3, ':');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(_), Some(_), Some(file)) => format!("{file}:LL:CC"),
+        _ => line.to_owned(),
+    }
+}
+
+fn find_backend(cargo: &Path) -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("RUSTC_CODEGEN_NVVM").filter(|path| !path.is_empty()) {
+        let given = PathBuf::from(given);
+        return given
+            .canonicalize()
+            .with_context(|| format!("RUSTC_CODEGEN_NVVM names {}", given.display()));
+    }
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--release", "--package=rustc_codegen_nvvm"])
+        .arg("--target-dir")
+        .arg(target().join("backend"))
+        .current_dir(root());
+    let artifacts = artifacts(&mut command)?;
+    let backend = artifacts
+        .into_iter()
+        .rev()
+        .find(|file| file.to_string_lossy().contains("rustc_codegen_nvvm"));
+    backend.context("cargo built no backend")
+}
+
+/// Builds `core`, `alloc` and `cuda_std` for the device, and returns the arguments that let rustc
+/// find them.
+fn build_libraries(cargo: &Path, backend: &Path) -> Result<Vec<OsString>> {
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--release", "--package=cuda_std"])
+        .args(["-Zbuild-std=core,alloc", "-Zbuild-std-features="])
+        .args(["-Zbinary-dep-depinfo", &format!("--target={TARGET}")])
+        .arg("--target-dir")
+        .arg(target().join("ui"))
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            cuda_builder::device_rustflags(backend, ARCH).join("\x1f"),
+        )
+        .env("CARGO_INCREMENTAL", "0")
+        .current_dir(root());
+    let mut arguments = Vec::new();
+    for file in artifacts(&mut command)? {
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let mut search = OsString::from("-Ldependency=");
+        search.push(folder);
+        if !arguments.contains(&search) {
+            arguments.push(search);
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        for (krate, prefix) in [
+            ("core", "noprelude:"),
+            ("alloc", "noprelude:"),
+            ("cuda_std", ""),
+        ] {
+            // Cargo leaves the metadata out of the `.rlib`, and rustc takes it from the `.rmeta`.
+            let is_library = name.ends_with(".rlib") || name.ends_with(".rmeta");
+            if name.starts_with(&format!("lib{krate}-")) && is_library {
+                let mut given = OsString::from(format!("--extern={prefix}{krate}="));
+                given.push(&file);
+                arguments.push(given);
+            }
+        }
+    }
+    Ok(arguments)
+}
+
+/// Runs cargo, with its progress on standard error, and returns the files it made.
+fn artifacts(command: &mut Command) -> Result<Vec<PathBuf>> {
+    // What `cargo test` sets is not meant for this one.
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
+        if !command.get_envs().any(|(set, _)| set == name) {
+            command.env_remove(name);
+        }
+    }
+    command.arg("--message-format=json-render-diagnostics");
+    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    if !output.status.success() {
+        bail!("{command:?} failed");
+    }
+    let mut files = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        if message["reason"] == "compiler-artifact" {
+            let names = message["filenames"].as_array().into_iter().flatten();
+            files.extend(names.filter_map(Value::as_str).map(PathBuf::from));
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_place;
+
+    #[test]
+    fn places_in_foreign_files_have_no_numbers() {
+        assert_eq!(
+            without_place("  --> $RUST/library/core/src/x.rs:12:5"),
+            "  --> $RUST/library/core/src/x.rs:LL:CC"
+        );
+        assert_eq!(without_place("  --> $DIR/a.rs:1:2"), "  --> $DIR/a.rs:1:2");
+    }
+}
