@@ -26,7 +26,11 @@ macro_rules! check {
 impl<'m> Builder<'m> {
     /// A builder at the end of a block.
     pub fn new(module: &'m mut Module, block: Block) -> Self {
-        Builder { module, block, loc: None }
+        Builder {
+            module,
+            block,
+            loc: None,
+        }
     }
 
     /// The same, with a source location for what is built.
@@ -59,7 +63,10 @@ impl<'m> Builder<'m> {
     }
 
     fn check_ptr(&self, value: Value, what: &str) {
-        check!(self.module.types.is_ptr(self.module.ty(value)), "{what}: not a pointer");
+        check!(
+            self.module.types.is_ptr(self.module.ty(value)),
+            "{what}: not a pointer"
+        );
     }
 
     /// Returns.
@@ -70,7 +77,10 @@ impl<'m> Builder<'m> {
         };
         let void = self.module.types.void();
         let ty = value.map_or(void, |v| self.module.ty(v));
-        check!(ty == ret, "ret: the value is not of the function's return type");
+        check!(
+            ty == ret,
+            "ret: the value is not of the function's return type"
+        );
         self.push_void(InstKind::Ret(value))
     }
 
@@ -82,14 +92,28 @@ impl<'m> Builder<'m> {
     /// Jumps by a condition.
     pub fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) -> Value {
         let i1 = self.module.types.int(1);
-        check!(self.module.ty(cond) == i1, "cond_br: the condition is no i1");
-        self.push_void(InstKind::CondBr { cond, then, otherwise })
+        check!(
+            self.module.ty(cond) == i1,
+            "cond_br: the condition is no i1"
+        );
+        self.push_void(InstKind::CondBr {
+            cond,
+            then,
+            otherwise,
+        })
     }
 
     /// Jumps by an integer.
     pub fn switch(&mut self, value: Value, default: Block, cases: Vec<(u128, Block)>) -> Value {
-        check!(self.module.types.int_bits(self.module.ty(value)).is_some(), "switch: no integer");
-        self.push_void(InstKind::Switch { value, default, cases })
+        check!(
+            self.module.types.int_bits(self.module.ty(value)).is_some(),
+            "switch: no integer"
+        );
+        self.push_void(InstKind::Switch {
+            value,
+            default,
+            cases,
+        })
     }
 
     /// Control never comes here.
@@ -102,17 +126,30 @@ impl<'m> Builder<'m> {
         let func = self.module.block(self.block).func;
         let entry = self.module.func(func).blocks[0];
         let ptr = self.module.types.ptr();
-        let kind = InstKind::Alloca { ty, count: None, align };
+        let kind = InstKind::Alloca {
+            ty,
+            count: None,
+            align,
+        };
         let value = self.module.push_value(
             ptr,
-            crate::value::ValueKind::Inst(InstData { kind, block: entry, loc: None }),
+            crate::value::ValueKind::Inst(InstData {
+                kind,
+                block: entry,
+                loc: None,
+            }),
         );
         let module = &*self.module;
         let at = module
             .block(entry)
             .insts
             .iter()
-            .position(|&i| !matches!(module.inst(i).map(|d| &d.kind), Some(InstKind::Alloca { .. })))
+            .position(|&i| {
+                !matches!(
+                    module.inst(i).map(|d| &d.kind),
+                    Some(InstKind::Alloca { .. })
+                )
+            })
             .unwrap_or(module.block(entry).insts.len());
         self.module.block_mut(entry).insts.insert(at, value);
         value
@@ -121,7 +158,14 @@ impl<'m> Builder<'m> {
     /// Frame memory of a size known at run time, here.
     pub fn dynamic_alloca(&mut self, ty: Type, count: Value, align: u64) -> Value {
         let ptr = self.module.types.ptr();
-        self.push(ptr, InstKind::Alloca { ty, count: Some(count), align })
+        self.push(
+            ptr,
+            InstKind::Alloca {
+                ty,
+                count: Some(count),
+                align,
+            },
+        )
     }
 
     /// Reads memory.
@@ -146,7 +190,15 @@ impl<'m> Builder<'m> {
             );
         }
         let ty = self.module.ty(base);
-        self.push(ty, InstKind::Gep { element, base, indices: indices.to_vec(), inbounds })
+        self.push(
+            ty,
+            InstKind::Gep {
+                element,
+                base,
+                indices: indices.to_vec(),
+                inbounds,
+            },
+        )
     }
 
     /// Atomically reads, modifies and writes.
@@ -160,7 +212,16 @@ impl<'m> Builder<'m> {
     ) -> Value {
         self.check_ptr(ptr, "atomic_rmw");
         let ty = self.module.ty(value);
-        self.push(ty, InstKind::AtomicRmw { op, ptr, value, ordering, scope })
+        self.push(
+            ty,
+            InstKind::AtomicRmw {
+                op,
+                ptr,
+                value,
+                ordering,
+                scope,
+            },
+        )
     }
 
     /// Atomically compares and exchanges: `{T, i1}`.
@@ -174,10 +235,23 @@ impl<'m> Builder<'m> {
     ) -> Value {
         self.check_ptr(ptr, "cmpxchg");
         let ty = self.module.ty(new);
-        check!(self.module.ty(expected) == ty, "cmpxchg: operands of two types");
+        check!(
+            self.module.ty(expected) == ty,
+            "cmpxchg: operands of two types"
+        );
         let i1 = self.module.types.int(1);
         let pair = self.module.types.structure(&[ty, i1], false);
-        self.push(pair, InstKind::CmpXchg { ptr, expected, new, success, failure, scope })
+        self.push(
+            pair,
+            InstKind::CmpXchg {
+                ptr,
+                expected,
+                new,
+                success,
+                failure,
+                scope,
+            },
+        )
     }
 
     /// Orders memory accesses.
@@ -204,8 +278,20 @@ impl<'m> Builder<'m> {
         } else {
             self.module.types.is_int_or_vector(ty)
         };
-        check!(fits, "{op:?}: operands of type {:?}", self.module.types.kind(ty));
-        self.push(ty, InstKind::Bin { op, lhs, rhs, flags })
+        check!(
+            fits,
+            "{op:?}: operands of type {:?}",
+            self.module.types.kind(ty)
+        );
+        self.push(
+            ty,
+            InstKind::Bin {
+                op,
+                lhs,
+                rhs,
+                flags,
+            },
+        )
     }
 
     /// Flips the sign of a float.
@@ -246,7 +332,12 @@ impl<'m> Builder<'m> {
             }
             CastOp::AddrSpaceCast => types.is_ptr(from) && types.is_ptr(ty),
         };
-        check!(ok, "{op:?} from {:?} to {:?}", types.kind(from), types.kind(ty));
+        check!(
+            ok,
+            "{op:?} from {:?} to {:?}",
+            types.kind(from),
+            types.kind(ty)
+        );
         self.push(ty, InstKind::Cast { op, value })
     }
 
@@ -283,8 +374,18 @@ impl<'m> Builder<'m> {
     /// One of two values.
     pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
         let ty = self.module.ty(then);
-        check!(ty == self.module.ty(otherwise), "select: values of two types");
-        self.push(ty, InstKind::Select { cond, then, otherwise })
+        check!(
+            ty == self.module.ty(otherwise),
+            "select: values of two types"
+        );
+        self.push(
+            ty,
+            InstKind::Select {
+                cond,
+                then,
+                otherwise,
+            },
+        )
     }
 
     /// The value that belongs to the block from which control came.
@@ -311,7 +412,12 @@ impl<'m> Builder<'m> {
 
     /// Calls, with everything that can be said of a call.
     pub fn call_with(&mut self, call: Call) -> Value {
-        let TypeKind::Func { ret, params, variadic } = self.module.types.kind(call.sig).clone() else {
+        let TypeKind::Func {
+            ret,
+            params,
+            variadic,
+        } = self.module.types.kind(call.sig).clone()
+        else {
             panic!("call: the type is no signature")
         };
         check!(
@@ -381,8 +487,18 @@ impl<'m> Builder<'m> {
     /// An aggregate with one field replaced.
     pub fn insert_value(&mut self, aggregate: Value, value: Value, index: u32) -> Value {
         let ty = self.module.ty(aggregate);
-        check!(self.field_type(ty, index) == self.module.ty(value), "insert_value: another type");
-        self.push(ty, InstKind::InsertValue { aggregate, value, index })
+        check!(
+            self.field_type(ty, index) == self.module.ty(value),
+            "insert_value: another type"
+        );
+        self.push(
+            ty,
+            InstKind::InsertValue {
+                aggregate,
+                value,
+                index,
+            },
+        )
     }
 
     /// An element of a vector.
@@ -400,7 +516,14 @@ impl<'m> Builder<'m> {
             matches!(*self.module.types.kind(ty), TypeKind::Vector(e, _) if e == self.module.ty(value)),
             "insert_element: another type"
         );
-        self.push(ty, InstKind::InsertElement { vector, value, index })
+        self.push(
+            ty,
+            InstKind::InsertElement {
+                vector,
+                value,
+                index,
+            },
+        )
     }
 
     /// Elements of two vectors by constant indices.

@@ -87,7 +87,9 @@ fn dominators(order: &[usize], predecessors: &[Vec<u32>]) -> Vec<Option<usize>> 
         rank[block] = at;
     }
     let mut idom: Vec<Option<usize>> = vec![None; predecessors.len()];
-    let Some(&entry) = order.first() else { return idom };
+    let Some(&entry) = order.first() else {
+        return idom;
+    };
     idom[entry] = Some(entry);
     let mut changed = true;
     while changed {

@@ -445,17 +445,22 @@ impl InstKind {
     /// Whether it ends a block.
     pub fn is_terminator(&self) -> bool {
         use InstKind::*;
-        matches!(self, Ret(_) | Br(_) | CondBr { .. } | Switch { .. } | Unreachable)
+        matches!(
+            self,
+            Ret(_) | Br(_) | CondBr { .. } | Switch { .. } | Unreachable
+        )
     }
 
     /// The blocks it may go to.
     pub fn successors(&self) -> Vec<Block> {
         match self {
             InstKind::Br(block) => vec![*block],
-            InstKind::CondBr { then, otherwise, .. } => vec![*then, *otherwise],
-            InstKind::Switch { default, cases, .. } => {
-                std::iter::once(*default).chain(cases.iter().map(|c| c.1)).collect()
-            }
+            InstKind::CondBr {
+                then, otherwise, ..
+            } => vec![*then, *otherwise],
+            InstKind::Switch { default, cases, .. } => std::iter::once(*default)
+                .chain(cases.iter().map(|c| c.1))
+                .collect(),
             _ => Vec::new(),
         }
     }
@@ -482,7 +487,9 @@ impl InstKind {
                 f(*ptr);
                 f(*value)
             }
-            CmpXchg { ptr, expected, new, .. } => {
+            CmpXchg {
+                ptr, expected, new, ..
+            } => {
                 f(*ptr);
                 f(*expected);
                 f(*new)
@@ -493,7 +500,11 @@ impl InstKind {
             }
             FNeg(v) | Freeze(v) => f(*v),
             Cast { value, .. } => f(*value),
-            Select { cond, then, otherwise } => {
+            Select {
+                cond,
+                then,
+                otherwise,
+            } => {
                 f(*cond);
                 f(*then);
                 f(*otherwise)
@@ -506,7 +517,9 @@ impl InstKind {
                 call.args.iter().for_each(|&v| f(v))
             }
             ExtractValue { aggregate, .. } => f(*aggregate),
-            InsertValue { aggregate, value, .. } => {
+            InsertValue {
+                aggregate, value, ..
+            } => {
                 f(*aggregate);
                 f(*value)
             }
@@ -514,7 +527,11 @@ impl InstKind {
                 f(*vector);
                 f(*index)
             }
-            InsertElement { vector, value, index } => {
+            InsertElement {
+                vector,
+                value,
+                index,
+            } => {
                 f(*vector);
                 f(*value);
                 f(*index)
@@ -548,7 +565,9 @@ impl InstKind {
                 f(ptr);
                 f(value)
             }
-            CmpXchg { ptr, expected, new, .. } => {
+            CmpXchg {
+                ptr, expected, new, ..
+            } => {
                 f(ptr);
                 f(expected);
                 f(new)
@@ -559,7 +578,11 @@ impl InstKind {
             }
             FNeg(v) | Freeze(v) => f(v),
             Cast { value, .. } => f(value),
-            Select { cond, then, otherwise } => {
+            Select {
+                cond,
+                then,
+                otherwise,
+            } => {
                 f(cond);
                 f(then);
                 f(otherwise)
@@ -572,7 +595,9 @@ impl InstKind {
                 call.args.iter_mut().for_each(&mut f)
             }
             ExtractValue { aggregate, .. } => f(aggregate),
-            InsertValue { aggregate, value, .. } => {
+            InsertValue {
+                aggregate, value, ..
+            } => {
                 f(aggregate);
                 f(value)
             }
@@ -580,7 +605,11 @@ impl InstKind {
                 f(vector);
                 f(index)
             }
-            InsertElement { vector, value, index } => {
+            InsertElement {
+                vector,
+                value,
+                index,
+            } => {
                 f(vector);
                 f(value);
                 f(index)
@@ -596,7 +625,9 @@ impl InstKind {
     pub fn for_each_successor_mut(&mut self, mut f: impl FnMut(&mut Block)) {
         match self {
             InstKind::Br(block) => f(block),
-            InstKind::CondBr { then, otherwise, .. } => {
+            InstKind::CondBr {
+                then, otherwise, ..
+            } => {
                 f(then);
                 f(otherwise)
             }

@@ -23,9 +23,7 @@ pub use builder::Builder;
 pub use inst::*;
 pub use intrinsic::{Intrinsic, Overload};
 pub use metadata::{DbgDeclare, Di, DiNode};
-pub use module::{
-    BlockData, FuncAttrs, FuncData, GlobalData, KernelAttrs, Linkage, Module,
-};
+pub use module::{BlockData, FuncAttrs, FuncData, GlobalData, KernelAttrs, Linkage, Module};
 pub use read::{ReadError, read_module};
 pub use types::{AddrSpace, Type, TypeKind, Types};
 pub use value::{Block, Const, Func, Global, Value, ValueData, ValueKind};

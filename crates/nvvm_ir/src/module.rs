@@ -142,13 +142,20 @@ pub struct Module {
 impl Module {
     /// An empty module.
     pub fn new(name: &str) -> Self {
-        Module { name: name.to_owned(), ..Module::default() }
+        Module {
+            name: name.to_owned(),
+            ..Module::default()
+        }
     }
 
     /// A new value.
     pub(crate) fn push_value(&mut self, ty: Type, kind: ValueKind) -> Value {
         let value = Value(self.values.len() as u32);
-        self.values.push(ValueData { ty, kind, name: None });
+        self.values.push(ValueData {
+            ty,
+            kind,
+            name: None,
+        });
         value
     }
 
@@ -344,8 +351,10 @@ impl Module {
     /// All global variables.
     pub fn globals(&self) -> impl Iterator<Item = Global> + use<> {
         let there = |&global: &Global| !self.global(global).removed;
-        let globals: Vec<Global> =
-            (0..self.globals.len() as u32).map(Global).filter(there).collect();
+        let globals: Vec<Global> = (0..self.globals.len() as u32)
+            .map(Global)
+            .filter(there)
+            .collect();
         globals.into_iter()
     }
 
@@ -414,7 +423,10 @@ impl Module {
     /// All functions.
     pub fn funcs(&self) -> impl Iterator<Item = Func> + use<> {
         let there = |&func: &Func| !self.func(func).removed;
-        let funcs: Vec<Func> = (0..self.funcs.len() as u32).map(Func).filter(there).collect();
+        let funcs: Vec<Func> = (0..self.funcs.len() as u32)
+            .map(Func)
+            .filter(there)
+            .collect();
         funcs.into_iter()
     }
 
@@ -440,7 +452,11 @@ impl Module {
     /// Adds a block at the end of a function.
     pub fn add_block(&mut self, func: Func, name: &str) -> Block {
         let block = Block(self.blocks.len() as u32);
-        self.blocks.push(BlockData { func, name: name.to_owned(), insts: Vec::new() });
+        self.blocks.push(BlockData {
+            func,
+            name: name.to_owned(),
+            insts: Vec::new(),
+        });
         self.func_mut(func).blocks.push(block);
         block
     }
@@ -462,7 +478,13 @@ impl Module {
     }
 
     /// Adds an instruction at the end of a block, unchecked; see [`crate::Builder`].
-    pub(crate) fn push_inst(&mut self, block: Block, ty: Type, kind: InstKind, loc: Option<Di>) -> Value {
+    pub(crate) fn push_inst(
+        &mut self,
+        block: Block,
+        ty: Type,
+        kind: InstKind,
+        loc: Option<Di>,
+    ) -> Value {
         let value = self.push_value(ty, ValueKind::Inst(InstData { kind, block, loc }));
         self.block_mut(block).insts.push(value);
         value
@@ -488,6 +510,9 @@ impl Module {
 
     /// All debug-information nodes.
     pub fn di_nodes(&self) -> impl Iterator<Item = (Di, &DiNode)> {
-        self.di.iter().enumerate().map(|(i, node)| (Di(i as u32), node))
+        self.di
+            .iter()
+            .enumerate()
+            .map(|(i, node)| (Di(i as u32), node))
     }
 }

@@ -19,7 +19,7 @@ use crate::intrinsic::Intrinsic;
 use crate::module::{FuncAttrs, Linkage, Module};
 use crate::types::AddrSpace;
 use crate::value::{Block, Func, Global, Value};
-use lexer::{Token, Tok};
+use lexer::{Tok, Token};
 
 /// Text that is no module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,13 +107,19 @@ impl<'t> Reader<'t> {
     }
 
     fn peek2(&self) -> Tok<'t> {
-        self.tokens.get(self.at + 1).map_or(Tok::End, |token| token.tok)
+        self.tokens
+            .get(self.at + 1)
+            .map_or(Tok::End, |token| token.tok)
     }
 
     /// Notes that what is read nests one deeper.
     fn enter(&mut self) -> Result<()> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH { self.error("this nests too deep") } else { Ok(()) }
+        if self.depth > MAX_DEPTH {
+            self.error("this nests too deep")
+        } else {
+            Ok(())
+        }
     }
 
     fn next(&mut self) -> Tok<'t> {
@@ -130,7 +136,11 @@ impl<'t> Reader<'t> {
 
     fn error_at<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
         let token = &self.tokens[at.min(self.tokens.len() - 1)];
-        Err(ReadError { line: token.line, column: token.column, message: message.into() })
+        Err(ReadError {
+            line: token.line,
+            column: token.column,
+            message: message.into(),
+        })
     }
 
     fn expected<T>(&self, what: &str) -> Result<T> {
@@ -150,7 +160,11 @@ impl<'t> Reader<'t> {
     }
 
     fn expect(&mut self, tok: Tok<'_>) -> Result<()> {
-        if self.eat(tok) { Ok(()) } else { self.expected(&tok.to_string()) }
+        if self.eat(tok) {
+            Ok(())
+        } else {
+            self.expected(&tok.to_string())
+        }
     }
 
     fn punct(&mut self, c: char) -> Result<()> {
@@ -283,7 +297,9 @@ impl<'t> Reader<'t> {
 
     fn global(&mut self) -> Result<Option<Rest<'t>>> {
         let start = self.at;
-        let Tok::Global(name) = self.next() else { return self.expected("a global") };
+        let Tok::Global(name) = self.next() else {
+            return self.expected("a global");
+        };
         self.punct('=')?;
         let linkage = self.linkage();
         let external = self.eat_word("external");
@@ -331,7 +347,10 @@ impl<'t> Reader<'t> {
             let ty = self.ty()?.ty;
             let at = self.at;
             let value = self.value(ty)?;
-            let Some(global) = self.symbol_of(value).and_then(|base| self.m.as_global(base)) else {
+            let Some(global) = self
+                .symbol_of(value)
+                .and_then(|base| self.m.as_global(base))
+            else {
                 return self.error_at(at, "no address of a global");
             };
             self.m.global_mut(global).used = true;
@@ -350,12 +369,17 @@ impl<'t> Reader<'t> {
         let start = self.at;
         self.at += 1;
         // The declarations of intrinsics follow from their use.
-        let name = self.tokens[start..].iter().take_while(|t| t.line == self.tokens[start].line);
+        let name = self.tokens[start..]
+            .iter()
+            .take_while(|t| t.line == self.tokens[start].line);
         let name = name.filter_map(|t| match t.tok {
             Tok::Global(name) => Some(name),
             _ => None,
         });
-        if name.clone().any(|name| intrinsic_of(name).is_some() || name == "llvm.dbg.declare") {
+        if name
+            .clone()
+            .any(|name| intrinsic_of(name).is_some() || name == "llvm.dbg.declare")
+        {
             self.skip_line();
             return Ok(());
         }
@@ -418,8 +442,14 @@ impl<'t> Reader<'t> {
             return self.error_at(start, format!("`{name}` is defined twice"));
         };
         let func_attrs = self.func_attrs()?;
-        let subprogram = if self.eat(Tok::Meta("dbg")) { Some(self.node_ref()?) } else { None };
-        self.md.subprograms.extend(subprogram.map(|node| (func, node)));
+        let subprogram = if self.eat(Tok::Meta("dbg")) {
+            Some(self.node_ref()?)
+        } else {
+            None
+        };
+        self.md
+            .subprograms
+            .extend(subprogram.map(|node| (func, node)));
         let data = self.m.func_mut(func);
         data.param_attrs = attrs;
         data.ret_attrs = ret_attrs;
@@ -462,5 +492,9 @@ fn intrinsic_of(name: &str) -> Option<Intrinsic> {
         name.strip_prefix(intrinsic.base_name())
             .is_some_and(|types| types.is_empty() || types.starts_with('.'))
     };
-    Intrinsic::ALL.iter().filter(fits).max_by_key(|intrinsic| intrinsic.base_name().len()).copied()
+    Intrinsic::ALL
+        .iter()
+        .filter(fits)
+        .max_by_key(|intrinsic| intrinsic.base_name().len())
+        .copied()
 }

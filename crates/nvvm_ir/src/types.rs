@@ -156,12 +156,19 @@ impl Types {
 
     /// A struct type.
     pub fn structure(&mut self, fields: &[Type], packed: bool) -> Type {
-        self.intern(TypeKind::Struct { fields: fields.to_vec(), packed })
+        self.intern(TypeKind::Struct {
+            fields: fields.to_vec(),
+            packed,
+        })
     }
 
     /// A function type.
     pub fn func(&mut self, ret: Type, params: &[Type], variadic: bool) -> Type {
-        self.intern(TypeKind::Func { ret, params: params.to_vec(), variadic })
+        self.intern(TypeKind::Func {
+            ret,
+            params: params.to_vec(),
+            variadic,
+        })
     }
 
     /// The width of an integer type.
@@ -240,9 +247,10 @@ impl Types {
             TypeKind::Struct { fields, .. } => {
                 fields.iter().map(|&f| self.align(f)).max().unwrap_or(1)
             }
-            TypeKind::Vector(element, len) => {
-                (self.bits(*element) * u64::from(*len)).div_ceil(8).next_power_of_two().max(1)
-            }
+            TypeKind::Vector(element, len) => (self.bits(*element) * u64::from(*len))
+                .div_ceil(8)
+                .next_power_of_two()
+                .max(1),
             TypeKind::Void | TypeKind::Func { .. } => 1,
             _ => self.bits(ty).div_ceil(8).next_power_of_two().min(16),
         }

@@ -19,7 +19,10 @@ pub(crate) struct SymbolWalk {
 
 impl SymbolWalk {
     pub(crate) fn new(module: &Module) -> Self {
-        SymbolWalk { seen: vec![false; module.values.len()], stack: Vec::new() }
+        SymbolWalk {
+            seen: vec![false; module.values.len()],
+            stack: Vec::new(),
+        }
     }
 
     /// Calls `f` on the symbols that a value refers to and that lie behind no value walked before.
@@ -46,7 +49,10 @@ impl SymbolWalk {
             for &inst in &module.block(block).insts {
                 if let Some(data) = module.inst(inst) {
                     data.kind.for_each_operand(|operand| {
-                        if !matches!(module.value(operand).kind, ValueKind::Inst(_) | ValueKind::Param(..)) {
+                        if !matches!(
+                            module.value(operand).kind,
+                            ValueKind::Inst(_) | ValueKind::Param(..)
+                        ) {
                             self.walk(module, operand, f);
                         }
                     });

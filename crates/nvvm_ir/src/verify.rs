@@ -28,7 +28,8 @@
 //! 12. **Allocations** of a fixed size stand in the entry block.
 //! 13. **Switches** name no case twice.
 //! 14. **Calls** have the arguments that their signature asks for, and attributes for all or none.
-//! 15. **Intrinsics** are called by the signatures of the table in [`crate::Intrinsic`].
+//! 15. **Intrinsics** are called by the signatures of the table in [`crate::Intrinsic`]; those that
+//!     are declared functions (`llvm.nvvm.…`), by that of their declaration.
 //! 16. **Address spaces.** Casts go between a space and the generic one; constant memory is not
 //!     written.
 //! 17. **Returns** have the function's type.
@@ -100,7 +101,13 @@ impl fmt::Display for VerifyError {
         if let Some(symbol) = &self.symbol {
             write!(f, "in `{symbol}`: ")?;
         }
-        write!(f, "{} (rule {}: {:?})", self.message, self.rule.number(), self.rule)?;
+        write!(
+            f,
+            "{} (rule {}: {:?})",
+            self.message,
+            self.rule.number(),
+            self.rule
+        )?;
         if !self.context.is_empty() {
             write!(f, "\n{}", self.context.trim_end())?;
         }
@@ -135,7 +142,11 @@ fn check(module: &Module, legalized: bool) -> Result<(), Vec<VerifyError>> {
             verifier.check_func(func);
         }
     }
-    if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
+    if verifier.errors.is_empty() {
+        Ok(())
+    } else {
+        Err(verifier.errors)
+    }
 }
 
 struct Verifier<'m> {
@@ -205,7 +216,9 @@ impl<'m> Verifier<'m> {
             let insts = &self.m.block(block).insts;
             insts.iter().position(|&i| i == inst).map(|at| (block, at))
         });
-        let Some((block, at)) = place else { return String::new() };
+        let Some((block, at)) = place else {
+            return String::new();
+        };
         let insts = &self.m.block(block).insts;
         let range = at.saturating_sub(2)..(at + 3).min(insts.len());
         let lines = crate::write::write_insts(self.m, self.func, &insts[range.clone()]);

@@ -38,7 +38,11 @@ pub enum Dialect {
 impl Dialect {
     /// The dialect for an architecture's number (90 of `compute_90`).
     pub fn for_arch(number: u32) -> Dialect {
-        if number >= 100 { Dialect::Modern } else { Dialect::Llvm7 }
+        if number >= 100 {
+            Dialect::Modern
+        } else {
+            Dialect::Llvm7
+        }
     }
 }
 
@@ -180,7 +184,11 @@ impl<'m> Writer<'m> {
                 (false, false) => format!("{{ {} }}", list(fields)),
                 (false, true) => format!("<{{ {} }}>", list(fields)),
             },
-            TypeKind::Func { ret, params, variadic } => {
+            TypeKind::Func {
+                ret,
+                params,
+                variadic,
+            } => {
                 let mut params: Vec<&str> = params.iter().map(name).collect();
                 if *variadic {
                     params.push("...");
@@ -260,7 +268,11 @@ impl<'m> Writer<'m> {
             self.num(data.space.number());
             self.s(") ");
         }
-        self.s(if data.constant { "constant " } else { "global " });
+        self.s(if data.constant {
+            "constant "
+        } else {
+            "global "
+        });
         self.ty(data.ty);
         if let Some(init) = data.init {
             self.s(" ");
@@ -322,7 +334,12 @@ impl<'m> Writer<'m> {
             (Linkage::LinkOnceOdr, true) => "define linkonce_odr ",
             (_, false) => "declare ",
         });
-        let TypeKind::Func { ret, ref params, variadic } = *m.types.kind(data.sig) else {
+        let TypeKind::Func {
+            ret,
+            ref params,
+            variadic,
+        } = *m.types.kind(data.sig)
+        else {
             unreachable!("a function's type is a signature")
         };
         self.param_attrs_before(&data.ret_attrs);

@@ -16,7 +16,9 @@ use nvvm_ir::{Dialect, read_module, write_module};
 fn ir_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir");
     let entries = std::fs::read_dir(&folder).expect("tests/ir is there");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it is listed").path()).collect();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("it is listed").path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "ll"));
     files.sort();
     assert!(!files.is_empty(), "no files in {}", folder.display());
@@ -24,7 +26,13 @@ fn ir_files() {
         .iter()
         .filter_map(|file| Some(format!("{}: {}", file.display(), check(file).err()?)))
         .collect();
-    assert!(errors.is_empty(), "{} of {} failed\n{}", errors.len(), files.len(), errors.join("\n"));
+    assert!(
+        errors.is_empty(),
+        "{} of {} failed\n{}",
+        errors.len(),
+        files.len(),
+        errors.join("\n")
+    );
 }
 
 fn check(file: &Path) -> Result<(), String> {
@@ -52,20 +60,34 @@ fn check(file: &Path) -> Result<(), String> {
             return Err(format!("`{run}` ended with {}\n{stderr}", output.status));
         }
         for &(line, in_line, expected) in &errors {
-            let place = if in_line { format!("{}:{line}:", file.display()) } else { String::new() };
-            if !stderr.lines().any(|l| l.contains(expected) && l.contains(&place)) {
-                return Err(format!("`{run}` does not say `{place}… {expected}` but\n{stderr}"));
+            let place = if in_line {
+                format!("{}:{line}:", file.display())
+            } else {
+                String::new()
+            };
+            if !stderr
+                .lines()
+                .any(|l| l.contains(expected) && l.contains(&place))
+            {
+                return Err(format!(
+                    "`{run}` does not say `{place}… {expected}` but\n{stderr}"
+                ));
             }
         }
         check_output(&text, &stdout).map_err(|err| format!("`{run}`: {err}\n{stdout}"))?;
     }
     for dialect in [Dialect::Llvm7, Dialect::Modern] {
-        let Ok(module) = read_module(&text) else { continue };
+        let Ok(module) = read_module(&text) else {
+            continue;
+        };
         let once = write_module(&module, dialect);
-        let again = read_module(&once).map_err(|err| format!("{dialect:?}, read again: {err}\n{once}"))?;
+        let again =
+            read_module(&once).map_err(|err| format!("{dialect:?}, read again: {err}\n{once}"))?;
         let twice = write_module(&again, dialect);
         if once != twice {
-            return Err(format!("{dialect:?}: written again it is another text:\n{once}\n{twice}"));
+            return Err(format!(
+                "{dialect:?}: written again it is another text:\n{once}\n{twice}"
+            ));
         }
     }
     Ok(())
@@ -83,7 +105,9 @@ fn check_output(text: &str, output: &str) -> Result<(), String> {
             not.push(expected.trim());
         } else if let Some((_, expected)) = line.split_once("; CHECK: ") {
             let expected = expected.trim();
-            let Some(at) = rest.find(expected) else { return Err(format!("`{expected}` is missing")) };
+            let Some(at) = rest.find(expected) else {
+                return Err(format!("`{expected}` is missing"));
+            };
             absent(&not, &rest[..at])?;
             not.clear();
             rest = &rest[at + expected.len()..];

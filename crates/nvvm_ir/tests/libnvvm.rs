@@ -22,8 +22,22 @@ fn libnvvm_and_ptxas_take_the_sample() {
         for debug in [false, true] {
             let text = write_module(&common::sample(debug), Dialect::for_arch(sm));
             for (opt_level, debug) in [
-                (OptLevel::O3, if debug { DebugInfo::LineInfo } else { DebugInfo::None }),
-                (OptLevel::O0, if debug { DebugInfo::Full } else { DebugInfo::None }),
+                (
+                    OptLevel::O3,
+                    if debug {
+                        DebugInfo::LineInfo
+                    } else {
+                        DebugInfo::None
+                    },
+                ),
+                (
+                    OptLevel::O0,
+                    if debug {
+                        DebugInfo::Full
+                    } else {
+                        DebugInfo::None
+                    },
+                ),
             ] {
                 let arch = format!("sm_{sm}").parse().expect("it is an architecture");
                 let mut options = Options::new(arch);
@@ -31,10 +45,16 @@ fn libnvvm_and_ptxas_take_the_sample() {
                 options.debug = debug;
                 let ptx = compile(&library, &text, &options);
                 assert!(ptx.contains(".entry kernel"), "{ptx}");
-                assert!(ptx.contains(".visible .global .align 8 .u64 table")
-                    || ptx.contains(".global .align 8 .u64 table"), "{ptx}");
+                assert!(
+                    ptx.contains(".visible .global .align 8 .u64 table")
+                        || ptx.contains(".global .align 8 .u64 table"),
+                    "{ptx}"
+                );
                 // The payload of the signalling NaN arrives.
-                assert!(ptx.contains("{52, 18, 192, 127, 52, 18, 128, 255, 1}"), "{ptx}");
+                assert!(
+                    ptx.contains("{52, 18, 192, 127, 52, 18, 128, 255, 1}"),
+                    "{ptx}"
+                );
                 assert!(ptx.contains(".maxntid 256"), "{ptx}");
                 assemble(&ptx, sm);
             }
@@ -44,14 +64,22 @@ fn libnvvm_and_ptxas_take_the_sample() {
 
 fn compile(library: &Library, text: &str, options: &Options) -> String {
     let mut program = Program::new(library).expect("libnvvm makes a program");
-    program.add_module("sample", text.as_bytes()).expect("libnvvm takes a module");
-    program.verify(options).unwrap_or_else(|err| panic!("{err}\n{text}"));
-    let ptx = program.compile(options).unwrap_or_else(|err| panic!("{err}\n{text}"));
+    program
+        .add_module("sample", text.as_bytes())
+        .expect("libnvvm takes a module");
+    program
+        .verify(options)
+        .unwrap_or_else(|err| panic!("{err}\n{text}"));
+    let ptx = program
+        .compile(options)
+        .unwrap_or_else(|err| panic!("{err}\n{text}"));
     String::from_utf8(ptx).expect("PTX is text")
 }
 
 fn assemble(ptx: &str, sm: u32) {
-    let Some(ptxas) = cuda_toolkit::find(&[folder()]).ptxas else { return };
+    let Some(ptxas) = cuda_toolkit::find(&[folder()]).ptxas else {
+        return;
+    };
     let file = std::env::temp_dir().join(format!("nvvm_ir_{}_{sm}.ptx", std::process::id()));
     std::fs::write(&file, ptx).expect("the file is written");
     let output = std::process::Command::new(&ptxas.path)
@@ -60,5 +88,9 @@ fn assemble(ptx: &str, sm: u32) {
         .output()
         .expect("ptxas runs");
     std::fs::remove_file(&file).expect("the file goes away");
-    assert!(output.status.success(), "{}\n{ptx}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}\n{ptx}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

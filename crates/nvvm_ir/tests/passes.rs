@@ -17,7 +17,12 @@ fn linked(a: &str, b: &str) -> Result<String, LinkError> {
     }
     let text = write_module(&module, Dialect::Modern);
     let body = text.split_once("\n\n").map_or("", |(_, body)| body);
-    Ok(body.split("\n\n!nvvmir").next().unwrap_or_default().trim().to_owned())
+    Ok(body
+        .split("\n\n!nvvmir")
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_owned())
 }
 
 fn f(linkage: &str, value: u32) -> String {
@@ -34,7 +39,10 @@ fn linking_into_an_empty_module_copies() {
         link(&mut module, &sample).unwrap();
         verify(&module).unwrap_or_else(|errors| panic!("{}", errors[0]));
         for dialect in [Dialect::Llvm7, Dialect::Modern] {
-            assert_eq!(write_module(&module, dialect), write_module(&sample, dialect));
+            assert_eq!(
+                write_module(&module, dialect),
+                write_module(&sample, dialect)
+            );
         }
     }
 }
@@ -57,8 +65,14 @@ fn a_definition_replaces_a_declaration() {
 fn weak_definitions_give_way() {
     assert_eq!(linked(&f("weak ", 1), &f("", 2)).unwrap(), f("", 2));
     assert_eq!(linked(&f("", 1), &f("weak ", 2)).unwrap(), f("", 1));
-    assert_eq!(linked(&f("linkonce_odr ", 1), &f("linkonce_odr ", 1)).unwrap(), f("linkonce_odr ", 1));
-    assert_eq!(linked(&f("", 1), &f("", 2)), Err(LinkError::Duplicate("f".into())));
+    assert_eq!(
+        linked(&f("linkonce_odr ", 1), &f("linkonce_odr ", 1)).unwrap(),
+        f("linkonce_odr ", 1)
+    );
+    assert_eq!(
+        linked(&f("", 1), &f("", 2)),
+        Err(LinkError::Duplicate("f".into()))
+    );
 }
 
 #[test]
@@ -70,7 +84,10 @@ fn internal_symbols_of_one_name_are_two() {
     let b = format!("{}\n{}", f("internal ", 2), user("b"));
     let text = linked(&a, &b).unwrap();
     let renamed = format!("{}\n\n{}", f("internal ", 2), user("b")).replace("@f()", "@f_1()");
-    assert_eq!(text, format!("{}\n\n{}\n\n{renamed}", f("internal ", 1), user("a")));
+    assert_eq!(
+        text,
+        format!("{}\n\n{}\n\n{renamed}", f("internal ", 1), user("a"))
+    );
     // The visible one keeps the name.
     let text = linked(&a, &f("", 2)).unwrap();
     let renamed = format!("{}\n\n{}", f("internal ", 1), user("a")).replace("@f()", "@f_1()");
@@ -83,5 +100,8 @@ fn symbols_of_two_kinds_do_not_link() {
     assert_eq!(linked(global, &f("", 1)), Err(LinkError::Kind("f".into())));
     assert_eq!(linked(&f("", 1), global), Err(LinkError::Kind("f".into())));
     let shared = "@f = external addrspace(3) global i32, align 4\n";
-    assert_eq!(linked(global, shared), Err(LinkError::AddressSpace("f".into())));
+    assert_eq!(
+        linked(global, shared),
+        Err(LinkError::AddressSpace("f".into()))
+    );
 }

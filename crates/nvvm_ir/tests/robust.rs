@@ -18,7 +18,9 @@ impl Random {
 }
 
 fn try_out(text: &str) -> bool {
-    let Ok(mut module) = read_module(text) else { return false };
+    let Ok(mut module) = read_module(text) else {
+        return false;
+    };
     if verify(&module).is_err() {
         return false;
     }
@@ -63,11 +65,21 @@ fn words_that_are_mixed_up() {
             accepted += usize::from(try_out(&mixed.concat()));
         }
     }
-    assert!(accepted > 10, "the test tests nothing: {accepted} texts were accepted");
+    assert!(
+        accepted > 10,
+        "the test tests nothing: {accepted} texts were accepted"
+    );
 }
 
 #[test]
 fn deep_nesting() {
-    assert!(read_module(&format!("@g = global {}i8{} zeroinitializer", "{".repeat(100_000), "}".repeat(100_000))).is_err());
+    assert!(
+        read_module(&format!(
+            "@g = global {}i8{} zeroinitializer",
+            "{".repeat(100_000),
+            "}".repeat(100_000)
+        ))
+        .is_err()
+    );
     assert!(read_module(&format!("@g = global i8 {}", "[i8 ".repeat(100_000))).is_err());
 }

@@ -20,8 +20,10 @@ fn write_read_write() {
                 Dialect::Modern => Dialect::Llvm7,
             };
             if dialect == Dialect::Modern {
-                assert_same(&write_module(&module, other).replace("undef", "poison"),
-                    &write_module(&again, other).replace("undef", "poison"));
+                assert_same(
+                    &write_module(&module, other).replace("undef", "poison"),
+                    &write_module(&again, other).replace("undef", "poison"),
+                );
             }
         }
     }

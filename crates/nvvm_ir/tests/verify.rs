@@ -40,17 +40,27 @@ fn holds(text: &str) {
 }
 
 fn func(module: &Module, name: &str) -> Func {
-    module.named(name).and_then(|value| module.as_func(value)).expect("it is a function")
+    module
+        .named(name)
+        .and_then(|value| module.as_func(value))
+        .expect("it is a function")
 }
 
 fn global(module: &Module, name: &str) -> Global {
-    module.named(name).and_then(|value| module.as_global(value)).expect("it is a global")
+    module
+        .named(name)
+        .and_then(|value| module.as_global(value))
+        .expect("it is a global")
 }
 
 /// The n-th instruction of a function.
 fn inst(module: &Module, name: &str, n: usize) -> Value {
     let blocks = &module.func(func(module, name)).blocks;
-    blocks.iter().flat_map(|&block| module.block(block).insts.clone()).nth(n).expect("it is there")
+    blocks
+        .iter()
+        .flat_map(|&block| module.block(block).insts.clone())
+        .nth(n)
+        .expect("it is there")
 }
 
 fn kind<'m>(module: &'m mut Module, name: &str, n: usize) -> &'m mut InstKind {
@@ -81,49 +91,110 @@ fn the_rules_are_numbered() {
 
 #[test]
 fn rule_1_symbols() {
-    change_breaks(EMPTY, |m| { let f = func(m, "f"); m.func_mut(f).name.clear() }, Rule::Symbols);
+    change_breaks(
+        EMPTY,
+        |m| {
+            let f = func(m, "f");
+            m.func_mut(f).name.clear()
+        },
+        Rule::Symbols,
+    );
     let two = "define void @f() {\nstart:\n  ret void\n}\n@g = addrspace(1) global i8 0, align 1\n";
-    change_breaks(two, |m| { let f = func(m, "f"); m.func_mut(f).name = "g".into() }, Rule::Symbols);
+    change_breaks(
+        two,
+        |m| {
+            let f = func(m, "f");
+            m.func_mut(f).name = "g".into()
+        },
+        Rule::Symbols,
+    );
 }
 
 #[test]
 fn rule_2_signatures() {
-    change_breaks(EMPTY, |m| { let f = func(m, "f"); m.func_mut(f).param_attrs.clear() }, Rule::Signatures);
+    change_breaks(
+        EMPTY,
+        |m| {
+            let f = func(m, "f");
+            m.func_mut(f).param_attrs.clear()
+        },
+        Rule::Signatures,
+    );
     breaks("declare void @f({})\n", Rule::Signatures);
     breaks("declare i32 (i32) @f()\n", Rule::Signatures);
 }
 
 #[test]
 fn rule_3_kernels() {
-    let kernel = |m: &mut Module| { let f = func(m, "f"); m.func_mut(f).kernel = Some(KernelAttrs::default()) };
-    holds("define void @k() {\nstart:\n  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n");
+    let kernel = |m: &mut Module| {
+        let f = func(m, "f");
+        m.func_mut(f).kernel = Some(KernelAttrs::default())
+    };
+    holds(
+        "define void @k() {\nstart:\n  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n",
+    );
     change_breaks("declare void @f()\n", kernel, Rule::Kernels);
-    change_breaks("define i32 @f() {\nstart:\n  ret i32 0\n}\n", kernel, Rule::Kernels);
-    change_breaks("define void @f(i32 %x, ...) {\nstart:\n  ret void\n}\n", kernel, Rule::Kernels);
-    change_breaks("define internal void @f() {\nstart:\n  ret void\n}\n", kernel, Rule::Kernels);
+    change_breaks(
+        "define i32 @f() {\nstart:\n  ret i32 0\n}\n",
+        kernel,
+        Rule::Kernels,
+    );
+    change_breaks(
+        "define void @f(i32 %x, ...) {\nstart:\n  ret void\n}\n",
+        kernel,
+        Rule::Kernels,
+    );
+    change_breaks(
+        "define internal void @f() {\nstart:\n  ret void\n}\n",
+        kernel,
+        Rule::Kernels,
+    );
 }
 
 #[test]
 fn rule_4_statics() {
     holds("@g = internal addrspace(3) global i32 undef, align 4\n");
-    breaks("@g = internal addrspace(3) global i32 5, align 4\n", Rule::Statics);
-    breaks("@g = external addrspace(5) global i32, align 4\n", Rule::Statics);
+    breaks(
+        "@g = internal addrspace(3) global i32 5, align 4\n",
+        Rule::Statics,
+    );
+    breaks(
+        "@g = external addrspace(5) global i32, align 4\n",
+        Rule::Statics,
+    );
     breaks("@g = addrspace(1) global i32 0, align 3\n", Rule::Statics);
-    breaks("@g = external addrspace(1) global void (), align 1\n", Rule::Statics);
+    breaks(
+        "@g = external addrspace(1) global void (), align 1\n",
+        Rule::Statics,
+    );
     let int = "@g = addrspace(1) global i32 0, align 4\n";
     change_breaks(
         int,
-        |m| { let g = global(m, "g"); let wide = m.const_i64(0); m.global_mut(g).init = Some(wide) },
+        |m| {
+            let g = global(m, "g");
+            let wide = m.const_i64(0);
+            m.global_mut(g).init = Some(wide)
+        },
         Rule::Statics,
     );
 }
 
 #[test]
 fn rule_5_constants() {
-    breaks("@g = addrspace(1) global [2 x i8] c\"abc\", align 1\n", Rule::Constants);
-    breaks("@g = addrspace(1) global { i8, i32 } { i8 1, i8 2 }, align 4\n", Rule::Constants);
-    breaks("@g = addrspace(1) global <2 x i8> <i8 1>, align 2\n", Rule::Constants);
-    let address = "@g = addrspace(1) global i32 0, align 4\n@h = addrspace(1) global ptr null, align 8\n";
+    breaks(
+        "@g = addrspace(1) global [2 x i8] c\"abc\", align 1\n",
+        Rule::Constants,
+    );
+    breaks(
+        "@g = addrspace(1) global { i8, i32 } { i8 1, i8 2 }, align 4\n",
+        Rule::Constants,
+    );
+    breaks(
+        "@g = addrspace(1) global <2 x i8> <i8 1>, align 2\n",
+        Rule::Constants,
+    );
+    let address =
+        "@g = addrspace(1) global i32 0, align 4\n@h = addrspace(1) global ptr null, align 8\n";
     change_breaks(
         address,
         |m| {
@@ -138,7 +209,10 @@ fn rule_5_constants() {
     );
     change_breaks(
         "declare void @g()\ndefine void @f() {\nstart:\n  call void @g()\n  ret void\n}\n",
-        |m| { let g = func(m, "g"); m.remove_func(g) },
+        |m| {
+            let g = func(m, "g");
+            m.remove_func(g)
+        },
         Rule::Constants,
     );
 }
@@ -152,13 +226,17 @@ fn rule_6_cycles() {
     let three = format!(
         "@a = addrspace(1) global {}, align 8\n@b = addrspace(1) global [1 x ptr] [{}], align 8\n\
          @c = addrspace(1) global {}, align 8\n",
-        to("b"), to("c"), to("a"),
+        to("b"),
+        to("c"),
+        to("a"),
     );
     breaks(&three, Rule::Cycles);
     let twice = format!(
         "@a = addrspace(1) global [2 x ptr] [{}, {}], align 8\n@b = addrspace(1) global {}, align 8\n\
          @c = addrspace(1) global i32 0, align 4\n",
-        to("b"), to("b"), to("c"),
+        to("b"),
+        to("b"),
+        to("c"),
     );
     holds(&twice);
 }
@@ -181,7 +259,11 @@ fn rule_7_blocks() {
                define void @g() {\nstart:\n  ret void\n}\n";
     change_breaks(
         two,
-        |m| { let g = func(m, "g"); let to = m.func(g).blocks[0]; *kind(m, "f", 0) = InstKind::Br(to) },
+        |m| {
+            let g = func(m, "g");
+            let to = m.func(g).blocks[0];
+            *kind(m, "f", 0) = InstKind::Br(to)
+        },
         Rule::Blocks,
     );
 }
@@ -189,26 +271,54 @@ fn rule_7_blocks() {
 #[test]
 fn rule_8_phis() {
     let phi = |phi: &str| {
-        body(&format!("  br i1 %c, label %a, label %b\na:\n  br label %b\nb:\n{phi}  ret void\n"))
+        body(&format!(
+            "  br i1 %c, label %a, label %b\na:\n  br label %b\nb:\n{phi}  ret void\n"
+        ))
     };
     holds(&phi("  %y = phi i32 [ 1, %start ], [ %x, %a ]\n"));
     breaks(&phi("  %y = phi i32 [ 1, %start ]\n"), Rule::Phis);
-    breaks(&phi("  %y = phi i32 [ 1, %start ], [ 2, %a ], [ 3, %b ]\n"), Rule::Phis);
-    breaks(&phi("  fence seq_cst\n  %y = phi i32 [ 1, %start ], [ %x, %a ]\n"), Rule::Phis);
-    let double = |phi: &str| body(&format!("  br i1 %c, label %b, label %b\nb:\n{phi}  ret void\n"));
+    breaks(
+        &phi("  %y = phi i32 [ 1, %start ], [ 2, %a ], [ 3, %b ]\n"),
+        Rule::Phis,
+    );
+    breaks(
+        &phi("  fence seq_cst\n  %y = phi i32 [ 1, %start ], [ %x, %a ]\n"),
+        Rule::Phis,
+    );
+    let double = |phi: &str| {
+        body(&format!(
+            "  br i1 %c, label %b, label %b\nb:\n{phi}  ret void\n"
+        ))
+    };
     holds(&double("  %y = phi i32 [ %x, %start ], [ %x, %start ]\n"));
     breaks(&double("  %y = phi i32 [ %x, %start ]\n"), Rule::Phis);
-    breaks(&double("  %y = phi i32 [ 1, %start ], [ 2, %start ]\n"), Rule::Phis);
+    breaks(
+        &double("  %y = phi i32 [ 1, %start ], [ 2, %start ]\n"),
+        Rule::Phis,
+    );
 }
 
 #[test]
 fn rule_9_dominance() {
     let diamond = "  br i1 %c, label %a, label %b\na:\n  %y = add i32 %x, 1\n  br label %end\n\
                    b:\n  br label %end\nend:\n";
-    breaks(&body(&format!("{diamond}  %z = add i32 %y, 1\n  ret void\n")), Rule::Dominance);
-    holds(&body(&format!("{diamond}  %z = phi i32 [ %y, %a ], [ 0, %b ]\n  ret void\n")));
-    breaks(&body(&format!("{diamond}  %z = phi i32 [ 0, %a ], [ %y, %b ]\n  ret void\n")), Rule::Dominance);
-    breaks(&body("  %z = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n"), Rule::Dominance);
+    breaks(
+        &body(&format!("{diamond}  %z = add i32 %y, 1\n  ret void\n")),
+        Rule::Dominance,
+    );
+    holds(&body(&format!(
+        "{diamond}  %z = phi i32 [ %y, %a ], [ 0, %b ]\n  ret void\n"
+    )));
+    breaks(
+        &body(&format!(
+            "{diamond}  %z = phi i32 [ 0, %a ], [ %y, %b ]\n  ret void\n"
+        )),
+        Rule::Dominance,
+    );
+    breaks(
+        &body("  %z = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n"),
+        Rule::Dominance,
+    );
     // A loop's header dominates its body; the text has the body first.
     holds(&body(
         "  br label %head\nbody:\n  %j = add i32 %i, 1\n  br label %head\n\
@@ -216,7 +326,9 @@ fn rule_9_dominance() {
          end:\n  ret void\n",
     ));
     // Nothing leads here.
-    holds(&body("  ret void\ndead:\n  %y = add i32 %y, 1\n  ret void\n"));
+    holds(&body(
+        "  ret void\ndead:\n  %y = add i32 %y, 1\n  ret void\n",
+    ));
     let other = "define void @f(i32 %x) {\nstart:\n  %y = add i32 %x, 1\n  ret void\n}\n\
                  define void @g(i32 %x) {\nstart:\n  %y = add i32 %x, 1\n  ret void\n}\n";
     change_breaks(
@@ -265,12 +377,32 @@ fn rule_10_types() {
     let shuffle = "  %y = shufflevector <2 x i32> zeroinitializer, <2 x i32> zeroinitializer, \
                    <2 x i32> <i32 0, i32 4>\n  ret void\n";
     breaks(&body(shuffle), Rule::Types);
-    breaks(&body("  %y = add i32 %x, 1\n  br i1 %c, label %a, label %a\na:\n  %z = and double %d, %d\n  ret void\n"), Rule::Types);
-    breaks(&body("  %y = zext i32 %x to i16\n  ret void\n"), Rule::Types);
-    breaks(&body("  %y = bitcast i32 %x to double\n  ret void\n"), Rule::Types);
-    breaks(&body("  %y = getelementptr { i32, i8 }, ptr %p, i64 0, i32 2\n  ret void\n"), Rule::Types);
-    breaks(&body("  %y = getelementptr { i32, i8 }, ptr %p, i64 0, i64 1\n  ret void\n"), Rule::Types);
-    breaks(&body("  br i32 %x, label %a, label %a\na:\n  ret void\n"), Rule::Types);
+    breaks(
+        &body(
+            "  %y = add i32 %x, 1\n  br i1 %c, label %a, label %a\na:\n  %z = and double %d, %d\n  ret void\n",
+        ),
+        Rule::Types,
+    );
+    breaks(
+        &body("  %y = zext i32 %x to i16\n  ret void\n"),
+        Rule::Types,
+    );
+    breaks(
+        &body("  %y = bitcast i32 %x to double\n  ret void\n"),
+        Rule::Types,
+    );
+    breaks(
+        &body("  %y = getelementptr { i32, i8 }, ptr %p, i64 0, i32 2\n  ret void\n"),
+        Rule::Types,
+    );
+    breaks(
+        &body("  %y = getelementptr { i32, i8 }, ptr %p, i64 0, i64 1\n  ret void\n"),
+        Rule::Types,
+    );
+    breaks(
+        &body("  br i32 %x, label %a, label %a\na:\n  ret void\n"),
+        Rule::Types,
+    );
 }
 
 #[test]
@@ -291,20 +423,29 @@ fn rule_11_memory() {
         access(|a| a.range = Some((0, 1))),
         Rule::Memory,
     );
-    breaks(&body("  %y = alloca void (), align 4\n  ret void\n"), Rule::Memory);
-    breaks(&body("  %y = alloca i32, align 5\n  ret void\n"), Rule::Memory);
+    breaks(
+        &body("  %y = alloca void (), align 4\n  ret void\n"),
+        Rule::Memory,
+    );
+    breaks(
+        &body("  %y = alloca i32, align 5\n  ret void\n"),
+        Rule::Memory,
+    );
 }
 
 #[test]
 fn rule_12_allocations() {
     let late = "  br label %a\na:\n  %y = alloca i32, align 4\n  ret void\n";
     breaks(&body(late), Rule::Allocations);
-    holds(&body("  br label %a\na:\n  %y = alloca i8, i32 %x, align 4\n  ret void\n"));
+    holds(&body(
+        "  br label %a\na:\n  %y = alloca i8, i32 %x, align 4\n  ret void\n",
+    ));
 }
 
 #[test]
 fn rule_13_switches() {
-    let twice = "  switch i32 %x, label %a [ i32 -1, label %a i32 4294967295, label %a ]\na:\n  ret void\n";
+    let twice =
+        "  switch i32 %x, label %a [ i32 -1, label %a i32 4294967295, label %a ]\na:\n  ret void\n";
     breaks(&body(twice), Rule::Switches);
 }
 
@@ -320,39 +461,88 @@ fn rule_14_calls() {
     holds(call);
     change_breaks(call, change(|c| c.args.clear()), Rule::Calls);
     change_breaks(call, change(|c| c.args.push(c.args[0])), Rule::Calls);
-    change_breaks(call, change(|c| c.arg_attrs = vec![ParamAttrs::default(); 2]), Rule::Calls);
-    change_breaks(call, change(|c| c.callee = Callee::Value(c.args[0])), Rule::Calls);
+    change_breaks(
+        call,
+        change(|c| c.arg_attrs = vec![ParamAttrs::default(); 2]),
+        Rule::Calls,
+    );
+    change_breaks(
+        call,
+        change(|c| c.callee = Callee::Value(c.args[0])),
+        Rule::Calls,
+    );
     // By another signature than its own: that is the caller's risk, and LLVM allows it.
-    holds("declare i32 @g(i32)\ndefine void @f(i64 %x) {\nstart:\n  call void @g(i64 %x)\n  ret void\n}\n");
+    holds(
+        "declare i32 @g(i32)\ndefine void @f(i64 %x) {\nstart:\n  call void @g(i64 %x)\n  ret void\n}\n",
+    );
 }
 
 #[test]
 fn rule_15_intrinsics() {
     let call = |text: &str| body(&format!("  {text}\n  ret void\n"));
     holds(&call("%y = call i32 @llvm.ctlz.i32(i32 %x, i1 true)"));
-    breaks(&call("%y = call i32 @llvm.ctlz.i32(i32 %x)"), Rule::Intrinsics);
-    breaks(&call("%y = call i64 @llvm.ctpop.i64(i32 %x)"), Rule::Intrinsics);
-    holds(&call("%y = call { i32, i1 } @llvm.uadd.with.overflow.i32(i32 %x, i32 1)"));
-    breaks(&call("%y = call { i32, i32 } @llvm.uadd.with.overflow.i32(i32 %x, i32 1)"), Rule::Intrinsics);
-    breaks(&call("%y = call i32 @llvm.sqrt.i32(i32 %x)"), Rule::Intrinsics);
+    breaks(
+        &call("%y = call i32 @llvm.ctlz.i32(i32 %x)"),
+        Rule::Intrinsics,
+    );
+    breaks(
+        &call("%y = call i64 @llvm.ctpop.i64(i32 %x)"),
+        Rule::Intrinsics,
+    );
+    holds(&call(
+        "%y = call { i32, i1 } @llvm.uadd.with.overflow.i32(i32 %x, i32 1)",
+    ));
+    breaks(
+        &call("%y = call { i32, i32 } @llvm.uadd.with.overflow.i32(i32 %x, i32 1)"),
+        Rule::Intrinsics,
+    );
+    breaks(
+        &call("%y = call i32 @llvm.sqrt.i32(i32 %x)"),
+        Rule::Intrinsics,
+    );
     holds(&call("%y = call i8 @llvm.fptosi.sat.i8.f64(double %d)"));
-    breaks(&call("call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %p, i32 %x, i32 %x)"), Rule::Intrinsics);
+    let declared = format!(
+        "declare i32 @llvm.nvvm.barrier0.popc(i32)\n{}",
+        call("%y = call i32 @llvm.nvvm.barrier0.popc(i64 1)")
+    );
+    breaks(&declared, Rule::Intrinsics);
+    breaks(
+        &call("call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %p, i32 %x, i32 %x)"),
+        Rule::Intrinsics,
+    );
 }
 
 #[test]
 fn rule_16_address_spaces() {
-    let f = |body: &str| format!("define void @f(ptr addrspace(4) %p) {{\nstart:\n  {body}\n  ret void\n}}\n");
+    let f = |body: &str| {
+        format!("define void @f(ptr addrspace(4) %p) {{\nstart:\n  {body}\n  ret void\n}}\n")
+    };
     holds(&f("%q = addrspacecast ptr addrspace(4) %p to ptr"));
-    breaks(&f("%q = addrspacecast ptr addrspace(4) %p to ptr addrspace(1)"), Rule::AddressSpaces);
-    breaks(&f("%q = bitcast ptr addrspace(4) %p to ptr addrspace(1)"), Rule::AddressSpaces);
-    breaks(&f("store i32 1, ptr addrspace(4) %p, align 4"), Rule::AddressSpaces);
+    breaks(
+        &f("%q = addrspacecast ptr addrspace(4) %p to ptr addrspace(1)"),
+        Rule::AddressSpaces,
+    );
+    breaks(
+        &f("%q = bitcast ptr addrspace(4) %p to ptr addrspace(1)"),
+        Rule::AddressSpaces,
+    );
+    breaks(
+        &f("store i32 1, ptr addrspace(4) %p, align 4"),
+        Rule::AddressSpaces,
+    );
 }
 
 #[test]
 fn rule_17_returns() {
     breaks(&body("  ret i32 %x\n"), Rule::Returns);
-    breaks("define i32 @f(i64 %x) {\nstart:\n  ret i64 %x\n}\n", Rule::Returns);
-    breaks("define i32 @f(i64 %x) {\nstart:\n  ret void\n}\n", Rule::Returns);
+    breaks(
+        "define i32 @f(i64 %x) {\nstart:\n  ret i64 %x\n}\n",
+        Rule::Returns,
+    );
+    breaks(
+        "define i32 @f(i64 %x) {\nstart:\n  ret void\n}\n",
+        Rule::Returns,
+    );
 }
 
 #[test]
@@ -368,8 +558,10 @@ fn rule_18_debug_information() {
                  !8 = !DILocalVariable(name: \"v\", scope: !0, file: !2, line: 3, type: !9)\n\
                  !9 = !DIBasicType(name: \"i32\", size: 32, encoding: 5)\n";
     let f = |subprogram: &str, loc: &str| {
-        format!("define void @f() !dbg {subprogram} {{\nstart:\n  %v = alloca i32, align 4\n  \
-                 ret void, !dbg {loc}\n}}\n{nodes}")
+        format!(
+            "define void @f() !dbg {subprogram} {{\nstart:\n  %v = alloca i32, align 4\n  \
+                 ret void, !dbg {loc}\n}}\n{nodes}"
+        )
     };
     holds(&f("!0", "!1"));
     holds(&f("!0", "!6"));
@@ -377,14 +569,22 @@ fn rule_18_debug_information() {
     breaks(&f("!0", "!2"), Rule::DebugInformation);
     breaks(&f("!1", "!1"), Rule::DebugInformation);
     breaks(&f("!7", "!1"), Rule::DebugInformation);
-    let shared = format!("{}define void @g() !dbg !0 {{\nstart:\n  ret void\n}}\n", f("!0", "!1"));
+    let shared = format!(
+        "{}define void @g() !dbg !0 {{\nstart:\n  ret void\n}}\n",
+        f("!0", "!1")
+    );
     breaks(&shared, Rule::DebugInformation);
     let variable = |body: &str| {
         let declare = "call void @llvm.dbg.declare(metadata ptr %v, metadata !8, metadata !DIExpression()), !dbg !1";
-        format!("define void @f(ptr %p) !dbg !0 {{\nstart:\n{body}  {declare}\n  ret void\n}}\n{nodes}")
+        format!(
+            "define void @f(ptr %p) !dbg !0 {{\nstart:\n{body}  {declare}\n  ret void\n}}\n{nodes}"
+        )
     };
     holds(&variable("  %v = alloca i32, align 4\n"));
-    breaks(&variable("  %v = getelementptr i8, ptr %p, i64 4\n"), Rule::DebugInformation);
+    breaks(
+        &variable("  %v = getelementptr i8, ptr %p, i64 4\n"),
+        Rule::DebugInformation,
+    );
 }
 
 #[test]
@@ -401,25 +601,54 @@ fn rule_19_attributes() {
 #[test]
 fn rule_20_inline_ptx() {
     let asm = |text: &str| body(&format!("  {text}\n  ret void\n"));
-    holds(&asm("%y = call i32 asm sideeffect \"mov.u32 $0, $1;\", \"=r,r,~{memory}\"(i32 %x)"));
-    breaks(&asm("%y = call i32 asm \"mov.u32 $0, $1;\", \"=r,r\"()"), Rule::InlinePtx);
-    breaks(&asm("call void asm \"mov.u32 $0, $1;\", \"=r,r\"(i32 %x)"), Rule::InlinePtx);
+    holds(&asm(
+        "%y = call i32 asm sideeffect \"mov.u32 $0, $1;\", \"=r,r,~{memory}\"(i32 %x)",
+    ));
+    breaks(
+        &asm("%y = call i32 asm \"mov.u32 $0, $1;\", \"=r,r\"()"),
+        Rule::InlinePtx,
+    );
+    breaks(
+        &asm("call void asm \"mov.u32 $0, $1;\", \"=r,r\"(i32 %x)"),
+        Rule::InlinePtx,
+    );
     holds(&asm("%y = call { i32, i32 } asm \"\", \"=r,=r\"()"));
 }
 
 #[test]
 fn rule_21_atomics() {
     let f = |text: &str| body(&format!("  {text}\n  ret void\n"));
-    breaks(&f("%y = load atomic i32, ptr %p release, align 4"), Rule::Atomics);
-    breaks(&f("store atomic i32 %x, ptr %p acquire, align 4"), Rule::Atomics);
-    breaks(&f("store atomic i32 %x, ptr %p release, align 2"), Rule::Atomics);
-    breaks(&f("store atomic i24 1, ptr %p release, align 4"), Rule::Atomics);
+    breaks(
+        &f("%y = load atomic i32, ptr %p release, align 4"),
+        Rule::Atomics,
+    );
+    breaks(
+        &f("store atomic i32 %x, ptr %p acquire, align 4"),
+        Rule::Atomics,
+    );
+    breaks(
+        &f("store atomic i32 %x, ptr %p release, align 2"),
+        Rule::Atomics,
+    );
+    breaks(
+        &f("store atomic i24 1, ptr %p release, align 4"),
+        Rule::Atomics,
+    );
     breaks(&f("fence monotonic"), Rule::Atomics);
-    breaks(&f("%y = atomicrmw add ptr %p, double %d monotonic"), Rule::Atomics);
+    breaks(
+        &f("%y = atomicrmw add ptr %p, double %d monotonic"),
+        Rule::Atomics,
+    );
     holds(&f("%y = atomicrmw fadd ptr %p, double %d monotonic"));
     holds(&f("%y = atomicrmw xchg ptr %p, ptr %p monotonic"));
-    breaks(&f("%y = cmpxchg ptr %p, i32 %x, i32 1 seq_cst release"), Rule::Atomics);
-    breaks(&f("%y = cmpxchg ptr %p, double %d, double %d seq_cst monotonic"), Rule::Atomics);
+    breaks(
+        &f("%y = cmpxchg ptr %p, i32 %x, i32 1 seq_cst release"),
+        Rule::Atomics,
+    );
+    breaks(
+        &f("%y = cmpxchg ptr %p, double %d, double %d seq_cst monotonic"),
+        Rule::Atomics,
+    );
 }
 
 #[test]
@@ -436,7 +665,10 @@ fn an_error_shows_the_instructions_around_it() {
 fn verification_of_long_functions_takes_linear_time() {
     let mut text = String::from("  br label %b0\n");
     for n in 0..20_000 {
-        text.push_str(&format!("b{n}:\n  %v{n} = add i32 %x, {n}\n  br i1 %c, label %b{}, label %end\n", n + 1));
+        text.push_str(&format!(
+            "b{n}:\n  %v{n} = add i32 %x, {n}\n  br i1 %c, label %b{}, label %end\n",
+            n + 1
+        ));
     }
     text.push_str("b20000:\n  br label %end\nend:\n  ret void\n");
     let module = read(&body(&text));

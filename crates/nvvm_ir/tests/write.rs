@@ -16,7 +16,9 @@ fn function(m: &mut Module, name: &str) -> Func {
 #[test]
 fn symbols_that_libnvvm_refuses_are_renamed() {
     let mut m = Module::new("m");
-    let names = ["a.b", "a_x2Eb", "a$b", "<T>", "0", "_", "ä", "fine_1", "a_x2Eb_1"];
+    let names = [
+        "a.b", "a_x2Eb", "a$b", "<T>", "0", "_", "ä", "fine_1", "a_x2Eb_1",
+    ];
     let symbols: Vec<Func> = names.iter().map(|name| function(&mut m, name)).collect();
     let text = write_module(&m, Dialect::Modern);
     let defined: Vec<&str> = text
@@ -25,7 +27,17 @@ fn symbols_that_libnvvm_refuses_are_renamed() {
         .collect();
     assert_eq!(
         defined,
-        ["a_x2Eb_2", "a_x2Eb", "a_x24b", "_x3CT_x3E", "_x_0", "_x__", "_xC3_xA4", "fine_1", "a_x2Eb_1"]
+        [
+            "a_x2Eb_2",
+            "a_x2Eb",
+            "a_x24b",
+            "_x3CT_x3E",
+            "_x_0",
+            "_x__",
+            "_xC3_xA4",
+            "fine_1",
+            "a_x2Eb_1"
+        ]
     );
     let renamed = write::symbol_names(&m);
     assert_eq!(renamed[&m.func(symbols[0]).value], "a_x2Eb_2");
@@ -38,7 +50,9 @@ fn declared_intrinsics_keep_their_names() {
     let i32 = m.types.int(32);
     let sig = m.types.func(i32, &[], false);
     m.add_func("llvm.nvvm.read.ptx.sreg.tid.x", sig).unwrap();
-    assert!(write_module(&m, Dialect::Llvm7).contains("declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()"));
+    assert!(
+        write_module(&m, Dialect::Llvm7).contains("declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+    );
 }
 
 #[test]
@@ -62,14 +76,20 @@ fn local_names_are_unique_and_clean() {
         .lines()
         .filter_map(|line| line.trim().strip_suffix(" = add i32 %x.1, %x.1"))
         .collect();
-    assert_eq!(names, ["%x.2", "%x.1.1", "%_1", "%_.0", "%a_b_", "%0", "%x.3"]);
+    assert_eq!(
+        names,
+        ["%x.2", "%x.1.1", "%_1", "%_.0", "%a_b_", "%0", "%x.3"]
+    );
     assert!(text.contains("define void @f(i32 %x.1) {\nx:\n"), "{text}");
 }
 
 #[test]
 fn calls_without_a_location_get_that_of_the_function() {
     let text = write_module(&common::sample(true), Dialect::Llvm7);
-    let call = text.lines().find(|line| line.contains("call void @bytes_by_value")).unwrap();
+    let call = text
+        .lines()
+        .find(|line| line.contains("call void @bytes_by_value"))
+        .unwrap();
     let (_, node) = call.split_once("!dbg ").unwrap();
     let location = format!("\n{node} = !DILocation(line: 30, column: 0, scope: ");
     assert!(text.contains(&location), "{text}");
@@ -89,7 +109,10 @@ fn one_function_alone() {
     let mut m = Module::new("m");
     let func = function(&mut m, "f");
     function(&mut m, "g");
-    assert_eq!(write_func(&m, func, Dialect::Modern), "define void @f() {\nstart:\n  ret void\n}\n");
+    assert_eq!(
+        write_func(&m, func, Dialect::Modern),
+        "define void @f() {\nstart:\n  ret void\n}\n"
+    );
 }
 
 #[test]
@@ -114,6 +137,10 @@ fn a_million_instructions() {
     let text = write_module(&m, Dialect::Llvm7);
     let written = start.elapsed();
     verify(&m).unwrap();
-    println!("{} MB: written {written:?}, verified {:?}", text.len() >> 20, start.elapsed() - written);
+    println!(
+        "{} MB: written {written:?}, verified {:?}",
+        text.len() >> 20,
+        start.elapsed() - written
+    );
     assert!(start.elapsed().as_secs() < 20);
 }

@@ -112,14 +112,11 @@ fn format_into(output: &mut Vec<u8>, format: &[u8], args: &mut impl Arguments) -
                 _ => spec.zero = true,
             }
         }
-        let mut number = |rest: &mut std::iter::Peekable<_>, args: &mut _| -> Option<i32> {
-            number_or_argument(rest, args)
-        };
-        let width = number(&mut rest, args)?;
+        let width = number_or_argument(&mut rest, args)?;
         spec.left |= width < 0;
         spec.width = (width.unsigned_abs() as usize).min(MAX_TEXT);
         if rest.next_if_eq(&b'.').is_some() {
-            spec.precision = usize::try_from(number(&mut rest, args)?).ok().map(|p| p.min(MAX_TEXT));
+            spec.precision = usize::try_from(number_or_argument(&mut rest, args)?).ok().map(|p| p.min(MAX_TEXT));
         }
         let mut long = false;
         let mut short = 0;

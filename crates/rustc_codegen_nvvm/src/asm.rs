@@ -194,7 +194,7 @@ pub(crate) const MARK: &str = "// asm! number ";
 impl<'tcx> CodegenCx<'tcx> {
     fn asm_mark(&self, line_spans: &[Span]) -> String {
         let mut spans = self.asm_spans.borrow_mut();
-        spans.push(line_spans.first().copied().unwrap_or_default());
+        spans.push(line_spans.to_vec());
         format!("{MARK}{}\n\t", spans.len() - 1)
     }
 

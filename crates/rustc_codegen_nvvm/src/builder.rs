@@ -189,6 +189,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
 
     fn set_span(&mut self, span: Span) {
         self.span = span;
+        // What is required from here on is required by this line.
+        if let Some(current) = self.cx.current.get() {
+            self.cx.current.set(Some(Spanned { node: current.node, span }));
+        }
     }
 
     fn append_block(cx: &'a CodegenCx<'tcx>, func: Value, name: &str) -> Block {

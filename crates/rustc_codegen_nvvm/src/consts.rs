@@ -280,13 +280,12 @@ impl<'tcx> CodegenCx<'tcx> {
             }
         }
         if tcx.is_thread_local_static(def_id) {
-            crate::diagnostics::unsupported(self, tcx.def_span(def_id), "a thread-local static");
+            self.note_use(Item::Static(def_id));
+            let item = Item::Static(def_id);
+            crate::diagnostics::unsupported_item(self, item, "a thread-local static");
         }
         let space = markers::space_of_static(tcx, def_id).unwrap_or_else(|section| {
-            tcx.dcx().span_err(
-                tcx.def_span(def_id),
-                format!("`{section}` is no section that a static can be put in"),
-            );
+            crate::diagnostics::unknown_section(tcx, def_id, &section);
             AddrSpace::Global
         });
         let DefKind::Static { nested, mutability, .. } = tcx.def_kind(def_id) else {
@@ -311,6 +310,11 @@ impl<'tcx> CodegenCx<'tcx> {
         data.constant = mutability.is_not() && space == AddrSpace::Constant;
         let value = data.value;
         let foreign = tcx.is_foreign_item(def_id);
+        // Dynamic shared memory is declared so, and comes with the launch.
+        if foreign && space != AddrSpace::Shared {
+            self.undefined.borrow_mut().insert(def_id);
+            self.note_use(Item::Static(def_id));
+        }
         if !foreign {
             data.linkage = Linkage::Internal;
             let flags = tcx.codegen_fn_attrs(def_id).flags;

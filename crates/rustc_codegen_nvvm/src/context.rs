@@ -48,8 +48,13 @@ pub(crate) struct CodegenCx<'tcx> {
     pub symbols: FxHashMap<Symbol, DefId>,
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
-    /// Where each inline assembly stands in the source, by the number in its first comment.
-    pub asm_spans: RefCell<Vec<Span>>,
+    /// The kernels.
+    pub kernels: RefCell<Vec<DefId>>,
+    /// Whether some function needs instances of itself without end, which is then reported.
+    pub endless: Cell<bool>,
+    /// Where the lines of each inline assembly stand in the source, by the number in its first
+    /// comment.
+    pub asm_spans: RefCell<Vec<Vec<Span>>>,
     /// Debug information of functions and files.
     pub scopes: RefCell<FxHashMap<Instance<'tcx>, Di>>,
     pub compile_unit: Cell<Option<Di>>,
@@ -82,6 +87,8 @@ impl<'tcx> CodegenCx<'tcx> {
             current: Default::default(),
             symbols,
             undefined: Default::default(),
+            kernels: Default::default(),
+            endless: Default::default(),
             asm_spans: Default::default(),
             scopes: Default::default(),
             compile_unit: Default::default(),
@@ -143,6 +150,7 @@ impl<'tcx> CodegenCx<'tcx> {
             }
             self.note_referrer(Item::Fn(instance));
             self.undefined.borrow_mut().insert(def_id);
+            self.note_use(Item::Fn(instance));
         }
         let marker = markers::of_function(tcx, instance);
         let mut name = self.symbol(instance);

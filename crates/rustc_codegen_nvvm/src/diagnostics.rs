@@ -1,54 +1,207 @@
-//! What users are told, with spans and with the chain of calls that leads from a kernel.
+//! What users are told about code that cannot run on a GPU: at their line, with the chain of calls
+//! that leads there from a kernel (`chain`), and with what to do. What is wrong outside the code
+//! (the architecture, libnvvm, a failure of our own) is told by `toolkit`, and `rustc` adds to
+//! errors of rustc's own what only a GPU's programmer needs to know.
+
+mod chain;
+mod rustc;
+pub(crate) mod toolkit;
+
+pub(crate) use chain::add_chain;
+pub(crate) use rustc::install;
 
 use rustc_errors::Diag;
-use rustc_middle::ty::TyCtxt;
+use rustc_hir::def::DefKind;
+use rustc_middle::mono::CollectionMode;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::Span;
+use rustc_span::def_id::DefId;
 
 use crate::context::{CodegenCx, Item, item_span};
 
-fn describe<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
-    match item {
-        Item::Fn(instance) => format!("`{}`", tcx.def_path_str_with_args(instance.def_id(), instance.args)),
-        Item::Static(def_id) => format!("the static `{}`", tcx.def_path_str(def_id)),
-    }
-}
+/// What code that only the host has can be hidden behind.
+const HOST_ONLY: &str =
+    "code that only the host needs can stand under `#[cfg(not(target_arch = \"nvptx64\"))]`";
 
-/// Adds who refers to whom, from the item that is being lowered up to a kernel.
-pub(crate) fn add_chain<'tcx>(
-    cx: &CodegenCx<'tcx>,
-    diag: &mut Diag<'_>,
-    from: Option<Item<'tcx>>,
-) {
-    const SHOWN: usize = 8;
-    let referrers = cx.referrers.borrow();
-    let mut item = from;
-    let mut shown = 0;
-    while let Some(current) = item {
-        let Some(referrer) = referrers.get(&current) else {
-            diag.note(format!("{} is the kernel that reaches it", describe(cx.tcx, current)));
-            return;
-        };
-        if shown < SHOWN {
-            let span = item_span(cx.tcx, referrer.node);
-            diag.span_note(span, format!("reached through {}", describe(cx.tcx, referrer.node)));
-        } else if shown == SHOWN {
-            diag.note("… and through further functions");
-        }
-        shown += 1;
-        item = Some(referrer.node);
-    }
-}
-
-/// Something that GPU code cannot have, at a place of the function that is being lowered.
+/// Something that GPU code cannot have, at a place of the item that is being lowered.
 pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
-    let current = cx.current.get().map(|c| c.node);
-    let span = if span.is_dummy() {
-        current.map_or(span, |item| item_span(cx.tcx, item))
+    let current = cx.current.get();
+    let at = if span.is_dummy() {
+        current.map_or(span, |current| item_span(cx.tcx, current.node))
     } else {
         span
     };
-    let mut diag =
-        cx.tcx.dcx().struct_span_err(span, format!("{what} cannot be compiled for a GPU"));
-    add_chain(cx, &mut diag, current);
+    let mut diag = not_for_gpu(cx, at, what);
+    if let Some(current) = current {
+        chain::add_from_place(cx, &mut diag, current.node, span);
+    }
     diag.emit();
+}
+
+/// An item that GPU code cannot have, at its definition, with who uses it.
+pub(crate) fn unsupported_item<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, what: &str) {
+    let mut diag = not_for_gpu(cx, item_span(cx.tcx, item), what);
+    chain::add_chain(cx, &mut diag, Some(item));
+    diag.emit();
+}
+
+fn not_for_gpu<'a>(cx: &CodegenCx<'a>, span: Span, what: &str) -> Diag<'a> {
+    cx.tcx.dcx().struct_span_err(span, format!("{what} cannot be compiled for a GPU"))
+}
+
+/// A foreign function or static that nobody defines: an error at the place that uses it first.
+pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
+    let tcx = cx.tcx;
+    let instance = Instance::mono(tcx, def_id);
+    let name = tcx.symbol_name(instance).name;
+    let is_static = matches!(tcx.def_kind(def_id), DefKind::Static { .. });
+    let (kind, item) = if is_static {
+        ("static", Item::Static(def_id))
+    } else {
+        ("function", Item::Fn(instance))
+    };
+    let mut diag = at_use(cx, item, format!("the foreign {kind} `{name}` is not there on a GPU"));
+    diag.span_note(tcx.def_span(def_id), "it is declared here");
+    chain::add_chain(cx, &mut diag, Some(item));
+    if is_static {
+        diag.help("a static that the host fills in is defined here, as `static mut`");
+    } else {
+        diag.help(
+            "GPU code can call functions that are written in Rust, and those of libdevice \
+             (`__nv_sinf` and the like)",
+        );
+    }
+    diag.help(HOST_ONLY);
+    diag.emit();
+}
+
+/// A function of another crate whose code did not come along.
+pub(crate) fn without_code<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
+    let tcx = cx.tcx;
+    let def_id = instance.def_id();
+    let message = format!(
+        "the crate `{}` was compiled without the code of `{}`",
+        tcx.crate_name(def_id.krate),
+        tcx.def_path_str(def_id)
+    );
+    let item = Item::Fn(instance);
+    let mut diag = at_use(cx, item, message);
+    diag.span_note(tcx.def_span(def_id), "it is defined here");
+    chain::add_chain(cx, &mut diag, Some(item));
+    diag.help(
+        "every crate of a GPU program has to be compiled with `-Zalways-encode-mir`: in \
+         `RUSTFLAGS`, so that it holds for all of them",
+    );
+    diag.emit();
+}
+
+/// Evaluates the constants that a function's body needs. False if one of them fails: the errors
+/// are then reported, with who needs the function.
+pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
+    let tcx = cx.tcx;
+    let item = Item::Fn(instance);
+    let errors = tcx.dcx().err_count_on_current_thread();
+    if tcx.items_of_instance((instance, CollectionMode::UsedItems)).is_err() {
+        let name = chain::name(tcx, item);
+        let message = format!("the types in {name} cannot be resolved");
+        let mut diag = tcx.dcx().struct_span_err(item_span(tcx, item), message);
+        chain::add_chain(cx, &mut diag, Some(item));
+        diag.emit();
+        return false;
+    }
+    if tcx.dcx().err_count_on_current_thread() == errors {
+        return true;
+    }
+    let message =
+        format!("the above error was encountered while compiling {}", chain::name(tcx, item));
+    let mut diag = tcx.dcx().struct_span_note(chain::place_of_use(cx, item), message);
+    chain::add_chain(cx, &mut diag, Some(item));
+    diag.emit();
+    false
+}
+
+/// Whether a function is an instance of a generic function that needs ever further instances of
+/// itself. It is then reported, as rustc does.
+pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
+    let tcx = cx.tcx;
+    if instance.args.is_empty() || cx.endless.get() {
+        return !cx.endless.get();
+    }
+    let depth = chain::instances_above(cx, instance);
+    // The drop glue of a nested type needs one instance for each level.
+    let is_glue = tcx.is_lang_item(instance.def_id(), rustc_hir::LangItem::DropGlue);
+    let depth = if is_glue { depth / 4 } else { depth };
+    // Some types of the last instance within the limit would already be beyond it.
+    if tcx.recursion_limit().value_within_limit(depth + 2) {
+        return true;
+    }
+    // All the others that wait in the queue would be too deep as well.
+    cx.endless.set(true);
+    let def_id = instance.def_id();
+    let name = tcx.def_path_str(def_id);
+    let item = Item::Fn(instance);
+    let message = format!(
+        "`{name}` calls itself with ever other type arguments: more than {depth} instances of it \
+         would be compiled"
+    );
+    let mut diag = at_use(cx, item, message);
+    diag.span_note(tcx.def_span(def_id), format!("`{name}` is defined here"));
+    chain::add_kernel(cx, &mut diag, item);
+    diag.emit();
+    false
+}
+
+/// Two kernels, or a kernel and something else, of one name.
+pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
+    let tcx = cx.tcx;
+    let span = ident_span(tcx, def_id);
+    let message = format!("there are two kernels of the name `{name}`");
+    let mut diag = tcx.dcx().struct_span_err(span, message);
+    let same_name = |other: &DefId| {
+        *other != def_id && tcx.symbol_name(Instance::mono(tcx, *other)).name == name
+    };
+    if let Some(&other) = cx.kernels.borrow().iter().find(|other| same_name(other)) {
+        let place = tcx.def_path_str(other);
+        diag.span_note(ident_span(tcx, other), format!("the other one, `{place}`, is here"));
+    }
+    diag.help("the host launches a kernel by its function's name, in whatever module it stands");
+    diag.emit();
+}
+
+/// A kernel with a value that nobody would receive.
+pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
+    let declaration = def_id
+        .as_local()
+        .and_then(|local| tcx.hir_node_by_def_id(local).fn_decl())
+        .map(|declaration| declaration.output.span());
+    let span = declaration.unwrap_or_else(|| ident_span(tcx, def_id));
+    tcx.dcx()
+        .struct_span_err(span, "a kernel cannot return a value")
+        .with_help("write results to memory through a raw pointer parameter")
+        .emit();
+}
+
+/// A section of a static or function that starts like those of the backend and is none of them.
+pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
+    let is_static = matches!(tcx.def_kind(def_id), DefKind::Static { .. });
+    let (what, known) = if is_static {
+        ("static", "`nvvm.shared`, `nvvm.constant` and `nvvm.global`")
+    } else {
+        ("function", "`nvvm.kernel`")
+    };
+    let message = format!("`{section}` is no section that a {what} can be put in");
+    tcx.dcx()
+        .struct_span_err(tcx.def_span(def_id), message)
+        .with_help(format!("of the sections that start with `nvvm.` there is for it {known}"))
+        .emit();
+}
+
+/// An error at the place that uses an item first.
+fn at_use<'a>(cx: &CodegenCx<'a>, item: Item<'a>, message: String) -> Diag<'a> {
+    cx.tcx.dcx().struct_span_err(chain::place_of_use(cx, item), message)
+}
+
+/// The span of an item's name, which a macro around the item leaves as the user wrote it.
+pub(crate) fn ident_span(tcx: TyCtxt<'_>, def_id: DefId) -> Span {
+    tcx.def_ident_span(def_id).unwrap_or_else(|| tcx.def_span(def_id))
 }

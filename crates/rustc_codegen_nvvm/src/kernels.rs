@@ -16,6 +16,7 @@ use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::callconv::{ArgAbi, PassMode};
 
 use crate::context::CodegenCx;
+use crate::diagnostics;
 use crate::markers::{self, Marker};
 
 /// All kernels of the crate and of the crates it is built on.
@@ -31,7 +32,7 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
             Marker::Kernel(attrs) => {
                 if tcx.generics_of(def_id).requires_monomorphization(tcx) {
                     tcx.dcx().span_err(
-                        tcx.def_span(def_id),
+                        diagnostics::ident_span(tcx, def_id),
                         "a kernel cannot be generic: its entry has to have one name and one layout",
                     );
                 } else {
@@ -39,10 +40,7 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
                 }
             }
             Marker::Unknown(section) => {
-                tcx.dcx().span_err(
-                    tcx.def_span(def_id),
-                    format!("`{section}` is no section that a function can be put in"),
-                );
+                diagnostics::unknown_section(tcx, def_id, &section);
             }
         }
     }
@@ -99,12 +97,8 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
     let tcx = cx.tcx;
     let instance = Instance::mono(tcx, def_id);
     let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
-    let span = tcx.def_span(def_id);
     if !abi.ret.layout.is_zst() && !abi.ret.layout.is_uninhabited() {
-        tcx.dcx()
-            .struct_span_err(span, "a kernel cannot return a value")
-            .with_help("write it through a pointer parameter instead")
-            .emit();
+        diagnostics::kernel_with_value(tcx, def_id);
         return;
     }
     let body = cx.get_fn(instance);
@@ -136,7 +130,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
     let sig = cx.type_func(&types, void);
     let mut module = cx.module.borrow_mut();
     let Some(func) = module.add_func(&name, sig) else {
-        tcx.dcx().span_err(span, format!("there are two kernels of the name `{name}`"));
+        diagnostics::taken_name(cx, def_id, &name);
         return;
     };
     let data = module.func_mut(func);

@@ -71,7 +71,9 @@ impl CodegenBackend for NvvmCodegenBackend {
     }
 
     fn init(&mut self, sess: &EarlySession) -> CodegenBackendInit {
+        diagnostics::install();
         options::check_early(sess);
+        diagnostics::toolkit::check_arch(sess);
         CodegenBackendInit { thin_lto_supported: false, ..Default::default() }
     }
 

@@ -18,8 +18,8 @@ use crate::{device_functions, diagnostics, kernels};
 pub(crate) struct Lowered {
     /// The program.
     pub module: Module,
-    /// Where its inline assembly stands in the source, by the numbers in its comments.
-    pub asm_spans: Vec<Span>,
+    /// Where the lines of its inline assembly stand in the source, by the numbers in its comments.
+    pub asm_spans: Vec<Vec<Span>>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
@@ -28,7 +28,9 @@ pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Lowered {
     let mut symbols = kernels::definitions(tcx);
     add_allocator_defaults(tcx, &mut symbols);
     let cx = CodegenCx::new(tcx, symbols);
-    for (def_id, attrs) in kernels::find(tcx) {
+    let kernels = kernels::find(tcx);
+    *cx.kernels.borrow_mut() = kernels.iter().map(|&(def_id, _)| def_id).collect();
+    for (def_id, attrs) in kernels {
         kernels::emit_entry(&cx, def_id, attrs);
     }
     if options.roots == Roots::All {
@@ -78,36 +80,20 @@ fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
         && !tcx.is_mir_available(def_id)
         && !matches!(tcx.def_kind(def_id), DefKind::Ctor(..))
     {
-        let mut diag = tcx.dcx().struct_span_err(
-            tcx.def_span(def_id),
-            format!(
-                "the crate `{}` was compiled without the code of `{}`",
-                tcx.crate_name(def_id.krate),
-                tcx.def_path_str(def_id)
-            ),
-        );
-        diag.help("every crate of a GPU program has to be compiled with `-Zalways-encode-mir`");
-        diagnostics::add_chain(cx, &mut diag, Some(Item::Fn(instance)));
-        diag.emit();
+        diagnostics::without_code(cx, instance);
         return;
     }
     let flags = tcx.codegen_instance_attrs(instance.def).flags;
     if flags.contains(CodegenFnAttrFlags::NAKED) {
-        diagnostics::unsupported(cx, tcx.def_span(def_id), "a naked function");
+        diagnostics::unsupported_item(cx, Item::Fn(instance), "a naked function");
         return;
     }
-    // Evaluates the constants that the body needs, and reports those that fail.
-    let errors = tcx.dcx().err_count_on_current_thread();
-    if tcx.items_of_instance((instance, CollectionMode::UsedItems)).is_err() {
-        let mut diag = tcx.dcx().struct_span_err(
-            item_span(tcx, Item::Fn(instance)),
-            format!("`{instance}` has types that cannot be resolved: an endless instantiation?"),
-        );
-        diagnostics::add_chain(cx, &mut diag, Some(Item::Fn(instance)));
-        diag.emit();
+    if tcx.def_kind(def_id).is_fn_like() && tcx.fn_sig(def_id).skip_binder().c_variadic() {
+        let what = "a function with a variable number of arguments";
+        diagnostics::unsupported_item(cx, Item::Fn(instance), what);
         return;
     }
-    if tcx.dcx().err_count_on_current_thread() > errors {
+    if !diagnostics::check_recursion(cx, instance) || !diagnostics::check_constants(cx, instance) {
         return;
     }
     codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
@@ -134,23 +120,16 @@ fn require_everything(cx: &CodegenCx<'_>) {
     }
 }
 
-/// Foreign functions that nobody defines are errors, each with who calls it.
+/// Foreign functions and statics that nobody defines are errors, each with who uses it.
 fn report_undefined(cx: &CodegenCx<'_>) {
     let tcx = cx.tcx;
     let mut undefined: Vec<_> = cx.undefined.borrow().iter().copied().collect();
     undefined.sort_by_key(|&def_id| tcx.def_path_hash(def_id));
     for def_id in undefined {
-        let instance = Instance::mono(tcx, def_id);
-        let name = tcx.symbol_name(instance).name;
-        if device_functions::comes_from_elsewhere(name) {
-            continue;
+        let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
+        let is_function = tcx.def_kind(def_id).is_fn_like();
+        if !(is_function && device_functions::comes_from_elsewhere(name)) {
+            diagnostics::undefined(cx, def_id);
         }
-        let mut diag = tcx.dcx().struct_span_err(
-            tcx.def_span(def_id),
-            format!("the foreign function `{name}` is not there on a GPU"),
-        );
-        diag.note("only functions of the program itself, of libdevice and of the driver are");
-        diagnostics::add_chain(cx, &mut diag, Some(Item::Fn(instance)));
-        diag.emit();
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cuda_toolkit::Toolkit;
 use nvvm::{Library, OptLevel, Program};
 use nvvm_ir::{Dialect, Module, legalize, passes};
 use rustc_middle::ty::TyCtxt;
@@ -12,6 +13,7 @@ use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
 use rustc_span::Span;
 use rustc_span::def_id::LOCAL_CRATE;
 
+use crate::diagnostics::toolkit;
 use crate::lower::Lowered;
 use crate::options::Options;
 
@@ -24,7 +26,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         Ok(arch) => arch,
         Err(err) => {
             let err: nvvm::UnknownArch = err;
-            sess.dcx().struct_err(format!("`-Ctarget-cpu={cpu}`: {err}")).emit();
+            sess.dcx().err(err.to_string());
             return None;
         }
     };
@@ -52,7 +54,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         }
         Err(err) => {
             let mut diag = sess.dcx().struct_err(format!("libnvvm made PTX that cannot be read: {err}"));
-            diag.note("this is a bug of the compiler's backend");
+            toolkit::our_fault(&mut diag);
             diag.emit();
             None
         }
@@ -96,8 +98,7 @@ fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
     const SHOWN: usize = 5;
     for err in errors.iter().take(SHOWN) {
         let mut diag = sess.dcx().struct_err(format!("{stage} made invalid code: {err}"));
-        diag.note("this is a bug of the compiler's backend");
-        diag.help("`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder");
+        toolkit::our_fault(&mut diag);
         diag.emit();
     }
     if errors.len() > SHOWN {
@@ -107,14 +108,26 @@ fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
 }
 
 fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
-    let mut extra: Vec<PathBuf> = options.cuda.iter().cloned().collect();
-    extra.extend(beside_this_library());
-    match Library::find_with(&extra) {
+    match Library::from_toolkit(&find_toolkit(options)) {
         Ok(library) => Some(library),
         Err(err) => {
-            sess.dcx().err(err.to_string());
+            toolkit::no_libnvvm(sess, &err);
             None
         }
+    }
+}
+
+/// Looks in the folder that the user gave, then in the usual ones, then beside this library.
+fn find_toolkit(options: &Options) -> Toolkit {
+    let beside: Vec<PathBuf> = beside_this_library().into_iter().collect();
+    let usual = cuda_toolkit::find(&beside);
+    let Some(given) = &options.cuda else { return usual };
+    let given = cuda_toolkit::find_in(&[(given.clone(), cuda_toolkit::Origin::Caller)]);
+    Toolkit {
+        libnvvm: given.libnvvm.or(usual.libnvvm),
+        libdevice: given.libdevice.or(usual.libdevice),
+        ptxas: given.ptxas.or(usual.ptxas),
+        searched: given.searched.into_iter().chain(usual.searched).collect(),
     }
 }
 
@@ -158,21 +171,26 @@ fn run_libnvvm(
     nvvm_options.ftz = options.ftz;
     nvvm_options.prec_div = options.prec_div;
     nvvm_options.prec_sqrt = options.prec_sqrt;
+    let found = find_toolkit(options);
+    let libdevice = found.libdevice.and_then(|found| fs::read(found.path).ok());
+    if libdevice.is_none()
+        && let Some(function) = toolkit::libdevice_function(text)
+    {
+        toolkit::no_libdevice(sess, function, &found.searched);
+        return None;
+    }
     let result = (|| {
         let mut program = Program::new(library)?;
         program.add_module("kernels", text.as_bytes())?;
-        if let Some(libdevice) = find_libdevice(options) {
-            program.add_libdevice_lazily(&libdevice)?;
+        if let Some(libdevice) = &libdevice {
+            program.add_libdevice_lazily(libdevice)?;
         }
         program.compile(&nvvm_options)
     })();
     match result {
         Ok(ptx) => Some(ptx),
         Err(err) => {
-            let mut diag = sess.dcx().struct_err(format!("libnvvm refused the module: {err}"));
-            diag.note("this is a bug of the compiler's backend");
-            diag.help("`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder");
-            diag.emit();
+            toolkit::refused(sess, &err, text);
             None
         }
     }
@@ -185,11 +203,9 @@ fn check_assembly(
     arch: nvvm::Arch,
     options: &Options,
     ptx: &str,
-    spans: &[Span],
+    spans: &[Vec<Span>],
 ) -> Option<()> {
-    let mut extra: Vec<PathBuf> = options.cuda.iter().cloned().collect();
-    extra.extend(beside_this_library());
-    let Some(ptxas) = cuda_toolkit::find(&extra).ptxas else { return Some(()) };
+    let Some(ptxas) = find_toolkit(options).ptxas else { return Some(()) };
     let file = match tempfile::Builder::new().suffix(".ptx").tempfile() {
         Ok(file) => file,
         Err(err) => {
@@ -221,27 +237,22 @@ fn check_assembly(
         let Ok(number) = number.trim().parse::<usize>() else { continue };
         let what = what.trim();
         let what = what.split_once(':').map_or(what, |(_, what)| what.trim());
-        let mark = lines[..number.min(lines.len())].iter().rev().find_map(|line| {
-            line.trim().strip_prefix(crate::asm::MARK)?.trim().parse::<usize>().ok()
+        let before = lines[..number.min(lines.len())].iter().rev();
+        let mark = before.enumerate().find_map(|(distance, line)| {
+            let number = line.trim().strip_prefix(crate::asm::MARK)?.trim().parse::<usize>();
+            Some((number.ok()?, distance))
         });
-        let Some(&span) = mark.and_then(|mark| spans.get(mark)) else { continue };
-        let mut diag = sess.dcx().struct_span_err(span, format!("ptxas refuses this: {what}"));
-        if let Some(line) = lines.get(number - 1) {
-            diag.note(format!("the line of PTX is `{}`", line.trim()));
-        }
-        diag.emit();
+        let Some((mark, distance)) = mark else { continue };
+        let Some(spans) = spans.get(mark) else { continue };
+        // The mark's own line is before the first.
+        let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else { continue };
+        toolkit::assembly(sess, span, what, lines.get(number - 1).copied());
         reported = true;
     }
     if !reported {
         sess.dcx().err(format!("ptxas refused the program:\n{text}"));
     }
     None
-}
-
-fn find_libdevice(options: &Options) -> Option<Vec<u8>> {
-    let mut extra: Vec<PathBuf> = options.cuda.iter().cloned().collect();
-    extra.extend(beside_this_library());
-    fs::read(cuda_toolkit::find(&extra).libdevice?.path).ok()
 }
 
 /// Writes stages to a folder, if the user named one.

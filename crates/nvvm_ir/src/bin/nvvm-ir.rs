@@ -36,7 +36,10 @@ fn usage() -> String {
     for pass in PASSES {
         text.push_str(&format!("  {:<26} {}\n", pass.name, pass.about));
     }
-    text.push_str(&format!("  {:<26} {}\n", "legalize", "rewrites what libnvvm or the dialect lacks"));
+    text.push_str(&format!(
+        "  {:<26} {}\n",
+        "legalize", "rewrites what libnvvm or the dialect lacks"
+    ));
     text
 }
 
@@ -126,7 +129,14 @@ fn parse_args() -> Result<Option<Options>, lexopt::Error> {
     if command == Command::Verify && output.is_some() {
         return Err("`verify` prints nothing".into());
     }
-    Ok(Some(Options { command, file, dialect, passes, sm, output }))
+    Ok(Some(Options {
+        command,
+        file,
+        dialect,
+        passes,
+        sm,
+        output,
+    }))
 }
 
 fn run(options: &Options) -> Result<(), String> {
@@ -169,10 +179,21 @@ fn run_pass(module: &mut Module, name: &str, options: &Options) -> Result<(), St
         Dialect::Llvm7 => 90,
         Dialect::Modern => 120,
     });
-    legalize(module, &Target { dialect: options.dialect, sm })
-        .map_err(|errors| errors.iter().map(|err| format!("error: {err}\n")).collect())
+    legalize(
+        module,
+        &Target {
+            dialect: options.dialect,
+            sm,
+        },
+    )
+    .map_err(|errors| errors.iter().map(|err| format!("error: {err}\n")).collect())
 }
 
 fn verified(name: &str, when: &str, result: Result<(), Vec<VerifyError>>) -> Result<(), String> {
-    result.map_err(|errors| errors.iter().map(|err| format!("{name}{when}: {err}\n")).collect())
+    result.map_err(|errors| {
+        errors
+            .iter()
+            .map(|err| format!("{name}{when}: {err}\n"))
+            .collect()
+    })
 }

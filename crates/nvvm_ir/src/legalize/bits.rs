@@ -1,4 +1,4 @@
-//! Counting and swapping bits, minima, maxima and absolute values of integers.
+//! Counting, swapping and shifting bits, minima, maxima and absolute values of integers.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;
@@ -70,6 +70,25 @@ pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     let low = rw.intrinsic(Intrinsic::Bswap, i64, &[low]);
     let high = rw.intrinsic(Intrinsic::Bswap, i64, &[high]);
     join(rw, high, low)
+}
+
+/// `fshl` and `fshr` of 128 bits. The operand that may be shifted by the whole width is shifted by
+/// one first, so that no shift ever is.
+pub(super) fn legalize_funnel_shift(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
+    let (intrinsic, args) = intrinsic_call(kind);
+    let last = u128::from(rw.bits(rw.ty(args[0]))) - 1;
+    let by = rw.bin_int(BinOp::And, args[2], last);
+    let rest = rw.bin_int(BinOp::Xor, by, last);
+    let (high, low) = if intrinsic == Intrinsic::Fshl {
+        let high = rw.bin(BinOp::Shl, args[0], by);
+        let low = rw.bin_int(BinOp::LShr, args[1], 1);
+        (high, rw.bin(BinOp::LShr, low, rest))
+    } else {
+        let high = rw.bin_int(BinOp::Shl, args[0], 1);
+        let high = rw.bin(BinOp::Shl, high, rest);
+        (high, rw.bin(BinOp::LShr, args[1], by))
+    };
+    rw.bin(BinOp::Or, high, low)
 }
 
 /// `abs`; that of the smallest integer is itself.

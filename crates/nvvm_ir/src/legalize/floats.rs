@@ -145,16 +145,17 @@ pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstK
     if is_half(rw, ty) { in_single(rw, args, extreme) } else { extreme(rw, ty, args) }
 }
 
-/// Half precision to and from 128-bit integers, through single precision: every half is exact in
-/// it, and an integer that it rounds is out of a half's range anyway.
+/// Half precision to and from 128-bit integers. What a half can be fits into 32 bits; and an
+/// integer that single precision rounds is out of a half's range anyway.
 pub(super) fn legalize_half_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
-    let float = rw.module.types.intern(TypeKind::Float);
     if is_half(rw, ty) {
+        let float = rw.module.types.intern(TypeKind::Float);
         let wide = rw.cast(op, value, float);
         rw.cast(CastOp::FpTrunc, wide, ty)
     } else {
-        let wide = rw.cast(CastOp::FpExt, value, float);
-        rw.cast(op, wide, ty)
+        let i32 = rw.int_ty(32);
+        let narrow = rw.cast(op, value, i32);
+        rw.resize(narrow, ty, op == CastOp::FpToSi)
     }
 }

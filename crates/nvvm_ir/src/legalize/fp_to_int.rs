@@ -27,7 +27,8 @@ pub(super) fn saturating_cast(
     signed: bool,
 ) -> Value {
     let mut value = value;
-    if *rw.kind(rw.ty(value)) == TypeKind::Half {
+    let half = *rw.kind(rw.ty(value)) == TypeKind::Half;
+    if half {
         let float = rw.module.types.intern(TypeKind::Float);
         value = rw.cast(CastOp::FpExt, value, float);
     }
@@ -43,7 +44,16 @@ pub(super) fn saturating_cast(
             clamp(rw, wide, width, signed)
         }
         64 => convert(rw, value, 64, signed),
-        _ => wide_cast(rw, value, ty, width, signed),
+        _ => {
+            let converted = if half {
+                // What is finite fits into 32 bits; libnvvm has no direct way.
+                let narrow = convert(rw, value, 32, signed);
+                rw.resize(narrow, ty, signed)
+            } else {
+                rw.cast(if signed { CastOp::FpToSi } else { CastOp::FpToUi }, value, ty)
+            };
+            wide_cast(rw, value, converted, width, signed)
+        }
     }
 }
 
@@ -80,11 +90,15 @@ fn convert(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
     rw.select(nan, zero, converted)
 }
 
-/// To more than 64 bits: LLVM's conversion, and the ends where it is undefined.
-fn wide_cast(rw: &mut Rewriter, value: Value, ty: Type, width: u32, signed: bool) -> Value {
-    let op = if signed { CastOp::FpToSi } else { CastOp::FpToUi };
-    let float = rw.ty(value);
-    let converted = rw.cast(op, value, ty);
+/// To more than 64 bits: a conversion that is right in range, and the ends where it is not.
+fn wide_cast(
+    rw: &mut Rewriter,
+    value: Value,
+    converted: Value,
+    width: u32,
+    signed: bool,
+) -> Value {
+    let (float, ty) = (rw.ty(value), rw.ty(converted));
     // The first power of two that does not fit; infinity as f32 if it is 2¹²⁸.
     let limit = rw.float(float, 2f64.powi(width as i32 - i32::from(signed)));
     let max = if signed { super::saturate::max_signed(width) } else { u128::MAX >> (128 - width) };

@@ -81,6 +81,8 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
     let width = rw.bits(arg);
     let expand: Expand = match intrinsic {
         Ctpop | Ctlz | Cttz if width == 1 || width == 128 => bits::legalize_count,
+        // Unoptimised, libnvvm crashes on them.
+        Fshl | Fshr if width == 128 => bits::legalize_funnel_shift,
         Bswap if width == 8 || width == 128 => bits::legalize_bswap,
         Bswap if vector => return Some(lanes::scalarize),
         Abs if llvm7(rw) => return Some(bits::legalize_abs),

@@ -87,7 +87,9 @@ impl Linker<'_> {
     /// Gives an internal symbol way for another of its name: returns the name that the new one
     /// gets, and whether it is a symbol of its own.
     fn resolve(&mut self, name: &str, internal: bool) -> (String, Option<Value>) {
-        let Some(old) = self.into.named(name) else { return (name.to_owned(), None) };
+        let Some(old) = self.into.named(name) else {
+            return (name.to_owned(), None);
+        };
         let old_internal = match self.into.value(old).kind {
             ValueKind::Func(f) => {
                 let data = self.into.func(f);
@@ -108,10 +110,12 @@ impl Linker<'_> {
     }
 
     fn free_name(&self, name: &str) -> String {
-        let taken = |name: &str| {
-            self.into.named(name).is_some() || self.other.named(name).is_some()
-        };
-        (1u64..).map(|n| format!("{name}_{n}")).find(|n| !taken(n)).unwrap_or_default()
+        let taken =
+            |name: &str| self.into.named(name).is_some() || self.other.named(name).is_some();
+        (1u64..)
+            .map(|n| format!("{name}_{n}"))
+            .find(|n| !taken(n))
+            .unwrap_or_default()
     }
 
     /// Adds a global without its contents. Returns whether those are to follow.
@@ -128,7 +132,9 @@ impl Linker<'_> {
                 (new, true)
             }
             Some(old) => {
-                let Some(old) = self.into.as_global(old) else { return Err(LinkError::Kind(name)) };
+                let Some(old) = self.into.as_global(old) else {
+                    return Err(LinkError::Kind(name));
+                };
                 let there = self.into.global(old);
                 if there.space != data.space {
                     return Err(LinkError::AddressSpace(name));
@@ -171,7 +177,9 @@ impl Linker<'_> {
                 (new, true)
             }
             Some(old) => {
-                let Some(old) = self.into.as_func(old) else { return Err(LinkError::Kind(name)) };
+                let Some(old) = self.into.as_func(old) else {
+                    return Err(LinkError::Kind(name));
+                };
                 let there = self.into.func(old);
                 let old_state = (there.linkage, !there.blocks.is_empty());
                 (old, replaces(&name, old_state, (data.linkage, defined))?)
@@ -179,7 +187,11 @@ impl Linker<'_> {
         };
         self.values[data.value.index()] = Some(self.into.func(target).value);
         if take {
-            let param_attrs = data.param_attrs.iter().map(|attrs| self.attrs(attrs)).collect();
+            let param_attrs = data
+                .param_attrs
+                .iter()
+                .map(|attrs| self.attrs(attrs))
+                .collect();
             let ret_attrs = self.attrs(&data.ret_attrs);
             let params: Vec<Value> = (data.params.iter().enumerate())
                 .map(|(i, &param)| {
@@ -209,7 +221,8 @@ impl Linker<'_> {
     fn body(&mut self, func: Func) {
         let other = self.other;
         let data = other.func(func);
-        let Some(target) = self.values[data.value.index()].and_then(|v| self.into.as_func(v)) else {
+        let Some(target) = self.values[data.value.index()].and_then(|v| self.into.as_func(v))
+        else {
             return;
         };
         for &block in &data.blocks {
@@ -221,8 +234,15 @@ impl Linker<'_> {
             let home = self.blocks[&block];
             for &inst in &other.block(block).insts {
                 let ty = self.ty(other.ty(inst));
-                let loc = other.inst(inst).and_then(|data| data.loc).map(|di| self.di(di));
-                let kind = ValueKind::Inst(InstData { kind: InstKind::Unreachable, block: home, loc });
+                let loc = other
+                    .inst(inst)
+                    .and_then(|data| data.loc)
+                    .map(|di| self.di(di));
+                let kind = ValueKind::Inst(InstData {
+                    kind: InstKind::Unreachable,
+                    block: home,
+                    loc,
+                });
                 let new = self.into.push_value(ty, kind);
                 self.into.value_mut(new).name = other.value(inst).name.clone();
                 self.into.block_mut(home).insts.push(new);
@@ -242,7 +262,10 @@ impl Linker<'_> {
         }
         for (ptr, declare) in &data.variables {
             let variable = self.di(declare.variable);
-            let declare = DbgDeclare { variable, ty: self.ty(declare.ty) };
+            let declare = DbgDeclare {
+                variable,
+                ty: self.ty(declare.ty),
+            };
             let ptr = self.value(*ptr);
             self.into.func_mut(target).variables.push((ptr, declare));
         }
@@ -254,7 +277,9 @@ impl Linker<'_> {
         match &mut kind {
             InstKind::Alloca { ty, .. } | InstKind::Gep { element: ty, .. } => *ty = self.ty(*ty),
             InstKind::Phi(incoming) => {
-                incoming.iter_mut().for_each(|(_, block)| *block = self.blocks[block]);
+                incoming
+                    .iter_mut()
+                    .for_each(|(_, block)| *block = self.blocks[block]);
             }
             InstKind::Call(call) => {
                 call.sig = self.ty(call.sig);
@@ -286,9 +311,17 @@ impl Linker<'_> {
                 let fields = fields.into_iter().map(|field| self.ty(field)).collect();
                 TypeKind::Struct { fields, packed }
             }
-            TypeKind::Func { ret, params, variadic } => {
+            TypeKind::Func {
+                ret,
+                params,
+                variadic,
+            } => {
                 let params = params.into_iter().map(|param| self.ty(param)).collect();
-                TypeKind::Func { ret: self.ty(ret), params, variadic }
+                TypeKind::Func {
+                    ret: self.ty(ret),
+                    params,
+                    variadic,
+                }
             }
             plain => plain,
         };
@@ -307,12 +340,16 @@ impl Linker<'_> {
             unreachable!("functions, statics and what a body computes were mapped before")
         };
         let constant = match constant {
-            Const::Aggregate(elements) => {
-                Const::Aggregate(elements.iter().map(|&element| self.value(element)).collect())
-            }
-            Const::Addr { base, offset } => {
-                Const::Addr { base: self.value(*base), offset: *offset }
-            }
+            Const::Aggregate(elements) => Const::Aggregate(
+                elements
+                    .iter()
+                    .map(|&element| self.value(element))
+                    .collect(),
+            ),
+            Const::Addr { base, offset } => Const::Addr {
+                base: self.value(*base),
+                offset: *offset,
+            },
             Const::PtrToInt(ptr) => Const::PtrToInt(self.value(*ptr)),
             plain => plain.clone(),
         };
@@ -338,11 +375,15 @@ impl Linker<'_> {
                 *scope = self.di(*scope);
                 *file = self.di(*file);
             }
-            DiNode::Location { scope, inlined_at, .. } => {
+            DiNode::Location {
+                scope, inlined_at, ..
+            } => {
                 *scope = self.di(*scope);
                 *inlined_at = inlined_at.map(|at| self.di(at));
             }
-            DiNode::LocalVariable { scope, file, ty, .. } => {
+            DiNode::LocalVariable {
+                scope, file, ty, ..
+            } => {
                 *scope = self.di(*scope);
                 *file = self.di(*file);
                 *ty = self.di(*ty);

@@ -14,8 +14,14 @@ pub(super) fn reachable(module: &Module) -> Reachable {
         globals: vec![false; module.globals.len()],
         funcs: vec![false; module.funcs.len()],
     };
-    let kernels = module.funcs().filter(|&f| module.func(f).kernel.is_some()).map(Symbol::Func);
-    let used = module.globals().filter(|&g| module.global(g).used).map(Symbol::Global);
+    let kernels = module
+        .funcs()
+        .filter(|&f| module.func(f).kernel.is_some())
+        .map(Symbol::Func);
+    let used = module
+        .globals()
+        .filter(|&g| module.global(g).used)
+        .map(Symbol::Global);
     let mut queue: Vec<Symbol> = kernels.chain(used).collect();
     let mut walk = SymbolWalk::new(module);
     while let Some(symbol) = queue.pop() {

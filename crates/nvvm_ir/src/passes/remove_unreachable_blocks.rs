@@ -25,13 +25,20 @@ fn remove_in(module: &mut Module, func: Func, reached: &mut [bool]) {
         }
         count += 1;
         let terminator = module.terminator(block).and_then(|inst| module.inst(inst));
-        queue.extend(terminator.into_iter().flat_map(|data| data.kind.successors()));
+        queue.extend(
+            terminator
+                .into_iter()
+                .flat_map(|data| data.kind.successors()),
+        );
     }
     if count == blocks.len() {
         return;
     }
     let is_reached = |block: Block| reached[block.0 as usize];
-    module.func_mut(func).blocks.retain(|&block| is_reached(block));
+    module
+        .func_mut(func)
+        .blocks
+        .retain(|&block| is_reached(block));
     for block in module.func(func).blocks.clone() {
         for inst in module.block(block).insts.clone() {
             match module.inst_mut(inst).map(|data| &mut data.kind) {

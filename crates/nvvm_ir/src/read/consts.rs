@@ -32,9 +32,13 @@ impl<'t> Reader<'t> {
                     return self.error_at(start, format!("`@{name}` is in another address space"));
                 }
                 return Ok(match self.m.value(symbol).kind {
-                    ValueKind::Global(_) => {
-                        self.m.constant(ty, Const::Addr { base: symbol, offset: 0 })
-                    }
+                    ValueKind::Global(_) => self.m.constant(
+                        ty,
+                        Const::Addr {
+                            base: symbol,
+                            offset: 0,
+                        },
+                    ),
                     _ => symbol,
                 });
             }
@@ -48,7 +52,9 @@ impl<'t> Reader<'t> {
             Tok::Word("null" | "zeroinitializer") => return Ok(self.m.const_zero(ty)),
             Tok::Word("undef") => Const::Undef,
             Tok::Word("poison") => Const::Poison,
-            Tok::Word(word @ ("getelementptr" | "addrspacecast" | "bitcast" | "ptrtoint" | "inttoptr")) => {
+            Tok::Word(
+                word @ ("getelementptr" | "addrspacecast" | "bitcast" | "ptrtoint" | "inttoptr"),
+            ) => {
                 return self.constant_expression(word, ty, start);
             }
             Tok::Punct('{') => Const::Aggregate(self.elements('}')?),
@@ -122,7 +128,9 @@ impl<'t> Reader<'t> {
             let index_ty = self.ty()?.ty;
             let index = self.int(index_ty)?;
             self.punct(')')?;
-            if self.m.types.int_bits(element) != Some(8) || self.m.types.int_bits(index_ty) != Some(64) {
+            if self.m.types.int_bits(element) != Some(8)
+                || self.m.types.int_bits(index_ty) != Some(64)
+            {
                 return self.error_at(at, "a constant address counts bytes, as an `i64`");
             }
             let offset = match self.m.as_const(base) {
@@ -188,7 +196,11 @@ fn parse_int(text: &str, bits: u32) -> Option<u128> {
         return None;
     }
     let magnitude: u128 = digits.parse().ok()?;
-    let limit = if bits >= 128 { u128::MAX } else { (1 << bits) - 1 };
+    let limit = if bits >= 128 {
+        u128::MAX
+    } else {
+        (1 << bits) - 1
+    };
     if negative {
         (magnitude <= limit / 2 + 1).then(|| magnitude.wrapping_neg() & limit)
     } else {
@@ -211,7 +223,9 @@ fn parse_float(kind: &TypeKind, text: &str) -> Option<u128> {
         TypeKind::BFloat => hex(digits.strip_prefix('R')?),
         TypeKind::Double => hex(digits).filter(|bits| bits >> 64 == 0),
         TypeKind::Fp128 => {
-            let digits = digits.strip_prefix('L').filter(|digits| digits.len() == 32)?;
+            let digits = digits
+                .strip_prefix('L')
+                .filter(|digits| digits.len() == 32)?;
             Some(hex(digits.get(16..)?)? << 64 | hex(digits.get(..16)?)?)
         }
         TypeKind::Float => {

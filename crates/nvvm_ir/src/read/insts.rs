@@ -43,7 +43,11 @@ impl<'t> Reader<'t> {
                 }
                 (_, block) => {
                     self.at = start;
-                    let what = if block.is_some() { "an instruction" } else { "a label" };
+                    let what = if block.is_some() {
+                        "an instruction"
+                    } else {
+                        "a label"
+                    };
                     return self.expected(what);
                 }
             }
@@ -91,8 +95,21 @@ impl<'t> Reader<'t> {
     /// A value that is used before its definition.
     pub(super) fn placeholder(&mut self, ty: Type) -> Value {
         let kind = InstKind::Unreachable;
-        let block = self.m.func(self.func).blocks.first().copied().unwrap_or(Block(0));
-        self.m.push_value(ty, ValueKind::Inst(InstData { kind, block, loc: None }))
+        let block = self
+            .m
+            .func(self.func)
+            .blocks
+            .first()
+            .copied()
+            .unwrap_or(Block(0));
+        self.m.push_value(
+            ty,
+            ValueKind::Inst(InstData {
+                kind,
+                block,
+                loc: None,
+            }),
+        )
     }
 
     fn define_inst(
@@ -131,7 +148,9 @@ impl<'t> Reader<'t> {
 
     /// LLVM 7: a name for a pointer of another type is another name for the pointer.
     fn alias(&mut self, name: Option<Local<'t>>, value: Value, start: usize) -> Result<()> {
-        let Some(local) = name else { return self.error_at(start, "the cast has no name") };
+        let Some(local) = name else {
+            return self.error_at(start, "the cast has no name");
+        };
         if let ValueKind::Param(..) = self.m.value(value).kind
             && self.m.value(value).name.is_none()
         {
@@ -151,7 +170,11 @@ impl<'t> Reader<'t> {
         let (ty, kind) = match op {
             "ret" => {
                 let ty = self.ty()?.ty;
-                let value = if ty == void { None } else { Some(self.value(ty)?) };
+                let value = if ty == void {
+                    None
+                } else {
+                    Some(self.value(ty)?)
+                };
                 (void, InstKind::Ret(value))
             }
             "br" if self.peek() == Tok::Word("label") => (void, InstKind::Br(self.label()?)),
@@ -160,7 +183,14 @@ impl<'t> Reader<'t> {
                 self.punct(',')?;
                 let then = self.label()?;
                 self.punct(',')?;
-                (void, InstKind::CondBr { cond, then, otherwise: self.label()? })
+                (
+                    void,
+                    InstKind::CondBr {
+                        cond,
+                        then,
+                        otherwise: self.label()?,
+                    },
+                )
             }
             "switch" => (void, self.switch()?),
             "unreachable" => (void, InstKind::Unreachable),
@@ -204,7 +234,15 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     indices.push(self.typed()?);
                 }
-                (self.m.ty(base), InstKind::Gep { element, base, indices, inbounds })
+                (
+                    self.m.ty(base),
+                    InstKind::Gep {
+                        element,
+                        base,
+                        indices,
+                        inbounds,
+                    },
+                )
             }
             "atomicrmw" => {
                 let at = self.at;
@@ -217,7 +255,16 @@ impl<'t> Reader<'t> {
                 let value = self.typed()?;
                 let scope = self.scope()?;
                 let ordering = self.ordering()?;
-                (self.m.ty(value), InstKind::AtomicRmw { op, ptr, value, ordering, scope })
+                (
+                    self.m.ty(value),
+                    InstKind::AtomicRmw {
+                        op,
+                        ptr,
+                        value,
+                        ordering,
+                        scope,
+                    },
+                )
             }
             "cmpxchg" => {
                 let ptr = self.typed()?;
@@ -229,11 +276,27 @@ impl<'t> Reader<'t> {
                 let (success, failure) = (self.ordering()?, self.ordering()?);
                 let (of, i1) = (self.m.ty(new), self.m.types.int(1));
                 let pair = self.m.types.structure(&[of, i1], false);
-                (pair, InstKind::CmpXchg { ptr, expected, new, success, failure, scope })
+                (
+                    pair,
+                    InstKind::CmpXchg {
+                        ptr,
+                        expected,
+                        new,
+                        success,
+                        failure,
+                        scope,
+                    },
+                )
             }
             "fence" => {
                 let scope = self.scope()?;
-                (void, InstKind::Fence { ordering: self.ordering()?, scope })
+                (
+                    void,
+                    InstKind::Fence {
+                        ordering: self.ordering()?,
+                        scope,
+                    },
+                )
             }
             "fneg" => {
                 let value = self.typed()?;
@@ -267,7 +330,14 @@ impl<'t> Reader<'t> {
                 let then = self.typed()?;
                 self.punct(',')?;
                 let otherwise = self.typed()?;
-                (self.m.ty(then), InstKind::Select { cond, then, otherwise })
+                (
+                    self.m.ty(then),
+                    InstKind::Select {
+                        cond,
+                        then,
+                        otherwise,
+                    },
+                )
             }
             "phi" => self.phi()?,
             "call" | "tail" | "musttail" => {
@@ -294,13 +364,23 @@ impl<'t> Reader<'t> {
                 let value = self.typed()?;
                 self.punct(',')?;
                 let index = self.unsigned()?;
-                (self.m.ty(aggregate), InstKind::InsertValue { aggregate, value, index })
+                (
+                    self.m.ty(aggregate),
+                    InstKind::InsertValue {
+                        aggregate,
+                        value,
+                        index,
+                    },
+                )
             }
             "extractelement" => {
                 let vector = self.typed()?;
                 self.punct(',')?;
                 let index = self.typed()?;
-                (self.m.types.scalar(self.m.ty(vector)), InstKind::ExtractElement { vector, index })
+                (
+                    self.m.types.scalar(self.m.ty(vector)),
+                    InstKind::ExtractElement { vector, index },
+                )
             }
             "insertelement" => {
                 let vector = self.typed()?;
@@ -308,7 +388,14 @@ impl<'t> Reader<'t> {
                 let value = self.typed()?;
                 self.punct(',')?;
                 let index = self.typed()?;
-                (self.m.ty(vector), InstKind::InsertElement { vector, value, index })
+                (
+                    self.m.ty(vector),
+                    InstKind::InsertElement {
+                        vector,
+                        value,
+                        index,
+                    },
+                )
             }
             "shufflevector" => self.shuffle()?,
             "bitcast" => {
@@ -320,13 +407,27 @@ impl<'t> Reader<'t> {
                     self.attached(&mut attached)?;
                     return self.alias(name, value, start);
                 }
-                (to.ty, InstKind::Cast { op: CastOp::Bitcast, value })
+                (
+                    to.ty,
+                    InstKind::Cast {
+                        op: CastOp::Bitcast,
+                        value,
+                    },
+                )
             }
             _ => {
                 if let Some(op) = words::bin_from_name(op) {
                     let flags = self.flags();
                     let (lhs, rhs) = self.pair()?;
-                    (self.m.ty(lhs), InstKind::Bin { op, lhs, rhs, flags })
+                    (
+                        self.m.ty(lhs),
+                        InstKind::Bin {
+                            op,
+                            lhs,
+                            rhs,
+                            flags,
+                        },
+                    )
                 } else if let Some(op) = words::cast_from_name(op) {
                     let value = self.typed()?;
                     self.expect(Tok::Word("to"))?;
@@ -341,7 +442,11 @@ impl<'t> Reader<'t> {
         }
         self.attached(&mut attached)?;
         if name.is_none() != (ty == void) {
-            let message = if ty == void { "this has no result" } else { "the result has no name" };
+            let message = if ty == void {
+                "this has no result"
+            } else {
+                "the result has no name"
+            };
             return self.error_at(op_at, message);
         }
         self.define_inst(block, name, start, ty, kind, attached.loc)
@@ -370,7 +475,8 @@ impl<'t> Reader<'t> {
 
     /// Whether a pointer's type in the text is the one that pointers are kept in.
     fn keeps(&self, ty: TextType) -> bool {
-        ty.pointee.is_none_or(|pointee| self.m.types.int_bits(pointee) == Some(8))
+        ty.pointee
+            .is_none_or(|pointee| self.m.types.int_bits(pointee) == Some(8))
     }
 
     fn label(&mut self) -> Result<Block> {
@@ -423,7 +529,11 @@ impl<'t> Reader<'t> {
             self.punct(',')?;
             cases.push((case, self.label()?));
         }
-        Ok(InstKind::Switch { value, default, cases })
+        Ok(InstKind::Switch {
+            value,
+            default,
+            cases,
+        })
     }
 
     fn phi(&mut self) -> Result<(Type, InstKind)> {
@@ -459,7 +569,11 @@ impl<'t> Reader<'t> {
                 self.punct(',')?;
             }
             self.ty()?;
-            let index = if self.eat_word("undef") { None } else { Some(self.unsigned()?) };
+            let index = if self.eat_word("undef") {
+                None
+            } else {
+                Some(self.unsigned()?)
+            };
             mask.push(index);
         }
         let element = self.m.types.scalar(self.m.ty(a));
@@ -508,7 +622,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn access(&mut self, atomic: bool, volatile: bool, attached: &mut Attached) -> Result<MemAccess> {
+    fn access(
+        &mut self,
+        atomic: bool,
+        volatile: bool,
+        attached: &mut Attached,
+    ) -> Result<MemAccess> {
         let atomic = if atomic {
             let scope = self.scope()?;
             Some((self.ordering()?, scope))
@@ -567,7 +686,9 @@ impl<'t> Reader<'t> {
             Tok::Word("asm") => self.asm()?,
             Tok::Global(name) if intrinsic_of(name).is_some() && self.m.named(name).is_none() => {
                 self.at += 1;
-                let Some(intrinsic) = intrinsic_of(name) else { unreachable!("asked before") };
+                let Some(intrinsic) = intrinsic_of(name) else {
+                    unreachable!("asked before")
+                };
                 Callee::Intrinsic(intrinsic)
             }
             _ => {
@@ -586,7 +707,10 @@ impl<'t> Reader<'t> {
             params.push(ty.ty);
             args.push(self.value(ty.ty)?);
         }
-        if arg_attrs.iter().all(|attrs| *attrs == ParamAttrs::default()) {
+        if arg_attrs
+            .iter()
+            .all(|attrs| *attrs == ParamAttrs::default())
+        {
             arg_attrs.clear();
         }
         let (mut noreturn, mut convergent) = (false, false);
@@ -607,7 +731,16 @@ impl<'t> Reader<'t> {
         if let Callee::Asm(asm) = &mut callee {
             asm.convergent = convergent;
         }
-        let call = Call { callee, sig, args, arg_attrs, ret_attrs, noreturn, convergent, musttail };
+        let call = Call {
+            callee,
+            sig,
+            args,
+            arg_attrs,
+            ret_attrs,
+            noreturn,
+            convergent,
+            musttail,
+        };
         Ok(Some((ret, InstKind::Call(Box::new(call)))))
     }
 
@@ -617,7 +750,12 @@ impl<'t> Reader<'t> {
         let template = self.text()?;
         self.punct(',')?;
         let constraints = self.text()?;
-        let asm = InlineAsm { template, constraints, side_effects, convergent: false };
+        let asm = InlineAsm {
+            template,
+            constraints,
+            side_effects,
+            convergent: false,
+        };
         Ok(Callee::Asm(Box::new(asm)))
     }
 
@@ -642,7 +780,10 @@ impl<'t> Reader<'t> {
             Some(InstKind::Alloca { ty, .. }) => *ty,
             _ => self.m.types.int(8),
         };
-        self.m.func_mut(self.func).variables.push((ptr, DbgDeclare { variable, ty }));
+        self.m
+            .func_mut(self.func)
+            .variables
+            .push((ptr, DbgDeclare { variable, ty }));
         Ok(())
     }
 }

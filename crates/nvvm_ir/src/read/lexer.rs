@@ -72,9 +72,16 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     while at < bytes.len() {
         let start = at;
         let column = (start - line_start) as u32 + 1;
-        let error = |message: &str| ReadError { line, column, message: message.into() };
+        let error = |message: &str| ReadError {
+            line,
+            column,
+            message: message.into(),
+        };
         let name_end = |from: usize| {
-            bytes[from..].iter().position(|&b| !is_name(b)).map_or(bytes.len(), |n| from + n)
+            bytes[from..]
+                .iter()
+                .position(|&b| !is_name(b))
+                .map_or(bytes.len(), |n| from + n)
         };
         let string_end = |from: usize| {
             let end = bytes[from..].iter().position(|&b| b == b'"' || b == b'\n');
@@ -92,7 +99,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
                 continue;
             }
             b';' => {
-                at = bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| at + n);
+                at = bytes[at..]
+                    .iter()
+                    .position(|&b| b == b'\n')
+                    .map_or(bytes.len(), |n| at + n);
                 continue;
             }
             sigil @ (b'%' | b'@') => {
@@ -101,7 +111,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
                 if name.is_empty() {
                     return Err(error("a name is missing here"));
                 }
-                if sigil == b'%' { Tok::Local(name) } else { Tok::Global(name) }
+                if sigil == b'%' {
+                    Tok::Local(name)
+                } else {
+                    Tok::Global(name)
+                }
             }
             b'!' => {
                 at = name_end(at + 1);
@@ -150,7 +164,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         tokens.push(Token { tok, line, column });
     }
     let column = (at - line_start) as u32 + 1;
-    tokens.push(Token { tok: Tok::End, line, column });
+    tokens.push(Token {
+        tok: Tok::End,
+        line,
+        column,
+    });
     Ok(tokens)
 }
 
@@ -160,7 +178,9 @@ pub(super) fn unescape(raw: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex = bytes
+            .get(at + 1..at + 3)
+            .and_then(|hex| std::str::from_utf8(hex).ok());
         match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) if bytes[at] == b'\\' => {
                 out.push(byte);

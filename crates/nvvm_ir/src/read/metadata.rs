@@ -131,7 +131,11 @@ impl<'t> Reader<'t> {
         let ty = self.ty()?.ty;
         let value = self.int(ty)? as u32;
         self.punct('}')?;
-        let kernel = self.m.func_mut(func).kernel.get_or_insert_with(KernelAttrs::default);
+        let kernel = self
+            .m
+            .func_mut(func)
+            .kernel
+            .get_or_insert_with(KernelAttrs::default);
         let axis = |list: &mut Option<[u32; 3]>, axis: usize| {
             list.get_or_insert([1; 3])[axis] = value;
         };
@@ -174,16 +178,24 @@ impl<'t> Reader<'t> {
             return self.expected("a node of debug information");
         };
         let mut fields = self.fields_of_node()?;
-        let mut fields = Fields { reader: self, fields: &mut fields, start };
+        let mut fields = Fields {
+            reader: self,
+            fields: &mut fields,
+            start,
+        };
         Ok(match kind {
-            "DIFile" => {
-                DiNode::File { name: fields.text("filename")?, directory: fields.text("directory")? }
-            }
+            "DIFile" => DiNode::File {
+                name: fields.text("filename")?,
+                directory: fields.text("directory")?,
+            },
             "DICompileUnit" => DiNode::CompileUnit {
                 file: fields.node("file")?,
                 producer: fields.text("producer")?,
                 optimized: fields.flag("isOptimized"),
-                line_tables_only: fields.words("emissionKind").iter().any(|w| w == "LineTablesOnly"),
+                line_tables_only: fields
+                    .words("emissionKind")
+                    .iter()
+                    .any(|w| w == "LineTablesOnly"),
             },
             "DISubprogram" => {
                 let flags = fields.words("spFlags");
@@ -235,7 +247,9 @@ impl<'t> Reader<'t> {
             if !fields.is_empty() {
                 self.punct(',')?;
             }
-            let Tok::Label(name) = self.peek() else { return self.expected("a field") };
+            let Tok::Label(name) = self.peek() else {
+                return self.expected("a field");
+            };
             self.at += 1;
             let field = match self.peek() {
                 Tok::Node(number) => {
@@ -268,7 +282,10 @@ struct Fields<'a, 't> {
 
 impl Fields<'_, '_> {
     fn missing<T>(&self, name: &str) -> Result<T> {
-        self.reader.error_at(self.start, format!("the field `{name}` is missing or of another kind"))
+        self.reader.error_at(
+            self.start,
+            format!("the field `{name}` is missing or of another kind"),
+        )
     }
 
     fn text(&mut self, name: &str) -> Result<String> {

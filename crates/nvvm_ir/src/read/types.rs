@@ -23,14 +23,23 @@ impl Reader<'_> {
     }
 
     fn whole_type(&mut self) -> Result<TextType> {
-        let mut ty = TextType { ty: self.plain_type()?, pointee: None };
+        let mut ty = TextType {
+            ty: self.plain_type()?,
+            pointee: None,
+        };
         loop {
             if self.eat(Tok::Punct('*')) {
-                ty = TextType { ty: self.m.types.ptr(), pointee: Some(ty.ty) };
+                ty = TextType {
+                    ty: self.m.types.ptr(),
+                    pointee: Some(ty.ty),
+                };
             } else if self.peek() == Tok::Word("addrspace") {
                 let space = self.addr_space()?.unwrap_or(AddrSpace::Generic);
                 self.punct('*')?;
-                ty = TextType { ty: self.m.types.ptr_in(space), pointee: Some(ty.ty) };
+                ty = TextType {
+                    ty: self.m.types.ptr_in(space),
+                    pointee: Some(ty.ty),
+                };
             } else if self.eat(Tok::Punct('(')) {
                 let mut params = Vec::new();
                 let mut variadic = false;
@@ -44,7 +53,10 @@ impl Reader<'_> {
                         params.push(self.ty()?.ty);
                     }
                 }
-                ty = TextType { ty: self.m.types.func(ty.ty, &params, variadic), pointee: None };
+                ty = TextType {
+                    ty: self.m.types.func(ty.ty, &params, variadic),
+                    pointee: None,
+                };
             } else {
                 return Ok(ty);
             }
@@ -165,7 +177,11 @@ impl Reader<'_> {
                             None => return self.expected("a type in parentheses"),
                         }
                     };
-                    if word == "byval" { attrs.byval = Some(ty) } else { attrs.sret = Some(ty) }
+                    if word == "byval" {
+                        attrs.byval = Some(ty)
+                    } else {
+                        attrs.sret = Some(ty)
+                    }
                     continue;
                 }
                 _ => break,

@@ -20,7 +20,10 @@ pub(super) struct Scopes {
 
 impl Scopes {
     pub(super) fn new(_: &Module) -> Self {
-        Scopes { roots: HashMap::new(), owners: HashMap::new() }
+        Scopes {
+            roots: HashMap::new(),
+            owners: HashMap::new(),
+        }
     }
 }
 
@@ -32,7 +35,9 @@ impl Verifier<'_> {
     pub(super) fn check_debug(&mut self, func: Func) {
         let m = self.m;
         let data = m.func(func);
-        let Some(subprogram) = data.subprogram else { return };
+        let Some(subprogram) = data.subprogram else {
+            return;
+        };
         let name = Some(data.name.as_str());
         if let Err(message) = self.check_subprogram(subprogram) {
             return self.error(Rule::DebugInformation, name, message);
@@ -45,7 +50,9 @@ impl Verifier<'_> {
         }
         for &block in &data.blocks {
             for &inst in &m.block(block).insts {
-                let Some(loc) = m.inst(inst).and_then(|data| data.loc) else { continue };
+                let Some(loc) = m.inst(inst).and_then(|data| data.loc) else {
+                    continue;
+                };
                 let root = match self.debug.roots.get(&loc) {
                     Some(root) => *root,
                     None => {
@@ -76,7 +83,9 @@ impl Verifier<'_> {
         // A node refers only to nodes that were there before it, so no walk is endless.
         loop {
             match self.node(loc) {
-                Some(DiNode::Location { scope, inlined_at, .. }) => {
+                Some(DiNode::Location {
+                    scope, inlined_at, ..
+                }) => {
                     let root = self.subprogram_of(*scope)?;
                     match inlined_at {
                         Some(at) if at.0 < loc.0 => loc = *at,
@@ -93,7 +102,9 @@ impl Verifier<'_> {
         loop {
             match self.node(scope) {
                 Some(DiNode::Subprogram { .. }) => return Ok(scope),
-                Some(DiNode::LexicalBlock { scope: outer, file, .. }) if outer.0 < scope.0 => {
+                Some(DiNode::LexicalBlock {
+                    scope: outer, file, ..
+                }) if outer.0 < scope.0 => {
                     self.check_file(*file)?;
                     scope = *outer;
                 }
@@ -122,7 +133,10 @@ impl Verifier<'_> {
 
     fn check_variable(&self, func: Func, ptr: Value, variable: Di) -> Result<(), &'static str> {
         let m = self.m;
-        let Some(DiNode::LocalVariable { scope, file, ty, .. }) = self.node(variable) else {
+        let Some(DiNode::LocalVariable {
+            scope, file, ty, ..
+        }) = self.node(variable)
+        else {
             return Err("what is given as a variable is none");
         };
         self.check_file(*file)?;

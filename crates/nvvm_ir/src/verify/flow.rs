@@ -45,7 +45,11 @@ impl Verifier<'_> {
             if let Some(data) = m.inst(last) {
                 for to in data.kind.successors() {
                     if self.index_of(to).is_none() {
-                        self.inst_error(Rule::Blocks, last, "a jump to a block of another function");
+                        self.inst_error(
+                            Rule::Blocks,
+                            last,
+                            "a jump to a block of another function",
+                        );
                     } else if to == blocks[0] {
                         self.inst_error(Rule::Blocks, last, "a jump to the entry block");
                     }
@@ -91,9 +95,14 @@ impl Verifier<'_> {
                 if flow.is_reachable(index) {
                     let mut bad = false;
                     let at = self.position[inst.index()];
-                    data.kind.for_each_operand(|v| bad |= !self.defined_at(&flow, v, index, at));
+                    data.kind
+                        .for_each_operand(|v| bad |= !self.defined_at(&flow, v, index, at));
                     if bad {
-                        self.inst_error(Rule::Dominance, inst, "an operand does not dominate its use");
+                        self.inst_error(
+                            Rule::Dominance,
+                            inst,
+                            "an operand does not dominate its use",
+                        );
                     }
                 }
             }
@@ -105,7 +114,9 @@ impl Verifier<'_> {
         match &self.m.value(value).kind {
             ValueKind::Param(func, _) => *func == self.func,
             ValueKind::Inst(data) => {
-                let Some(home) = self.index_of(data.block) else { return false };
+                let Some(home) = self.index_of(data.block) else {
+                    return false;
+                };
                 let position = self.position[value.index()];
                 if position == NOWHERE {
                     false
@@ -131,7 +142,10 @@ impl Verifier<'_> {
         }
         let mut sorted = incoming.to_vec();
         sorted.sort_unstable_by_key(|(_, block)| *block);
-        if sorted.windows(2).any(|pair| pair[0].1 == pair[1].1 && pair[0].0 != pair[1].0) {
+        if sorted
+            .windows(2)
+            .any(|pair| pair[0].1 == pair[1].1 && pair[0].0 != pair[1].0)
+        {
             self.inst_error(Rule::Phis, phi, "two values for edges from one block");
         }
     }

@@ -31,8 +31,8 @@ impl Verifier<'_> {
         let m = self.m;
         let ty = m.ty(inst);
         let t = |value: &Value| m.ty(*value);
-        let without_result = kind.is_terminator()
-            || matches!(kind, InstKind::Store { .. } | InstKind::Fence { .. });
+        let without_result =
+            kind.is_terminator() || matches!(kind, InstKind::Store { .. } | InstKind::Fence { .. });
         if without_result {
             types(self.is_void(ty), "an instruction without a result has one")?;
         }
@@ -43,9 +43,11 @@ impl Verifier<'_> {
                 types(self.is_bool(t(cond)), "the condition is no `i1`")
             }
             InstKind::Switch { value, cases, .. } => self.check_switch(t(value), cases),
-            InstKind::Alloca { ty: contents, count, align } => {
-                self.check_alloca(inst, *contents, *count, *align)
-            }
+            InstKind::Alloca {
+                ty: contents,
+                count,
+                align,
+            } => self.check_alloca(inst, *contents, *count, *align),
             InstKind::Load { ptr, access } => {
                 types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
                 self.check_access(ty, access, true)
@@ -55,16 +57,26 @@ impl Verifier<'_> {
                 self.check_writable(t(ptr))?;
                 self.check_access(t(value), access, false)
             }
-            InstKind::Gep { element, base, indices, .. } => {
-                self.check_gep(ty, *element, t(base), indices)
-            }
+            InstKind::Gep {
+                element,
+                base,
+                indices,
+                ..
+            } => self.check_gep(ty, *element, t(base), indices),
             InstKind::AtomicRmw { op, ptr, value, .. } => {
                 types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
                 types(ty == t(value), "the result is not of the operand's type")?;
                 self.check_writable(t(ptr))?;
                 self.check_rmw(*op, ty)
             }
-            InstKind::CmpXchg { ptr, expected, new, success: _, failure, .. } => {
+            InstKind::CmpXchg {
+                ptr,
+                expected,
+                new,
+                success: _,
+                failure,
+                ..
+            } => {
                 types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
                 types(t(expected) == t(new), "the operands are of two types")?;
                 let pair = matches!(self.kind(ty), TypeKind::Struct { fields, packed: false }
@@ -74,10 +86,15 @@ impl Verifier<'_> {
                 self.check_cmpxchg(t(new), *failure)
             }
             InstKind::Fence { ordering, .. } => {
-                ensure(*ordering != Ordering::Relaxed, Rule::Atomics, || "a relaxed fence".into())
+                ensure(*ordering != Ordering::Relaxed, Rule::Atomics, || {
+                    "a relaxed fence".into()
+                })
             }
             InstKind::Bin { op, lhs, rhs, .. } => {
-                types(t(lhs) == t(rhs) && ty == t(lhs), "operands and result are not of one type")?;
+                types(
+                    t(lhs) == t(rhs) && ty == t(lhs),
+                    "operands and result are not of one type",
+                )?;
                 let fits = if op.is_float() {
                     m.types.is_float_or_vector(ty)
                 } else {
@@ -85,9 +102,10 @@ impl Verifier<'_> {
                 };
                 types(fits, "the operation is not one of this type")
             }
-            InstKind::FNeg(value) => {
-                types(ty == t(value) && m.types.is_float_or_vector(ty), "not of one float type")
-            }
+            InstKind::FNeg(value) => types(
+                ty == t(value) && m.types.is_float_or_vector(ty),
+                "not of one float type",
+            ),
             InstKind::Freeze(value) => types(ty == t(value), "not of one type"),
             InstKind::Cast { op, value } => self.check_cast(*op, t(value), ty),
             InstKind::ICmp { lhs, rhs, .. } => {
@@ -101,11 +119,21 @@ impl Verifier<'_> {
             }
             InstKind::FCmp { lhs, rhs, .. } => {
                 types(t(lhs) == t(rhs), "the operands are of two types")?;
-                types(m.types.is_float_or_vector(t(lhs)), "the operands are no floats")?;
+                types(
+                    m.types.is_float_or_vector(t(lhs)),
+                    "the operands are no floats",
+                )?;
                 types(self.is_bool_like(ty, t(lhs)), "the result is no `i1`")
             }
-            InstKind::Select { cond, then, otherwise } => {
-                types(t(then) == ty && t(otherwise) == ty, "values and result are not of one type")?;
+            InstKind::Select {
+                cond,
+                then,
+                otherwise,
+            } => {
+                types(
+                    t(then) == ty && t(otherwise) == ty,
+                    "values and result are not of one type",
+                )?;
                 types(
                     self.is_bool(t(cond)) || self.is_bool_like(t(cond), ty),
                     "the condition is no `i1`",
@@ -113,24 +141,54 @@ impl Verifier<'_> {
             }
             InstKind::Phi(incoming) => {
                 types(self.is_sized(ty), "a phi of a type without a size")?;
-                types(incoming.iter().all(|(v, _)| t(v) == ty), "a value of another type")
+                types(
+                    incoming.iter().all(|(v, _)| t(v) == ty),
+                    "a value of another type",
+                )
             }
             InstKind::Call(call) => self.check_call(ty, call),
-            InstKind::ExtractValue { aggregate, index } => {
-                types(self.field(t(aggregate), *index) == Some(ty), "no field of that type")
-            }
-            InstKind::InsertValue { aggregate, value, index } => {
-                types(self.field(ty, *index) == Some(t(value)), "no field of that type")?;
-                types(t(aggregate) == ty, "the result is not of the aggregate's type")
+            InstKind::ExtractValue { aggregate, index } => types(
+                self.field(t(aggregate), *index) == Some(ty),
+                "no field of that type",
+            ),
+            InstKind::InsertValue {
+                aggregate,
+                value,
+                index,
+            } => {
+                types(
+                    self.field(ty, *index) == Some(t(value)),
+                    "no field of that type",
+                )?;
+                types(
+                    t(aggregate) == ty,
+                    "the result is not of the aggregate's type",
+                )
             }
             InstKind::ExtractElement { vector, index } => {
-                types(self.element(t(vector)) == Some(ty), "the result is no element")?;
-                types(m.types.int_bits(t(index)).is_some(), "the index is no integer")
+                types(
+                    self.element(t(vector)) == Some(ty),
+                    "the result is no element",
+                )?;
+                types(
+                    m.types.int_bits(t(index)).is_some(),
+                    "the index is no integer",
+                )
             }
-            InstKind::InsertElement { vector, value, index } => {
-                types(self.element(ty) == Some(t(value)), "the value is no element")?;
+            InstKind::InsertElement {
+                vector,
+                value,
+                index,
+            } => {
+                types(
+                    self.element(ty) == Some(t(value)),
+                    "the value is no element",
+                )?;
                 types(t(vector) == ty, "the result is not of the vector's type")?;
-                types(m.types.int_bits(t(index)).is_some(), "the index is no integer")
+                types(
+                    m.types.int_bits(t(index)).is_some(),
+                    "the index is no integer",
+                )
             }
             InstKind::ShuffleVector { a, b, mask } => {
                 let TypeKind::Vector(element, len) = *self.kind(t(a)) else {
@@ -139,8 +197,14 @@ impl Verifier<'_> {
                 types(t(b) == t(a), "the operands are of two types")?;
                 let fits = matches!(*self.kind(ty), TypeKind::Vector(e, n)
                     if e == element && n as usize == mask.len());
-                types(fits, "the result is not of the elements and the length of the mask")?;
-                types(mask.iter().flatten().all(|&i| i < 2 * len), "an index is out of bounds")
+                types(
+                    fits,
+                    "the result is not of the elements and the length of the mask",
+                )?;
+                types(
+                    mask.iter().flatten().all(|&i| i < 2 * len),
+                    "an index is out of bounds",
+                )
             }
         }
     }
@@ -180,7 +244,9 @@ impl Verifier<'_> {
             Some(value) => self.m.ty(value) == ret,
             None => self.is_void(ret),
         };
-        ensure(fits, Rule::Returns, || format!("the function returns `{}`", self.type_name(ret)))
+        ensure(fits, Rule::Returns, || {
+            format!("the function returns `{}`", self.type_name(ret))
+        })
     }
 
     fn check_switch(&self, ty: Type, cases: &[(u128, crate::value::Block)]) -> Check {
@@ -190,10 +256,14 @@ impl Verifier<'_> {
         let mut values: Vec<u128> = cases.iter().map(|(value, _)| *value).collect();
         values.sort_unstable();
         for pair in values.windows(2) {
-            ensure(pair[0] != pair[1], Rule::Switches, || format!("the case {} twice", pair[0]))?;
+            ensure(pair[0] != pair[1], Rule::Switches, || {
+                format!("the case {} twice", pair[0])
+            })?;
         }
         let fits = |value: &u128| bits >= 128 || value >> bits == 0;
-        ensure(values.iter().all(fits), Rule::Switches, || "a case is wider than the type".into())
+        ensure(values.iter().all(fits), Rule::Switches, || {
+            "a case is wider than the type".into()
+        })
     }
 
     fn check_cast(&self, op: CastOp, from: Type, to: Type) -> Check {
@@ -220,7 +290,10 @@ impl Verifier<'_> {
                 let aggregate = |ty: Type| {
                     matches!(
                         self.kind(ty),
-                        TypeKind::Struct { .. } | TypeKind::Array(..) | TypeKind::Void | TypeKind::Func { .. }
+                        TypeKind::Struct { .. }
+                            | TypeKind::Array(..)
+                            | TypeKind::Void
+                            | TypeKind::Func { .. }
                     )
                 };
                 if from_ptr && to_ptr {
@@ -230,10 +303,7 @@ impl Verifier<'_> {
                     });
                 }
                 let width = |ty: Type| bits(ty) * u64::from(self.lanes(ty).unwrap_or(1));
-                from_ptr == to_ptr
-                    && !aggregate(from)
-                    && !aggregate(to)
-                    && width(from) == width(to)
+                from_ptr == to_ptr && !aggregate(from) && !aggregate(to) && width(from) == width(to)
             }
             CastOp::AddrSpaceCast => {
                 let spaces = (all.addr_space(from), all.addr_space(to));
@@ -249,14 +319,23 @@ impl Verifier<'_> {
             }
         };
         ensure(fits, Rule::Types, || {
-            format!("no {op:?} from `{}` to `{}`", self.type_name(from), self.type_name(to))
+            format!(
+                "no {op:?} from `{}` to `{}`",
+                self.type_name(from),
+                self.type_name(to)
+            )
         })
     }
 
     fn check_call(&self, ty: Type, call: &Call) -> Check {
         let m = self.m;
         let calls = |ok: bool, message: &str| ensure(ok, Rule::Calls, || message.into());
-        let TypeKind::Func { ret, ref params, variadic } = *self.kind(call.sig) else {
+        let TypeKind::Func {
+            ret,
+            ref params,
+            variadic,
+        } = *self.kind(call.sig)
+        else {
             return calls(false, "a call by a type that is no signature");
         };
         calls(ty == ret, "the result is not of the signature's type")?;
@@ -279,15 +358,28 @@ impl Verifier<'_> {
             }
         }
         let attrs = call.arg_attrs.len();
-        calls(attrs == 0 || attrs == got, "attributes for some arguments only")?;
+        calls(
+            attrs == 0 || attrs == got,
+            "attributes for some arguments only",
+        )?;
         for (&arg, attrs) in call.args.iter().zip(&call.arg_attrs) {
-            self.check_attrs(m.ty(arg), attrs).map_err(|message| (Rule::Attributes, message))?;
+            self.check_attrs(m.ty(arg), attrs)
+                .map_err(|message| (Rule::Attributes, message))?;
         }
-        self.check_attrs(ret, &call.ret_attrs).map_err(|message| (Rule::Attributes, message))?;
+        self.check_attrs(ret, &call.ret_attrs)
+            .map_err(|message| (Rule::Attributes, message))?;
         match &call.callee {
             Callee::Value(value) => {
                 let generic = m.types.addr_space(m.ty(*value)) == Some(AddrSpace::Generic);
-                calls(generic, "what is called is no generic pointer")
+                calls(generic, "what is called is no generic pointer")?;
+                // libnvvm crashes on intrinsics called by another signature.
+                match m.as_func(*value).map(|func| m.func(func)) {
+                    Some(func) if func.name.starts_with("llvm.") && func.sig != call.sig => Err((
+                        Rule::Intrinsics,
+                        format!("`{}` by another signature", func.name),
+                    )),
+                    _ => Ok(()),
+                }
             }
             Callee::Intrinsic(intrinsic) => self.check_intrinsic(*intrinsic, ret, params),
             Callee::Asm(asm) => self.check_asm(asm, ret, params),
@@ -312,7 +404,10 @@ impl Verifier<'_> {
                 'I' => one(&mut ints, all.is_int_or_vector(ty)),
                 'F' => one(&mut floats, all.is_float_or_vector(ty)),
                 _ => match self.kind(ty) {
-                    TypeKind::Struct { fields, packed: false } if fields.len() == 2 => {
+                    TypeKind::Struct {
+                        fields,
+                        packed: false,
+                    } if fields.len() == 2 => {
                         let of = fields[0];
                         self.is_bool_like(fields[1], of)
                             && all.is_int_or_vector(of)
@@ -323,7 +418,10 @@ impl Verifier<'_> {
             }
         };
         let ok = signature.len() == params.len() + 1
-            && signature.chars().zip(std::iter::once(&ret).chain(params)).all(|(l, &t)| fits(l, t));
+            && signature
+                .chars()
+                .zip(std::iter::once(&ret).chain(params))
+                .all(|(l, &t)| fits(l, t));
         ensure(ok, Rule::Intrinsics, || {
             let params: Vec<String> = params.iter().map(|&p| self.type_name(p)).collect();
             format!(
@@ -351,13 +449,17 @@ impl Verifier<'_> {
             TypeKind::Struct { fields, .. } => fields.len(),
             _ => 1,
         };
-        ensure(results == outputs && params.len() == inputs, Rule::InlinePtx, || {
-            format!(
-                "the constraints `{}` are for {outputs} results and {inputs} operands, \
+        ensure(
+            results == outputs && params.len() == inputs,
+            Rule::InlinePtx,
+            || {
+                format!(
+                    "the constraints `{}` are for {outputs} results and {inputs} operands, \
                  and there are {results} and {}",
-                asm.constraints,
-                params.len()
-            )
-        })
+                    asm.constraints,
+                    params.len()
+                )
+            },
+        )
     }
 }

@@ -13,18 +13,43 @@ impl Verifier<'_> {
         ensure(access.align.is_power_of_two(), Rule::Memory, || {
             format!("the alignment is {}", access.align)
         })?;
-        memory(load || !access.invariant && access.range.is_none(), "a store that is a load")?;
+        memory(
+            load || !access.invariant && access.range.is_none(),
+            "a store that is a load",
+        )?;
         let int = self.m.types.int_bits(ty).is_some();
-        memory(access.range.is_none() || int, "a range of what is no integer")?;
-        let Some((ordering, _)) = access.atomic else { return Ok(()) };
+        memory(
+            access.range.is_none() || int,
+            "a range of what is no integer",
+        )?;
+        let Some((ordering, _)) = access.atomic else {
+            return Ok(());
+        };
         let atomics = |ok: bool, message: &str| ensure(ok, Rule::Atomics, || message.into());
-        let wrong = if load { Ordering::Release } else { Ordering::Acquire };
-        ensure(ordering != wrong && ordering != Ordering::AcqRel, Rule::Atomics, || {
-            format!("an atomic {} with {ordering:?}", if load { "load" } else { "store" })
-        })?;
+        let wrong = if load {
+            Ordering::Release
+        } else {
+            Ordering::Acquire
+        };
+        ensure(
+            ordering != wrong && ordering != Ordering::AcqRel,
+            Rule::Atomics,
+            || {
+                format!(
+                    "an atomic {} with {ordering:?}",
+                    if load { "load" } else { "store" }
+                )
+            },
+        )?;
         let types = &self.m.types;
-        atomics(self.is_atomic(ty) || types.is_float(ty), "an atomic access of that type")?;
-        atomics(access.align >= types.size(ty), "an atomic access that is not aligned")
+        atomics(
+            self.is_atomic(ty) || types.is_float(ty),
+            "an atomic access of that type",
+        )?;
+        atomics(
+            access.align >= types.size(ty),
+            "an atomic access that is not aligned",
+        )
     }
 
     /// Whether it is an integer of whole bytes, a power of two of them, or a pointer.
@@ -40,7 +65,9 @@ impl Verifier<'_> {
             RmwOp::Xchg => self.is_atomic(ty) || types.is_float(ty),
             _ => self.is_atomic(ty) && !types.is_ptr(ty),
         };
-        ensure(fits, Rule::Atomics, || format!("atomic {op:?} of `{}`", self.type_name(ty)))
+        ensure(fits, Rule::Atomics, || {
+            format!("atomic {op:?} of `{}`", self.type_name(ty))
+        })
     }
 
     pub(super) fn check_cmpxchg(&self, ty: Type, failure: Ordering) -> Check {
@@ -48,19 +75,35 @@ impl Verifier<'_> {
             format!("a compare-and-exchange of `{}`", self.type_name(ty))
         })?;
         let fits = !matches!(failure, Ordering::Release | Ordering::AcqRel);
-        ensure(fits, Rule::Atomics, || format!("{failure:?} on failure, which is a load"))
+        ensure(fits, Rule::Atomics, || {
+            format!("{failure:?} on failure, which is a load")
+        })
     }
 
     pub(super) fn check_writable(&self, ptr: Type) -> Check {
         let constant = self.m.types.addr_space(ptr) == Some(AddrSpace::Constant);
-        ensure(!constant, Rule::AddressSpaces, || "a write to constant memory".into())
+        ensure(!constant, Rule::AddressSpaces, || {
+            "a write to constant memory".into()
+        })
     }
 
-    pub(super) fn check_alloca(&self, inst: Value, ty: Type, count: Option<Value>, align: u64) -> Check {
+    pub(super) fn check_alloca(
+        &self,
+        inst: Value,
+        ty: Type,
+        count: Option<Value>,
+        align: u64,
+    ) -> Check {
         let m = self.m;
-        ensure(m.types.is_ptr(m.ty(inst)), Rule::Types, || "the result is no pointer".into())?;
-        ensure(self.is_sized(ty), Rule::Memory, || "what is allocated has no size".into())?;
-        ensure(align.is_power_of_two(), Rule::Memory, || format!("the alignment is {align}"))?;
+        ensure(m.types.is_ptr(m.ty(inst)), Rule::Types, || {
+            "the result is no pointer".into()
+        })?;
+        ensure(self.is_sized(ty), Rule::Memory, || {
+            "what is allocated has no size".into()
+        })?;
+        ensure(align.is_power_of_two(), Rule::Memory, || {
+            format!("the alignment is {align}")
+        })?;
         match count {
             Some(count) => {
                 let int = m.types.int_bits(m.ty(count)).is_some();
@@ -76,21 +119,32 @@ impl Verifier<'_> {
         }
     }
 
-    pub(super) fn check_gep(&self, ty: Type, element: Type, base: Type, indices: &[Value]) -> Check {
+    pub(super) fn check_gep(
+        &self,
+        ty: Type,
+        element: Type,
+        base: Type,
+        indices: &[Value],
+    ) -> Check {
         let m = self.m;
         let types = |ok: bool, message: &str| ensure(ok, Rule::Types, || message.into());
         types(m.types.is_ptr(base), "the base is no pointer")?;
         types(ty == base, "the result is not of the base's type")?;
         types(self.is_sized(element), "the element has no size")?;
         types(!indices.is_empty(), "no index")?;
-        let ints = indices.iter().all(|&index| m.types.int_bits(m.ty(index)).is_some());
+        let ints = indices
+            .iter()
+            .all(|&index| m.types.int_bits(m.ty(index)).is_some());
         types(ints, "an index is no integer")?;
         let mut at = element;
         for &index in &indices[1..] {
             at = match self.kind(at) {
                 TypeKind::Array(element, _) | TypeKind::Vector(element, _) => *element,
                 TypeKind::Struct { fields, .. } => {
-                    types(m.types.int_bits(m.ty(index)) == Some(32), "a field's index is no `i32`")?;
+                    types(
+                        m.types.int_bits(m.ty(index)) == Some(32),
+                        "a field's index is no `i32`",
+                    )?;
                     match m.as_const(index) {
                         Some(Const::Int(field)) if (*field as usize) < fields.len() => {
                             fields[*field as usize]

@@ -36,7 +36,11 @@ impl Verifier<'_> {
         let data = m.global(global);
         let name = Some(data.name.as_str());
         if !data.align.is_power_of_two() {
-            self.error(Rule::Statics, name, format!("the alignment is {}", data.align));
+            self.error(
+                Rule::Statics,
+                name,
+                format!("the alignment is {}", data.align),
+            );
         }
         if data.space == AddrSpace::Local {
             self.error(Rule::Statics, name, "a global lives in local memory");
@@ -90,7 +94,12 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn check_const(&self, ty: Type, constant: &Const, stack: &mut Vec<Value>) -> Result<(), String> {
+    fn check_const(
+        &self,
+        ty: Type,
+        constant: &Const,
+        stack: &mut Vec<Value>,
+    ) -> Result<(), String> {
         let m = self.m;
         let types = &m.types;
         let fits = match constant {
@@ -112,7 +121,8 @@ impl Verifier<'_> {
                             && fields.iter().zip(elements).all(|(&f, &e)| m.ty(e) == f)
                     }
                     TypeKind::Array(element, len) => {
-                        *len == elements.len() as u64 && elements.iter().all(|&e| m.ty(e) == *element)
+                        *len == elements.len() as u64
+                            && elements.iter().all(|&e| m.ty(e) == *element)
                     }
                     TypeKind::Vector(element, len) => {
                         *len as usize == elements.len()
@@ -146,10 +156,18 @@ impl Verifier<'_> {
         }
         let mut text = format!("{constant:?}");
         if text.len() > 100 {
-            text.truncate((0..=100).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0));
+            text.truncate(
+                (0..=100)
+                    .rev()
+                    .find(|&at| text.is_char_boundary(at))
+                    .unwrap_or(0),
+            );
             text.push('…');
         }
-        Err(format!("a constant {text} of type `{}`", self.type_name(ty)))
+        Err(format!(
+            "a constant {text} of type `{}`",
+            self.type_name(ty)
+        ))
     }
 
     /// Rule 6, by a depth-first search along the addresses in statics' contents.
@@ -175,8 +193,10 @@ impl Verifier<'_> {
                         }
                         State::Open => {
                             let at = path.iter().position(|(g, _)| *g == global).unwrap_or(0);
-                            let names: Vec<&str> =
-                                path[at..].iter().map(|(g, _)| m.global(*g).name.as_str()).collect();
+                            let names: Vec<&str> = path[at..]
+                                .iter()
+                                .map(|(g, _)| m.global(*g).name.as_str())
+                                .collect();
                             let message = format!(
                                 "statics refer to each other in a cycle, which libnvvm refuses: {}",
                                 names.join(" -> ")
@@ -185,7 +205,9 @@ impl Verifier<'_> {
                         }
                     }
                 }
-                let Some((global, next)) = path.last_mut() else { break };
+                let Some((global, next)) = path.last_mut() else {
+                    break;
+                };
                 match next.pop() {
                     Some(next) => enter = Some(next),
                     None => {
@@ -213,8 +235,17 @@ impl Verifier<'_> {
         let m = self.m;
         let data = m.func(func);
         let name = Some(data.name.as_str());
-        let TypeKind::Func { ret, ref params, variadic } = *m.types.kind(data.sig) else {
-            return self.error(Rule::Signatures, name, "the function's type is no signature");
+        let TypeKind::Func {
+            ret,
+            ref params,
+            variadic,
+        } = *m.types.kind(data.sig)
+        else {
+            return self.error(
+                Rule::Signatures,
+                name,
+                "the function's type is no signature",
+            );
         };
         if params.len() != data.params.len() || params.len() != data.param_attrs.len() {
             let message = "the signature has another number of parameters than the function";
@@ -222,7 +253,11 @@ impl Verifier<'_> {
         }
         for (i, (&ty, &param)) in params.iter().zip(&data.params).enumerate() {
             if m.ty(param) != ty {
-                self.error(Rule::Signatures, name, format!("parameter {i} is of another type"));
+                self.error(
+                    Rule::Signatures,
+                    name,
+                    format!("parameter {i} is of another type"),
+                );
             }
             if !self.is_sized(ty) || m.types.size(ty) == 0 {
                 let message = format!("parameter {i} is of type `{}`", self.type_name(ty));
@@ -267,14 +302,20 @@ impl Verifier<'_> {
             return Err(format!("a pointer's attribute on `{}`", self.type_name(ty)));
         }
         if (attrs.zeroext || attrs.signext) && types.int_bits(ty).is_none() {
-            return Err(format!("an integer's attribute on `{}`", self.type_name(ty)));
+            return Err(format!(
+                "an integer's attribute on `{}`",
+                self.type_name(ty)
+            ));
         }
         if attrs.align != 0 && !attrs.align.is_power_of_two() {
             return Err(format!("the alignment {}", attrs.align));
         }
         for pointee in attrs.byval.iter().chain(&attrs.sret) {
             if !self.is_sized(*pointee) || types.size(*pointee) == 0 {
-                return Err(format!("`byval` or `sret` of `{}`", self.type_name(*pointee)));
+                return Err(format!(
+                    "`byval` or `sret` of `{}`",
+                    self.type_name(*pointee)
+                ));
             }
         }
         Ok(())
@@ -288,8 +329,10 @@ impl Verifier<'_> {
                 let Some(data) = m.inst(inst) else { continue };
                 let mut errors = Vec::new();
                 data.kind.for_each_operand(|operand| {
-                    if !matches!(m.value(operand).kind, ValueKind::Param(..) | ValueKind::Inst(_))
-                        && let Err(message) = self.check_constant(operand)
+                    if !matches!(
+                        m.value(operand).kind,
+                        ValueKind::Param(..) | ValueKind::Inst(_)
+                    ) && let Err(message) = self.check_constant(operand)
                     {
                         errors.push(message);
                     }

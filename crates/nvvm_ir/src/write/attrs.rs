@@ -14,7 +14,14 @@ impl Writer<'_> {
             (attrs.cold, " cold"),
             (attrs.no_return, " noreturn"),
             (attrs.convergent, " convergent"),
-            (attrs.read_none, if self.llvm7() { " readnone" } else { " memory(none)" }),
+            (
+                attrs.read_none,
+                if self.llvm7() {
+                    " readnone"
+                } else {
+                    " memory(none)"
+                },
+            ),
             (attrs.no_unwind, " nounwind"),
         ] {
             if on {

@@ -70,7 +70,11 @@ impl Writer<'_> {
             return self.s(if int == 0 { "false" } else { "true" });
         }
         let (negative, magnitude) = if bits <= 128 && int >> (bits - 1) & 1 == 1 {
-            let mask = if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
+            let mask = if bits == 128 {
+                u128::MAX
+            } else {
+                (1 << bits) - 1
+            };
             (true, int.wrapping_neg() & mask)
         } else {
             (false, int)
@@ -146,7 +150,11 @@ impl Writer<'_> {
                 }
                 _ => false,
             };
-            self.s(if inside { "getelementptr inbounds (i8, " } else { "getelementptr (i8, " });
+            self.s(if inside {
+                "getelementptr inbounds (i8, "
+            } else {
+                "getelementptr (i8, "
+            });
             self.byte_ptr_type(own);
             self.s(" ");
         }

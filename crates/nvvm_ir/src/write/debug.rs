@@ -77,7 +77,9 @@ impl Writer<'_> {
     /// Prints an instruction's location. In a function with debug information every call of what
     /// might be inlined must have one, so those without get the function's line.
     pub(super) fn loc(&mut self, inst: &InstData) {
-        let Some(subprogram) = self.subprogram else { return };
+        let Some(subprogram) = self.subprogram else {
+            return;
+        };
         if let Some(loc) = inst.loc {
             self.s(", !dbg ");
             self.di(loc);
@@ -102,7 +104,12 @@ impl Writer<'_> {
         let DiNode::Subprogram { line, .. } = *self.m.di(subprogram) else {
             return self.md.push(Node::LineOf(subprogram));
         };
-        let node = DiNode::Location { line, column: 0, scope: subprogram, inlined_at: None };
+        let node = DiNode::Location {
+            line,
+            column: 0,
+            scope: subprogram,
+            inlined_at: None,
+        };
         match self.m.di_ids.get(&node) {
             Some(&di) => self.di_id(di),
             None => self.md.push(Node::LineOf(subprogram)),
@@ -143,7 +150,9 @@ impl Writer<'_> {
     /// Prints where the variables of a function live, after the entry block's allocations.
     pub(super) fn variables(&mut self, func: Func) {
         let m = self.m;
-        let Some(subprogram) = self.subprogram else { return };
+        let Some(subprogram) = self.subprogram else {
+            return;
+        };
         for (ptr, declare) in &m.func(func).variables {
             if !self.is_entry_address(*ptr) || !self.generic(*ptr) {
                 continue;
@@ -163,7 +172,11 @@ impl Writer<'_> {
     pub(super) fn module_metadata(&mut self) {
         let m = self.m;
         let mut units = Vec::new();
-        for func in m.funcs().map(|f| m.func(f)).filter(|f| !f.blocks.is_empty()) {
+        for func in m
+            .funcs()
+            .map(|f| m.func(f))
+            .filter(|f| !f.blocks.is_empty())
+        {
             if let Some(&DiNode::Subprogram { unit, .. }) = func.subprogram.map(|di| m.di(di))
                 && !units.contains(&unit)
             {
@@ -216,7 +229,9 @@ impl Writer<'_> {
         let m = self.m;
         let mut ids = Vec::new();
         for func in m.funcs() {
-            let Some(kernel) = &m.func(func).kernel else { continue };
+            let Some(kernel) = &m.func(func).kernel else {
+                continue;
+            };
             for (name, value) in kernel_annotations(kernel) {
                 ids.push(self.md.push(Node::Annotation(func, name, value)));
             }
@@ -286,15 +301,32 @@ impl Writer<'_> {
                 self.text("filename", name);
                 self.text(", directory", directory);
             }
-            DiNode::CompileUnit { file, producer, optimized, line_tables_only } => {
+            DiNode::CompileUnit {
+                file,
+                producer,
+                optimized,
+                line_tables_only,
+            } => {
                 self.s("distinct !DICompileUnit(language: DW_LANG_Rust, file: ");
                 self.di(*file);
                 self.text(", producer", producer);
                 self.flag(", isOptimized", *optimized);
                 self.s(", runtimeVersion: 0, emissionKind: ");
-                self.s(if *line_tables_only { "LineTablesOnly" } else { "FullDebug" });
+                self.s(if *line_tables_only {
+                    "LineTablesOnly"
+                } else {
+                    "FullDebug"
+                });
             }
-            DiNode::Subprogram { name, linkage_name, file, line, unit, local, optimized } => {
+            DiNode::Subprogram {
+                name,
+                linkage_name,
+                file,
+                line,
+                unit,
+                local,
+                optimized,
+            } => {
                 self.s("distinct !DISubprogram(");
                 self.text("name", name);
                 self.text(", linkageName", linkage_name);
@@ -316,18 +348,32 @@ impl Writer<'_> {
                     self.s(", spFlags: ");
                     self.s(if *local { "DISPFlagLocalToUnit | " } else { "" });
                     self.s("DISPFlagDefinition");
-                    self.s(if *optimized { " | DISPFlagOptimized" } else { "" });
+                    self.s(if *optimized {
+                        " | DISPFlagOptimized"
+                    } else {
+                        ""
+                    });
                 }
                 self.node_field(", unit", *unit);
             }
-            DiNode::LexicalBlock { scope, file, line, column } => {
+            DiNode::LexicalBlock {
+                scope,
+                file,
+                line,
+                column,
+            } => {
                 self.s("distinct !DILexicalBlock(");
                 self.node_field("scope", *scope);
                 self.node_field(", file", *file);
                 self.number_field(", line", (*line).into());
                 self.number_field(", column", (*column).into());
             }
-            DiNode::Location { line, column, scope, inlined_at } => {
+            DiNode::Location {
+                line,
+                column,
+                scope,
+                inlined_at,
+            } => {
                 self.s("!DILocation(");
                 self.number_field("line", (*line).into());
                 self.number_field(", column", (*column).into());
@@ -336,13 +382,24 @@ impl Writer<'_> {
                     self.node_field(", inlinedAt", *at);
                 }
             }
-            DiNode::BasicType { name, bits, encoding } => {
+            DiNode::BasicType {
+                name,
+                bits,
+                encoding,
+            } => {
                 self.s("!DIBasicType(");
                 self.text("name", name);
                 self.number_field(", size", *bits);
                 self.number_field(", encoding", (*encoding).into());
             }
-            DiNode::LocalVariable { name, scope, file, line, ty, arg } => {
+            DiNode::LocalVariable {
+                name,
+                scope,
+                file,
+                line,
+                ty,
+                arg,
+            } => {
                 self.s("!DILocalVariable(");
                 self.text("name", name);
                 if *arg != 0 {
@@ -386,10 +443,18 @@ impl Writer<'_> {
 fn kernel_annotations(kernel: &KernelAttrs) -> Vec<(&'static str, u32)> {
     let mut list = vec![("kernel", 1)];
     let axes = |names: [&'static str; 3], values: Option<[u32; 3]>| {
-        values.into_iter().flat_map(move |values| names.into_iter().zip(values))
+        values
+            .into_iter()
+            .flat_map(move |values| names.into_iter().zip(values))
     };
-    list.extend(axes(["maxntidx", "maxntidy", "maxntidz"], kernel.max_threads));
-    list.extend(axes(["reqntidx", "reqntidy", "reqntidz"], kernel.required_threads));
+    list.extend(axes(
+        ["maxntidx", "maxntidy", "maxntidz"],
+        kernel.max_threads,
+    ));
+    list.extend(axes(
+        ["reqntidx", "reqntidy", "reqntidz"],
+        kernel.required_threads,
+    ));
     list.extend(kernel.min_blocks.map(|n| ("minctasm", n)));
     list.extend(kernel.max_registers.map(|n| ("maxnreg", n)));
     list

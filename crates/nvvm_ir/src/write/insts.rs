@@ -35,7 +35,11 @@ impl Writer<'_> {
                 self.s("  br ");
                 self.block_operand(*to);
             }
-            InstKind::CondBr { cond, then, otherwise } => {
+            InstKind::CondBr {
+                cond,
+                then,
+                otherwise,
+            } => {
                 self.s("  br ");
                 self.typed(*cond);
                 self.s(", ");
@@ -43,7 +47,11 @@ impl Writer<'_> {
                 self.s(", ");
                 self.block_operand(*otherwise);
             }
-            InstKind::Switch { value, default, cases } => {
+            InstKind::Switch {
+                value,
+                default,
+                cases,
+            } => {
                 self.s("  switch ");
                 self.typed(*value);
                 self.s(", ");
@@ -64,10 +72,19 @@ impl Writer<'_> {
             InstKind::Alloca { ty, count, align } => self.alloca(inst, *ty, *count, *align),
             InstKind::Load { ptr, access } => self.load(inst, ty, *ptr, access),
             InstKind::Store { value, ptr, access } => self.store(*value, *ptr, access),
-            InstKind::Gep { element, base, indices, inbounds } => {
-                self.gep(inst, *element, *base, indices, *inbounds)
-            }
-            InstKind::AtomicRmw { op, ptr, value, ordering, scope } => {
+            InstKind::Gep {
+                element,
+                base,
+                indices,
+                inbounds,
+            } => self.gep(inst, *element, *base, indices, *inbounds),
+            InstKind::AtomicRmw {
+                op,
+                ptr,
+                value,
+                ordering,
+                scope,
+            } => {
                 let pointee = m.ty(*value);
                 let arg = self.cast_ptr(*ptr, pointee);
                 self.define(inst);
@@ -79,7 +96,14 @@ impl Writer<'_> {
                 self.typed(*value);
                 self.ordering(*ordering, *scope);
             }
-            InstKind::CmpXchg { ptr, expected, new, success, failure, scope } => {
+            InstKind::CmpXchg {
+                ptr,
+                expected,
+                new,
+                success,
+                failure,
+                scope,
+            } => {
                 let pointee = m.ty(*new);
                 let arg = self.cast_ptr(*ptr, pointee);
                 self.define(inst);
@@ -97,7 +121,12 @@ impl Writer<'_> {
                 self.s("  fence");
                 self.ordering(*ordering, *scope);
             }
-            InstKind::Bin { op, lhs, rhs, flags } => {
+            InstKind::Bin {
+                op,
+                lhs,
+                rhs,
+                flags,
+            } => {
                 self.define(inst);
                 self.s(bin_name(*op));
                 self.flags(*flags);
@@ -134,9 +163,11 @@ impl Writer<'_> {
                 self.s(", ");
                 self.val(*rhs);
             }
-            InstKind::Select { cond, then, otherwise } => {
-                self.simple(inst, "select ", &[*cond, *then, *otherwise])
-            }
+            InstKind::Select {
+                cond,
+                then,
+                otherwise,
+            } => self.simple(inst, "select ", &[*cond, *then, *otherwise]),
             InstKind::Phi(incoming) => {
                 self.define(inst);
                 self.s("phi ");
@@ -155,7 +186,11 @@ impl Writer<'_> {
                 self.s(", ");
                 self.num(*index);
             }
-            InstKind::InsertValue { aggregate, value, index } => {
+            InstKind::InsertValue {
+                aggregate,
+                value,
+                index,
+            } => {
                 self.simple(inst, "insertvalue ", &[*aggregate, *value]);
                 self.s(", ");
                 self.num(*index);
@@ -163,9 +198,11 @@ impl Writer<'_> {
             InstKind::ExtractElement { vector, index } => {
                 self.simple(inst, "extractelement ", &[*vector, *index])
             }
-            InstKind::InsertElement { vector, value, index } => {
-                self.simple(inst, "insertelement ", &[*vector, *value, *index])
-            }
+            InstKind::InsertElement {
+                vector,
+                value,
+                index,
+            } => self.simple(inst, "insertelement ", &[*vector, *value, *index]),
             InstKind::ShuffleVector { a, b, mask } => {
                 self.simple(inst, "shufflevector ", &[*a, *b]);
                 self.s(", <");
@@ -373,7 +410,11 @@ impl Writer<'_> {
             }
             None => self.define(inst),
         }
-        self.s(if inbounds { "getelementptr inbounds " } else { "getelementptr " });
+        self.s(if inbounds {
+            "getelementptr inbounds "
+        } else {
+            "getelementptr "
+        });
         self.ty(element);
         self.s(", ");
         self.ptr_operand(base, element, arg);
@@ -409,7 +450,12 @@ impl Writer<'_> {
     fn call(&mut self, inst: Value, call: &Call) {
         let m = self.m;
         let no_attrs = ParamAttrs::default();
-        let TypeKind::Func { ret, ref params, variadic } = *m.types.kind(call.sig) else {
+        let TypeKind::Func {
+            ret,
+            ref params,
+            variadic,
+        } = *m.types.kind(call.sig)
+        else {
             return self.s("  <call by a type that is no signature>");
         };
         // LLVM 7: by-value pointers as pointers to what they copy.
@@ -428,7 +474,11 @@ impl Writer<'_> {
             self.local(inst);
             self.s(" = ");
         }
-        self.s(if call.musttail { "musttail call " } else { "call " });
+        self.s(if call.musttail {
+            "musttail call "
+        } else {
+            "call "
+        });
         self.param_attrs_before(&call.ret_attrs);
         if variadic {
             self.call_type(call.sig, &call.arg_attrs);
@@ -494,7 +544,10 @@ impl Writer<'_> {
         if !self.llvm7() {
             return Ptr::Plain;
         }
-        if matches!(self.m.value(value).kind, ValueKind::Const(_) | ValueKind::Global(_)) {
+        if matches!(
+            self.m.value(value).kind,
+            ValueKind::Const(_) | ValueKind::Global(_)
+        ) {
             return Ptr::Constant;
         }
         let temp = self.temp();
@@ -510,7 +563,14 @@ impl Writer<'_> {
 
     /// Prints a signature; in LLVM 7 by-value parameters have the type of what is copied.
     fn call_type(&mut self, sig: Type, attrs: &[ParamAttrs]) {
-        let TypeKind::Func { ret, ref params, variadic } = *self.m.types.kind(sig) else { return };
+        let TypeKind::Func {
+            ret,
+            ref params,
+            variadic,
+        } = *self.m.types.kind(sig)
+        else {
+            return;
+        };
         self.ty(ret);
         self.s(" (");
         let none = ParamAttrs::default();
@@ -532,7 +592,11 @@ impl Writer<'_> {
     }
 
     fn asm(&mut self, asm: &InlineAsm) {
-        self.s(if asm.side_effects { "asm sideeffect \"" } else { "asm \"" });
+        self.s(if asm.side_effects {
+            "asm sideeffect \""
+        } else {
+            "asm \""
+        });
         super::escape(&mut self.out, asm.template.as_bytes());
         self.s("\", \"");
         super::escape(&mut self.out, asm.constraints.as_bytes());

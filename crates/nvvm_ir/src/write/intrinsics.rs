@@ -20,13 +20,19 @@ impl Writer<'_> {
 
     fn mangle(&self, intrinsic: Intrinsic, sig: Type) -> String {
         let mut name = format!("@llvm.{}", intrinsic.base_name());
-        let TypeKind::Func { ret, params, .. } = self.m.types.kind(sig) else { return name };
+        let TypeKind::Func { ret, params, .. } = self.m.types.kind(sig) else {
+            return name;
+        };
         let parts: &[Option<Type>] = &match intrinsic.overload() {
             Overload::None => [None; 3],
             Overload::Result => [Some(*ret), None, None],
             Overload::ResultAndArg => [Some(*ret), params.first().copied(), None],
             Overload::Arg => [params.first().copied(), None, None],
-            Overload::Copy => [params.first().copied(), params.get(1).copied(), params.get(2).copied()],
+            Overload::Copy => [
+                params.first().copied(),
+                params.get(1).copied(),
+                params.get(2).copied(),
+            ],
             Overload::Set => [params.first().copied(), params.get(2).copied(), None],
             Overload::Lifetime => [params.get(1).copied(), None, None],
         };
@@ -64,7 +70,9 @@ impl Writer<'_> {
         }
         for (intrinsic, sig) in std::mem::take(&mut self.intrinsics) {
             let m = self.m;
-            let TypeKind::Func { ret, params, .. } = m.types.kind(sig) else { continue };
+            let TypeKind::Func { ret, params, .. } = m.types.kind(sig) else {
+                continue;
+            };
             self.s("declare ");
             self.ty(*ret);
             self.s(" ");

@@ -27,7 +27,9 @@ pub fn symbol_names(module: &Module) -> HashMap<Value, String> {
         (f.value, f.name.as_str(), intrinsic)
     });
     let globals = module.globals().map(|g| module.global(g));
-    let symbols = globals.map(|g| (g.value, g.name.as_str(), false)).chain(funcs);
+    let symbols = globals
+        .map(|g| (g.value, g.name.as_str(), false))
+        .chain(funcs);
     let bad: Vec<(Value, &str)> = symbols
         .filter(|&(_, name, intrinsic)| !intrinsic && !is_valid_symbol(name))
         .map(|(value, name, _)| (value, name))
@@ -84,15 +86,21 @@ impl Writer<'_> {
         let mut next = 0u32;
         for (i, &block) in data.blocks.iter().enumerate() {
             let name = &m.block(block).name;
-            let name = if name.is_empty() { format!("bb{i}") } else { clean(name) };
+            let name = if name.is_empty() {
+                format!("bb{i}")
+            } else {
+                clean(name)
+            };
             let name = unique(&mut taken, name);
             self.labels[block.0 as usize] = self.names.len() as u32;
             self.names.push(name);
         }
         // LLVM wants numbers in the order of the text: LLVM 7's by-value parameters get theirs
         // where they are cast, in the entry block.
-        let late = |i: usize| self.dialect == super::Dialect::Llvm7 && data.param_attrs[i].byval.is_some();
-        let (late, early): (Vec<usize>, Vec<usize>) = (0..data.params.len()).partition(|&i| late(i));
+        let late =
+            |i: usize| self.dialect == super::Dialect::Llvm7 && data.param_attrs[i].byval.is_some();
+        let (late, early): (Vec<usize>, Vec<usize>) =
+            (0..data.params.len()).partition(|&i| late(i));
         for i in early.into_iter().chain(late) {
             self.number(data.params[i], &mut taken, &mut next);
         }

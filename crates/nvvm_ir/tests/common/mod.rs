@@ -2,15 +2,25 @@
 
 use nvvm_ir::*;
 
-pub const ACCESS4: MemAccess =
-    MemAccess { align: 4, volatile: false, atomic: None, invariant: false, range: None };
+pub const ACCESS4: MemAccess = MemAccess {
+    align: 4,
+    volatile: false,
+    atomic: None,
+    invariant: false,
+    range: None,
+};
 
 /// A module with one of nearly everything that libnvvm takes in both dialects; with debug
 /// information if asked for.
 pub fn sample(debug: bool) -> Module {
     let mut m = Module::new("sample");
     let void = m.types.void();
-    let (i1, i8, i32, i64) = (m.types.int(1), m.types.int(8), m.types.int(32), m.types.int(64));
+    let (i1, i8, i32, i64) = (
+        m.types.int(1),
+        m.types.int(8),
+        m.types.int(32),
+        m.types.int(64),
+    );
     let i128 = m.types.int(128);
     let f32 = m.types.intern(TypeKind::Float);
     let f64 = m.types.intern(TypeKind::Double);
@@ -48,7 +58,9 @@ pub fn sample(debug: bool) -> Module {
     m.global_mut(tile).linkage = Linkage::Internal;
     let tile_value = m.global(tile).value;
     let dynamic_ty = m.types.array(i8, 0);
-    let dynamic = m.add_global("dynamic", dynamic_ty, AddrSpace::Shared).unwrap();
+    let dynamic = m
+        .add_global("dynamic", dynamic_ty, AddrSpace::Shared)
+        .unwrap();
     m.global_mut(dynamic).align = 16;
     let dynamic_value = m.global(dynamic).value;
     let lookup_ty = m.types.array(f32, 3);
@@ -56,14 +68,18 @@ pub fn sample(debug: bool) -> Module {
     let snan = m.const_float_bits(f32, 0xFF80_1234);
     let tiny = m.const_float_bits(f32, 1);
     let lookup = m.constant(lookup_ty, Const::Aggregate(vec![nan, snan, tiny]));
-    let lookup_global = m.add_global("lookup", lookup_ty, AddrSpace::Constant).unwrap();
+    let lookup_global = m
+        .add_global("lookup", lookup_ty, AddrSpace::Constant)
+        .unwrap();
     m.global_mut(lookup_global).init = Some(lookup);
     m.global_mut(lookup_global).constant = true;
     let lookup_value = m.global(lookup_global).value;
 
     // Declarations.
     let tid_sig = m.types.func(i32, &[], false);
-    let tid = m.add_func("llvm.nvvm.read.ptx.sreg.tid.x", tid_sig).unwrap();
+    let tid = m
+        .add_func("llvm.nvvm.read.ptx.sreg.tid.x", tid_sig)
+        .unwrap();
     m.func_mut(tid).attrs.read_none = true;
     let tid = m.func(tid).value;
     let barrier_sig = m.types.func(void, &[], false);
@@ -76,7 +92,10 @@ pub fn sample(debug: bool) -> Module {
     // Debug information.
     let mut scopes = Vec::new();
     if debug {
-        let file = m.add_di(DiNode::File { name: "a.rs".into(), directory: "/src".into() });
+        let file = m.add_di(DiNode::File {
+            name: "a.rs".into(),
+            directory: "/src".into(),
+        });
         let unit = m.add_di(DiNode::CompileUnit {
             file,
             producer: "test".into(),
@@ -98,7 +117,12 @@ pub fn sample(debug: bool) -> Module {
     let scope = |i: usize| scopes.get(i).copied();
     let loc = |m: &mut Module, i: usize, line: u32| {
         scope(i).map(|scope| {
-            m.add_di(DiNode::Location { line, column: 5, scope, inlined_at: None })
+            m.add_di(DiNode::Location {
+                line,
+                column: 5,
+                scope,
+                inlined_at: None,
+            })
         })
     };
 
@@ -110,8 +134,14 @@ pub fn sample(debug: bool) -> Module {
     let exit = m.add_block(callee, "exit");
     m.func_mut(callee).subprogram = scope(0);
     m.func_mut(callee).attrs.inline_hint = true;
-    m.func_mut(callee).param_attrs[0] =
-        ParamAttrs { noalias: true, nonnull: true, readonly: true, align: 4, dereferenceable: 8, ..Default::default() };
+    m.func_mut(callee).param_attrs[0] = ParamAttrs {
+        noalias: true,
+        nonnull: true,
+        readonly: true,
+        align: 4,
+        dereferenceable: 8,
+        ..Default::default()
+    };
     let params = m.func(callee).params.clone();
     m.value_mut(params[1]).name = Some("n".into());
     let at = loc(&mut m, 0, 2);
@@ -123,29 +153,78 @@ pub fn sample(debug: bool) -> Module {
     let bytes_slot = b.alloca(i8, 1);
     let field = b.gep(pair_ty, slot, &[zero, int_one], true);
     let double = b.cast(CastOp::SiToFp, params[1], f64);
-    b.store(double, field, MemAccess { align: 8, ..ACCESS4 });
+    b.store(
+        double,
+        field,
+        MemAccess {
+            align: 8,
+            ..ACCESS4
+        },
+    );
     let first = b.load(
         i32,
         params[0],
-        MemAccess { range: Some((0, 9)), invariant: true, ..ACCESS4 },
+        MemAccess {
+            range: Some((0, 9)),
+            invariant: true,
+            ..ACCESS4
+        },
     );
-    let byte = b.load(i8, text_addr, MemAccess { align: 1, range: Some((255, 1)), ..ACCESS4 });
-    b.store(byte, bytes_slot, MemAccess { align: 1, ..ACCESS4 });
+    let byte = b.load(
+        i8,
+        text_addr,
+        MemAccess {
+            align: 1,
+            range: Some((255, 1)),
+            ..ACCESS4
+        },
+    );
+    b.store(
+        byte,
+        bytes_slot,
+        MemAccess {
+            align: 1,
+            ..ACCESS4
+        },
+    );
     b.br(head);
     b.switch_to(head);
     let index = b.phi(i32, vec![(zero, start)]);
     b.module.value_mut(index).name = Some("n".into());
     b.switch(index, exit, vec![(0, one), (0xFFFF_FFFF, two)]);
     b.switch_to(one);
-    let next = b.bin_flags(BinOp::Add, index, int_one, Flags { nuw: true, nsw: true, ..Flags::default() });
+    let next = b.bin_flags(
+        BinOp::Add,
+        index,
+        int_one,
+        Flags {
+            nuw: true,
+            nsw: true,
+            ..Flags::default()
+        },
+    );
     b.br(head);
     b.switch_to(two);
     let offset = b.gep(i32, params[0], &[index], false);
-    let loaded = b.load(i32, offset, MemAccess { volatile: true, ..ACCESS4 });
+    let loaded = b.load(
+        i32,
+        offset,
+        MemAccess {
+            volatile: true,
+            ..ACCESS4
+        },
+    );
     let less = b.icmp(IntPred::Slt, loaded, first);
     b.cond_br(less, head, exit);
     b.switch_to(exit);
-    let value = b.load(f64, field, MemAccess { align: 8, ..ACCESS4 });
+    let value = b.load(
+        f64,
+        field,
+        MemAccess {
+            align: 8,
+            ..ACCESS4
+        },
+    );
     let result = b.cast(CastOp::FpToSi, value, i32);
     b.ret(Some(result));
     if let Some(InstKind::Phi(incoming)) = m.inst_mut(index).map(|data| &mut data.kind) {
@@ -156,10 +235,16 @@ pub fn sample(debug: bool) -> Module {
     let blob = m.types.array(i32, 4);
     let kernel_sig = m.types.func(void, &[ptr, ptr, i64, i128], false);
     let kernel = m.add_func("kernel", kernel_sig).unwrap();
-    m.func_mut(kernel).kernel =
-        Some(KernelAttrs { max_threads: Some([256, 1, 1]), min_blocks: Some(1), ..Default::default() });
-    m.func_mut(kernel).param_attrs[1] =
-        ParamAttrs { byval: Some(blob), align: 4, ..Default::default() };
+    m.func_mut(kernel).kernel = Some(KernelAttrs {
+        max_threads: Some([256, 1, 1]),
+        min_blocks: Some(1),
+        ..Default::default()
+    });
+    m.func_mut(kernel).param_attrs[1] = ParamAttrs {
+        byval: Some(blob),
+        align: 4,
+        ..Default::default()
+    };
     m.func_mut(kernel).subprogram = scope(1);
     m.func_mut(kernel).attrs.no_unwind = true;
     let params = m.func(kernel).params.clone();
@@ -169,7 +254,13 @@ pub fn sample(debug: bool) -> Module {
     let lifetime_size = m.const_i64(16);
     let wide = m.const_int(i128, (-5i128) as u128);
     let table_in_space = m.types.ptr_in(AddrSpace::Global);
-    let table_in_space = m.constant(table_in_space, Const::Addr { base: table_value, offset: 16 });
+    let table_in_space = m.constant(
+        table_in_space,
+        Const::Addr {
+            base: table_value,
+            offset: 16,
+        },
+    );
     let tile_addr = m.const_addr(tile_value, 0);
     let dynamic_addr = m.const_addr(dynamic_value, 4);
     let lookup_addr = m.const_addr(lookup_value, 8);
@@ -183,7 +274,11 @@ pub fn sample(debug: bool) -> Module {
     let mut b = Builder::new(&mut m, start);
     let copy = b.alloca(blob, 4);
     b.intrinsic(Intrinsic::LifetimeStart, void, &[lifetime_size, copy]);
-    b.intrinsic(Intrinsic::Memcpy, void, &[copy, params[1], lifetime_size, volatile]);
+    b.intrinsic(
+        Intrinsic::Memcpy,
+        void,
+        &[copy, params[1], lifetime_size, volatile],
+    );
     let t = b.call(tid_sig, tid, &[]);
     b.call_with(Call {
         callee: Callee::Value(barrier),
@@ -196,7 +291,14 @@ pub fn sample(debug: bool) -> Module {
         musttail: false,
     });
     let direct = b.call(callee_sig, func_addr, &[copy, t]);
-    let pointer = b.load(ptr, table_in_space, MemAccess { align: 8, ..ACCESS4 });
+    let pointer = b.load(
+        ptr,
+        table_in_space,
+        MemAccess {
+            align: 8,
+            ..ACCESS4
+        },
+    );
     let indirect = b.call(callee_sig, pointer, &[params[0], direct]);
     let other_sig = b.module.types.func(f32, &[ptr, i32], false);
     let mistyped = b.call(other_sig, func_addr, &[params[0], indirect]);
@@ -220,7 +322,15 @@ pub fn sample(debug: bool) -> Module {
     let lane = b.extract_element(vector, zero);
     let two_vectors = b.insert_element(vector, mistyped, int_one);
     let mixed = b.shuffle(vector, two_vectors, vec![Some(0), Some(5), None, Some(3)]);
-    let vector_sum = b.bin_flags(BinOp::FAdd, mixed, vector, Flags { algebraic: true, ..Flags::default() });
+    let vector_sum = b.bin_flags(
+        BinOp::FAdd,
+        mixed,
+        vector,
+        Flags {
+            algebraic: true,
+            ..Flags::default()
+        },
+    );
     let vector_lane = b.extract_element(vector_sum, zero);
     let fma = b.intrinsic(Intrinsic::Fma, f32, &[lane, vector_lane, f32_two]);
     let ordered = b.fcmp(FloatPred::Olt, fma, lane);
@@ -232,21 +342,49 @@ pub fn sample(debug: bool) -> Module {
     let looked = b.load(f32, lookup_addr, ACCESS4);
     b.store(looked, params[0], ACCESS4);
     b.store(pair_0, params[0], ACCESS4);
-    b.store(address_int, dangling, MemAccess { align: 8, ..ACCESS4 });
+    b.store(
+        address_int,
+        dangling,
+        MemAccess {
+            align: 8,
+            ..ACCESS4
+        },
+    );
     let product = b.bin(BinOp::Mul, params[3], wide);
     let narrow = b.cast(CastOp::Trunc, product, i64);
     let slot = b.gep(i8, params[0], &[narrow], false);
     let as_int = b.cast(CastOp::PtrToInt, slot, i64);
     let back = b.bin(BinOp::Add, as_int, some_int);
     let back = b.cast(CastOp::IntToPtr, back, ptr);
-    b.store(vector_sum, back, MemAccess { align: 16, ..ACCESS4 });
+    b.store(
+        vector_sum,
+        back,
+        MemAccess {
+            align: 16,
+            ..ACCESS4
+        },
+    );
     let ninth = b.gep(blob, copy, &[params[2], params[2]], true);
-    b.store(product, ninth, MemAccess { align: 4, ..ACCESS4 });
+    b.store(
+        product,
+        ninth,
+        MemAccess {
+            align: 4,
+            ..ACCESS4
+        },
+    );
     b.intrinsic(Intrinsic::LifetimeEnd, void, &[lifetime_size, copy]);
     b.ret(None);
     if scope(1).is_some() {
-        let file = m.add_di(DiNode::File { name: "a.rs".into(), directory: "/src".into() });
-        let ty = m.add_di(DiNode::BasicType { name: "i32".into(), bits: 32, encoding: 5 });
+        let file = m.add_di(DiNode::File {
+            name: "a.rs".into(),
+            directory: "/src".into(),
+        });
+        let ty = m.add_di(DiNode::BasicType {
+            name: "i32".into(),
+            bits: 32,
+            encoding: 5,
+        });
         let variable = m.add_di(DiNode::LocalVariable {
             name: "copy".into(),
             scope: scope(1).unwrap(),
@@ -255,7 +393,9 @@ pub fn sample(debug: bool) -> Module {
             ty,
             arg: 0,
         });
-        m.func_mut(kernel).variables.push((copy, DbgDeclare { variable, ty: blob }));
+        m.func_mut(kernel)
+            .variables
+            .push((copy, DbgDeclare { variable, ty: blob }));
     }
     let _ = v4;
 
@@ -263,7 +403,11 @@ pub fn sample(debug: bool) -> Module {
     let by_sig = m.types.func(void, &[ptr, ptr], false);
     let by = m.add_func("bytes_by_value", by_sig).unwrap();
     m.func_mut(by).subprogram = scope(2);
-    m.func_mut(by).param_attrs[1] = ParamAttrs { byval: Some(blob), align: 4, ..Default::default() };
+    m.func_mut(by).param_attrs[1] = ParamAttrs {
+        byval: Some(blob),
+        align: 4,
+        ..Default::default()
+    };
     let params = m.func(by).params.clone();
     let by_value = m.func(by).value;
     let start = m.add_block(by, "start");
@@ -276,7 +420,11 @@ pub fn sample(debug: bool) -> Module {
         args: vec![params[0], params[1]],
         arg_attrs: vec![
             ParamAttrs::default(),
-            ParamAttrs { byval: Some(blob), align: 4, ..Default::default() },
+            ParamAttrs {
+                byval: Some(blob),
+                align: 4,
+                ..Default::default()
+            },
         ],
         ret_attrs: ParamAttrs::default(),
         noreturn: true,

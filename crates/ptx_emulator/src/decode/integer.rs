@@ -418,7 +418,7 @@ impl<'a> Decoder<'_, 'a> {
         let run = if words.opcode == "shl" {
             for_integer!(ty, T => binary(|a: T, n: u32| a.checked_shl(n).unwrap_or(0)))
         } else {
-            for_integer!(ty, T => binary(|a: T, n: u32| if n < T::BITS { a >> n } else { a >> (T::BITS - 1) >> 1 * (T::MIN == 0) as u32 }))
+            for_integer!(ty, T => binary(|a: T, n: u32| if n < T::BITS { a >> n } else { a >> (T::BITS - 1) >> 1 }))
         };
         self.op2(words, supported(run, words.opcode)?, ty.bits(), ty, Type::U32)
     }

@@ -93,7 +93,6 @@ pub(crate) trait Float: Value {
     }
 
     /// Subnormal numbers as zeros of their sign.
-    #[inline(always)]
     fn flush(self) -> Self;
 }
 

@@ -49,7 +49,8 @@ pub(super) struct Block {
     pub seats: Vec<Seat>,
     /// Threads that have not ended.
     pub live: u32,
-    pub barriers: [Barrier; 16],
+    /// Sixteen that instructions name, and the cluster's.
+    pub barriers: [Barrier; 17],
 }
 
 /// What fills shared memory at the start: a device has leftovers there, and no kernel may count on zeros.
@@ -199,10 +200,10 @@ impl Worker<'_> {
                 _ => continue,
             };
             first.get_or_insert(seat);
-            match kinds.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, count)) => *count += 1,
-                None if kinds.len() < 8 => kinds.push((text, 1)),
-                None => {}
+            if let Some((_, count)) = kinds.iter_mut().find(|(known, _)| *known == text) {
+                *count += 1;
+            } else if kinds.len() < 8 {
+                kinds.push((text, 1));
             }
         }
         for (index, (text, count)) in kinds.iter().enumerate() {

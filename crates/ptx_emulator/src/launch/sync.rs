@@ -22,6 +22,8 @@ pub(crate) struct BarrierSync {
     pub counted: bool,
     /// `.arrive`: it does not wait.
     pub arrive: bool,
+    /// The barrier behind the sixteen that programs name.
+    pub cluster: bool,
     pub reduction: Option<Reduction>,
 }
 
@@ -158,8 +160,9 @@ impl Worker<'_> {
     ) -> Result<(), Problem> {
         let id: u32 = regs.get(inst.a);
         let expected: u32 = if sync.counted { regs.get(inst.b) } else { 0 };
-        let Some(barrier) = block.barriers.get_mut(id as usize) else {
-            return Err(invalid(format!("barrier {id}, of 16")));
+        let barrier = match block.barriers.get_mut(id as usize) {
+            Some(barrier) if sync.cluster || id < 16 => barrier,
+            _ => return Err(invalid(format!("barrier {id}, of 16"))),
         };
         if sync.counted && (expected == 0 || expected % 32 != 0) {
             return Err(invalid(format!("barrier {id} for {expected} threads, which is no multiple of the warp size")));

@@ -1,0 +1,88 @@
+//! What the engine's tests share: a device with a loaded module, buffers, and launches with parameters.
+
+#![allow(dead_code)]
+
+use std::sync::{Arc, Mutex};
+
+use ptx_emulator::{Fault, LaunchConfig, LaunchStats, Memory, Program, launch};
+
+/// A device with one module.
+pub struct Device {
+    pub memory: Memory,
+    pub program: Program,
+    pub config: LaunchConfig,
+    pub printed: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Parameters, by their bytes.
+pub struct Params(Vec<u8>);
+
+impl Params {
+    pub fn new() -> Params {
+        Params(Vec::new())
+    }
+
+    /// Adds a value with its natural alignment.
+    pub fn with<const N: usize>(mut self, bytes: [u8; N]) -> Params {
+        self.0.resize(self.0.len().next_multiple_of(N), 0);
+        self.0.extend(bytes);
+        self
+    }
+
+    pub fn u32(self, value: u32) -> Params {
+        self.with(value.to_le_bytes())
+    }
+
+    pub fn u64(self, value: u64) -> Params {
+        self.with(value.to_le_bytes())
+    }
+}
+
+impl Device {
+    pub fn new(ptx: &str) -> Device {
+        let memory = Memory::new();
+        let program = Program::load(ptx, &memory).unwrap_or_else(|error| panic!("{error}"));
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let sink = printed.clone();
+        let config = LaunchConfig {
+            output: Some(Arc::new(move |bytes| sink.lock().unwrap().extend_from_slice(bytes))),
+            ..LaunchConfig::default()
+        };
+        Device { memory, program, config, printed }
+    }
+
+    /// A device with a kernel `k` of parameters and a body, and anything before it.
+    pub fn kernel(before: &str, params: &str, body: &str) -> Device {
+        Device::new(&module(before, params, body))
+    }
+
+    pub fn upload<T: Copy>(&self, data: &[T]) -> u64 {
+        let size = size_of_val(data);
+        let address = self.memory.alloc(size, 256).expect("memory");
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), address as *mut u8, size) };
+        address
+    }
+
+    pub fn download<T: Copy>(&self, address: u64, count: usize) -> Vec<T> {
+        (0..count).map(|index| unsafe { (address as *const T).add(index).read_unaligned() }).collect()
+    }
+
+    pub fn launch(&self, name: &str, grid: u32, block: u32, params: Params) -> Result<LaunchStats, Fault> {
+        let kernel = self.program.kernel(name).expect("the kernel");
+        let config = LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], params: params.0, ..self.config.clone() };
+        launch(&self.program, kernel, &config)
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.printed.lock().unwrap()).into_owned()
+    }
+}
+
+/// A module with one kernel.
+pub fn module(before: &str, params: &str, body: &str) -> String {
+    format!(
+        ".version 8.7\n.target sm_90\n.address_size 64\n{before}\n.visible .entry k({params})\n{{\n\
+         .reg .pred %p<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<20>;\n.reg .f64 %fd<20>;\n.reg .b128 %rq<4>;\n\
+         {body}\n}}\n"
+    )
+}

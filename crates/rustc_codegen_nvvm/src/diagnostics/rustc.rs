@@ -1,0 +1,74 @@
+//! Adds to errors of rustc's own what a GPU's programmer needs to know, such as that there is no
+//! `std` to install.
+//!
+//! rustc sends every diagnostic through one function, which its query system sets. This one stands
+//! before it.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use rustc_errors::codes::E0463;
+use rustc_errors::{
+    DiagArgValue, DiagInner, DiagMessage, ErrorGuaranteed, MultiSpan, Style, Subdiag, Sublevel,
+    TRACK_DIAGNOSTIC,
+};
+
+type Emit<'a> = &'a mut dyn FnMut(DiagInner) -> Option<ErrorGuaranteed>;
+type Track = fn(DiagInner, Emit<'_>) -> Option<ErrorGuaranteed>;
+
+/// The function that was there before.
+static PREVIOUS: OnceLock<Track> = OnceLock::new();
+
+/// Puts [`track`] before rustc's function, once for the process.
+pub(crate) fn install() {
+    PREVIOUS.get_or_init(|| *TRACK_DIAGNOSTIC.swap(&(track as Track)));
+}
+
+fn track(mut diag: DiagInner, emit: Emit<'_>) -> Option<ErrorGuaranteed> {
+    explain(&mut diag);
+    match PREVIOUS.get() {
+        Some(previous) => previous(diag, emit),
+        None => emit(diag),
+    }
+}
+
+fn explain(diag: &mut DiagInner) {
+    if diag.code == Some(E0463) {
+        let of_std = |value: &DiagArgValue| matches!(value, DiagArgValue::Str(name) if name == "std");
+        if diag.args.get("crate_name").is_some_and(of_std) {
+            explain_std(diag);
+        }
+        return;
+    }
+    let Some((DiagMessage::Str(text) | DiagMessage::Inline(text), _)) = diag.messages.first() else {
+        return;
+    };
+    if text.starts_with("`#[panic_handler]` function required") {
+        add(diag, Sublevel::Help, "`cuda_std` has one, which reports a panic to the host: depend on it, \
+            with its feature `panic-handler`, and `use cuda_std::prelude::*;`");
+    } else if text.starts_with("no global memory allocator found") {
+        add(diag, Sublevel::Help, "`cuda_std` has one, which uses the device's heap: depend on it, with \
+            its feature `allocator`, and `use cuda_std::prelude::*;`");
+    }
+}
+
+/// rustc takes the target for not installed, which it never can be.
+fn explain_std(diag: &mut DiagInner) {
+    diag.children.clear();
+    add(diag, Sublevel::Note, "there is no `std` on a GPU, only `core` and `alloc`");
+    if diag.span.primary_span().is_none_or(|span| span.is_dummy()) {
+        add(diag, Sublevel::Help, "the crate has to start with `#![no_std]`; a crate of others often has a \
+            feature `std` to switch off: `default-features = false`");
+    } else {
+        add(diag, Sublevel::Help, "what is in `core` or `alloc` is there: `core::mem`, and after `extern \
+            crate alloc;` also `alloc::vec::Vec`");
+    }
+}
+
+fn add(diag: &mut DiagInner, level: Sublevel, text: &'static str) {
+    diag.children.push(Subdiag {
+        level,
+        messages: vec![(DiagMessage::Str(Cow::Borrowed(text)), Style::NoStyle)],
+        span: MultiSpan::new(),
+    });
+}

@@ -1,0 +1,130 @@
+//! What users are told about what is not in their code: the architecture they ask for, the libnvvm
+//! that is there, and failures of our own.
+
+use std::path::PathBuf;
+
+use nvvm::{Arch, Error};
+use rustc_errors::{Diag, ErrorGuaranteed};
+use rustc_session::{EarlySession, Session};
+use rustc_span::Span;
+
+/// Refuses an architecture that there is not, before anything is compiled for it.
+pub(crate) fn check_arch(sess: &EarlySession) {
+    let Some(cpu) = &sess.opts.cg.target_cpu else { return };
+    let unsupported = |name: &str| sess.target.unsupported_cpus.iter().any(|cpu| cpu == name);
+    let message = match cpu.parse::<Arch>() {
+        Ok(arch) if unsupported(&arch.sm()) => {
+            format!("rustc no longer compiles for the GPU architecture `{cpu}`")
+        }
+        // The names of libnvvm's are not those of rustc's.
+        Ok(arch) if arch.sm() == *cpu => return,
+        _ => format!("there is no GPU architecture `{cpu}`"),
+    };
+    let known: Vec<String> =
+        Arch::KNOWN.iter().map(|arch| arch.sm()).filter(|name| !unsupported(name)).collect();
+    sess.dcx()
+        .struct_err(message)
+        .with_note("it is asked for by `-Ctarget-cpu`")
+        .with_help(format!("there are {}", known.join(", ")))
+        .emit()
+        .raise_fatal();
+}
+
+/// libnvvm cannot be loaded.
+pub(crate) fn no_libnvvm(sess: &Session, err: &Error) -> ErrorGuaranteed {
+    match err {
+        Error::NotFound { searched } => {
+            let mut diag = sess.dcx().struct_err("libnvvm was not found");
+            add_searched(&mut diag, searched);
+            diag.emit()
+        }
+        Error::Broken { .. } => {
+            let mut diag = sess.dcx().struct_err(err.to_string());
+            diag.help(
+                "the environment variable `CUDA_HOME`, or `-Cllvm-args=--cuda=DIR`, chooses another",
+            );
+            diag.emit()
+        }
+        _ => sess.dcx().err(err.to_string()),
+    }
+}
+
+/// libdevice is needed and not there.
+pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf]) -> ErrorGuaranteed {
+    let mut diag = sess.dcx().struct_err(format!(
+        "libdevice was not found, and the program calls `{function}` of it"
+    ));
+    add_searched(&mut diag, searched);
+    diag.emit()
+}
+
+fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
+    let searched: Vec<String> =
+        searched.iter().map(|path| format!("`{}`", path.display())).collect();
+    diag.note(format!("searched: {}", searched.join(", ")));
+    diag.help(
+        "where a CUDA toolkit is installed, name its folder by the environment variable `CUDA_HOME`",
+    );
+    diag.help(format!(
+        "without one, `{} DIR` fetches what is needed; then `CUDA_HOME` is DIR",
+        cuda_toolkit::PIP_COMMAND.replace("python3 -m pip", "pip")
+    ));
+}
+
+/// libnvvm does not compile the module.
+pub(crate) fn refused(sess: &Session, err: &Error, text: &str) -> ErrorGuaranteed {
+    if let Error::UnsupportedArch { arch, supported, .. } = err {
+        let supported: Vec<String> = supported.iter().map(|arch| arch.sm()).collect();
+        return sess
+            .dcx()
+            .struct_err(format!("the libnvvm that was found does not compile for {arch}"))
+            .with_note(format!("it does for {}", supported.join(", ")))
+            .with_help("`-Ctarget-cpu` chooses the architecture, and `CUDA_HOME` the libnvvm")
+            .emit();
+    }
+    let mut diag = sess.dcx().struct_err(format!("libnvvm refused the module: {err}"));
+    let mut named = Vec::new();
+    for entry in err.log() {
+        let function = entry.line.and_then(|line| function_around(text, line as usize));
+        if let Some(function) = function
+            && !named.contains(&function)
+        {
+            diag.note(format!("that is in the function `{function}`"));
+            named.push(function);
+        }
+    }
+    our_fault(&mut diag);
+    diag.emit()
+}
+
+/// What every failure of our own says at its end.
+pub(crate) fn our_fault(diag: &mut Diag<'_>) {
+    diag.note("this is a bug of the compiler's backend");
+    diag.help("`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder");
+}
+
+/// The function that a line of NVVM IR, counted from 1, stands in.
+fn function_around(text: &str, line: usize) -> Option<&str> {
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    let head = lines.into_iter().rev().take_while(|line| *line != "}");
+    let head = head.into_iter().find(|line| line.starts_with("define "))?;
+    let (_, name) = head.split_once('@')?;
+    name.split('(').next().map(|name| name.trim_matches('"'))
+}
+
+/// The first function of libdevice's that a module refers to.
+pub(crate) fn libdevice_function(text: &str) -> Option<&str> {
+    let declarations = text.lines().filter(|line| line.starts_with("declare "));
+    declarations
+        .filter_map(|line| line.split_once('@')?.1.split('(').next())
+        .find(|name| name.starts_with("__nv_"))
+}
+
+/// A line of an inline assembly that ptxas refuses: what it says, and the line as PTX.
+pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str>) {
+    let mut diag = sess.dcx().struct_span_err(span, format!("ptxas refuses this: {what}"));
+    if let Some(line) = line {
+        diag.note(format!("the line of PTX is `{}`", line.trim()));
+    }
+    diag.emit();
+}
