@@ -141,7 +141,10 @@ fn mark(mut function: ItemFn) -> TokenStream {
     let check = check_of_types(&function.sig);
     let body = &function.block;
     // The body is a block of its own: what it declares does not reach the check.
-    let body = syn::parse2(quote!({ #check #body })).expect("a block of two statements is a block");
+    let mut new: syn::Block =
+        syn::parse2(quote!({ #check #body })).expect("a block of two statements is a block");
+    // So that the function's span is the user's, not the attribute's.
+    new.brace_token = body.brace_token;
     let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = function
         .attrs
         .into_iter()
@@ -154,7 +157,7 @@ fn mark(mut function: ItemFn) -> TokenStream {
             style: syn::AttrStyle::Outer,
             ..attr
         }));
-    *function.block = body;
+    *function.block = new;
     quote! {
         #[cfg_attr(
             target_arch = "nvptx64",

@@ -326,8 +326,16 @@ impl Context {
             return;
         }
         reports.retain(|known| !Arc::ptr_eq(known, report));
-        if let Some(panic) = report.take(self.api()) {
+        // Only read: the variable that would have to be armed went with the module.
+        if let Some(panic) = report.read() {
             lock(&self.inner.pending).push(panic);
+        }
+    }
+
+    /// Forgets the kernels launched in a stream that is done and goes away.
+    pub(crate) fn forget_stream(&self, stream: usize) {
+        for report in lock(&self.inner.reports).iter() {
+            report.note_synchronized(Some(stream));
         }
     }
 

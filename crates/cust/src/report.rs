@@ -148,7 +148,7 @@ impl Report {
     }
 
     /// The report, if it is complete.
-    fn read(&self) -> Option<KernelPanic> {
+    pub(crate) fn read(&self) -> Option<KernelPanic> {
         if self.word(0) != STATE_COMPLETE {
             return None;
         }

@@ -178,6 +178,11 @@ impl Drop for Stream {
         // Work in the stream still completes. An error means that the context is gone, and the
         // stream with it.
         if let Ok(api) = self.context.bind() {
+            // SAFETY: the stream is alive.
+            if unsafe { api.driver.cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
+                // A later stream may get the same handle.
+                self.context.forget_stream(self.raw as usize);
+            }
             // SAFETY: made by `new`, destroyed once.
             let _ = unsafe { api.driver.cuStreamDestroy_v2(self.raw) };
         }

@@ -121,8 +121,9 @@ fn memory_is_given_back() {
     let _context = init();
     let (free, total) = mem_get_info().unwrap();
     assert!(0 < free && free <= total);
-    for _ in 0..100 {
-        DeviceBuffer::<u8>::zeroed(64 << 20).unwrap();
+    for _ in 0..20 {
+        // SAFETY: the elements are not read.
+        unsafe { DeviceBuffer::<u8>::uninitialized(free / 8).unwrap() };
     }
 }
 

@@ -182,7 +182,7 @@ pub enum RmwOp {
 pub enum Callee {
     /// A function, or a pointer to one.
     Value(Value),
-    /// An operation of the table in [`crate::intrinsic`].
+    /// An operation of the table in [`crate::Intrinsic`].
     Intrinsic(Intrinsic),
     /// Inline PTX.
     Asm(Box<InlineAsm>),

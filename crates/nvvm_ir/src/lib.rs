@@ -1,8 +1,31 @@
 //! An in-memory NVVM IR without LLVM: build → verify → passes → write.
 //!
 //! It knows nothing of rustc, and builds on stable Rust. The compiler's backend fills a [`Module`]
-//! through a [`Builder`]; the verifier checks it, the passes rewrite it, and a writer prints it in
-//! the dialect that libnvvm wants for the architecture.
+//! through a [`Builder`]; [`verify()`] checks it, the [`passes`] rewrite it, [`legalize`] replaces
+//! what libnvvm lacks, and [`write_module`] prints it in the [`Dialect`] that libnvvm wants for the
+//! architecture. [`read_module`] reads the text again, for tests and for the program `nvvm-ir`.
+//!
+//! ```
+//! use nvvm_ir::*;
+//!
+//! let mut module = Module::new("example");
+//! let (void, ptr, i32) = (module.types.void(), module.types.ptr(), module.types.int(32));
+//! let sig = module.types.func(void, &[ptr], false);
+//! let kernel = module.add_func("answer", sig).expect("the name is free");
+//! module.func_mut(kernel).kernel = Some(KernelAttrs::default());
+//! let out = module.func(kernel).params[0];
+//! let start = module.add_block(kernel, "start");
+//!
+//! let answer = module.const_int(i32, 42);
+//! let mut builder = Builder::new(&mut module, start);
+//! builder.store(answer, out, MemAccess { align: 4, ..MemAccess::default() });
+//! builder.ret(None);
+//!
+//! verify(&module).expect("the module is well-formed");
+//! let text = write_module(&module, Dialect::Llvm7);
+//! assert!(text.contains("store i32 42, i32* %.0, align 4"));
+//! assert_eq!(write_module(&read_module(&text).unwrap(), Dialect::Llvm7), text);
+//! ```
 
 mod builder;
 mod flow;

@@ -6,6 +6,8 @@
 //! casts that the writer puts around typed pointers disappear again, so that writing, reading and
 //! writing gives the same text. What it makes is not verified.
 
+mod body;
+mod calls;
 mod consts;
 mod insts;
 mod lexer;

@@ -27,7 +27,8 @@
 //!     a range belongs to an integer.
 //! 12. **Allocations** of a fixed size stand in the entry block.
 //! 13. **Switches** name no case twice.
-//! 14. **Calls** have the arguments that their signature asks for, and attributes for all or none.
+//! 14. **Calls** have the arguments that their signature asks for, and attributes for all or none;
+//!     the result of a `musttail` call is returned right after it, by a function of the same type.
 //! 15. **Intrinsics** are called by the signatures of the table in [`crate::Intrinsic`]; those that
 //!     are declared functions (`llvm.nvvm.…`), by that of their declaration.
 //! 16. **Address spaces.** Casts go between a space and the generic one; constant memory is not

@@ -9,10 +9,13 @@
 //! Symbols that libnvvm refuses are printed under another name, see [`symbol_names`].
 
 mod attrs;
+mod calls;
 mod consts;
 mod debug;
 mod insts;
 mod intrinsics;
+mod memory;
+mod metadata;
 mod names;
 pub(crate) mod words;
 
@@ -109,7 +112,7 @@ struct Writer<'m> {
     intrinsics: Vec<(Intrinsic, Type)>,
     intrinsic_ids: HashMap<(Intrinsic, Type), String>,
     declares_variables: bool,
-    md: debug::Metadata,
+    md: metadata::Metadata,
 }
 
 impl<'m> Writer<'m> {
@@ -129,7 +132,7 @@ impl<'m> Writer<'m> {
             intrinsics: Vec::new(),
             intrinsic_ids: HashMap::new(),
             declares_variables: false,
-            md: debug::Metadata::new(m),
+            md: metadata::Metadata::new(m),
         };
         writer.cache_types();
         writer

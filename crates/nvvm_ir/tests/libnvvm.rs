@@ -20,7 +20,7 @@ fn libnvvm_and_ptxas_take_the_sample() {
     };
     for sm in [75, 90, 100, 120] {
         for debug in [false, true] {
-            let text = write_module(&common::sample(debug), Dialect::for_arch(sm));
+            let full = write_module(&common::sample(debug), Dialect::for_arch(sm));
             for (opt_level, debug) in [
                 (
                     OptLevel::O3,
@@ -43,6 +43,11 @@ fn libnvvm_and_ptxas_take_the_sample() {
                 let mut options = Options::new(arch);
                 options.opt_level = opt_level;
                 options.debug = debug;
+                // Both kinds of debug information.
+                let text = match options.debug {
+                    DebugInfo::LineInfo => full.replace("FullDebug", "LineTablesOnly"),
+                    _ => full.clone(),
+                };
                 let ptx = compile(&library, &text, &options);
                 assert!(ptx.contains(".entry kernel"), "{ptx}");
                 assert!(

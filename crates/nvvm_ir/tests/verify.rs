@@ -471,6 +471,14 @@ fn rule_14_calls() {
         change(|c| c.callee = Callee::Value(c.args[0])),
         Rule::Calls,
     );
+    let tail = |after: &str| {
+        format!(
+            "declare i32 @g(i32)\ndefine i32 @f(i32 %x) {{\nstart:\n  %y = musttail call i32 @g(i32 %x)\n{after}}}\n"
+        )
+    };
+    holds(&tail("  ret i32 %y\n"));
+    breaks(&tail("  ret i32 1\n"), Rule::Calls);
+    breaks(&tail("  %z = add i32 %y, 1\n  ret i32 %y\n"), Rule::Calls);
     // By another signature than its own: that is the caller's risk, and LLVM allows it.
     holds(
         "declare i32 @g(i32)\ndefine void @f(i64 %x) {\nstart:\n  call void @g(i64 %x)\n  ret void\n}\n",

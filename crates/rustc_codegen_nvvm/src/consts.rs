@@ -280,7 +280,7 @@ impl<'tcx> CodegenCx<'tcx> {
             }
         }
         if tcx.is_thread_local_static(def_id) {
-            self.note_use(Item::Static(def_id));
+            self.note_referrer(Item::Static(def_id));
             let item = Item::Static(def_id);
             crate::diagnostics::unsupported_item(self, item, "a thread-local static");
         }
@@ -313,7 +313,7 @@ impl<'tcx> CodegenCx<'tcx> {
         // Dynamic shared memory is declared so, and comes with the launch.
         if foreign && space != AddrSpace::Shared {
             self.undefined.borrow_mut().insert(def_id);
-            self.note_use(Item::Static(def_id));
+            self.note_referrer(Item::Static(def_id));
         }
         if !foreign {
             data.linkage = Linkage::Internal;

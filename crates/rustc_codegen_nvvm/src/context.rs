@@ -114,7 +114,8 @@ impl<'tcx> CodegenCx<'tcx> {
         self.queue.borrow_mut().push_back(item);
     }
 
-    fn note_referrer(&self, item: Item<'tcx>) {
+    /// Notes who uses an item first.
+    pub(crate) fn note_referrer(&self, item: Item<'tcx>) {
         if let Some(current) = self.current.get() {
             self.referrers.borrow_mut().entry(item).or_insert(current);
         }
@@ -148,9 +149,8 @@ impl<'tcx> CodegenCx<'tcx> {
             if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
                 return value;
             }
-            self.note_referrer(Item::Fn(instance));
             self.undefined.borrow_mut().insert(def_id);
-            self.note_use(Item::Fn(instance));
+            self.note_referrer(Item::Fn(instance));
         }
         let marker = markers::of_function(tcx, instance);
         let mut name = self.symbol(instance);

@@ -6,6 +6,7 @@ use nvvm_ir::{Di, DiNode, Value};
 use rustc_abi::Size;
 use rustc_codegen_ssa::mir::debuginfo::VariableKind;
 use rustc_codegen_ssa::traits::*;
+use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{ExistentialTraitRef, Instance, Ty};
 use rustc_session::config::DebugInfo;
 use rustc_span::{BytePos, FileName, RemapPathScopeComponents, SourceFile, Span, Symbol};
@@ -80,7 +81,9 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let file = cx.di_file(&loc.file);
         let unit = cx.di_unit(file);
         let scope = cx.di(DiNode::Subprogram {
-            name: tcx.def_path_str_with_args(instance.def_id(), instance.args),
+            name: with_no_trimmed_paths!(
+                tcx.def_path_str_with_args(instance.def_id(), instance.args)
+            ),
             linkage_name: cx.symbol(instance),
             file,
             line: loc.line as u32,

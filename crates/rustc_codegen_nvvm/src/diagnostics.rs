@@ -7,9 +7,9 @@ mod chain;
 mod rustc;
 pub(crate) mod toolkit;
 
-pub(crate) use chain::add_chain;
 pub(crate) use rustc::install;
 
+use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;
 use rustc_hir::def::DefKind;
 use rustc_middle::mono::CollectionMode;
@@ -112,11 +112,17 @@ pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     if tcx.dcx().err_count_on_current_thread() == errors {
         return true;
     }
-    let message =
-        format!("the above error was encountered while compiling {}", chain::name(tcx, item));
-    let mut diag = tcx.dcx().struct_span_note(chain::place_of_use(cx, item), message);
-    chain::add_chain(cx, &mut diag, Some(item));
-    diag.emit();
+    let encountered = |name| format!("the above error was encountered while compiling {name}");
+    if let Some(failed) = chain::failed_constant(tcx, instance) {
+        let mut diag = tcx.dcx().struct_span_note(failed.span, encountered(failed.function));
+        chain::add_from_scope(cx, &mut diag, instance, failed.scope);
+        diag.emit();
+    } else {
+        let place = chain::place_of_use(cx, item);
+        let mut diag = tcx.dcx().struct_span_note(place, encountered(chain::name(tcx, item)));
+        chain::add_chain(cx, &mut diag, Some(item));
+        diag.emit();
+    }
     false
 }
 
@@ -129,7 +135,7 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     }
     let depth = chain::instances_above(cx, instance);
     // The drop glue of a nested type needs one instance for each level.
-    let is_glue = tcx.is_lang_item(instance.def_id(), rustc_hir::LangItem::DropGlue);
+    let is_glue = tcx.is_lang_item(instance.def_id(), LangItem::DropGlue);
     let depth = if is_glue { depth / 4 } else { depth };
     // Some types of the last instance within the limit would already be beyond it.
     if tcx.recursion_limit().value_within_limit(depth + 2) {

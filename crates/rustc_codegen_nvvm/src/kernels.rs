@@ -13,7 +13,7 @@ use rustc_middle::middle::exported_symbols::{ExportedSymbol, SymbolExportLevel};
 use rustc_middle::ty::layout::{FnAbiOf, TyAndLayout};
 use rustc_middle::ty::{self, Instance, TyCtxt};
 use rustc_span::def_id::{DefId, LOCAL_CRATE};
-use rustc_target::callconv::{ArgAbi, PassMode};
+use rustc_target::callconv::{ArgAbi, ArgAttribute, ArgAttributes, PassMode};
 
 use crate::context::CodegenCx;
 use crate::diagnostics;
@@ -108,16 +108,30 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
     let mut param_attrs = Vec::new();
     let passings: Vec<Passing> = abi.args.iter().map(|arg| passing(cx, arg.layout)).collect();
     for (arg, passing) in abi.args.iter().zip(&passings) {
+        // What the type promises of a reference holds for the whole grid: `ld.global.nc` and the
+        // like come from it. That it is not null is left out, for hosts pass null for what is empty.
+        let promised = |attrs: &ArgAttributes| ParamAttrs {
+            noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
+            readonly: cx.optimizes() && attrs.regular.contains(ArgAttribute::ReadOnly),
+            ..ParamAttrs::default()
+        };
         let attrs = ParamAttrs::default();
         match *passing {
             Passing::Nothing => {}
             Passing::Scalar(ty) => {
                 types.push(ty);
-                param_attrs.push(attrs);
+                param_attrs.push(match &arg.mode {
+                    PassMode::Direct(promises) => promised(promises),
+                    _ => attrs,
+                });
             }
             Passing::Wide(a, b) => {
                 types.extend([a, b]);
-                param_attrs.extend([attrs.clone(), attrs]);
+                param_attrs.push(match &arg.mode {
+                    PassMode::Pair(promises, _) => promised(promises),
+                    _ => attrs.clone(),
+                });
+                param_attrs.push(attrs);
             }
             Passing::Bytes(ty) => {
                 types.push(cx.type_ptr());

@@ -5,12 +5,11 @@ use rustc_codegen_ssa::mir::codegen_mir;
 use rustc_codegen_ssa::traits::*;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
-use rustc_middle::mono::CollectionMode;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::{Span, Symbol};
 
 use crate::builder::Builder;
-use crate::context::{CodegenCx, Item, item_span, unspanned};
+use crate::context::{CodegenCx, Item, unspanned};
 use crate::options::{Options, Roots};
 use crate::{device_functions, diagnostics, kernels};
 
@@ -88,7 +87,8 @@ fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
         diagnostics::unsupported_item(cx, Item::Fn(instance), "a naked function");
         return;
     }
-    if tcx.def_kind(def_id).is_fn_like() && tcx.fn_sig(def_id).skip_binder().c_variadic() {
+    if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+        && tcx.fn_sig(def_id).skip_binder().c_variadic() {
         let what = "a function with a variable number of arguments";
         diagnostics::unsupported_item(cx, Item::Fn(instance), what);
         return;

@@ -7,3 +7,5 @@ use cuda_std::prelude::*;
 #[kernel]
 pub fn run() {}
 //~? ERROR mixing `-Ctarget-cpu`
+//~? ERROR mixing `-Ctarget-cpu`
+//~? ERROR mixing `-Ctarget-cpu`

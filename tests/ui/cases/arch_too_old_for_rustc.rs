@@ -1,9 +1,9 @@
 //! An architecture that rustc no longer supports.
-//@ compile-flags: -Ctarget-cpu=sm_60 -Cunsafe-allow-abi-mismatch=target-cpu
+//@ compile-flags: -Ctarget-cpu=sm_60
 #![no_std]
 
 use cuda_std::prelude::*;
 
 #[kernel]
 pub fn run() {}
-//~? ERROR sm_60
+//~? ERROR rustc no longer compiles for the GPU architecture `sm_60`

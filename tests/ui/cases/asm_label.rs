@@ -8,6 +8,6 @@ use cuda_std::prelude::*;
 #[kernel]
 pub fn run(x: *mut u32) {
     unsafe {
-        asm!("bra {};", label { *x = 1 }); //~ ERROR an inline assembly that jumps to a label
+        asm!("bra {};", label { unsafe { *x = 1 } }); //~ ERROR an inline assembly that jumps to a label
     }
 }

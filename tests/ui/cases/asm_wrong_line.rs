@@ -12,7 +12,8 @@ pub fn run(x: *mut u32) {
     unsafe {
         asm!(
             "mov.u32 {0}, %tid.x;",
-            "add.u32 {0}, {0}, %nothing;", //~ ERROR ptxas refuses this
+            "add.u32 {0}, {0}, %nothing;", //~ ERROR Arguments mismatch
+            //~^ ERROR Unknown symbol '%nothing'
             "add.u32 {0}, {0}, 1;",
             out(reg32) y,
         );

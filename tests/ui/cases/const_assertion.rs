@@ -13,10 +13,10 @@ fn half(x: u32) -> u32 {
 }
 
 fn broken(x: u32) -> u32 {
-    chunks::<0>(x) //~ NOTE chunks::<0>
+    chunks::<0>(x) //~ NOTE the above error was encountered while compiling `chunks::<0>`
 }
 
 #[kernel]
 pub fn run(x: *mut u32) {
-    unsafe { *x = half(*x) + broken(*x) };
+    unsafe { *x = half(*x) + broken(*x) }; //~ NOTE the kernel `run` calls `broken` here
 }

@@ -6,7 +6,7 @@
 use cuda_std::prelude::*;
 
 fn wave(x: f128) -> f128 {
-    core::intrinsics::sinf128(x) //~ ERROR `sinf128`
+    core::intrinsics::sin(x) //~ ERROR `sin`
 }
 
 #[kernel]

@@ -8,11 +8,11 @@ unsafe extern "C" {
 }
 
 fn outer(x: i32) -> i32 {
-    middle(x) + 1
+    middle(x) + 1 //~ NOTE `outer` calls `middle` here
 }
 
 fn middle(x: i32) -> i32 {
-    inner(x) * 2 //~ NOTE reached through `middle`
+    inner(x) * 2 //~ NOTE `middle` calls `inner` here
 }
 
 #[inline(never)]
@@ -22,5 +22,5 @@ fn inner(x: i32) -> i32 {
 
 #[kernel]
 pub fn run(x: *mut i32) {
-    unsafe { *x = outer(*x) };
+    unsafe { *x = outer(*x) }; //~ NOTE the kernel `run` calls `outer` here
 }

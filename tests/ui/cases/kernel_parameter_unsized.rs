@@ -5,5 +5,6 @@ use cuda_std::prelude::*;
 
 #[kernel]
 pub fn slice(x: [f32]) { //~ ERROR the size for values of type `[f32]` cannot be known
+//~^ ERROR `[f32]` cannot be a kernel's parameter
     let _ = x;
 }

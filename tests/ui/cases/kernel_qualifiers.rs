@@ -13,9 +13,8 @@ pub const fn early() {} //~ ERROR a kernel cannot be `const`
 pub extern "C" fn foreign() {} //~ ERROR leave out `extern`
 
 #[kernel]
-pub unsafe extern "C" fn variadic(x: u32, ...) {} //~ ERROR a kernel cannot be variadic
+pub unsafe extern "C" fn variadic(_: u32, _: ...) {} //~ ERROR a kernel cannot be variadic
 //~^ ERROR leave out `extern`
-//~| ERROR C-variadic functions are unstable
 
 #[kernel(fast)] //~ ERROR `#[kernel]` takes no arguments
 pub fn attribute() {}
@@ -24,7 +23,7 @@ pub fn attribute() {}
 pub struct Struct;
 
 #[kernel]
-pub async fn all<T>(x: &mut T) -> u32 { //~ ERROR a kernel cannot be `async`
+pub async fn all<T>(_: &mut T) -> u32 { //~ ERROR a kernel cannot be `async`
     //~^ ERROR a kernel cannot be generic
     //~| ERROR a kernel cannot take a `&mut`
     //~| ERROR a kernel cannot return a value

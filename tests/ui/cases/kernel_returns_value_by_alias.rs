@@ -1,20 +1,18 @@
-//! A type that is not `()` by name may still be, and one that is no value too.
+//! What only the backend sees: the type behind a name.
 #![no_std]
+#![no_main]
 
-use cuda_std::prelude::*;
+use cuda_std as _;
 
 type Nothing = ();
 type Something = u32;
 
-#[kernel]
-pub fn nothing() -> Nothing {} //~ ERROR a kernel cannot return a value
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "nvvm.kernel")]
+pub fn nothing() -> Nothing {}
 
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "nvvm.kernel")]
-pub fn unit() -> Nothing {}
-
-#[unsafe(no_mangle)]
-#[unsafe(link_section = "nvvm.kernel")]
-pub fn number() -> Something { //~ ERROR a kernel cannot return a value
+pub fn something() -> Something { //~ ERROR a kernel cannot return a value
     1
 }

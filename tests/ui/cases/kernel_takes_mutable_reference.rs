@@ -16,6 +16,6 @@ pub fn many(x: &mut [f32]) { //~ ERROR Take `*mut f32` and a length
 type Slice<'a> = &'a mut [f32];
 
 #[kernel]
-pub fn hidden(x: Slice) { //~ ERROR the trait bound
+pub fn hidden(x: Slice) { //~ ERROR `&mut [f32]` cannot be a kernel's parameter
     x[0] = 1.0;
 }

@@ -7,7 +7,7 @@ extern crate without_mir;
 use cuda_std::prelude::*;
 
 fn twice(x: u32) -> u32 {
-    without_mir::double(x) //~ ERROR the crate `without_mir` was compiled without the code of `without_mir::double`
+    without_mir::double(x) //~ ERROR the crate `without_mir` was compiled without the code of `double`
     //~^ HELP -Zalways-encode-mir
 }
 

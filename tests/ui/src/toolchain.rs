@@ -112,7 +112,7 @@ impl Toolchain {
             .args(&self.externs)
             .args(flags)
             // The texts do not depend on who runs the tests.
-            .env_remove("RUST_BACKTRACE")
+            .env("RUST_BACKTRACE", "0")
             .env("RUSTC_ICE", "0")
             .env("LC_ALL", "C")
             .current_dir(root());
@@ -269,6 +269,7 @@ fn build_libraries(cargo: &Path, backend: &Path) -> Result<Vec<OsString>> {
         for (krate, prefix) in [
             ("core", "noprelude:"),
             ("alloc", "noprelude:"),
+            ("compiler_builtins", "noprelude:"),
             ("cuda_std", ""),
         ] {
             // Cargo leaves the metadata out of the `.rlib`, and rustc takes it from the `.rmeta`.

@@ -36,6 +36,8 @@ pub(super) struct Rewriter<'m> {
     /// Where a block that was split ends now.
     tails: HashMap<Block, Block>,
     layout: Vec<Block>,
+    /// The first value that did not exist before.
+    first_new: usize,
     /// What emitted instructions are looked up in.
     rule: Option<Rule>,
     errors: &'m mut Vec<LegalizeError>,
@@ -50,6 +52,7 @@ impl<'m> Rewriter<'m> {
         errors: &'m mut Vec<LegalizeError>,
     ) -> Self {
         let block = module.func(func).blocks[0];
+        let first_new = module.values.len();
         Rewriter {
             module,
             target,
@@ -62,6 +65,7 @@ impl<'m> Rewriter<'m> {
             replaced: HashMap::new(),
             tails: HashMap::new(),
             layout: Vec::new(),
+            first_new,
             rule: None,
             errors,
         }
@@ -133,7 +137,9 @@ impl<'m> Rewriter<'m> {
             for &inst in &module.blocks[block.0 as usize].insts {
                 let ValueKind::Inst(data) = &mut module.values[inst.index()].kind else { continue };
                 map_operands(&mut data.kind, |v| resolve(&self.replaced, self.consts, v));
-                if let InstKind::Phi(incoming) = &mut data.kind {
+                // Phis that were emitted since name the parts of a split block they mean.
+                let InstKind::Phi(incoming) = &mut data.kind else { continue };
+                if inst.index() < self.first_new {
                     for (_, from) in incoming {
                         *from = self.tails.get(from).copied().unwrap_or(*from);
                     }

@@ -1,168 +1,30 @@
-//! Function bodies.
+//! Instructions.
 
 use super::lexer::Tok;
 use super::types::TextType;
-use super::{Local, Reader, Result, intrinsic_of};
+use super::{Local, Reader, Result};
 use crate::inst::*;
-use crate::metadata::{DbgDeclare, Di};
+use crate::metadata::Di;
 use crate::types::{Type, TypeKind};
-use crate::value::{Block, Func, Value, ValueKind};
+use crate::value::{Block, Value};
 use crate::write::words;
 
 /// What is attached at an instruction's end.
 #[derive(Default)]
-struct Attached {
-    align: u64,
-    range: Option<(u128, u128)>,
-    invariant: bool,
-    loc: Option<Di>,
+pub(super) struct Attached {
+    pub(super) align: u64,
+    pub(super) range: Option<(u128, u128)>,
+    pub(super) invariant: bool,
+    pub(super) loc: Option<Di>,
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn body(&mut self, func: Func, names: Vec<Option<Local<'t>>>) -> Result<()> {
-        self.func = func;
-        self.locals.clear();
-        self.placeholders.clear();
-        self.blocks.clear();
-        self.name_params(func, names);
-        self.labels(func)?;
-        self.punct('{')?;
-        let mut block = None;
-        loop {
-            let start = self.at;
-            match (self.next(), block) {
-                (Tok::Punct('}'), _) => break,
-                (Tok::Label(name), _) => block = self.blocks.get(name).copied(),
-                (Tok::Local(name), Some(block)) => {
-                    self.punct('=')?;
-                    self.inst(block, Some(Local::new(name)), start)?;
-                }
-                (Tok::Word(_), Some(block)) => {
-                    self.at = start;
-                    self.inst(block, None, start)?;
-                }
-                (_, block) => {
-                    self.at = start;
-                    let what = if block.is_some() {
-                        "an instruction"
-                    } else {
-                        "a label"
-                    };
-                    return self.expected(what);
-                }
-            }
-        }
-        match self.placeholders.values().min() {
-            Some(&at) => self.error_at(at, format!("{} is not defined", self.tokens[at].tok)),
-            None => Ok(()),
-        }
-    }
-
-    /// LLVM 7 does not print the numbers of parameters, and they count all the same.
-    fn name_params(&mut self, func: Func, names: Vec<Option<Local<'t>>>) {
-        let mut next = 0;
-        for (param, name) in self.m.func(func).params.clone().into_iter().zip(names) {
-            let local = name.unwrap_or(Local::Number(next));
-            if let Local::Number(_) = local {
-                next += 1;
-            }
-            self.m.value_mut(param).name = local.to_keep();
-            self.locals.insert(local, param);
-        }
-    }
-
-    fn labels(&mut self, func: Func) -> Result<()> {
-        let mut depth = 0;
-        for at in self.at.. {
-            match self.tokens[at].tok {
-                Tok::Punct('{') => depth += 1,
-                Tok::Punct('}') => depth -= 1,
-                Tok::Label(name) => {
-                    let block = self.m.add_block(func, name);
-                    if self.blocks.insert(name, block).is_some() {
-                        return self.error_at(at, format!("two blocks are called `{name}`"));
-                    }
-                }
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// A value that is used before its definition.
-    pub(super) fn placeholder(&mut self, ty: Type) -> Value {
-        let kind = InstKind::Unreachable;
-        let block = self
-            .m
-            .func(self.func)
-            .blocks
-            .first()
-            .copied()
-            .unwrap_or(Block(0));
-        self.m.push_value(
-            ty,
-            ValueKind::Inst(InstData {
-                kind,
-                block,
-                loc: None,
-            }),
-        )
-    }
-
-    fn define_inst(
+    pub(super) fn inst(
         &mut self,
         block: Block,
-        name: Option<Local<'t>>,
+        mut name: Option<Local<'t>>,
         start: usize,
-        ty: Type,
-        kind: InstKind,
-        loc: Option<Di>,
     ) -> Result<()> {
-        let data = InstData { kind, block, loc };
-        let Some(local) = name else {
-            let value = self.m.push_value(ty, ValueKind::Inst(data));
-            self.m.block_mut(block).insts.push(value);
-            return Ok(());
-        };
-        let value = if self.placeholders.remove(&local).is_some() {
-            let value = self.locals[&local];
-            if self.m.ty(value) != ty {
-                return self.error_at(start, "it was used before as of another type");
-            }
-            self.m.value_mut(value).kind = ValueKind::Inst(data);
-            value
-        } else {
-            let value = self.m.push_value(ty, ValueKind::Inst(data));
-            if self.locals.insert(local, value).is_some() {
-                return self.error_at(start, "this name is defined twice");
-            }
-            value
-        };
-        self.m.value_mut(value).name = local.to_keep();
-        self.m.block_mut(block).insts.push(value);
-        Ok(())
-    }
-
-    /// LLVM 7: a name for a pointer of another type is another name for the pointer.
-    fn alias(&mut self, name: Option<Local<'t>>, value: Value, start: usize) -> Result<()> {
-        let Some(local) = name else {
-            return self.error_at(start, "the cast has no name");
-        };
-        if let ValueKind::Param(..) = self.m.value(value).kind
-            && self.m.value(value).name.is_none()
-        {
-            self.m.value_mut(value).name = local.to_keep();
-        }
-        if self.placeholders.contains_key(&local) || self.locals.insert(local, value).is_some() {
-            return self.error_at(start, "this name is used before, or defined twice");
-        }
-        Ok(())
-    }
-
-    fn inst(&mut self, block: Block, mut name: Option<Local<'t>>, start: usize) -> Result<()> {
         let op_at = self.at;
         let op = self.word("an instruction")?;
         let void = self.m.types.void();
@@ -453,7 +315,7 @@ impl<'t> Reader<'t> {
     }
 
     /// LLVM 7: what is computed as `%.N` and cast right after has the name of the cast.
-    fn cast_result(&mut self, name: &mut Option<Local<'t>>) -> Result<()> {
+    pub(super) fn cast_result(&mut self, name: &mut Option<Local<'t>>) -> Result<()> {
         let next = |n: usize| self.tokens.get(self.at + n).map(|t| t.tok);
         if let (Some(Local::Name(temp)), Some(Tok::Local(result))) = (*name, next(0))
             && temp.starts_with('.')
@@ -474,17 +336,17 @@ impl<'t> Reader<'t> {
     }
 
     /// Whether a pointer's type in the text is the one that pointers are kept in.
-    fn keeps(&self, ty: TextType) -> bool {
+    pub(super) fn keeps(&self, ty: TextType) -> bool {
         ty.pointee
             .is_none_or(|pointee| self.m.types.int_bits(pointee) == Some(8))
     }
 
-    fn label(&mut self) -> Result<Block> {
+    pub(super) fn label(&mut self) -> Result<Block> {
         self.expect(Tok::Word("label"))?;
         self.block_name()
     }
 
-    fn block_name(&mut self) -> Result<Block> {
+    pub(super) fn block_name(&mut self) -> Result<Block> {
         if let Tok::Local(name) = self.peek()
             && let Some(&block) = self.blocks.get(name)
         {
@@ -494,14 +356,14 @@ impl<'t> Reader<'t> {
         self.expected("the name of a block of this function")
     }
 
-    fn pair(&mut self) -> Result<(Value, Value)> {
+    pub(super) fn pair(&mut self) -> Result<(Value, Value)> {
         let lhs = self.typed()?;
         self.punct(',')?;
         let ty = self.m.ty(lhs);
         Ok((lhs, self.value(ty)?))
     }
 
-    fn bool_like(&mut self, operand: Value) -> Type {
+    pub(super) fn bool_like(&mut self, operand: Value) -> Type {
         let i1 = self.m.types.int(1);
         match *self.m.types.kind(self.m.ty(operand)) {
             TypeKind::Vector(_, len) => self.m.types.vector(i1, len),
@@ -509,7 +371,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn field(&self, aggregate: Value, index: u32) -> Option<Type> {
+    pub(super) fn field(&self, aggregate: Value, index: u32) -> Option<Type> {
         match self.m.types.kind(self.m.ty(aggregate)) {
             TypeKind::Struct { fields, .. } => fields.get(index as usize).copied(),
             TypeKind::Array(element, len) => (u64::from(index) < *len).then_some(*element),
@@ -517,7 +379,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn switch(&mut self) -> Result<InstKind> {
+    pub(super) fn switch(&mut self) -> Result<InstKind> {
         let value = self.typed()?;
         self.punct(',')?;
         let default = self.label()?;
@@ -536,7 +398,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn phi(&mut self) -> Result<(Type, InstKind)> {
+    pub(super) fn phi(&mut self) -> Result<(Type, InstKind)> {
         let ty = self.ty()?.ty;
         let mut incoming = Vec::new();
         // A phi without predecessors, in a block that nothing jumps to, has no values.
@@ -556,7 +418,7 @@ impl<'t> Reader<'t> {
         Ok((ty, InstKind::Phi(incoming)))
     }
 
-    fn shuffle(&mut self) -> Result<(Type, InstKind)> {
+    pub(super) fn shuffle(&mut self) -> Result<(Type, InstKind)> {
         let a = self.typed()?;
         self.punct(',')?;
         let b = self.typed()?;
@@ -581,7 +443,7 @@ impl<'t> Reader<'t> {
         Ok((ty, InstKind::ShuffleVector { a, b, mask }))
     }
 
-    fn flags(&mut self) -> Flags {
+    pub(super) fn flags(&mut self) -> Flags {
         let mut flags = Flags::default();
         while let Tok::Word(word) = self.peek() {
             match word {
@@ -597,7 +459,7 @@ impl<'t> Reader<'t> {
         flags
     }
 
-    fn scope(&mut self) -> Result<Scope> {
+    pub(super) fn scope(&mut self) -> Result<Scope> {
         if !self.eat_word("syncscope") {
             return Ok(Scope::System);
         }
@@ -613,7 +475,7 @@ impl<'t> Reader<'t> {
         Ok(scope)
     }
 
-    fn ordering(&mut self) -> Result<Ordering> {
+    pub(super) fn ordering(&mut self) -> Result<Ordering> {
         let at = self.at;
         let word = self.word("an ordering")?;
         match words::ordering_from_name(word) {
@@ -622,7 +484,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn access(
+    pub(super) fn access(
         &mut self,
         atomic: bool,
         volatile: bool,
@@ -645,7 +507,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `, align 4, !range !1, !dbg !2`
-    fn attached(&mut self, attached: &mut Attached) -> Result<()> {
+    pub(super) fn attached(&mut self, attached: &mut Attached) -> Result<()> {
         while self.peek() == Tok::Punct(',') {
             self.at += 1;
             match self.next() {
@@ -665,125 +527,6 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        Ok(())
-    }
-
-    // Calls.
-
-    /// From after `call` to before the metadata. Nothing for a declaration of a variable.
-    fn call(&mut self, musttail: bool) -> Result<Option<(Type, InstKind)>> {
-        let ret_attrs = self.param_attrs(None)?;
-        let ty = self.ty()?.ty;
-        let (ret, full) = match *self.m.types.kind(ty) {
-            TypeKind::Func { ret, .. } => (ret, Some(ty)),
-            _ => (ty, None),
-        };
-        let callee = match self.peek() {
-            Tok::Global("llvm.dbg.declare") => {
-                self.variable()?;
-                return Ok(None);
-            }
-            Tok::Word("asm") => self.asm()?,
-            Tok::Global(name) if intrinsic_of(name).is_some() && self.m.named(name).is_none() => {
-                self.at += 1;
-                let Some(intrinsic) = intrinsic_of(name) else {
-                    unreachable!("asked before")
-                };
-                Callee::Intrinsic(intrinsic)
-            }
-            _ => {
-                let ptr = self.m.types.ptr();
-                Callee::Value(self.value(ptr)?)
-            }
-        };
-        self.punct('(')?;
-        let (mut params, mut args, mut arg_attrs) = (Vec::new(), Vec::new(), Vec::new());
-        while !self.eat(Tok::Punct(')')) {
-            if !args.is_empty() {
-                self.punct(',')?;
-            }
-            let ty = self.ty()?;
-            arg_attrs.push(self.param_attrs(ty.pointee)?);
-            params.push(ty.ty);
-            args.push(self.value(ty.ty)?);
-        }
-        if arg_attrs
-            .iter()
-            .all(|attrs| *attrs == ParamAttrs::default())
-        {
-            arg_attrs.clear();
-        }
-        let (mut noreturn, mut convergent) = (false, false);
-        loop {
-            if self.eat_word("noreturn") {
-                noreturn = true;
-            } else if self.eat_word("convergent") {
-                convergent = true;
-            } else {
-                break;
-            }
-        }
-        let sig = match full {
-            Some(sig) => sig,
-            None => self.m.types.func(ret, &params, false),
-        };
-        let mut callee = callee;
-        if let Callee::Asm(asm) = &mut callee {
-            asm.convergent = convergent;
-        }
-        let call = Call {
-            callee,
-            sig,
-            args,
-            arg_attrs,
-            ret_attrs,
-            noreturn,
-            convergent,
-            musttail,
-        };
-        Ok(Some((ret, InstKind::Call(Box::new(call)))))
-    }
-
-    fn asm(&mut self) -> Result<Callee> {
-        self.at += 1;
-        let side_effects = self.eat_word("sideeffect");
-        let template = self.text()?;
-        self.punct(',')?;
-        let constraints = self.text()?;
-        let asm = InlineAsm {
-            template,
-            constraints,
-            side_effects,
-            convergent: false,
-        };
-        Ok(Callee::Asm(Box::new(asm)))
-    }
-
-    /// `@llvm.dbg.declare(metadata ptr %x, metadata !1, metadata !DIExpression()), !dbg !2`
-    fn variable(&mut self) -> Result<()> {
-        self.at += 1;
-        self.punct('(')?;
-        self.expect(Tok::Word("metadata"))?;
-        let ptr = self.typed()?;
-        self.punct(',')?;
-        self.expect(Tok::Word("metadata"))?;
-        let node = self.node_ref()?;
-        let variable = self.di(node)?;
-        self.punct(',')?;
-        self.expect(Tok::Word("metadata"))?;
-        self.expect(Tok::Meta("DIExpression"))?;
-        self.punct('(')?;
-        self.punct(')')?;
-        self.punct(')')?;
-        self.attached(&mut Attached::default())?;
-        let ty = match self.m.inst(ptr).map(|data| &data.kind) {
-            Some(InstKind::Alloca { ty, .. }) => *ty,
-            _ => self.m.types.int(8),
-        };
-        self.m
-            .func_mut(self.func)
-            .variables
-            .push((ptr, DbgDeclare { variable, ty }));
         Ok(())
     }
 }

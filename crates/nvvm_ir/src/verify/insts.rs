@@ -146,7 +146,10 @@ impl Verifier<'_> {
                     "a value of another type",
                 )
             }
-            InstKind::Call(call) => self.check_call(ty, call),
+            InstKind::Call(call) => {
+                self.check_call(ty, call)?;
+                self.check_musttail(inst, call)
+            }
             InstKind::ExtractValue { aggregate, index } => types(
                 self.field(t(aggregate), *index) == Some(ty),
                 "no field of that type",
@@ -384,6 +387,26 @@ impl Verifier<'_> {
             Callee::Intrinsic(intrinsic) => self.check_intrinsic(*intrinsic, ret, params),
             Callee::Asm(asm) => self.check_asm(asm, ret, params),
         }
+    }
+
+    fn check_musttail(&self, inst: Value, call: &Call) -> Check {
+        if !call.musttail {
+            return Ok(());
+        }
+        let next = self.m.inst(inst).and_then(|data| {
+            let after = self.position[inst.index()] as usize + 1;
+            let next = *self.m.block(data.block).insts.get(after)?;
+            Some(&self.m.inst(next)?.kind)
+        });
+        let returned = match next {
+            Some(InstKind::Ret(Some(value))) => *value == inst,
+            Some(InstKind::Ret(None)) => self.is_void(self.m.ty(inst)),
+            _ => false,
+        };
+        let same = self.m.func(self.func).sig == call.sig;
+        ensure(returned && same, Rule::Calls, || {
+            "a `musttail` call whose result is not returned at once, or of another signature".into()
+        })
     }
 
     /// Rule 15: a letter of the signature for the result and for each parameter.

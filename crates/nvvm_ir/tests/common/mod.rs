@@ -250,6 +250,7 @@ pub fn sample(debug: bool) -> Module {
     let params = m.func(kernel).params.clone();
     let start = m.add_block(kernel, "start");
     let some_int = m.const_int(i64, 12);
+    let some_int32 = m.const_i32(9);
     let volatile = m.const_bool(false);
     let lifetime_size = m.const_i64(16);
     let wide = m.const_int(i128, (-5i128) as u128);
@@ -271,6 +272,29 @@ pub fn sample(debug: bool) -> Module {
     let f32_two = m.const_float_bits(f32, u128::from(2f32.to_bits()));
     let v4 = m.types.vector(f32, 4);
     let vector = m.const_vector(&[f32_two, f32_two, f32_two, f32_two]);
+    // In the kernel, a place in a block of the callee that was inlined there.
+    let inlined = loc(&mut m, 1, 12).zip(scope(0)).map(|(inlined_at, scope)| {
+        let file = m.add_di(DiNode::File {
+            name: "a.rs".into(),
+            directory: "/src".into(),
+        });
+        let scope = m.add_di(DiNode::LexicalBlock {
+            scope,
+            file,
+            line: 3,
+            column: 1,
+        });
+        let inlined_at = Some(inlined_at);
+        m.add_di(DiNode::Location {
+            line: 4,
+            column: 2,
+            scope,
+            inlined_at,
+        })
+    });
+    let mut b = Builder::at(&mut m, start, inlined);
+    let slot_of_inlined = b.alloca(i32, 4);
+    b.store(some_int32, slot_of_inlined, ACCESS4);
     let mut b = Builder::new(&mut m, start);
     let copy = b.alloca(blob, 4);
     b.intrinsic(Intrinsic::LifetimeStart, void, &[lifetime_size, copy]);

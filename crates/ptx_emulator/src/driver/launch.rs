@@ -186,8 +186,11 @@ pub(super) fn pool() -> Result<&'static ThreadPool, CUresult> {
 }
 
 /// Runs a grid to its end, on the emulator's threads.
-fn run_on_cores(function: &Function, config: &LaunchConfig) -> Result<(), Fault> {
-    let run = || crate::launch(&function.program, function.kernel, config).map(|_| ());
+fn run_on_cores(function: &Function, config: &LaunchConfig) -> Result<(), Box<Fault>> {
+    let run = || match crate::launch(&function.program, function.kernel, config) {
+        Ok(_) => Ok(()),
+        Err(fault) => Err(Box::new(fault)),
+    };
     let pool = match pool() {
         // A single block runs on one thread anyway, which may be this one.
         Ok(pool) if config.grid != [1; 3] => pool,
@@ -285,16 +288,14 @@ api! {
             // SAFETY: the list has `numAttrs` entries, and each value is of its attribute's kind.
             unsafe {
                 let attribute = &*config.attrs.add(i);
-                match attribute.id {
-                    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                        let size = attribute.value.clusterDim;
-                        if (size.x, size.y, size.z) != (1, 1, 1) {
-                            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-                        }
+                // The others are about scheduling and caches, and change no result. Blocks may
+                // wait for each other in every launch, not in cooperative ones only.
+                let cluster = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+                if attribute.id == cluster {
+                    let size = attribute.value.clusterDim;
+                    if (size.x, size.y, size.z) != (1, 1, 1) {
+                        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
                     }
-                    // The others are about scheduling and caches, and change no result. Blocks may
-                    // wait for each other in every launch, not in cooperative ones only.
-                    _ => {}
                 }
             }
         }

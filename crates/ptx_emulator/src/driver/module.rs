@@ -107,6 +107,17 @@ unsafe fn image_text<'a>(image: *const c_void) -> Result<&'a [u8], CUresult> {
     Ok(text)
 }
 
+/// PTX of a later major version may mean anything. Minor versions add instructions, and one that
+/// the emulator lacks is an error where it stands.
+const MAX_PTX_MAJOR: u32 = 9;
+
+/// The major number of the text's `.version`.
+fn major_version(text: &str) -> Option<u32> {
+    let mut lines = text.lines().map(str::trim_start);
+    let version = lines.find_map(|line| line.strip_prefix(".version"))?;
+    version.trim_start().split_once('.')?.0.parse().ok()
+}
+
 fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
     let state = state()?;
     let context = state.usable()?;
@@ -120,6 +131,10 @@ fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
     let Ok(text) = std::str::from_utf8(text) else {
         return refuse("the PTX is not UTF-8 text");
     };
+    if major_version(text).is_some_and(|major| major > MAX_PTX_MAJOR) {
+        logs.write("the PTX is of a version that the emulator does not know");
+        return Err(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    }
     let program = match Program::load(text, &context.memory) {
         Ok(program) => program,
         Err(error) => return refuse(&error.to_string()),

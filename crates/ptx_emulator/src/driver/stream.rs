@@ -283,8 +283,10 @@ api! {
         let timed = |event: &Event| {
             event.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
         };
-        let recorded = (*lock(&start.recorded), *lock(&end.recorded));
-        let (Some(from), Some(to)) = recorded else {
+        // One after the other: both may be the same event.
+        let from = *lock(&start.recorded);
+        let to = *lock(&end.recorded);
+        let (Some(from), Some(to)) = (from, to) else {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
         };
         if !timed(&start) || !timed(&end) {

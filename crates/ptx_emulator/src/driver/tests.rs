@@ -203,6 +203,8 @@ fn modules_that_do_not_parse_fill_the_log() {
     };
     assert!(log.contains("line 4"), "{log}");
     assert_eq!(values[1].addr(), log.len());
+    let new = load(c".version 10.0\n.target sm_70\n.address_size 64\n");
+    assert_eq!(new, Err(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
     assert_eq!(
         load(c"\x7fELF\x02\x01\x01"),
         Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)

@@ -4,8 +4,9 @@
 //! may lie functions that the MIR inliner has put into their callers: these come from the scopes
 //! of the caller's body.
 
+use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;
-use rustc_middle::mir::{SourceInfo, TerminatorKind};
+use rustc_middle::mir::{Const, SourceInfo, SourceScope, TerminatorKind};
 use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
 use rustc_span::Span;
 
@@ -26,7 +27,7 @@ struct Step {
 /// Adds who uses an item, up to a kernel.
 pub(crate) fn add_chain<'tcx>(
     cx: &CodegenCx<'tcx>,
-    diag: &mut Diag<'_, impl rustc_errors::EmissionGuarantee>,
+    diag: &mut Diag<'_>,
     item: Option<Item<'tcx>>,
 ) {
     let mut steps = Vec::new();
@@ -49,6 +50,20 @@ pub(crate) fn add_from_place<'tcx>(
     add(diag, &steps);
 }
 
+/// Adds the chain to a scope of a function that was inlined into another.
+pub(crate) fn add_from_scope<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    diag: &mut Diag<'_>,
+    instance: Instance<'tcx>,
+    scope: SourceScope,
+) {
+    let item = Item::Fn(instance);
+    let mut steps = Vec::new();
+    add_inlined(cx.tcx, item, &inlined_at(cx.tcx, instance, scope), &mut steps);
+    collect_users(cx, item, &mut steps);
+    add(diag, &steps);
+}
+
 /// Adds only which kernel an item is compiled for.
 pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Item<'tcx>) {
     let mut steps = Vec::new();
@@ -58,7 +73,12 @@ pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: 
     }
 }
 
-fn add(diag: &mut Diag<'_, impl rustc_errors::EmissionGuarantee>, steps: &[Step]) {
+fn add(diag: &mut Diag<'_>, steps: &[Step]) {
+    // The error itself stands at the first step's line, where that is what it is about.
+    let steps = match steps {
+        [first, rest @ ..] if diag.span.primary_span() == Some(first.span) => rest,
+        _ => steps,
+    };
     for (index, Step { user, verb, used, span }) in steps.iter().enumerate() {
         let left_out = steps.len().saturating_sub(2 * SHOWN);
         if left_out > 0 && index == SHOWN {
@@ -106,7 +126,9 @@ pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
                 {
                     format!("the kernel `{path}`")
                 }
-                InstanceKind::DropGlue(_, Some(ty)) => format!("the drop of `{ty}`"),
+                _ if tcx.is_lang_item(instance.def_id(), LangItem::DropGlue) => {
+                    format!("the drop of `{}`", instance.args.type_at(0))
+                }
                 _ => format!("`{path}`"),
             }
         }
@@ -140,21 +162,63 @@ fn collect_inlined<'tcx>(
         && let Some((info, calls)) = find(tcx, instance, span)
     {
         verb = if calls { "calls" } else { "uses" };
-        inlined = inlined_at(tcx, instance, info);
+        inlined = inlined_at(tcx, instance, info.scope);
     }
-    // From inside out: each function, and where the next one calls it.
-    let mut users = inlined.iter().map(|&(callee, _)| name(tcx, Item::Fn(callee)));
-    let outermost = || name(tcx, item);
-    let mut user = users.next().unwrap_or_else(outermost);
     if let Some(used) = used {
         let span = if span.is_dummy() { item_span(tcx, item) } else { span };
-        steps.push(Step { user: user.clone(), verb, used, span });
+        let innermost = inlined.first().map_or(item, |&(callee, _)| Item::Fn(callee));
+        steps.push(Step { user: name(tcx, innermost), verb, used, span });
     }
-    for &(_, span) in &inlined {
-        let caller = users.next().unwrap_or_else(outermost);
-        steps.push(Step { user: caller.clone(), verb: "calls", used: user, span });
-        user = caller;
+    add_inlined(tcx, item, &inlined, steps);
+}
+
+/// The steps through functions inlined into an item, from inside out: each is called by the next
+/// one, and the last by the item.
+fn add_inlined<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    item: Item<'tcx>,
+    inlined: &[(Instance<'tcx>, Span)],
+    steps: &mut Vec<Step>,
+) {
+    for (index, &(callee, span)) in inlined.iter().enumerate() {
+        let caller = inlined.get(index + 1).map_or(item, |&(caller, _)| Item::Fn(caller));
+        let used = name(tcx, Item::Fn(callee));
+        steps.push(Step { user: name(tcx, caller), verb: "calls", used, span });
     }
+}
+
+/// A constant that cannot be evaluated, of a function that was inlined into another.
+pub(crate) struct FailedConstant {
+    /// The function that has it.
+    pub function: String,
+    /// Where that is called.
+    pub span: Span,
+    /// The function's scope in the other one's body.
+    pub scope: SourceScope,
+}
+
+/// The constant for which a function's constants cannot be evaluated, if it was inlined into it.
+pub(crate) fn failed_constant<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    instance: Instance<'tcx>,
+) -> Option<FailedConstant> {
+    let typing_env = ty::TypingEnv::fully_monomorphized();
+    let body = tcx.instance_mir(instance.def);
+    let failed = body.required_consts().iter().find_map(|constant| {
+        let value = instance.instantiate_mir_and_normalize_erasing_regions(
+            tcx,
+            typing_env,
+            ty::EarlyBinder::bind(tcx, constant.const_),
+        );
+        let Const::Unevaluated(what, _) = value else { return None };
+        value.eval(tcx, typing_env, constant.span).is_err().then_some(what)
+    })?;
+    let owner = tcx.typeck_root_def_id(failed.def);
+    body.source_scopes.indices().find_map(|scope| {
+        let &(callee, span) = inlined_at(tcx, instance, scope).first()?;
+        let is_owner = callee.def_id() == owner && failed.args.starts_with(callee.args);
+        is_owner.then(|| FailedConstant { function: name(tcx, Item::Fn(callee)), span, scope })
+    })
 }
 
 /// What a function's body has at a span, and whether it is a call.
@@ -200,11 +264,11 @@ fn find<'tcx>(
 fn inlined_at<'tcx>(
     tcx: TyCtxt<'tcx>,
     instance: Instance<'tcx>,
-    info: SourceInfo,
+    scope: SourceScope,
 ) -> Vec<(Instance<'tcx>, Span)> {
     let body = tcx.instance_mir(instance.def);
     let mut frames = Vec::new();
-    let mut scope = Some(info.scope);
+    let mut scope = Some(scope);
     while let Some(at) = scope {
         let data = &body.source_scopes[at];
         scope = data.inlined_parent_scope;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use nvvm::{Arch, Error};
-use rustc_errors::{Diag, ErrorGuaranteed};
+use rustc_errors::Diag;
 use rustc_session::{EarlySession, Session};
 use rustc_span::Span;
 
@@ -26,36 +26,38 @@ pub(crate) fn check_arch(sess: &EarlySession) {
         .struct_err(message)
         .with_note("it is asked for by `-Ctarget-cpu`")
         .with_help(format!("there are {}", known.join(", ")))
-        .emit()
-        .raise_fatal();
+        .emit();
+    sess.dcx().abort_if_errors();
 }
 
 /// libnvvm cannot be loaded.
-pub(crate) fn no_libnvvm(sess: &Session, err: &Error) -> ErrorGuaranteed {
+pub(crate) fn no_libnvvm(sess: &Session, err: &Error) {
     match err {
         Error::NotFound { searched } => {
             let mut diag = sess.dcx().struct_err("libnvvm was not found");
             add_searched(&mut diag, searched);
-            diag.emit()
+            diag.emit();
         }
         Error::Broken { .. } => {
             let mut diag = sess.dcx().struct_err(err.to_string());
             diag.help(
                 "the environment variable `CUDA_HOME`, or `-Cllvm-args=--cuda=DIR`, chooses another",
             );
-            diag.emit()
+            diag.emit();
         }
-        _ => sess.dcx().err(err.to_string()),
+        _ => {
+            sess.dcx().err(err.to_string());
+        }
     }
 }
 
 /// libdevice is needed and not there.
-pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf]) -> ErrorGuaranteed {
+pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf]) {
     let mut diag = sess.dcx().struct_err(format!(
         "libdevice was not found, and the program calls `{function}` of it"
     ));
     add_searched(&mut diag, searched);
-    diag.emit()
+    diag.emit();
 }
 
 fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
@@ -72,15 +74,15 @@ fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
 }
 
 /// libnvvm does not compile the module.
-pub(crate) fn refused(sess: &Session, err: &Error, text: &str) -> ErrorGuaranteed {
+pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
     if let Error::UnsupportedArch { arch, supported, .. } = err {
         let supported: Vec<String> = supported.iter().map(|arch| arch.sm()).collect();
-        return sess
-            .dcx()
+        sess.dcx()
             .struct_err(format!("the libnvvm that was found does not compile for {arch}"))
             .with_note(format!("it does for {}", supported.join(", ")))
             .with_help("`-Ctarget-cpu` chooses the architecture, and `CUDA_HOME` the libnvvm")
             .emit();
+        return;
     }
     let mut diag = sess.dcx().struct_err(format!("libnvvm refused the module: {err}"));
     let mut named = Vec::new();
@@ -94,7 +96,7 @@ pub(crate) fn refused(sess: &Session, err: &Error, text: &str) -> ErrorGuarantee
         }
     }
     our_fault(&mut diag);
-    diag.emit()
+    diag.emit();
 }
 
 /// What every failure of our own says at its end.

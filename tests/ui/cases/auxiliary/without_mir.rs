@@ -1,5 +1,5 @@
 //! A library whose metadata lacks the code of functions that are not generic.
-//@ compile-flags: -Zalways-encode-mir=no -Zcross-crate-inline-threshold=no
+//@ compile-flags: -Zalways-encode-mir=no
 #![no_std]
 
 #[inline(never)]

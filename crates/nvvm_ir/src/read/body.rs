@@ -1,0 +1,158 @@
+//! Function bodies: blocks, and the names of what stands in them.
+
+use super::lexer::Tok;
+use super::{Local, Reader, Result};
+use crate::inst::{InstData, InstKind};
+use crate::metadata::Di;
+use crate::types::Type;
+use crate::value::{Block, Func, Value, ValueKind};
+
+impl<'t> Reader<'t> {
+    pub(super) fn body(&mut self, func: Func, names: Vec<Option<Local<'t>>>) -> Result<()> {
+        self.func = func;
+        self.locals.clear();
+        self.placeholders.clear();
+        self.blocks.clear();
+        self.name_params(func, names);
+        self.labels(func)?;
+        self.punct('{')?;
+        let mut block = None;
+        loop {
+            let start = self.at;
+            match (self.next(), block) {
+                (Tok::Punct('}'), _) => break,
+                (Tok::Label(name), _) => block = self.blocks.get(name).copied(),
+                (Tok::Local(name), Some(block)) => {
+                    self.punct('=')?;
+                    self.inst(block, Some(Local::new(name)), start)?;
+                }
+                (Tok::Word(_), Some(block)) => {
+                    self.at = start;
+                    self.inst(block, None, start)?;
+                }
+                (_, block) => {
+                    self.at = start;
+                    let what = if block.is_some() {
+                        "an instruction"
+                    } else {
+                        "a label"
+                    };
+                    return self.expected(what);
+                }
+            }
+        }
+        match self.placeholders.values().min() {
+            Some(&at) => self.error_at(at, format!("{} is not defined", self.tokens[at].tok)),
+            None => Ok(()),
+        }
+    }
+
+    /// LLVM 7 does not print the numbers of parameters, and they count all the same.
+    pub(super) fn name_params(&mut self, func: Func, names: Vec<Option<Local<'t>>>) {
+        let mut next = 0;
+        for (param, name) in self.m.func(func).params.clone().into_iter().zip(names) {
+            let local = name.unwrap_or(Local::Number(next));
+            if let Local::Number(_) = local {
+                next += 1;
+            }
+            self.m.value_mut(param).name = local.to_keep();
+            self.locals.insert(local, param);
+        }
+    }
+
+    pub(super) fn labels(&mut self, func: Func) -> Result<()> {
+        let mut depth = 0;
+        for at in self.at.. {
+            match self.tokens[at].tok {
+                Tok::Punct('{') => depth += 1,
+                Tok::Punct('}') => depth -= 1,
+                Tok::Label(name) => {
+                    let block = self.m.add_block(func, name);
+                    if self.blocks.insert(name, block).is_some() {
+                        return self.error_at(at, format!("two blocks are called `{name}`"));
+                    }
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value that is used before its definition.
+    pub(super) fn placeholder(&mut self, ty: Type) -> Value {
+        let kind = InstKind::Unreachable;
+        let block = self
+            .m
+            .func(self.func)
+            .blocks
+            .first()
+            .copied()
+            .unwrap_or(Block(0));
+        self.m.push_value(
+            ty,
+            ValueKind::Inst(InstData {
+                kind,
+                block,
+                loc: None,
+            }),
+        )
+    }
+
+    pub(super) fn define_inst(
+        &mut self,
+        block: Block,
+        name: Option<Local<'t>>,
+        start: usize,
+        ty: Type,
+        kind: InstKind,
+        loc: Option<Di>,
+    ) -> Result<()> {
+        let data = InstData { kind, block, loc };
+        let Some(local) = name else {
+            let value = self.m.push_value(ty, ValueKind::Inst(data));
+            self.m.block_mut(block).insts.push(value);
+            return Ok(());
+        };
+        let value = if self.placeholders.remove(&local).is_some() {
+            let value = self.locals[&local];
+            if self.m.ty(value) != ty {
+                return self.error_at(start, "it was used before as of another type");
+            }
+            self.m.value_mut(value).kind = ValueKind::Inst(data);
+            value
+        } else {
+            let value = self.m.push_value(ty, ValueKind::Inst(data));
+            if self.locals.insert(local, value).is_some() {
+                return self.error_at(start, "this name is defined twice");
+            }
+            value
+        };
+        self.m.value_mut(value).name = local.to_keep();
+        self.m.block_mut(block).insts.push(value);
+        Ok(())
+    }
+
+    /// LLVM 7: a name for a pointer of another type is another name for the pointer.
+    pub(super) fn alias(
+        &mut self,
+        name: Option<Local<'t>>,
+        value: Value,
+        start: usize,
+    ) -> Result<()> {
+        let Some(local) = name else {
+            return self.error_at(start, "the cast has no name");
+        };
+        if let ValueKind::Param(..) = self.m.value(value).kind
+            && self.m.value(value).name.is_none()
+        {
+            self.m.value_mut(value).name = local.to_keep();
+        }
+        if self.placeholders.contains_key(&local) || self.locals.insert(local, value).is_some() {
+            return self.error_at(start, "this name is used before, or defined twice");
+        }
+        Ok(())
+    }
+}

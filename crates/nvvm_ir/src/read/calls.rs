@@ -1,0 +1,128 @@
+//! Calls: of functions, of pointers, of intrinsics and of inline PTX, and the declarations of
+//! variables, which are written as calls.
+
+use super::insts::Attached;
+use super::lexer::Tok;
+use super::{Reader, Result, intrinsic_of};
+use crate::inst::*;
+use crate::metadata::DbgDeclare;
+use crate::types::{Type, TypeKind};
+
+impl Reader<'_> {
+    /// From after `call` to before the metadata. Nothing for a declaration of a variable.
+    pub(super) fn call(&mut self, musttail: bool) -> Result<Option<(Type, InstKind)>> {
+        let ret_attrs = self.param_attrs(None)?;
+        let ty = self.ty()?.ty;
+        let (ret, full) = match *self.m.types.kind(ty) {
+            TypeKind::Func { ret, .. } => (ret, Some(ty)),
+            _ => (ty, None),
+        };
+        let callee = match self.peek() {
+            Tok::Global("llvm.dbg.declare") => {
+                self.variable()?;
+                return Ok(None);
+            }
+            Tok::Word("asm") => self.asm()?,
+            Tok::Global(name) if intrinsic_of(name).is_some() && self.m.named(name).is_none() => {
+                self.at += 1;
+                let Some(intrinsic) = intrinsic_of(name) else {
+                    unreachable!("asked before")
+                };
+                Callee::Intrinsic(intrinsic)
+            }
+            _ => {
+                let ptr = self.m.types.ptr();
+                Callee::Value(self.value(ptr)?)
+            }
+        };
+        self.punct('(')?;
+        let (mut params, mut args, mut arg_attrs) = (Vec::new(), Vec::new(), Vec::new());
+        while !self.eat(Tok::Punct(')')) {
+            if !args.is_empty() {
+                self.punct(',')?;
+            }
+            let ty = self.ty()?;
+            arg_attrs.push(self.param_attrs(ty.pointee)?);
+            params.push(ty.ty);
+            args.push(self.value(ty.ty)?);
+        }
+        if arg_attrs
+            .iter()
+            .all(|attrs| *attrs == ParamAttrs::default())
+        {
+            arg_attrs.clear();
+        }
+        let (mut noreturn, mut convergent) = (false, false);
+        loop {
+            if self.eat_word("noreturn") {
+                noreturn = true;
+            } else if self.eat_word("convergent") {
+                convergent = true;
+            } else {
+                break;
+            }
+        }
+        let sig = match full {
+            Some(sig) => sig,
+            None => self.m.types.func(ret, &params, false),
+        };
+        let mut callee = callee;
+        if let Callee::Asm(asm) = &mut callee {
+            asm.convergent = convergent;
+        }
+        let call = Call {
+            callee,
+            sig,
+            args,
+            arg_attrs,
+            ret_attrs,
+            noreturn,
+            convergent,
+            musttail,
+        };
+        Ok(Some((ret, InstKind::Call(Box::new(call)))))
+    }
+
+    pub(super) fn asm(&mut self) -> Result<Callee> {
+        self.at += 1;
+        let side_effects = self.eat_word("sideeffect");
+        let template = self.text()?;
+        self.punct(',')?;
+        let constraints = self.text()?;
+        let asm = InlineAsm {
+            template,
+            constraints,
+            side_effects,
+            convergent: false,
+        };
+        Ok(Callee::Asm(Box::new(asm)))
+    }
+
+    /// `@llvm.dbg.declare(metadata ptr %x, metadata !1, metadata !DIExpression()), !dbg !2`
+    pub(super) fn variable(&mut self) -> Result<()> {
+        self.at += 1;
+        self.punct('(')?;
+        self.expect(Tok::Word("metadata"))?;
+        let ptr = self.typed()?;
+        self.punct(',')?;
+        self.expect(Tok::Word("metadata"))?;
+        let node = self.node_ref()?;
+        let variable = self.di(node)?;
+        self.punct(',')?;
+        self.expect(Tok::Word("metadata"))?;
+        self.expect(Tok::Meta("DIExpression"))?;
+        self.punct('(')?;
+        self.punct(')')?;
+        self.punct(')')?;
+        self.attached(&mut Attached::default())?;
+        let ty = match self.m.inst(ptr).map(|data| &data.kind) {
+            Some(InstKind::Alloca { ty, .. }) => *ty,
+            _ => self.m.types.int(8),
+        };
+        self.m
+            .func_mut(self.func)
+            .variables
+            .push((ptr, DbgDeclare { variable, ty }));
+        Ok(())
+    }
+}

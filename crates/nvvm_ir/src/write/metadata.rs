@@ -1,0 +1,337 @@
+//! Metadata: what is attached to instructions and functions, and the module's own, printed at the
+//! end of the text.
+
+use std::collections::HashMap;
+
+use super::{NONE, Writer};
+use crate::inst::{Callee, InstData, InstKind};
+use crate::metadata::{Di, DiNode};
+use crate::module::{KernelAttrs, Module};
+use crate::types::{AddrSpace, Type};
+use crate::value::{Func, Value, ValueKind};
+
+/// A numbered node.
+enum Node {
+    Empty,
+    Di(Di),
+    /// A location at the line of a subprogram.
+    LineOf(Di),
+    /// A load's `start..end`.
+    Range(Type, u128, u128),
+    /// The type of every subprogram.
+    Subroutine,
+    Version {
+        debug: bool,
+    },
+    /// The version of debug information.
+    DebugFlag,
+    Annotation(Func, &'static str, u32),
+}
+
+/// The nodes that were numbered so far; in the text a node has the number of its first use.
+pub(super) struct Metadata {
+    nodes: Vec<Node>,
+    di: Vec<u32>,
+    ranges: HashMap<(Type, u128, u128), u32>,
+    empty: u32,
+    subroutine: u32,
+}
+
+impl Metadata {
+    pub(super) fn new(module: &Module) -> Self {
+        Metadata {
+            nodes: Vec::new(),
+            di: vec![NONE; module.di.len()],
+            ranges: HashMap::new(),
+            empty: NONE,
+            subroutine: NONE,
+        }
+    }
+
+    fn push(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+}
+
+impl Writer<'_> {
+    fn node(&mut self, id: u32) {
+        self.s("!");
+        self.num(id);
+    }
+
+    /// Prints `!N` for a node of debug information.
+    pub(super) fn di(&mut self, di: Di) {
+        let id = self.di_id(di);
+        self.node(id);
+    }
+
+    fn di_id(&mut self, di: Di) -> u32 {
+        let index = di.0 as usize;
+        if self.md.di[index] == NONE {
+            self.md.di[index] = self.md.push(Node::Di(di));
+        }
+        self.md.di[index]
+    }
+
+    /// Prints `!N` for the one type that all subprograms share.
+    pub(super) fn subroutine_type(&mut self) {
+        if self.md.subroutine == NONE {
+            self.md.subroutine = self.md.push(Node::Subroutine);
+        }
+        self.node(self.md.subroutine);
+    }
+
+    /// Prints an instruction's location. In a function with debug information every call of what
+    /// might be inlined must have one, so those without get the function's line.
+    pub(super) fn loc(&mut self, inst: &InstData) {
+        let Some(subprogram) = self.subprogram else {
+            return;
+        };
+        if let Some(loc) = inst.loc {
+            self.s(", !dbg ");
+            self.di(loc);
+        } else if let InstKind::Call(call) = &inst.kind
+            && let Callee::Value(_) = call.callee
+        {
+            self.s(", !dbg ");
+            self.fallback_loc(subprogram);
+        }
+    }
+
+    fn fallback_loc(&mut self, subprogram: Di) {
+        let id = match self.fallback_loc {
+            Some(id) => id,
+            None => self.line_of(subprogram),
+        };
+        self.fallback_loc = Some(id);
+        self.node(id);
+    }
+
+    fn line_of(&mut self, subprogram: Di) -> u32 {
+        let DiNode::Subprogram { line, .. } = *self.m.di(subprogram) else {
+            return self.md.push(Node::LineOf(subprogram));
+        };
+        let node = DiNode::Location {
+            line,
+            column: 0,
+            scope: subprogram,
+            inlined_at: None,
+        };
+        match self.m.di_ids.get(&node) {
+            Some(&di) => self.di_id(di),
+            None => self.md.push(Node::LineOf(subprogram)),
+        }
+    }
+
+    /// Prints a load's range; a full one says nothing.
+    pub(super) fn range(&mut self, ty: Type, start: u128, end: u128) {
+        let mask = match self.m.types.int_bits(ty) {
+            Some(bits @ 1..128) => (1 << bits) - 1,
+            Some(128) => u128::MAX,
+            _ => return,
+        };
+        let (start, end) = (start & mask, end.wrapping_add(1) & mask);
+        if start == end {
+            return;
+        }
+        let id = match self.md.ranges.get(&(ty, start, end)) {
+            Some(&id) => id,
+            None => {
+                let id = self.md.push(Node::Range(ty, start, end));
+                self.md.ranges.insert((ty, start, end), id);
+                id
+            }
+        };
+        self.s(", !range ");
+        self.node(id);
+    }
+
+    pub(super) fn invariant(&mut self) {
+        if self.md.empty == NONE {
+            self.md.empty = self.md.push(Node::Empty);
+        }
+        self.s(", !invariant.load ");
+        self.node(self.md.empty);
+    }
+
+    /// Prints where the variables of a function live, after the entry block's allocations.
+    pub(super) fn variables(&mut self, func: Func) {
+        let m = self.m;
+        let Some(subprogram) = self.subprogram else {
+            return;
+        };
+        for (ptr, declare) in &m.func(func).variables {
+            if !self.is_entry_address(*ptr) || !self.generic(*ptr) {
+                continue;
+            }
+            self.declares_variables = true;
+            self.s("  call void @llvm.dbg.declare(metadata ");
+            self.typed(*ptr);
+            self.s(", metadata ");
+            self.di(declare.variable);
+            self.s(", metadata !DIExpression()), !dbg ");
+            self.fallback_loc(subprogram);
+            self.s("\n");
+        }
+    }
+
+    /// Whether a variable's address is there after the entry block's allocations.
+    fn is_entry_address(&self, value: Value) -> bool {
+        match &self.m.value(value).kind {
+            ValueKind::Param(..) => true,
+            ValueKind::Inst(data) => matches!(data.kind, InstKind::Alloca { .. }),
+            _ => false,
+        }
+    }
+
+    fn generic(&self, value: Value) -> bool {
+        self.space_of(value) == AddrSpace::Generic
+    }
+
+    /// Prints all metadata of the module.
+    pub(super) fn module_metadata(&mut self) {
+        let m = self.m;
+        let mut units = Vec::new();
+        for func in m
+            .funcs()
+            .map(|f| m.func(f))
+            .filter(|f| !f.blocks.is_empty())
+        {
+            if let Some(&DiNode::Subprogram { unit, .. }) = func.subprogram.map(|di| m.di(di))
+                && !units.contains(&unit)
+            {
+                units.push(unit);
+            }
+        }
+        let debug = !units.is_empty();
+        self.s("\n");
+        let version = self.md.push(Node::Version { debug });
+        self.named("nvvmir.version", &[version]);
+        let annotations = self.annotations();
+        self.named("nvvm.annotations", &annotations);
+        if debug {
+            let flag = self.md.push(Node::DebugFlag);
+            self.named("llvm.module.flags", &[flag]);
+            self.s("!llvm.dbg.cu = !{");
+            for (i, &unit) in units.iter().enumerate() {
+                self.s(if i == 0 { "" } else { ", " });
+                self.di(unit);
+            }
+            self.s("}\n");
+        }
+        self.s("\n");
+        let mut at = 0;
+        while at < self.md.nodes.len() {
+            self.node(at as u32);
+            self.s(" = ");
+            let node = std::mem::replace(&mut self.md.nodes[at], Node::Empty);
+            self.node_text(&node);
+            self.s("\n");
+            at += 1;
+        }
+    }
+
+    fn named(&mut self, name: &str, nodes: &[u32]) {
+        if nodes.is_empty() {
+            return;
+        }
+        self.s("!");
+        self.s(name);
+        self.s(" = !{");
+        for (i, &node) in nodes.iter().enumerate() {
+            self.s(if i == 0 { "" } else { ", " });
+            self.node(node);
+        }
+        self.s("}\n");
+    }
+
+    fn annotations(&mut self) -> Vec<u32> {
+        let m = self.m;
+        let mut ids = Vec::new();
+        for func in m.funcs() {
+            let Some(kernel) = &m.func(func).kernel else {
+                continue;
+            };
+            for (name, value) in kernel_annotations(kernel) {
+                ids.push(self.md.push(Node::Annotation(func, name, value)));
+            }
+        }
+        ids
+    }
+
+    fn node_text(&mut self, node: &Node) {
+        match *node {
+            Node::Empty => self.s("!{}"),
+            Node::Di(di) => self.di_text(di),
+            Node::LineOf(subprogram) => {
+                let line = match self.m.di(subprogram) {
+                    DiNode::Subprogram { line, .. } => *line,
+                    _ => 0,
+                };
+                self.s("!DILocation(line: ");
+                self.num(line);
+                self.s(", column: 0, scope: ");
+                self.di(subprogram);
+                self.s(")");
+            }
+            Node::Range(ty, start, end) => {
+                self.s("!{");
+                for (i, bound) in [start, end].into_iter().enumerate() {
+                    self.s(if i == 0 { "" } else { ", " });
+                    self.ty(ty);
+                    self.s(" ");
+                    self.int(ty, bound);
+                }
+                self.s("}");
+            }
+            Node::Subroutine => self.s("!DISubroutineType(types: !{null})"),
+            Node::Version { debug } => self.s(match (debug, self.llvm7()) {
+                (false, _) => "!{i32 2, i32 0}",
+                (true, true) => "!{i32 2, i32 0, i32 3, i32 1}",
+                (true, false) => "!{i32 2, i32 0, i32 3, i32 2}",
+            }),
+            Node::DebugFlag => self.s("!{i32 2, !\"Debug Info Version\", i32 3}"),
+            Node::Annotation(func, name, value) => {
+                self.s("!{");
+                if self.llvm7() {
+                    self.func_ptr_type(func);
+                } else {
+                    self.s("ptr");
+                }
+                self.s(" ");
+                self.symbol(self.func_value(func));
+                self.s(", !\"");
+                self.s(name);
+                self.s("\", i32 ");
+                self.num(value);
+                self.s("}");
+            }
+        }
+    }
+
+    fn func_value(&self, func: Func) -> Value {
+        self.m.func(func).value
+    }
+}
+
+/// The annotations of a kernel (NVVM IR specification, "Supported Properties").
+fn kernel_annotations(kernel: &KernelAttrs) -> Vec<(&'static str, u32)> {
+    let mut list = vec![("kernel", 1)];
+    let axes = |names: [&'static str; 3], values: Option<[u32; 3]>| {
+        values
+            .into_iter()
+            .flat_map(move |values| names.into_iter().zip(values))
+    };
+    list.extend(axes(
+        ["maxntidx", "maxntidy", "maxntidz"],
+        kernel.max_threads,
+    ));
+    list.extend(axes(
+        ["reqntidx", "reqntidy", "reqntidz"],
+        kernel.required_threads,
+    ));
+    list.extend(kernel.min_blocks.map(|n| ("minctasm", n)));
+    list.extend(kernel.max_registers.map(|n| ("maxnreg", n)));
+    list
+}
