@@ -53,7 +53,7 @@
 //! # Panics in kernels
 //!
 //! A panic in a kernel is returned by the next `synchronize` of a stream, an event or the context
-//! as [`Error::KernelPanic`](error::Error::KernelPanic): message, file, line, column, block and
+//! as [`Error::KernelPanic`]: message, file, line, column, block and
 //! thread. The panicking thread ends; the other threads, and the context, go on.
 //!
 //! # Threads

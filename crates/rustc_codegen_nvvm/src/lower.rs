@@ -124,7 +124,8 @@ fn require_everything(cx: &CodegenCx<'_>) {
 fn report_undefined(cx: &CodegenCx<'_>) {
     let tcx = cx.tcx;
     let mut undefined: Vec<_> = cx.undefined.borrow().iter().copied().collect();
-    undefined.sort_by_key(|&def_id| tcx.def_path_hash(def_id));
+    // In the order of their declarations.
+    undefined.sort_by_key(|&def_id| (tcx.def_span(def_id).lo(), tcx.def_path_hash(def_id)));
     for def_id in undefined {
         let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
         let is_function = tcx.def_kind(def_id).is_fn_like();

@@ -165,7 +165,12 @@ fn collect_inlined<'tcx>(
         inlined = inlined_at(tcx, instance, info.scope);
     }
     if let Some(used) = used {
-        let span = if span.is_dummy() { item_span(tcx, item) } else { span };
+        let span = match dropped(tcx, item) {
+            // The glue's own code says nothing to its user.
+            Some(adt) => tcx.def_span(adt.did()),
+            None if span.is_dummy() => item_span(tcx, item),
+            None => span,
+        };
         let innermost = inlined.first().map_or(item, |&(callee, _)| Item::Fn(callee));
         steps.push(Step { user: name(tcx, innermost), verb, used, span });
     }
@@ -219,6 +224,16 @@ pub(crate) fn failed_constant<'tcx>(
         let is_owner = callee.def_id() == owner && failed.args.starts_with(callee.args);
         is_owner.then(|| FailedConstant { function: name(tcx, Item::Fn(callee)), span, scope })
     })
+}
+
+/// The type of the user's that a drop glue is for.
+fn dropped<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Option<ty::AdtDef<'tcx>> {
+    match item {
+        Item::Fn(glue) if tcx.is_lang_item(glue.def_id(), LangItem::DropGlue) => {
+            glue.args.type_at(0).ty_adt_def()
+        }
+        _ => None,
+    }
 }
 
 /// What a function's body has at a span, and whether it is a call.

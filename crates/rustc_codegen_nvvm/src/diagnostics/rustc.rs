@@ -46,6 +46,12 @@ fn explain(diag: &mut DiagInner) {
     if text.starts_with("`#[panic_handler]` function required") {
         add(diag, Sublevel::Help, "`cuda_std` has one, which reports a panic to the host: depend on it, \
             with its feature `panic-handler`, and `use cuda_std::prelude::*;`");
+    } else if text.starts_with("dropping unsupported crate type") {
+        add(
+            diag,
+            Sublevel::Help,
+            "a GPU program is a `cdylib`: one file of PTX, with all that its kernels reach",
+        );
     } else if text.starts_with("no global memory allocator found") {
         add(diag, Sublevel::Help, "`cuda_std` has one, which uses the device's heap: depend on it, with \
             its feature `allocator`, and `use cuda_std::prelude::*;`");

@@ -130,3 +130,27 @@ pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str
     }
     diag.emit();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "declare float @__nv_sinf(float)\n\n\
+                        define internal void @first(i32 %x) {\nstart:\n  ret void\n}\n\n\
+                        define void @second() {\nstart:\n  ret void\n}\n";
+
+    #[test]
+    fn lines_of_ir_belong_to_functions() {
+        assert_eq!(function_around(TEXT, 5), Some("first"));
+        assert_eq!(function_around(TEXT, 10), Some("second"));
+        assert_eq!(function_around(TEXT, 1), None);
+        assert_eq!(function_around(TEXT, 8), None);
+        assert_eq!(function_around("", 7), None);
+    }
+
+    #[test]
+    fn functions_of_libdevice_are_found() {
+        assert_eq!(libdevice_function(TEXT), Some("__nv_sinf"));
+        assert_eq!(libdevice_function("declare void @vprintf(i8*)"), None);
+    }
+}

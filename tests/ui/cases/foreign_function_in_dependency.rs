@@ -1,0 +1,13 @@
+//! A library that calls what is not there, and the line that needs it.
+//@ aux-build: calls_libc.rs
+#![no_std]
+
+extern crate calls_libc;
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn run(x: *mut i32) {
+    unsafe { *x = calls_libc::random(7) }; //~ NOTE the kernel `run` calls `random` here
+}
+//~? ERROR the foreign function `rand` is not there on a GPU
