@@ -16,7 +16,7 @@ use crate::backend::Api;
 use crate::error::{CudaResult, KernelPanic};
 
 /// The variable that device code reports through.
-const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
+pub(crate) const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
 /// The size of a report's buffer.
 const REPORT_SIZE: usize = 4096;
 /// Where the texts start in it.

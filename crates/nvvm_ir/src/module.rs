@@ -56,6 +56,8 @@ pub struct FuncAttrs {
     pub inline_hint: bool,
     /// `cold`.
     pub cold: bool,
+    /// `optsize`: small code before fast code.
+    pub opt_size: bool,
     /// `noreturn`.
     pub no_return: bool,
     /// `convergent`.

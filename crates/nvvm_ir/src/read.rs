@@ -468,6 +468,7 @@ impl<'t> Reader<'t> {
                 "noinline" => &mut attrs.no_inline,
                 "inlinehint" => &mut attrs.inline_hint,
                 "cold" => &mut attrs.cold,
+                "optsize" => &mut attrs.opt_size,
                 "noreturn" => &mut attrs.no_return,
                 "convergent" => &mut attrs.convergent,
                 "readnone" | "memory" => &mut attrs.read_none,

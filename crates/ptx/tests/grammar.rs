@@ -73,10 +73,12 @@ fn initialisers_keep_masks_and_offsets() {
             _ => None,
         })
         .unwrap();
-    assert_eq!(packed.size(), Some(3));
+    assert_eq!(packed.size(), Some(5));
     let Some(Init::List(values)) = &packed.init else { panic!("a list") };
     assert!(matches!(&values[1], Init::Symbol(s) if s.generic && s.mask == Some(0xff) && s.offset == 1));
     assert!(matches!(&values[2], Init::Symbol(s) if !s.generic && s.mask == Some(0xff00) && s.name == "used_by_table"));
+    // libnvvm masks plain numbers too.
+    assert!(matches!(&values[3..], [Init::Integer(low), Init::Integer(high)] if low.bits == 1 && high.bits == 2));
 }
 
 #[test]

@@ -173,6 +173,7 @@ impl<'tcx> CodegenCx<'tcx> {
         let data = module.func_mut(func);
         data.attrs.no_unwind = true;
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
+        data.attrs.opt_size = self.optimizes() && is_formatting(tcx, def_id);
         match attrs.inline {
             InlineAttr::None => {}
             InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
@@ -192,6 +193,50 @@ impl<'tcx> CodegenCx<'tcx> {
         self.require(Item::Fn(instance));
         value
     }
+}
+
+/// Whether a function formats or parses text: core's own machinery for it, and everybody's
+/// implementations of its traits. No kernel is fast because of it, and inlined and unrolled it is
+/// most of the program: what ptxas takes for it is what a user waits for.
+fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    use rustc_hir::definitions::DefPathData;
+    let in_core = |def_id: DefId| {
+        matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc")
+    };
+    let modules = |def_id: DefId, wanted: &[&[&str]]| {
+        let path: Vec<Symbol> = tcx
+            .def_path(def_id)
+            .data
+            .iter()
+            .map_while(|part| match part.data {
+                DefPathData::TypeNs(name) => Some(name),
+                _ => None,
+            })
+            .collect();
+        wanted.iter().any(|wanted| {
+            path.len() >= wanted.len() && wanted.iter().zip(&path).all(|(w, p)| *w == p.as_str())
+        })
+    };
+    const MACHINERY: &[&[&str]] = &[
+        &["fmt"],
+        &["panicking"],
+        &["num", "bignum"],
+        &["num", "dec2flt"],
+        &["num", "diy_float"],
+        &["num", "flt2dec"],
+        &["num", "fmt"],
+        &["num", "imp", "bignum"],
+        &["num", "imp", "dec2flt"],
+        &["num", "imp", "diy_float"],
+        &["num", "imp", "flt2dec"],
+        &["num", "imp", "fmt"],
+    ];
+    if in_core(def_id) && modules(def_id, MACHINERY) {
+        return true;
+    }
+    tcx.trait_impl_of_assoc(def_id)
+        .and_then(|implementation| tcx.impl_opt_trait_id(implementation))
+        .is_some_and(|of| in_core(of) && modules(of, &[&["fmt"]]))
 }
 
 /// A symbol with only the characters that PTX and libnvvm both take.

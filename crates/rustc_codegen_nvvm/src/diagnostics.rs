@@ -46,7 +46,9 @@ pub(crate) fn unsupported_item<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, wha
 }
 
 fn not_for_gpu<'a>(cx: &CodegenCx<'a>, span: Span, what: &str) -> Diag<'a> {
-    cx.tcx.dcx().struct_span_err(span, format!("{what} cannot be compiled for a GPU"))
+    cx.tcx
+        .dcx()
+        .struct_span_err(span, format!("{what} cannot be compiled for a GPU"))
 }
 
 /// A foreign function or static that nobody defines: an error at the place that uses it first.
@@ -60,7 +62,11 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     } else {
         ("function", Item::Fn(instance))
     };
-    let mut diag = at_use(cx, item, format!("the foreign {kind} `{name}` is not there on a GPU"));
+    let mut diag = at_use(
+        cx,
+        item,
+        format!("the foreign {kind} `{name}` is not there on a GPU"),
+    );
     diag.span_note(tcx.def_span(def_id), "it is declared here");
     chain::add_chain(cx, &mut diag, Some(item));
     if is_static {
@@ -101,7 +107,10 @@ pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     let tcx = cx.tcx;
     let item = Item::Fn(instance);
     let errors = tcx.dcx().err_count_on_current_thread();
-    if tcx.items_of_instance((instance, CollectionMode::UsedItems)).is_err() {
+    if tcx
+        .items_of_instance((instance, CollectionMode::UsedItems))
+        .is_err()
+    {
         let name = chain::name(tcx, item);
         let message = format!("the types in {name} cannot be resolved");
         let mut diag = tcx.dcx().struct_span_err(item_span(tcx, item), message);
@@ -114,12 +123,16 @@ pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     }
     let encountered = |name| format!("the above error was encountered while compiling {name}");
     if let Some(failed) = chain::failed_constant(tcx, instance) {
-        let mut diag = tcx.dcx().struct_span_note(failed.span, encountered(failed.function));
+        let mut diag = tcx
+            .dcx()
+            .struct_span_note(failed.span, encountered(failed.function));
         chain::add_from_scope(cx, &mut diag, instance, failed.scope);
         diag.emit();
     } else {
         let place = chain::place_of_use(cx, item);
-        let mut diag = tcx.dcx().struct_span_note(place, encountered(chain::name(tcx, item)));
+        let mut diag = tcx
+            .dcx()
+            .struct_span_note(place, encountered(chain::name(tcx, item)));
         chain::add_chain(cx, &mut diag, Some(item));
         diag.emit();
     }
@@ -168,7 +181,10 @@ pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     };
     if let Some(&other) = cx.kernels.borrow().iter().find(|other| same_name(other)) {
         let place = tcx.def_path_str(other);
-        diag.span_note(ident_span(tcx, other), format!("the other one, `{place}`, is here"));
+        diag.span_note(
+            ident_span(tcx, other),
+            format!("the other one, `{place}`, is here"),
+        );
     }
     diag.help("the host launches a kernel by its function's name, in whatever module it stands");
     diag.emit();
@@ -198,16 +214,21 @@ pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
     let message = format!("`{section}` is no section that a {what} can be put in");
     tcx.dcx()
         .struct_span_err(tcx.def_span(def_id), message)
-        .with_help(format!("of the sections that start with `nvvm.` there is for it {known}"))
+        .with_help(format!(
+            "of the sections that start with `nvvm.` there is for it {known}"
+        ))
         .emit();
 }
 
 /// An error at the place that uses an item first.
 fn at_use<'a>(cx: &CodegenCx<'a>, item: Item<'a>, message: String) -> Diag<'a> {
-    cx.tcx.dcx().struct_span_err(chain::place_of_use(cx, item), message)
+    cx.tcx
+        .dcx()
+        .struct_span_err(chain::place_of_use(cx, item), message)
 }
 
 /// The span of an item's name, which a macro around the item leaves as the user wrote it.
 pub(crate) fn ident_span(tcx: TyCtxt<'_>, def_id: DefId) -> Span {
-    tcx.def_ident_span(def_id).unwrap_or_else(|| tcx.def_span(def_id))
+    tcx.def_ident_span(def_id)
+        .unwrap_or_else(|| tcx.def_span(def_id))
 }

@@ -128,8 +128,10 @@ impl Case {
             if let Some(directive) = line.trim_start().strip_prefix("//@ ") {
                 self.read_directive(directive)?;
             } else if let Some((_, annotation)) = line.split_once("//~") {
-                let expected = read_annotation(annotation, number, previous)
-                    .with_context(|| format!("line {number}: `//~{annotation}` is no annotation"))?;
+                let expected =
+                    read_annotation(annotation, number, previous).with_context(|| {
+                        format!("line {number}: `//~{annotation}` is no annotation")
+                    })?;
                 previous = Some(expected.line);
                 self.expected.push(expected);
             }
@@ -164,11 +166,7 @@ impl Case {
 }
 
 /// Reads what stands behind `//~`. `previous` is the line of the annotation before it.
-fn read_annotation(
-    text: &str,
-    number: usize,
-    previous: Option<Option<usize>>,
-) -> Option<Expected> {
+fn read_annotation(text: &str, number: usize, previous: Option<Option<usize>>) -> Option<Expected> {
     let end = text.find(' ')?;
     let (place, rest) = text.split_at(end);
     let line = match place {

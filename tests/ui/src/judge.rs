@@ -161,13 +161,7 @@ fn read(case: &Case, stderr: &str) -> Said {
     said
 }
 
-fn add(
-    case: &Case,
-    json: &Value,
-    parent: Option<usize>,
-    whole: bool,
-    messages: &mut Vec<Message>,
-) {
+fn add(case: &Case, json: &Value, parent: Option<usize>, whole: bool, messages: &mut Vec<Message>) {
     let kind = match json["level"].as_str() {
         Some("warning") => Kind::Warning,
         Some("note") => Kind::Note,

@@ -83,7 +83,11 @@ impl Toolchain {
         }
         let mut command = self.rustc(&case.path, &case.flags, case.toolkit)?;
         command.arg("--out-dir").arg(&out).arg("-L").arg(&out);
-        if !case.flags.iter().any(|flag| flag.starts_with("--crate-type")) {
+        if !case
+            .flags
+            .iter()
+            .any(|flag| flag.starts_with("--crate-type"))
+        {
             command.arg("--crate-type=cdylib");
         }
         Ok(command.output()?)
@@ -103,7 +107,11 @@ impl Toolchain {
                 "-Cpanic=abort",
                 "-Zunstable-options",
             ])
-            .args(["--error-format=json", "-Zui-testing", "--diagnostic-width=140"])
+            .args([
+                "--error-format=json",
+                "-Zui-testing",
+                "--diagnostic-width=140",
+            ])
             .args(
                 cuda_builder::device_rustflags(&backend, ARCH)
                     .iter()
@@ -143,7 +151,10 @@ impl Toolchain {
     /// A copy of the backend, which has no `cuda` in a folder above it.
     fn hidden_backend(&self) -> Result<PathBuf> {
         let _making = self.making.lock().unwrap_or_else(|e| e.into_inner());
-        let name = self.backend.file_name().context("the backend has no name")?;
+        let name = self
+            .backend
+            .file_name()
+            .context("the backend has no name")?;
         let path = self.bare.path().join(name);
         if !path.exists() {
             fs::copy(&self.backend, &path)?;
@@ -174,10 +185,8 @@ impl Toolchain {
                 }
             }
             Toolkit::NoLibdevice => {
-                let found = cuda_toolkit::find_in(&[(
-                    self.cuda.clone(),
-                    cuda_toolkit::Origin::Caller,
-                )]);
+                let found =
+                    cuda_toolkit::find_in(&[(self.cuda.clone(), cuda_toolkit::Origin::Caller)]);
                 let real = found.libnvvm.context("libnvvm is gone")?.path;
                 std::os::unix::fs::symlink(real.canonicalize()?, &libnvvm)?;
             }
@@ -188,7 +197,9 @@ impl Toolchain {
     /// Replaces what differs from one machine to the next.
     pub fn normalize(&self, text: &str) -> String {
         let sysroot = self.rustc.parent().and_then(Path::parent);
-        let sources = sysroot.unwrap_or(Path::new("/")).join("lib/rustlib/src/rust");
+        let sources = sysroot
+            .unwrap_or(Path::new("/"))
+            .join("lib/rustlib/src/rust");
         let places = [
             (sources, "$RUST"),
             (self.bare.path().to_owned(), "$TOOLKITS"),
@@ -209,7 +220,9 @@ impl Toolchain {
 
 /// Takes the numbers off a place in a file that does not belong to the tests.
 fn without_place(line: &str) -> String {
-    let foreign = ["$RUST/", "$ROOT/"].iter().any(|name| line.contains(name));
+    let foreign = ["$RUST/", "$ROOT/", " crates/"]
+        .iter()
+        .any(|name| line.contains(name));
     if !(foreign && (line.contains("--> ") || line.contains("::: "))) {
         return line.to_owned();
     }
@@ -234,10 +247,12 @@ fn find_backend(cargo: &Path) -> Result<PathBuf> {
         .arg(target().join("backend"))
         .current_dir(root());
     let artifacts = artifacts(&mut command)?;
-    let backend = artifacts
-        .into_iter()
-        .rev()
-        .find(|file| file.to_string_lossy().contains("rustc_codegen_nvvm"));
+    let name = format!(
+        "{}rustc_codegen_nvvm{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    let backend = artifacts.into_iter().find(|file| file.ends_with(&name));
     backend.context("cargo built no backend")
 }
 

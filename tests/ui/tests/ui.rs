@@ -49,7 +49,8 @@ fn trial(file: &Path, shared: &Shared) -> Trial {
     let installed = Path::new(cuda_toolkit::SYSTEM_ROOT).exists();
     let ignored = case.toolkit.needs_bare_system() && installed;
     let shared = Arc::clone(shared);
-    Trial::test(format!("ui::{}", case.name), move || run(&case, &shared)).with_ignored_flag(ignored)
+    Trial::test(format!("ui::{}", case.name), move || run(&case, &shared))
+        .with_ignored_flag(ignored)
 }
 
 fn run(case: &Case, shared: &Shared) -> Result<(), Failed> {

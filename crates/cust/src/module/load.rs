@@ -14,7 +14,7 @@ use super::{Module, ptx_text};
 use crate::backend::Backend;
 use crate::context::{Context, ResourceLimit};
 use crate::error::{CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, WrongDevice};
-use crate::report::Report;
+use crate::report::{Report, SLOT_NAME};
 
 /// The stack that each thread gets at least, in bytes, once a module is loaded whose kernels can
 /// panic: formatting a panic's message calls through function pointers, so the driver cannot tell
@@ -60,7 +60,8 @@ impl Module {
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
-        finish(context, raw, Some(ptx_text::entries(ptx)))
+        let can_panic = contains(ptx.as_bytes(), SLOT_NAME.to_bytes());
+        finish(context, raw, Some(ptx_text::entries(ptx)), can_panic)
     }
 
     /// Loads PTX text that is a C string.
@@ -156,7 +157,23 @@ fn load_binary(
     let mut jit = JitOptions::new(options);
     let raw = load_image(&context, image, &mut jit, doing)
         .map_err(|error| explain_binary_error(&context, error, &jit))?;
-    finish(context, raw, None)
+    // A fat binary may be compressed: only the driver knows what is in it.
+    let is_cubin = ImageKind::of(image) == ImageKind::Cubin;
+    let can_panic = !is_cubin || contains(image, SLOT_NAME.to_bytes());
+    finish(context, raw, None, can_panic)
+}
+
+/// Whether `needle` is in `haystack`.
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    let mut rest = haystack;
+    // Most bytes are not the first of the name: the search for that one is fast.
+    while let Some(start) = rest.iter().position(|byte| *byte == needle[0]) {
+        if rest[start..].starts_with(needle) {
+            return true;
+        }
+        rest = &rest[start + 1..];
+    }
+    false
 }
 
 /// Hands an image to the driver. The caller has made sure that it ends where the driver expects.
@@ -178,11 +195,12 @@ fn load_image(
     Ok(raw)
 }
 
-/// Makes the module ready for panics in its kernels.
+/// Makes the module ready for panics in its kernels, if there can be any.
 fn finish(
     context: Context,
     raw: CUmodule,
     entries: Option<Vec<ptx_text::Entry>>,
+    can_panic: bool,
 ) -> CudaResult<Module> {
     let mut module = Module {
         raw,
@@ -191,6 +209,9 @@ fn finish(
         entries,
         kernels: Mutex::new(HashMap::new()),
     };
+    if !can_panic {
+        return Ok(module);
+    }
     let context = &module.context;
     if let Some(report) = Report::install(context.bind()?, raw)? {
         let report = Arc::new(report);

@@ -84,7 +84,8 @@ impl Module {
             let entry = self.entries.as_ref()?.iter().find(|e| e.name == name)?;
             entry.parameters.clone()
         };
-        let parameters = parameters_from_driver(api, raw).or_else(from_text);
+        // The text first: asking the driver ends with an error code, which its tools report.
+        let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
         Ok(Kernel {
             raw,
             name: name.into(),

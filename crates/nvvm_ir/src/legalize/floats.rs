@@ -1,11 +1,15 @@
 //! Floats: signs, remainders, rounding, minima and maxima, and half precision.
 
+use std::collections::HashSet;
+
 use super::bits::intrinsic_call;
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
+use crate::module::Module;
 use crate::types::{Type, TypeKind};
-use crate::value::Value;
+use crate::value::{Const, Func, Value};
+use crate::write::Dialect;
 
 /// The integer type of the same shape as a float's.
 fn bits_ty(rw: &mut Rewriter, ty: Type) -> Type {
@@ -21,22 +25,120 @@ fn sign_bit(rw: &Rewriter, ty: Type) -> u128 {
     1 << (rw.bits(ty) - 1)
 }
 
-/// Flips the sign bit, a NaN's too: PTX's `neg` need not keep a NaN as it is, and Rust's does.
+/// Makes negations that only arithmetic sees subtractions from -0.0, and magnitudes PTX's `abs`:
+/// both fold into the arithmetic for free, and what becomes of a NaN's bits is not said there.
+pub(super) fn fold_signs(module: &mut Module, func: Func) {
+    let mut folded = foldable(module, func);
+    if folded.is_empty() {
+        return;
+    }
+    for &block in &module.func(func).blocks {
+        for data in module.block(block).insts.iter().filter_map(|&inst| module.inst(inst)) {
+            if !is_arithmetic(&data.kind) {
+                data.kind.for_each_operand(|operand| {
+                    folded.remove(&operand);
+                });
+            }
+        }
+    }
+    for inst in folded {
+        let ty = module.ty(inst);
+        let data = module.inst(inst).expect("instructions were collected");
+        let kind = match &data.kind {
+            &InstKind::FNeg(rhs) => {
+                let scalar = module.types.scalar(ty);
+                let sign = 1 << (module.types.bits(scalar) - 1);
+                let zero = module.const_float_bits(scalar, sign);
+                let lhs = match *module.types.kind(ty) {
+                    TypeKind::Vector(_, len) => module.const_vector(&vec![zero; len as usize]),
+                    _ => zero,
+                };
+                InstKind::Bin { op: BinOp::FSub, lhs, rhs, flags: Flags::default() }
+            }
+            InstKind::Call(call) => {
+                let mut call = call.clone();
+                let double = *module.types.kind(ty) == TypeKind::Double;
+                let name = if double { "llvm.nvvm.fabs.d" } else { "llvm.nvvm.fabs.f" };
+                call.callee = Callee::Value(super::rewriter::declared(module, name, call.sig));
+                InstKind::Call(call)
+            }
+            _ => unreachable!("only negations and magnitudes were collected"),
+        };
+        module.inst_mut(inst).expect("it is one").kind = kind;
+    }
+}
+
+/// A function's negations and magnitudes in single and double precision.
+fn foldable(module: &Module, func: Func) -> HashSet<Value> {
+    let is_foldable = |&inst: &Value| {
+        let Some(data) = module.inst(inst) else { return false };
+        let fits = |ty| matches!(module.types.kind(ty), TypeKind::Float | TypeKind::Double);
+        match &data.kind {
+            InstKind::FNeg(_) => fits(module.types.scalar(module.ty(inst))),
+            InstKind::Call(call) => {
+                call.callee == Callee::Intrinsic(Intrinsic::Fabs) && fits(module.ty(inst))
+            }
+            _ => false,
+        }
+    };
+    let blocks = &module.func(func).blocks;
+    let insts = blocks.iter().flat_map(|&block| &module.block(block).insts);
+    insts.copied().filter(is_foldable).collect()
+}
+
+/// Whether the result does not tell what sign a NaN among the operands has.
+fn is_arithmetic(kind: &InstKind) -> bool {
+    match kind {
+        InstKind::Bin { op, .. } => op.is_float(),
+        InstKind::FCmp { .. } => true,
+        InstKind::Call(call) => matches!(
+            call.callee,
+            Callee::Intrinsic(Intrinsic::Fma | Intrinsic::Sqrt | Intrinsic::Floor | Intrinsic::Ceil)
+        ),
+        _ => false,
+    }
+}
+
+/// Flips the sign bit, a NaN's too: PTX's `neg` makes every NaN one and the same, and Rust keeps
+/// them as they are.
 pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::FNeg(value) = *kind else { unreachable!("the rule chose a negation") };
-    let int = bits_ty(rw, ty);
-    let bits = rw.bitcast(value, int);
-    let flipped = rw.bin_int(BinOp::Xor, bits, sign_bit(rw, ty));
-    rw.bitcast(flipped, ty)
+    if rw.vector_len(ty).is_some() {
+        return super::lanes::scalarize(rw, ty, kind);
+    }
+    let mask = sign_bit(rw, ty);
+    on_bits(rw, ty, value, BinOp::Xor, mask)
 }
 
 /// Clears the sign bit; see [`legalize_fneg`].
 pub(super) fn legalize_fabs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (_, args) = intrinsic_call(kind);
-    let int = bits_ty(rw, ty);
-    let bits = rw.bitcast(args[0], int);
-    let cleared = rw.bin_int(BinOp::And, bits, sign_bit(rw, ty) - 1);
-    rw.bitcast(cleared, ty)
+    let mask = sign_bit(rw, ty) - 1;
+    on_bits(rw, ty, args[0], BinOp::And, mask)
+}
+
+/// A float with an operation done to its bits.
+fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> Value {
+    if let Some(&Const::Float(bits)) = rw.module.as_const(value) {
+        let bits = if op == BinOp::Xor { bits ^ mask } else { bits & mask };
+        return rw.module.const_float_bits(ty, bits);
+    }
+    let bits = rw.to_bits(value);
+    let changed = if rw.target.dialect == Dialect::Llvm7 {
+        rw.bin_int(op, bits, mask)
+    } else {
+        // Newer optimizers would see through it, and make it `neg` or `abs` again.
+        let width = rw.bits(ty);
+        let name = if op == BinOp::Xor { "xor" } else { "and" };
+        let constraints = match width {
+            16 => "=h,h",
+            32 => "=r,r",
+            _ => "=l,l",
+        };
+        let template = format!("{name}.b{width} $0, $1, {mask:#x};");
+        rw.pure_asm(&template, constraints, rw.ty(bits), &[bits])
+    };
+    rw.bitcast(changed, ty)
 }
 
 /// The first's magnitude with the second's sign bit.
@@ -113,7 +215,7 @@ pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
         // Exact; a NaN where the operand is infinite, and then the comparison is false.
         let flags = Flags::default();
         let rest = rw.emit(ty, InstKind::Bin { op: BinOp::FSub, lhs: args[0], rhs: cut, flags });
-        let rest = rw.intrinsic(Intrinsic::Fabs, ty, &[rest]);
+        let rest = nvvm(rw, "fabs", ty, rest);
         let half = rw.float(ty, 0.5);
         let up = rw.fcmp(FloatPred::Oge, rest, half);
         let one = rw.float(ty, 1.0);

@@ -27,6 +27,7 @@ fn lane_kind(rw: &mut Rewriter, ty: Type, kind: &InstKind, index: u32) -> InstKi
             rhs: lane(rw, *rhs, index),
             flags: *flags,
         },
+        InstKind::FNeg(value) => InstKind::FNeg(lane(rw, *value, index)),
         InstKind::Cast { op, value } => InstKind::Cast { op: *op, value: lane(rw, *value, index) },
         InstKind::Call(call) => {
             let args: Vec<Value> = call.args.iter().map(|&arg| lane(rw, arg, index)).collect();

@@ -63,9 +63,10 @@ pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<Legalize
         if module.func(func).blocks.is_empty() {
             continue;
         }
+        floats::fold_signs(module, func);
         let mut rewriter = Rewriter::new(module, *target, func, &poison, &mut errors);
         rewriter.run(rules::rule);
     }
-    statics::legalize_statics(module, &mut errors);
+    statics::legalize_statics(module, target, &mut errors);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

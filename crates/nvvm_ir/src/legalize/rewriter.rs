@@ -84,6 +84,19 @@ impl<'m> Rewriter<'m> {
         self.redirect();
     }
 
+    /// Emits at the function's start, and replaces values by what was emitted for them.
+    pub fn prepend_to_entry(&mut self, emit: impl FnOnce(&mut Self) -> HashMap<Value, Value>) {
+        let insts = std::mem::take(&mut self.module.block_mut(self.block).insts);
+        let is_alloca = |&inst: &Value| {
+            self.module.inst(inst).is_some_and(|data| matches!(data.kind, InstKind::Alloca { .. }))
+        };
+        let allocas = insts.iter().take_while(|inst| is_alloca(inst)).count();
+        self.module.block_mut(self.block).insts = insts[..allocas].to_vec();
+        self.replaced = emit(self);
+        self.module.block_mut(self.block).insts.extend(&insts[allocas..]);
+        self.redirect();
+    }
+
     fn walk(&mut self, rule: Rule) {
         for block in std::mem::take(&mut self.module.func_mut(self.func).blocks) {
             self.layout.push(block);
@@ -361,18 +374,9 @@ impl<'m> Rewriter<'m> {
 
     /// A call of a function by its symbol, declared if the module does not have it.
     pub fn call_named(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
-        let callee = match self.module.named(name) {
-            Some(callee) => callee,
-            None => {
-                let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
-                let sig = self.module.types.func(ret, &params, false);
-                let func = self.module.add_func(name, sig).expect("the name is free");
-                let data = self.module.func_mut(func);
-                data.linkage = Linkage::External;
-                data.attrs.no_unwind = true;
-                data.value
-            }
-        };
+        let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
+        let sig = self.module.types.func(ret, &params, false);
+        let callee = declared(self.module, name, sig);
         self.call(Callee::Value(callee), ret, args)
     }
 
@@ -483,6 +487,20 @@ impl<'m> Rewriter<'m> {
     pub fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) {
         self.emit_void(InstKind::CondBr { cond, then, otherwise });
     }
+}
+
+/// The function of that symbol, declared if the module does not have it.
+pub(super) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
+    if let Some(value) = module.named(name) {
+        return value;
+    }
+    let func = module.add_func(name, sig).expect("the name is free");
+    let data = module.func_mut(func);
+    data.linkage = Linkage::External;
+    data.attrs.no_unwind = true;
+    // Those of libnvvm that are called here compute; the others are told by their bodies.
+    data.attrs.read_none = name.starts_with("llvm.nvvm.");
+    data.value
 }
 
 /// Replacements may be replaced themselves.

@@ -1,4 +1,358 @@
-//! stub
-use super::LegalizeError;
+//! Statics whose initial values refer to each other in a circle, or to themselves. libnvvm refuses
+//! them, but PTX can say them: declared first, defined then. So they, what they refer to and what
+//! refers to them become module-level PTX, and functions get their addresses by inline PTX.
+//!
+//! PTX wants a function's prototype before its name in an initial value, and only libnvvm knows how
+//! it will print that: a circle that holds functions is refused.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use super::rewriter::Rewriter;
+use super::{LegalizeError, Target};
+use crate::inst::InstKind;
 use crate::module::Module;
-pub(super) fn legalize_statics(_: &mut Module, _: &mut Vec<LegalizeError>) {}
+use crate::types::{AddrSpace, Type, TypeKind};
+use crate::value::{Const, Func, Global, Value, ValueKind};
+
+/// Replaces circles of statics, if there are any.
+pub(super) fn legalize_statics(module: &mut Module, target: &Target, errors: &mut Vec<LegalizeError>) {
+    let references: Vec<References> =
+        module.globals().map(|global| References::of(module, global)).collect();
+    let circles = circles(&references);
+    if circles.is_empty() {
+        return;
+    }
+    let members = closure(&references, &circles);
+    let symbols = crate::write::symbol_names(module);
+    let symbol = |module: &Module, global: Global| {
+        let data = module.global(global);
+        symbols.get(&data.value).cloned().unwrap_or_else(|| data.name.clone())
+    };
+    let mut definitions = Vec::new();
+    for &member in &members {
+        let references = &references[member.0 as usize];
+        let result = match module.global(member) {
+            _ if references.functions => Err("they hold the addresses of functions"),
+            data if data.init.is_none() => Err("one of them is not defined here"),
+            data if data.space != AddrSpace::Global => Err("one of them is not in global memory"),
+            _ => Image::of(module, member, &symbol),
+        };
+        match result {
+            Ok(image) => definitions.push(image.write(&symbol(module, member))),
+            Err(reason) => {
+                let statics = members.iter().map(|&g| module.global(g).name.clone()).collect();
+                errors.push(LegalizeError::CyclicStatics { statics, reason: reason.to_owned() });
+                return;
+            }
+        }
+    }
+    let (declarations, definitions): (Vec<_>, Vec<_>) = definitions.into_iter().unzip();
+    module.asm.extend(declarations);
+    module.asm.extend(definitions);
+    let names: HashMap<Value, String> =
+        members.iter().map(|&g| (module.global(g).value, symbol(module, g))).collect();
+    for &member in &members {
+        let data = module.global_mut(member);
+        data.init = None;
+        data.used = false;
+        data.linkage = crate::Linkage::External;
+    }
+    redirect_uses(module, target, &names, errors);
+}
+
+/// What an initial value refers to.
+#[derive(Default)]
+struct References {
+    globals: Vec<Global>,
+    functions: bool,
+}
+
+impl References {
+    fn of(module: &Module, global: Global) -> References {
+        let mut references = References::default();
+        let mut seen = HashSet::new();
+        if let Some(init) = module.global(global).init {
+            references.walk(module, init, &mut seen);
+        }
+        references
+    }
+
+    fn walk(&mut self, module: &Module, value: Value, seen: &mut HashSet<Value>) {
+        match &module.value(value).kind {
+            ValueKind::Const(Const::Aggregate(fields)) => {
+                if seen.insert(value) {
+                    fields.iter().for_each(|&field| self.walk(module, field, seen));
+                }
+            }
+            ValueKind::Const(Const::PtrToInt(address)) => self.walk(module, *address, seen),
+            ValueKind::Const(Const::Addr { base, .. }) => match module.as_global(*base) {
+                Some(global) => self.globals.push(global),
+                None => self.functions = true,
+            },
+            _ => {}
+        }
+    }
+}
+
+/// The statics that can be reached from themselves: Tarjan's algorithm, with its own stack, since
+/// lists of statics may be long.
+fn circles(references: &[References]) -> Vec<Global> {
+    const NEW: u32 = u32::MAX;
+    let count = references.len();
+    let (mut order, mut low) = (vec![NEW; count], vec![NEW; count]);
+    let mut open = vec![false; count];
+    let (mut path, mut work, mut next) = (Vec::new(), Vec::new(), 0);
+    let mut found = Vec::new();
+    for root in 0..count {
+        if order[root] != NEW {
+            continue;
+        }
+        work.push((root, 0));
+        while let Some((node, edge)) = work.pop() {
+            if edge == 0 {
+                (order[node], low[node]) = (next, next);
+                next += 1;
+                open[node] = true;
+                path.push(node);
+            }
+            let edges = &references[node].globals;
+            if let Some(target) = edges.get(edge).map(|global| global.0 as usize) {
+                work.push((node, edge + 1));
+                if order[target] == NEW {
+                    work.push((target, 0));
+                } else if open[target] {
+                    low[node] = low[node].min(order[target]);
+                }
+                continue;
+            }
+            if let Some(&(parent, _)) = work.last() {
+                low[parent] = low[parent].min(low[node]);
+            }
+            if low[node] != order[node] {
+                continue;
+            }
+            let start = path.iter().rposition(|&n| n == node).expect("it is on the path");
+            let group = path.split_off(start);
+            let itself = edges.iter().any(|global| global.0 as usize == node);
+            group.iter().for_each(|&member| open[member] = false);
+            if group.len() > 1 || itself {
+                found.extend(group.into_iter().map(|member| Global(member as u32)));
+            }
+        }
+    }
+    found
+}
+
+/// The circles, all that they refer to, and all that refers to any of these: they can only be
+/// defined together. In the module's order.
+fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
+    let mut users: Vec<Vec<Global>> = vec![Vec::new(); references.len()];
+    for (user, references) in (0..).map(Global).zip(references) {
+        references.globals.iter().for_each(|used| users[used.0 as usize].push(user));
+    }
+    let mut member = vec![false; references.len()];
+    let mut work = circles.to_vec();
+    while let Some(global) = work.pop() {
+        let index = global.0 as usize;
+        if !std::mem::replace(&mut member[index], true) {
+            work.extend(references[index].globals.iter().chain(&users[index]));
+        }
+    }
+    (0..).map(Global).zip(&member).filter(|&(_, &is)| is).map(|(global, _)| global).collect()
+}
+
+/// A static's bytes and the addresses among them.
+struct Image {
+    align: u64,
+    bytes: Vec<u8>,
+    /// Offset, symbol and what is added to its address.
+    addresses: Vec<(usize, String, i64)>,
+}
+
+impl Image {
+    fn of(
+        module: &Module,
+        global: Global,
+        symbol: &impl Fn(&Module, Global) -> String,
+    ) -> Result<Image, &'static str> {
+        let data = module.global(global);
+        let size = module.types.size(data.ty) as usize;
+        let mut image = Image { align: data.align, bytes: vec![0; size], addresses: Vec::new() };
+        image.put(module, data.init.expect("checked before"), data.ty, 0, symbol)?;
+        image.addresses.sort();
+        Ok(image)
+    }
+
+    fn put(
+        &mut self,
+        module: &Module,
+        value: Value,
+        ty: Type,
+        at: usize,
+        symbol: &impl Fn(&Module, Global) -> String,
+    ) -> Result<(), &'static str> {
+        let unknown = Err("one of them holds a value that has no bytes");
+        let ValueKind::Const(constant) = &module.value(value).kind else { return unknown };
+        let size = module.types.size(ty) as usize;
+        match constant {
+            Const::Int(bits) | Const::Float(bits) => {
+                let bytes = bits.to_le_bytes();
+                self.bytes[at..at + size.min(16)].copy_from_slice(&bytes[..size.min(16)]);
+            }
+            Const::IntToPtr(address) => {
+                self.bytes[at..at + 8].copy_from_slice(&address.to_le_bytes());
+            }
+            Const::Bytes(bytes) => self.bytes[at..at + bytes.len()].copy_from_slice(bytes),
+            Const::Zero | Const::Undef | Const::Poison => {}
+            Const::Aggregate(fields) => {
+                for (index, &field) in fields.iter().enumerate() {
+                    let offset = match *module.types.kind(ty) {
+                        TypeKind::Struct { .. } => module.types.field_offset(ty, index),
+                        TypeKind::Array(element, _) | TypeKind::Vector(element, _) => {
+                            module.types.size(element) * index as u64
+                        }
+                        _ => return unknown,
+                    };
+                    self.put(module, field, module.ty(field), at + offset as usize, symbol)?;
+                }
+            }
+            Const::PtrToInt(address) if size == 8 => {
+                self.put(module, *address, module.ty(*address), at, symbol)?;
+            }
+            Const::Addr { base, offset } => match module.as_global(*base) {
+                Some(global) => self.addresses.push((at, symbol(module, global), *offset)),
+                None => return unknown,
+            },
+            Const::PtrToInt(_) => return unknown,
+        }
+        Ok(())
+    }
+
+    /// The declaration and the definition.
+    fn write(mut self, name: &str) -> (String, String) {
+        let aligned = self.align.is_multiple_of(8)
+            && self.addresses.iter().all(|address| address.0.is_multiple_of(8));
+        let step = if aligned { 8 } else { 1 };
+        // PTX has no empty arrays.
+        self.bytes.resize(self.bytes.len().max(1).next_multiple_of(step), 0);
+        let count = self.bytes.len() / step;
+        let head = format!(".global .align {} .u{} {name}[{count}]", self.align, step * 8);
+        let mut values = String::new();
+        let mut addresses = self.addresses.iter().peekable();
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let sep = if at == 0 { "" } else { ", " };
+            let Some((_, symbol, offset)) = addresses.next_if(|address| address.0 == at) else {
+                let unit = &self.bytes[at..at + step];
+                let value = unit.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte));
+                let _ = write!(values, "{sep}{value}");
+                at += step;
+                continue;
+            };
+            let address = match offset {
+                0 => format!("generic({symbol})"),
+                _ => format!("generic({symbol}){offset:+}"),
+            };
+            if aligned {
+                let _ = write!(values, "{sep}{address}");
+            } else {
+                let bytes = (0..8).map(|byte| format!("{:#X}({address})", 0xFFu64 << (byte * 8)));
+                let _ = write!(values, "{sep}{}", bytes.collect::<Vec<_>>().join(", "));
+            }
+            at += 8;
+        }
+        (format!(".extern {head};"), format!(".visible {head} = {{{values}}};"))
+    }
+}
+
+/// Makes functions take the statics' addresses from PTX.
+fn redirect_uses(
+    module: &mut Module,
+    target: &Target,
+    names: &HashMap<Value, String>,
+    errors: &mut Vec<LegalizeError>,
+) {
+    for func in module.funcs() {
+        let used = used_constants(module, func, names);
+        if used.is_empty() {
+            continue;
+        }
+        let none = HashMap::new();
+        let mut rewriter = Rewriter::new(module, *target, func, &none, errors);
+        rewriter.prepend_to_entry(|rw| {
+            used.into_iter().map(|constant| (constant, materialize(rw, constant, names))).collect()
+        });
+    }
+}
+
+/// The constants among a function's operands that hold one of the addresses.
+fn used_constants(module: &Module, func: Func, names: &HashMap<Value, String>) -> Vec<Value> {
+    let mut used = Vec::new();
+    let mut seen: HashSet<Value> = HashSet::new();
+    let mut known: HashMap<Value, bool> = HashMap::new();
+    for &block in &module.func(func).blocks {
+        for &inst in &module.block(block).insts {
+            let Some(data) = module.inst(inst) else { continue };
+            data.kind.for_each_operand(|operand| {
+                if seen.insert(operand) && holds_address(module, operand, names, &mut known) {
+                    used.push(operand);
+                }
+            });
+        }
+    }
+    used
+}
+
+fn holds_address(
+    module: &Module,
+    value: Value,
+    names: &HashMap<Value, String>,
+    known: &mut HashMap<Value, bool>,
+) -> bool {
+    if let Some(&holds) = known.get(&value) {
+        return holds;
+    }
+    let holds = match &module.value(value).kind {
+        ValueKind::Const(Const::Addr { base, .. }) => names.contains_key(base),
+        ValueKind::Const(Const::PtrToInt(address)) => holds_address(module, *address, names, known),
+        ValueKind::Const(Const::Aggregate(fields)) => {
+            fields.clone().iter().any(|&field| holds_address(module, field, names, known))
+        }
+        _ => false,
+    };
+    known.insert(value, holds);
+    holds
+}
+
+/// The constant as a value that is computed.
+fn materialize(rw: &mut Rewriter, constant: Value, names: &HashMap<Value, String>) -> Value {
+    let ty = rw.ty(constant);
+    match rw.module.as_const(constant).cloned() {
+        Some(Const::Addr { base, offset }) if names.contains_key(&base) => {
+            let name = &names[&base];
+            let generic = *rw.kind(ty) == TypeKind::Ptr(AddrSpace::Generic);
+            let template = if generic {
+                format!("{{ .reg .b64 t; mov.b64 t, {name}; cvta.global.u64 $0, t; }}")
+            } else {
+                format!("mov.b64 $0, {name};")
+            };
+            let address = rw.pure_asm(&template, "=l", ty, &[]);
+            if offset == 0 {
+                return address;
+            }
+            let offset = rw.module.const_i64(offset);
+            rw.offset(address, offset)
+        }
+        Some(Const::PtrToInt(address)) => {
+            let address = materialize(rw, address, names);
+            rw.emit(ty, InstKind::Cast { op: crate::CastOp::PtrToInt, value: address })
+        }
+        Some(Const::Aggregate(fields)) => {
+            let fields: Vec<Value> =
+                fields.iter().map(|&field| materialize(rw, field, names)).collect();
+            if rw.vector_len(ty).is_some() { rw.vector(ty, &fields) } else { rw.aggregate(ty, &fields) }
+        }
+        _ => constant,
+    }
+}

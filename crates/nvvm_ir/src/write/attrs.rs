@@ -12,6 +12,7 @@ impl Writer<'_> {
             (attrs.no_inline, " noinline"),
             (attrs.inline_hint, " inlinehint"),
             (attrs.cold, " cold"),
+            (attrs.opt_size, " optsize"),
             (attrs.no_return, " noreturn"),
             (attrs.convergent, " convergent"),
             (

@@ -48,11 +48,11 @@ fn put(b: &mut Builder, place: Place, slot: Value) -> Value {
         Place::Generic => return slot,
         Place::Local | Place::HiddenLocal => b.alloca(i128, 16),
         Place::Static | Place::Shared => {
-            let (name, space) = match place {
-                Place::Shared => ("shared_slots", AddrSpace::Shared),
-                _ => ("static_slots", AddrSpace::Global),
+            let (name, space, slots) = match place {
+                Place::Shared => ("shared_slots", AddrSpace::Shared, 128),
+                _ => ("static_slots", AddrSpace::Global, 1024),
             };
-            let table = b.module.types.array(i128, 128);
+            let table = b.module.types.array(i128, slots);
             let base = match b.module.named(name) {
                 Some(base) => base,
                 None => {
@@ -67,11 +67,21 @@ fn put(b: &mut Builder, place: Place, slot: Value) -> Value {
                 }
             };
             let i32 = b.module.types.int(32);
-            let tid = b.module.named("llvm.nvvm.read.ptx.sreg.tid.x").unwrap();
             let sig = b.module.types.func(i32, &[], false);
-            let tid = b.call(sig, tid, &[]);
+            let [tid, ctaid] = ["tid", "ctaid"].map(|name| {
+                let name = format!("llvm.nvvm.read.ptx.sreg.{name}.x");
+                let sreg = b.module.named(&name).unwrap();
+                b.call(sig, sreg, &[])
+            });
+            let mut index = tid;
+            if place == Place::Static {
+                // A static is one for all blocks.
+                let threads = b.module.const_i32(128);
+                let before = b.bin(BinOp::Mul, ctaid, threads);
+                index = b.bin(BinOp::Add, before, tid);
+            }
             let base = b.addr_of(base);
-            b.gep(i128, base, &[tid], true)
+            b.gep(i128, base, &[index], true)
         }
     };
     let contents = b.load(i128, slot, access(16));

@@ -213,3 +213,25 @@ fn minima_and_maxima() {
     }
     suite.run();
 }
+
+/// Negations that only arithmetic sees cost nothing; one whose bits are seen is exact.
+#[test]
+fn negations_in_arithmetic() {
+    let mut suite = Suite::new("negations");
+    let build = |b: &mut Builder, args: &[Value]| {
+        let negated = b.fneg(args[0]);
+        let product = b.bin(BinOp::FMul, negated, args[1]);
+        let seen = b.fneg(args[1]);
+        let ty = b.module.ty(args[0]);
+        let magnitude = b.intrinsic(Intrinsic::Fabs, ty, &args[..1]);
+        let sum = b.bin(BinOp::FAdd, magnitude, args[1]);
+        vec![product, seen, sum]
+    };
+    suite.case("product", &[Ty::F32, Ty::F32], &[Ty::F32, Ty::F32, Ty::F32], pairs(&bits32(), &bits32()), build, |a| {
+        vec![Want::f32(-a32(a[0]) * a32(a[1])), Want::Bits(a[1] ^ 0x8000_0000), Want::f32(a32(a[0]).abs() + a32(a[1]))]
+    });
+    suite.case("product64", &[Ty::F64, Ty::F64], &[Ty::F64, Ty::F64, Ty::F64], pairs(&bits64(), &bits64()), build, |a| {
+        vec![Want::f64(-a64(a[0]) * a64(a[1])), Want::Bits(a[1] ^ 1 << 63), Want::f64(a64(a[0]).abs() + a64(a[1]))]
+    });
+    suite.run();
+}

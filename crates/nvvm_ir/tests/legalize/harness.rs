@@ -8,6 +8,7 @@ use std::process::Command;
 use nvvm::{Options, OptLevel};
 use nvvm_ir::legalize::{Target, legalize};
 use nvvm_ir::*;
+use ptx_emulator::{LaunchConfig, Memory};
 
 /// A type of a case's operands and results.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -224,9 +225,41 @@ impl Suite {
         self.execute(&ptx, sm, level);
     }
 
-    /// Runs every case's kernel and compares.
-    fn execute(&self, _ptx: &str, _sm: u32, _level: &str) {
-        let _ = Self::compare;
+    /// Runs every case's kernel on the emulator and compares.
+    fn execute(&self, ptx: &str, sm: u32, level: &str) {
+        let memory = Memory::new();
+        let program = ptx_emulator::Program::load(ptx, &memory)
+            .unwrap_or_else(|error| panic!("{}: sm_{sm} {level}: {error}", self.name));
+        let mut wrong = Vec::new();
+        for case in &self.cases {
+            let inputs: Vec<u8> = case.inputs.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
+            let outputs = case.want.len() * case.rets.len() * SLOT as usize;
+            let input = Buffer::new(&memory, &inputs);
+            let output = Buffer::new(&memory, &vec![FILL; outputs]);
+            let mut params = Vec::new();
+            params.extend(input.address.to_le_bytes());
+            params.extend(output.address.to_le_bytes());
+            params.extend((case.inputs.len() as u32).to_le_bytes());
+            let config = LaunchConfig {
+                grid: [case.inputs.len().div_ceil(THREADS) as u32, 1, 1],
+                block: [THREADS as u32, 1, 1],
+                shared_bytes: 0,
+                params,
+                stack_limit: 1 << 16,
+                output: None,
+                heap_limit: 1 << 20,
+            };
+            let kernel = program.kernel(&case.kernel).expect("the PTX has the kernel");
+            match ptx_emulator::launch(&program, kernel, &config) {
+                Ok(_) => {
+                    let found = Self::compare(case, &output.read());
+                    wrong.extend(found.into_iter().take(3).map(|line| format!("{}: {line}", case.kernel)));
+                }
+                Err(fault) => wrong.push(format!("{}: {fault}", case.kernel)),
+            }
+        }
+        wrong.truncate(40);
+        assert!(wrong.is_empty(), "{}: sm_{sm} {level}:\n{}", self.name, wrong.join("\n"));
     }
 
     /// What is wrong with a case's outputs.
@@ -274,6 +307,33 @@ impl Suite {
             }
         }
         std::fs::write(path, out).unwrap();
+    }
+}
+
+/// Memory of the emulator's device.
+struct Buffer<'m> {
+    memory: &'m Memory,
+    address: u64,
+    size: usize,
+}
+
+impl<'m> Buffer<'m> {
+    fn new(memory: &'m Memory, bytes: &[u8]) -> Self {
+        let address = memory.alloc(bytes.len().max(1), 256).expect("there is memory");
+        // SAFETY: the emulator's global memory is host memory at the same address, and no kernel runs.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        Buffer { memory, address, size: bytes.len() }
+    }
+
+    fn read(&self) -> Vec<u8> {
+        // SAFETY: as in `new`; the buffer is of that size.
+        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.size) }.to_vec()
+    }
+}
+
+impl Drop for Buffer<'_> {
+    fn drop(&mut self) {
+        self.memory.free(self.address);
     }
 }
 

@@ -6,3 +6,4 @@ mod floats;
 mod harness;
 mod ints;
 mod odd;
+mod statics;

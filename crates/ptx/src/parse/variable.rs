@@ -2,7 +2,7 @@
 
 use super::{MAX_DEPTH, Parser, Result};
 use crate::lexer::Kind;
-use crate::{Init, Linkage, Pointer, Space, SymbolValue, Variable};
+use crate::{Init, Integer, Linkage, Pointer, Space, SymbolValue, Variable};
 
 /// The state space that a directive declares variables in.
 pub(super) fn space(word: &str) -> Option<Space> {
@@ -187,9 +187,15 @@ impl<'a> Parser<'a> {
             Kind::Int(mask) if self.lexer.byte_at(self.token.end) == Some(b'(') => {
                 self.bump()?;
                 self.expect(b'(')?;
-                let symbol = self.symbol(Some(mask))?;
+                let value = if self.token.kind == Kind::Ident {
+                    Init::Symbol(Box::new(self.symbol(Some(mask))?))
+                } else {
+                    // A byte of a pointer that is a number, as a dangling one is.
+                    let bits = self.constant()?.bits;
+                    Init::Integer(Integer::unsigned((bits & mask).checked_shr(mask.trailing_zeros()).unwrap_or(0)))
+                };
                 self.expect(b')')?;
-                Ok(Init::Symbol(Box::new(symbol)))
+                Ok(value)
             }
             _ => Ok(Init::Integer(self.constant()?)),
         }

@@ -149,6 +149,13 @@ fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
     unsafe { put(module, to_pointer(handle)) }
 }
 
+/// The kernels' names in the order of the text, so that listing them twice gives the same list.
+fn names_in_order(program: &Program) -> Vec<&str> {
+    let mut names: Vec<&str> = program.kernel_names().collect();
+    names.sort_by_key(|name| program.kernel(name).map(|kernel| kernel.0));
+    names
+}
+
 /// The handle of a kernel; made on the first call.
 fn function_handle(
     state: &State,
@@ -275,8 +282,8 @@ api! {
         if functions.is_null() && count > 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let names = module.program.kernel_names().take(count as usize);
-        for (i, name) in names.enumerate() {
+        let names = names_in_order(&module.program);
+        for (i, name) in names.into_iter().take(count as usize).enumerate() {
             let function = function_handle(state, handle, &module, name)?;
             // SAFETY: the caller's list has `count` entries.
             unsafe { functions.add(i).write(to_pointer(function)) };

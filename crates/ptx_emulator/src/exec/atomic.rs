@@ -132,8 +132,24 @@ pub(crate) fn wide<const SPACE: u8>() -> Handler {
 unsafe fn compare_exchange_128(at: *mut u128, expected: u128, new: u128) -> u128 {
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("cmpxchg16b") {
-        // SAFETY: the processor has the instruction; the caller's promise.
-        return unsafe { std::arch::x86_64::cmpxchg16b(at, expected, new, Ordering::SeqCst, Ordering::SeqCst) };
+        let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
+        // Not the intrinsic of the same name: without optimisation it calls a library that is not linked.
+        // SAFETY: the processor has the instruction; the caller's promise. `rbx`, which the instruction wants
+        // and the compiler keeps for itself, is put back.
+        unsafe {
+            std::arch::asm!(
+                "xchg {new_low}, rbx",
+                "lock cmpxchg16b xmmword ptr [{at}]",
+                "mov rbx, {new_low}",
+                at = in(reg) at,
+                new_low = inout(reg) new as u64 => _,
+                in("rcx") (new >> 64) as u64,
+                inout("rax") low,
+                inout("rdx") high,
+                options(nostack),
+            );
+        }
+        return u128::from(low) | u128::from(high) << 64;
     }
     // Where the processor cannot, one lock makes 128-bit operations atomic with respect to each other.
     static LOCK: Mutex<()> = Mutex::new(());

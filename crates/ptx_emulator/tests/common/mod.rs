@@ -86,3 +86,45 @@ pub fn module(before: &str, params: &str, body: &str) -> String {
          {body}\n}}\n"
     )
 }
+
+/// A snippet of PTX, the register that it leaves its result in, and the bits to expect there.
+pub type Case = (String, &'static str, u64);
+
+/// Shorthand for a [`Case`].
+pub fn case(snippet: impl Into<String>, register: &'static str, expected: u64) -> Case {
+    (snippet.into(), register, expected)
+}
+
+/// Runs all cases in one kernel and compares their results, after making sure that ptxas's grammar is not
+/// stretched: each snippet is one that a PTX file may hold.
+pub fn check(cases: &[Case]) {
+    let mut body = String::from("ld.param.u64 %rd39, [out];\n");
+    for (index, (snippet, register, _)) in cases.iter().enumerate() {
+        let offset = index * 16;
+        let store = match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
+            "%p" => format!("selp.b32 %r39, 1, 0, {register}; st.global.u32 [%rd39+{offset}], %r39;"),
+            "%rs" => format!("st.global.u16 [%rd39+{offset}], {register};"),
+            "%r" | "%f" => format!("st.global.b32 [%rd39+{offset}], {register};"),
+            "%rd" | "%fd" => format!("st.global.b64 [%rd39+{offset}], {register};"),
+            other => panic!("no store for {other}"),
+        };
+        body.push_str(&format!("{snippet}\n{store}\n"));
+    }
+    body.push_str("ret;");
+    let text = module("", ".param .u64 out", &body);
+    if let Ok(path) = std::env::var("PTX_DUMP") {
+        let name = std::thread::current().name().unwrap_or("test").replace("::", "_");
+        std::fs::write(format!("{path}/{name}.ptx"), &text).unwrap();
+    }
+    let device = Device::new(&text);
+    let out = device.upload(&vec![0u64; cases.len() * 2]);
+    device.launch("k", 1, 1, Params::new().u64(out)).unwrap_or_else(|fault| panic!("{fault}"));
+    let results: Vec<u64> = device.download(out, cases.len() * 2);
+    let mut wrong = Vec::new();
+    for ((snippet, _, expected), result) in cases.iter().zip(results.chunks(2)) {
+        if result[0] != *expected {
+            wrong.push(format!("{snippet}\n    gave {:#x}, not {expected:#x}", result[0]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

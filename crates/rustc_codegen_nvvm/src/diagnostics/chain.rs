@@ -25,11 +25,7 @@ struct Step {
 }
 
 /// Adds who uses an item, up to a kernel.
-pub(crate) fn add_chain<'tcx>(
-    cx: &CodegenCx<'tcx>,
-    diag: &mut Diag<'_>,
-    item: Option<Item<'tcx>>,
-) {
+pub(crate) fn add_chain<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Option<Item<'tcx>>) {
     let mut steps = Vec::new();
     if let Some(item) = item {
         collect_users(cx, item, &mut steps);
@@ -59,7 +55,12 @@ pub(crate) fn add_from_scope<'tcx>(
 ) {
     let item = Item::Fn(instance);
     let mut steps = Vec::new();
-    add_inlined(cx.tcx, item, &inlined_at(cx.tcx, instance, scope), &mut steps);
+    add_inlined(
+        cx.tcx,
+        item,
+        &inlined_at(cx.tcx, instance, scope),
+        &mut steps,
+    );
     collect_users(cx, item, &mut steps);
     add(diag, &steps);
 }
@@ -69,7 +70,10 @@ pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: 
     let mut steps = Vec::new();
     collect_users(cx, item, &mut steps);
     if let Some(last) = steps.last() {
-        diag.span_note(last.span, format!("{} {} {} here", last.user, last.verb, last.used));
+        diag.span_note(
+            last.span,
+            format!("{} {} {} here", last.user, last.verb, last.used),
+        );
     }
 }
 
@@ -79,7 +83,16 @@ fn add(diag: &mut Diag<'_>, steps: &[Step]) {
         [first, rest @ ..] if diag.span.primary_span() == Some(first.span) => rest,
         _ => steps,
     };
-    for (index, Step { user, verb, used, span }) in steps.iter().enumerate() {
+    for (
+        index,
+        Step {
+            user,
+            verb,
+            used,
+            span,
+        },
+    ) in steps.iter().enumerate()
+    {
         let left_out = steps.len().saturating_sub(2 * SHOWN);
         if left_out > 0 && index == SHOWN {
             diag.note(format!("… {left_out} further steps …"));
@@ -171,8 +184,15 @@ fn collect_inlined<'tcx>(
             None if span.is_dummy() => item_span(tcx, item),
             None => span,
         };
-        let innermost = inlined.first().map_or(item, |&(callee, _)| Item::Fn(callee));
-        steps.push(Step { user: name(tcx, innermost), verb, used, span });
+        let innermost = inlined
+            .first()
+            .map_or(item, |&(callee, _)| Item::Fn(callee));
+        steps.push(Step {
+            user: name(tcx, innermost),
+            verb,
+            used,
+            span,
+        });
     }
     add_inlined(tcx, item, &inlined, steps);
 }
@@ -186,9 +206,16 @@ fn add_inlined<'tcx>(
     steps: &mut Vec<Step>,
 ) {
     for (index, &(callee, span)) in inlined.iter().enumerate() {
-        let caller = inlined.get(index + 1).map_or(item, |&(caller, _)| Item::Fn(caller));
+        let caller = inlined
+            .get(index + 1)
+            .map_or(item, |&(caller, _)| Item::Fn(caller));
         let used = name(tcx, Item::Fn(callee));
-        steps.push(Step { user: name(tcx, caller), verb: "calls", used, span });
+        steps.push(Step {
+            user: name(tcx, caller),
+            verb: "calls",
+            used,
+            span,
+        });
     }
 }
 
@@ -215,14 +242,23 @@ pub(crate) fn failed_constant<'tcx>(
             typing_env,
             ty::EarlyBinder::bind(tcx, constant.const_),
         );
-        let Const::Unevaluated(what, _) = value else { return None };
-        value.eval(tcx, typing_env, constant.span).is_err().then_some(what)
+        let Const::Unevaluated(what, _) = value else {
+            return None;
+        };
+        value
+            .eval(tcx, typing_env, constant.span)
+            .is_err()
+            .then_some(what)
     })?;
     let owner = tcx.typeck_root_def_id(failed.def);
     body.source_scopes.indices().find_map(|scope| {
         let &(callee, span) = inlined_at(tcx, instance, scope).first()?;
         let is_owner = callee.def_id() == owner && failed.args.starts_with(callee.args);
-        is_owner.then(|| FailedConstant { function: name(tcx, Item::Fn(callee)), span, scope })
+        is_owner.then(|| FailedConstant {
+            function: name(tcx, Item::Fn(callee)),
+            span,
+            scope,
+        })
     })
 }
 

@@ -34,18 +34,24 @@ fn track(mut diag: DiagInner, emit: Emit<'_>) -> Option<ErrorGuaranteed> {
 
 fn explain(diag: &mut DiagInner) {
     if diag.code == Some(E0463) {
-        let of_std = |value: &DiagArgValue| matches!(value, DiagArgValue::Str(name) if name == "std");
+        let of_std =
+            |value: &DiagArgValue| matches!(value, DiagArgValue::Str(name) if name == "std");
         if diag.args.get("crate_name").is_some_and(of_std) {
             explain_std(diag);
         }
         return;
     }
-    let Some((DiagMessage::Str(text) | DiagMessage::Inline(text), _)) = diag.messages.first() else {
+    let Some((DiagMessage::Str(text) | DiagMessage::Inline(text), _)) = diag.messages.first()
+    else {
         return;
     };
     if text.starts_with("`#[panic_handler]` function required") {
-        add(diag, Sublevel::Help, "`cuda_std` has one, which reports a panic to the host: depend on it, \
-            with its feature `panic-handler`, and `use cuda_std::prelude::*;`");
+        add(
+            diag,
+            Sublevel::Help,
+            "`cuda_std` has one, which reports a panic to the host: depend on it, \
+            with its feature `panic-handler`, and `use cuda_std::prelude::*;`",
+        );
     } else if text.starts_with("dropping unsupported crate type") {
         add(
             diag,
@@ -53,21 +59,37 @@ fn explain(diag: &mut DiagInner) {
             "a GPU program is a `cdylib`: one file of PTX, with all that its kernels reach",
         );
     } else if text.starts_with("no global memory allocator found") {
-        add(diag, Sublevel::Help, "`cuda_std` has one, which uses the device's heap: depend on it, with \
-            its feature `allocator`, and `use cuda_std::prelude::*;`");
+        add(
+            diag,
+            Sublevel::Help,
+            "`cuda_std` has one, which uses the device's heap: depend on it, with \
+            its feature `allocator`, and `use cuda_std::prelude::*;`",
+        );
     }
 }
 
 /// rustc takes the target for not installed, which it never can be.
 fn explain_std(diag: &mut DiagInner) {
     diag.children.clear();
-    add(diag, Sublevel::Note, "there is no `std` on a GPU, only `core` and `alloc`");
+    add(
+        diag,
+        Sublevel::Note,
+        "there is no `std` on a GPU, only `core` and `alloc`",
+    );
     if diag.span.primary_span().is_none_or(|span| span.is_dummy()) {
-        add(diag, Sublevel::Help, "the crate has to start with `#![no_std]`; a crate of others often has a \
-            feature `std` to switch off: `default-features = false`");
+        add(
+            diag,
+            Sublevel::Help,
+            "the crate has to start with `#![no_std]`; a crate of others often has a \
+            feature `std` to switch off: `default-features = false`",
+        );
     } else {
-        add(diag, Sublevel::Help, "what is in `core` or `alloc` is there: `core::mem`, and after `extern \
-            crate alloc;` also `alloc::vec::Vec`");
+        add(
+            diag,
+            Sublevel::Help,
+            "what is in `core` or `alloc` is there: `core::mem`, and after `extern \
+            crate alloc;` also `alloc::vec::Vec`",
+        );
     }
 }
 

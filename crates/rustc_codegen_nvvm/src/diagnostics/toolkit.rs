@@ -10,7 +10,9 @@ use rustc_span::Span;
 
 /// Refuses an architecture that there is not, before anything is compiled for it.
 pub(crate) fn check_arch(sess: &EarlySession) {
-    let Some(cpu) = &sess.opts.cg.target_cpu else { return };
+    let Some(cpu) = &sess.opts.cg.target_cpu else {
+        return;
+    };
     let unsupported = |name: &str| sess.target.unsupported_cpus.iter().any(|cpu| cpu == name);
     let message = match cpu.parse::<Arch>() {
         Ok(arch) if unsupported(&arch.sm()) => {
@@ -20,8 +22,11 @@ pub(crate) fn check_arch(sess: &EarlySession) {
         Ok(arch) if arch.sm() == *cpu => return,
         _ => format!("there is no GPU architecture `{cpu}`"),
     };
-    let known: Vec<String> =
-        Arch::KNOWN.iter().map(|arch| arch.sm()).filter(|name| !unsupported(name)).collect();
+    let known: Vec<String> = Arch::KNOWN
+        .iter()
+        .map(|arch| arch.sm())
+        .filter(|name| !unsupported(name))
+        .collect();
     sess.dcx()
         .struct_err(message)
         .with_note("it is asked for by `-Ctarget-cpu`")
@@ -61,8 +66,10 @@ pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf])
 }
 
 fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
-    let searched: Vec<String> =
-        searched.iter().map(|path| format!("`{}`", path.display())).collect();
+    let searched: Vec<String> = searched
+        .iter()
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
     diag.note(format!("searched: {}", searched.join(", ")));
     diag.help(
         "where a CUDA toolkit is installed, name its folder by the environment variable `CUDA_HOME`",
@@ -75,19 +82,28 @@ fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
 
 /// libnvvm does not compile the module.
 pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
-    if let Error::UnsupportedArch { arch, supported, .. } = err {
+    if let Error::UnsupportedArch {
+        arch, supported, ..
+    } = err
+    {
         let supported: Vec<String> = supported.iter().map(|arch| arch.sm()).collect();
         sess.dcx()
-            .struct_err(format!("the libnvvm that was found does not compile for {arch}"))
+            .struct_err(format!(
+                "the libnvvm that was found does not compile for {arch}"
+            ))
             .with_note(format!("it does for {}", supported.join(", ")))
             .with_help("`-Ctarget-cpu` chooses the architecture, and `CUDA_HOME` the libnvvm")
             .emit();
         return;
     }
-    let mut diag = sess.dcx().struct_err(format!("libnvvm refused the module: {err}"));
+    let mut diag = sess
+        .dcx()
+        .struct_err(format!("libnvvm refused the module: {err}"));
     let mut named = Vec::new();
     for entry in err.log() {
-        let function = entry.line.and_then(|line| function_around(text, line as usize));
+        let function = entry
+            .line
+            .and_then(|line| function_around(text, line as usize));
         if let Some(function) = function
             && !named.contains(&function)
         {
@@ -124,7 +140,9 @@ pub(crate) fn libdevice_function(text: &str) -> Option<&str> {
 
 /// A line of an inline assembly that ptxas refuses: what it says, and the line as PTX.
 pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str>) {
-    let mut diag = sess.dcx().struct_span_err(span, format!("ptxas refuses this: {what}"));
+    let mut diag = sess
+        .dcx()
+        .struct_span_err(span, format!("ptxas refuses this: {what}"));
     if let Some(line) = line {
         diag.note(format!("the line of PTX is `{}`", line.trim()));
     }
@@ -144,7 +162,7 @@ mod tests {
         assert_eq!(function_around(TEXT, 5), Some("first"));
         assert_eq!(function_around(TEXT, 10), Some("second"));
         assert_eq!(function_around(TEXT, 1), None);
-        assert_eq!(function_around(TEXT, 8), None);
+        assert_eq!(function_around(TEXT, 7), None);
         assert_eq!(function_around("", 7), None);
     }
 
