@@ -175,7 +175,8 @@ impl<'tcx> CodegenCx<'tcx> {
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
         data.attrs.opt_size = self.optimizes() && is_formatting(tcx, def_id);
         match attrs.inline {
-            InlineAttr::None => {}
+            // libnvvm's inliner knows no bounds; see `is_formatting`.
+            InlineAttr::None => data.attrs.no_inline = data.attrs.opt_size,
             InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
             InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
             InlineAttr::Never => data.attrs.no_inline = true,

@@ -6,9 +6,8 @@
 //! are PTX's own; a sequentially consistent operation is a `fence.sc` and then the operation, with
 //! acquire if it reads (the fence before it is a release already).
 //!
-//! PTX has no atomics on a thread's own memory, and the hardware faults on them; but no other
-//! thread sees that memory, so a plain access does. Where a pointer may point there, `in_space`
-//! decides at run time.
+//! PTX defines no atomics on a thread's own memory; but no other thread sees it, so a plain access
+//! does. Where a pointer may point there, `in_space` decides at run time.
 
 use super::cas_loop;
 use super::rewriter::Rewriter;
@@ -58,7 +57,7 @@ fn to_raw(rw: &mut Rewriter, value: Value) -> Value {
             let i8 = rw.int_ty(8);
             rw.resize(value, i8, false)
         }
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => rw.to_bits(value),
+        TypeKind::Half | TypeKind::Float | TypeKind::Double => rw.bits_of(value),
         _ => value,
     }
 }
@@ -219,7 +218,7 @@ pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     rw.module.const_undef(ty)
 }
 
-/// Loads and stores may be strong on a thread's own memory too, unlike the others: no branch.
+/// PTX defines strong loads and stores on a thread's own memory too, unlike the others: no branch.
 fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
     let (space, suffix) = match space_of(rw, ptr) {
         Some(AddrSpace::Shared) => (AddrSpace::Shared, ".shared"),

@@ -24,7 +24,7 @@ fn widen(rw: &mut Rewriter, value: Value) -> Value {
 /// Single precision rounded to the nearest, ties to even; a NaN stays one.
 fn narrow(rw: &mut Rewriter, value: Value) -> Value {
     let i16 = rw.int_ty(16);
-    let bits = rw.to_bits(value);
+    let bits = rw.bits_of(value);
     let high = rw.bin_int(BinOp::LShr, bits, 16);
     let odd = rw.bin_int(BinOp::And, high, 1);
     let rounded = rw.bin_int(BinOp::Add, bits, 0x7FFF);
@@ -47,14 +47,14 @@ fn narrow_double(rw: &mut Rewriter, value: Value) -> Value {
     // As integers without their signs, floats are in order: step back if it went outward.
     let outward = {
         let magnitude = |rw: &mut Rewriter, value| {
-            let bits = rw.to_bits(value);
+            let bits = rw.bits_of(value);
             rw.bin_int(BinOp::And, bits, u128::from(u64::MAX >> 1))
         };
         let back = magnitude(rw, back);
         let value = magnitude(rw, value);
         rw.icmp(IntPred::Ugt, back, value)
     };
-    let bits = rw.to_bits(single);
+    let bits = rw.bits_of(single);
     let inward = rw.bin_int(BinOp::Sub, bits, 1);
     let cut = rw.select(outward, inward, bits);
     let odd = rw.bin_int(BinOp::Or, cut, 1);

@@ -123,7 +123,7 @@ fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> 
         let bits = if op == BinOp::Xor { bits ^ mask } else { bits & mask };
         return rw.module.const_float_bits(ty, bits);
     }
-    let bits = rw.to_bits(value);
+    let bits = rw.bits_of(value);
     let changed = if rw.target.dialect == Dialect::Llvm7 {
         rw.bin_int(op, bits, mask)
     } else {

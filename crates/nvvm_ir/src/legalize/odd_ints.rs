@@ -127,7 +127,7 @@ pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> 
             let step = element_bits(rw, rw.ty(value));
             for index in 0..len {
                 let digit = super::lanes::lane(rw, value, index);
-                let digit = rw.to_bits(digit);
+                let digit = rw.bits_of(digit);
                 let digit = rw.resize(digit, new_ty, false);
                 let digit = rw.bin_int(BinOp::Shl, digit, u128::from(index * step));
                 result = rw.bin(BinOp::Or, result, digit);

@@ -346,7 +346,7 @@ impl<'m> Rewriter<'m> {
     }
 
     /// The bits of a float as an integer.
-    pub fn to_bits(&mut self, value: Value) -> Value {
+    pub fn bits_of(&mut self, value: Value) -> Value {
         let bits = self.bits(self.ty(value));
         let ty = self.int_ty(bits);
         self.bitcast(value, ty)
