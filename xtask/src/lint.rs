@@ -2,7 +2,7 @@
 
 use crate::{backend, no_more_arguments, only_flag, workspace};
 use anyhow::Result;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 /// `./x fmt`: formats the sources, or checks that they are formatted.
 pub fn fmt(mut parser: lexopt::Parser) -> Result<ExitCode> {
@@ -12,7 +12,7 @@ pub fn fmt(mut parser: lexopt::Parser) -> Result<ExitCode> {
     if check {
         command.arg("--check");
     }
-    finish(command)
+    workspace::become_command(&mut command, "cargo")
 }
 
 /// `./x clippy`: everything, with warnings as errors.
@@ -24,7 +24,7 @@ pub fn clippy(mut parser: lexopt::Parser) -> Result<ExitCode> {
         .args(manifest())
         .args(["--workspace", "--all-targets"]);
     command.args(["--", "-D", "warnings"]);
-    finish(command)
+    workspace::become_command(&mut command, "cargo")
 }
 
 /// `./x doc`: the documentation, with warnings as errors.
@@ -39,19 +39,10 @@ pub fn doc(mut parser: lexopt::Parser) -> Result<ExitCode> {
     if open {
         command.arg("--open");
     }
-    finish(command)
+    workspace::become_command(&mut command, "cargo")
 }
 
 fn manifest() -> [String; 2] {
     let path = workspace::root().join("Cargo.toml");
     ["--manifest-path".to_owned(), path.display().to_string()]
-}
-
-fn finish(mut command: Command) -> Result<ExitCode> {
-    let status = workspace::status(&mut command, "cargo")?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
 }

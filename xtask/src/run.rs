@@ -44,10 +44,5 @@ pub fn run(mut parser: lexopt::Parser) -> Result<ExitCode> {
         command.arg("--release");
     }
     command.arg("--").args(arguments);
-    let status = workspace::status(&mut command, "cargo")?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    workspace::become_command(&mut command, "cargo")
 }

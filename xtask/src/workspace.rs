@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 
 /// The packages that have to build and pass their tests on stable Rust.
 pub const HOST_PACKAGES: &[&str] = &[
@@ -99,6 +99,22 @@ pub fn must_succeed(command: &mut Command, what: &str) -> Result<()> {
         bail!("{what} failed ({status})");
     }
     Ok(())
+}
+
+/// Becomes a command, where the system can do that: then signals and the exit status are its own.
+pub fn become_command(command: &mut Command, what: &str) -> Result<ExitCode> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        Err(command.exec()).with_context(|| format!("{what} cannot be started"))
+    }
+    #[cfg(not(unix))]
+    {
+        let code = status(command, what)?
+            .code()
+            .and_then(|code| u8::try_from(code).ok());
+        Ok(ExitCode::from(code.unwrap_or(1)))
+    }
 }
 
 /// A command's standard output, trimmed, if it succeeds.

@@ -19,8 +19,8 @@ pub const SLOT_SYMBOL: &str = "__cuda_std_report";
 pub struct ReportSlot {
     /// The device address of a report in memory that the host reads too, or 0 where there is none.
     pub buffer: AtomicU64,
-    /// 0 until a thread has claimed the report. It is apart from the report because it has to be
-    /// in device memory for the claim to be cheap and certain.
+    /// 0 until a thread has claimed the report, then a number of that thread's. It is apart from
+    /// the report because it has to be in device memory for the claim to be cheap and certain.
     pub claim: AtomicU32,
     /// Nothing; the struct's size is 16.
     pub pad: AtomicU32,
@@ -51,8 +51,7 @@ pub mod report {
 
     /// State: no thread has panicked.
     pub const EMPTY: u32 = 0;
-    /// State: a thread is writing the report, or panicked again while it formatted its message;
-    /// all but the message's rest is there once the launch has ended.
+    /// State: a thread is writing the report.
     pub const WRITING: u32 = 1;
     /// State: the report is complete.
     pub const COMPLETE: u32 = 2;
@@ -80,14 +79,20 @@ mod device {
         if address == 0 {
             print_and_trap(info);
         }
+        let report = Report {
+            base: with_exposed_provenance_mut(address as usize),
+        };
         let claim = &__cuda_std_report.claim;
-        if claim
-            .compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
-        {
-            // SAFETY: a non-zero address is that of a report which the host keeps as long as the
-            // module is loaded, and the claim makes this thread its only writer.
-            unsafe { write_report(with_exposed_provenance_mut(address as usize), info) };
+        // Not zero, and another for each thread of a grid of less than 2³² threads.
+        let mine = (thread::index() as u32).wrapping_add(1).max(1);
+        // SAFETY: a non-zero address is that of a report which the host keeps as long as the
+        // module is loaded, and the claim makes this thread its only writer.
+        match claim.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => unsafe { report.write(info) },
+            // This thread's own claim: the message panicked while it was formatted. What there is
+            // of it is all there will be.
+            Err(theirs) if theirs == mine && report.is_of_this_thread() => report.complete(),
+            Err(_) => {}
         }
         intrinsics::__nvvm_exit()
     }
@@ -102,53 +107,58 @@ mod device {
         intrinsics::__nvvm_trap()
     }
 
-    unsafe fn write_report(base: *mut u8, info: &PanicInfo<'_>) {
-        let report = Report { base };
-        report.state().store(report::WRITING, Ordering::Relaxed);
-        let (block, thread) = (thread::block_idx(), thread::thread_idx());
-        for (i, value) in [block.x, block.y, block.z].into_iter().enumerate() {
-            report.set(report::BLOCK + 4 * i, value);
-        }
-        for (i, value) in [thread.x, thread.y, thread.z].into_iter().enumerate() {
-            report.set(report::THREAD + 4 * i, value);
-        }
-
-        let mut text = TextWriter {
-            report,
-            len: 0,
-            total: 0,
-        };
-        if let Some(location) = info.location() {
-            text.push(location.file());
-            text.report.set(report::LINE, location.line());
-            text.report.set(report::COLUMN, location.column());
-        }
-        text.report.set(report::FILE_LEN, text.len as u32);
-
-        let mut message = MessageWriter {
-            text,
-            start: 0,
-            before: 0,
-        };
-        message.start = message.text.len;
-        message.before = message.text.total;
-        // An error means that a `Display` of the user's failed: what came before stands.
-        let _ = write!(message, "{}", info.message());
-
-        intrinsics::__nvvm_membar_sys();
-        message
-            .text
-            .report
-            .state()
-            .store(report::COMPLETE, Ordering::Release);
-    }
-
     /// A report in memory that the host reads too.
+    #[derive(Clone, Copy)]
     struct Report {
         base: *mut u8,
     }
 
     impl Report {
+        /// Writes all of it.
+        unsafe fn write(self, info: &PanicInfo<'_>) {
+            self.state().store(report::WRITING, Ordering::Relaxed);
+            let (block, thread) = (thread::block_idx(), thread::thread_idx());
+            for (i, value) in [block.x, block.y, block.z].into_iter().enumerate() {
+                self.set(report::BLOCK + 4 * i, value);
+            }
+            for (i, value) in [thread.x, thread.y, thread.z].into_iter().enumerate() {
+                self.set(report::THREAD + 4 * i, value);
+            }
+
+            let mut text = TextWriter {
+                report: self,
+                len: 0,
+                total: 0,
+            };
+            if let Some(location) = info.location() {
+                text.push(location.file());
+                self.set(report::LINE, location.line());
+                self.set(report::COLUMN, location.column());
+            }
+            self.set(report::FILE_LEN, text.len as u32);
+
+            let (start, before) = (text.len, text.total);
+            let mut message = MessageWriter { text, start, before };
+            // An error means that a `Display` of the user's failed: what came before stands.
+            let _ = write!(message, "{}", info.message());
+            self.complete();
+        }
+
+        /// Makes all of it visible to the host.
+        fn complete(self) {
+            intrinsics::__nvvm_membar_sys();
+            self.state().store(report::COMPLETE, Ordering::Release);
+        }
+
+        /// Whether this thread has begun to write it.
+        fn is_of_this_thread(self) -> bool {
+            let (block, thread) = (thread::block_idx(), thread::thread_idx());
+            let at = |offset| (self.get(offset), self.get(offset + 4), self.get(offset + 8));
+            self.state().load(Ordering::Relaxed) == report::WRITING
+                && at(report::BLOCK) == (block.x, block.y, block.z)
+                && at(report::THREAD) == (thread.x, thread.y, thread.z)
+        }
+
         fn state(&self) -> &AtomicU32 {
             // SAFETY: the state is inside the report, aligned, and only ever used atomically.
             unsafe { AtomicU32::from_ptr(self.base.add(report::STATE).cast()) }
@@ -156,12 +166,12 @@ mod device {
 
         fn set(&self, offset: usize, value: u32) {
             // SAFETY: `offset` is one of the header's, all inside the report and aligned.
-            unsafe {
-                self.base
-                    .add(offset)
-                    .cast::<u32>()
-                    .write_volatile(value.to_le())
-            };
+            unsafe { self.base.add(offset).cast::<u32>().write_volatile(value) };
+        }
+
+        fn get(&self, offset: usize) -> u32 {
+            // SAFETY: as above.
+            unsafe { self.base.add(offset).cast::<u32>().read_volatile() }
         }
     }
 

@@ -48,13 +48,19 @@ impl Type {
 
     /// Whether it is a two's complement integer.
     pub fn is_signed(self) -> bool {
-        matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
+        matches!(
+            self,
+            Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2
+        )
     }
 
     /// Whether it is a floating-point type, packed ones included.
     pub fn is_float(self) -> bool {
         use Type::*;
-        matches!(self, F16 | F16x2 | Bf16 | Bf16x2 | Tf32 | F32 | F32x2 | F64 | E4m3 | E5m2 | E4m3x2 | E5m2x2)
+        matches!(
+            self,
+            F16 | F16x2 | Bf16 | Bf16x2 | Tf32 | F32 | F32x2 | F64 | E4m3 | E5m2 | E4m3x2 | E5m2x2
+        )
     }
 }
 
@@ -110,18 +116,28 @@ pub struct Integer {
 impl Integer {
     /// A number that is not negative.
     pub fn unsigned(bits: u64) -> Integer {
-        Integer { bits, negative: false }
+        Integer {
+            bits,
+            negative: false,
+        }
     }
 
     /// A number with a sign.
     pub fn signed(value: i64) -> Integer {
-        Integer { bits: value as u64, negative: value < 0 }
+        Integer {
+            bits: value as u64,
+            negative: value < 0,
+        }
     }
 }
 
 impl fmt::Display for Integer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.negative { write!(f, "{}", self.bits as i64) } else { write!(f, "{}", self.bits) }
+        if self.negative {
+            write!(f, "{}", self.bits as i64)
+        } else {
+            write!(f, "{}", self.bits)
+        }
     }
 }
 
@@ -258,7 +274,8 @@ impl Variable<'_> {
 
     /// The alignment that it has: `.align`, or else the element's size.
     pub fn alignment(&self) -> u32 {
-        self.align.unwrap_or_else(|| (self.element_bytes() as u32).max(1))
+        self.align
+            .unwrap_or_else(|| (self.element_bytes() as u32).max(1))
     }
 }
 

@@ -4,7 +4,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Base, Function, Init, Integer, Item, Module, Operand, SectionLine, SectionValue, Statement, Variable};
+use crate::{
+    Base, Function, Init, Integer, Item, Module, Operand, SectionLine, SectionValue, Statement,
+    Variable,
+};
 
 /// What [`remove_dead`] removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +118,9 @@ fn visit_statement<'a>(statement: &Statement<'a>, visit: &mut impl FnMut(&'a str
                 visit_operand(operand, visit);
             }
         }
-        Statement::Block(statements) => statements.iter().for_each(|statement| visit_statement(statement, visit)),
+        Statement::Block(statements) => statements
+            .iter()
+            .for_each(|statement| visit_statement(statement, visit)),
         Statement::Variable(variable) => visit_variable(variable, visit),
         Statement::CallTargets { targets, .. } => targets.iter().copied().for_each(visit),
         _ => {}
@@ -124,7 +129,9 @@ fn visit_statement<'a>(statement: &Statement<'a>, visit: &mut impl FnMut(&'a str
 
 fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str)) {
     match operand {
-        Operand::Name(name) | Operand::NameOffset(name, _) | Operand::Address(Base::Name(name), _) => visit(name),
+        Operand::Name(name)
+        | Operand::NameOffset(name, _)
+        | Operand::Address(Base::Name(name), _) => visit(name),
         Operand::Compound(parts) | Operand::Vector(parts) | Operand::List(parts) => {
             parts.iter().for_each(|part| visit_operand(part, visit));
         }
@@ -133,7 +140,10 @@ fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str)) {
             visit_operand(&pair.1, visit);
         }
         Operand::Not(inner) => visit_operand(inner, visit),
-        Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) | Operand::Address(Base::Absolute, _) => {}
+        Operand::Integer(_)
+        | Operand::F32(_)
+        | Operand::F64(_)
+        | Operand::Address(Base::Absolute, _) => {}
     }
 }
 
@@ -170,11 +180,15 @@ fn collect_labels<'a>(statements: &[Statement<'a>], labels: &mut HashSet<&'a str
 /// Puts `mark` in place of references to what is gone.
 fn bury(lines: &mut [SectionLine<'_>], dropped: &HashSet<&str>, mark: u64) {
     for line in lines {
-        let SectionLine::Data(_, values) = line else { continue };
+        let SectionLine::Data(_, values) = line else {
+            continue;
+        };
         for value in values {
             let gone = match value {
                 SectionValue::Symbol(name, _) => dropped.contains(name),
-                SectionValue::Difference(left, right) => dropped.contains(left) || dropped.contains(right),
+                SectionValue::Difference(left, right) => {
+                    dropped.contains(left) || dropped.contains(right)
+                }
                 SectionValue::Integer(_) => false,
             };
             if gone {

@@ -48,7 +48,12 @@ fn is_name_byte(byte: u8) -> bool {
 
 impl<'a> Lexer<'a> {
     pub fn new(source: &'a str) -> Self {
-        Lexer { source, bytes: source.as_bytes(), position: 0, line: 1 }
+        Lexer {
+            source,
+            bytes: source.as_bytes(),
+            position: 0,
+            line: 1,
+        }
     }
 
     /// The source text between two byte offsets that tokens gave.
@@ -62,7 +67,10 @@ impl<'a> Lexer<'a> {
     }
 
     fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
-        Err(Error { line: self.line, message: message.into() })
+        Err(Error {
+            line: self.line,
+            message: message.into(),
+        })
     }
 
     fn byte(&self, position: usize) -> u8 {
@@ -158,12 +166,20 @@ impl<'a> Lexer<'a> {
                 Kind::Punct(first)
             }
             _ => {
-                let found = self.source.get(start..).and_then(|rest| rest.chars().next());
+                let found = self
+                    .source
+                    .get(start..)
+                    .and_then(|rest| rest.chars().next());
                 let found = found.unwrap_or(char::REPLACEMENT_CHARACTER);
                 return self.error(format!("the character {found:?} has no place in PTX"));
             }
         };
-        Ok(Token { kind, start, end: self.position, line })
+        Ok(Token {
+            kind,
+            start,
+            end: self.position,
+            line,
+        })
     }
 
     fn skip_name(&mut self) {
@@ -183,7 +199,8 @@ impl<'a> Lexer<'a> {
             _ => (10, start),
         };
         let mut end = digits;
-        while self.byte(end).is_ascii_hexdigit() && (radix == 16 || self.byte(end).is_ascii_digit()) {
+        while self.byte(end).is_ascii_hexdigit() && (radix == 16 || self.byte(end).is_ascii_digit())
+        {
             end += 1;
         }
         // A decimal fraction or exponent. `1.x` cannot follow a number in any other way.
@@ -215,13 +232,17 @@ impl<'a> Lexer<'a> {
         self.position += 2;
         self.skip_name();
         let text = &self.source[start + 2..self.position];
-        let value = (text.len() == digits).then(|| u64::from_str_radix(text, 16).ok()).flatten();
+        let value = (text.len() == digits)
+            .then(|| u64::from_str_radix(text, 16).ok())
+            .flatten();
         match value {
             Some(value) if digits == 8 => Ok(Kind::F32(value as u32)),
             Some(value) => Ok(Kind::F64(value)),
             None => {
                 let text = &self.source[start..self.position];
-                self.error(format!("`{text}` is not a float of {digits} hexadecimal digits"))
+                self.error(format!(
+                    "`{text}` is not a float of {digits} hexadecimal digits"
+                ))
             }
         }
     }

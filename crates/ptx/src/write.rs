@@ -16,7 +16,12 @@ impl Display for Module<'_> {
 impl Display for Instruction<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         if let Some(guard) = self.guard {
-            write!(f, "@{}{} ", if guard.negated { "!" } else { "" }, guard.register)?;
+            write!(
+                f,
+                "@{}{} ",
+                if guard.negated { "!" } else { "" },
+                guard.register
+            )?;
         }
         f.write_str(self.opcode)?;
         for modifier in &self.modifiers {
@@ -175,7 +180,11 @@ fn write_params(f: &mut Formatter<'_>, params: &[Variable<'_>], separator: &str)
     f.write_char(')')
 }
 
-fn write_directives(f: &mut Formatter<'_>, directives: &[Directive<'_>], separator: &str) -> Result {
+fn write_directives(
+    f: &mut Formatter<'_>,
+    directives: &[Directive<'_>],
+    separator: &str,
+) -> Result {
     for directive in directives {
         write!(f, "{separator}.{}", directive.name)?;
         for (index, value) in directive.values.iter().enumerate() {
@@ -257,7 +266,11 @@ fn write_statement(f: &mut Formatter<'_>, statement: &Statement<'_>, depth: usiz
         }
         Statement::Loc(loc) => {
             write!(f, ".loc {} {} {}", loc.file, loc.line, loc.column)?;
-            if let Some(Inlined { function: (label, offset), at: (file, line, column) }) = loc.inlined {
+            if let Some(Inlined {
+                function: (label, offset),
+                at: (file, line, column),
+            }) = loc.inlined
+            {
                 write!(f, ", function_name {label}")?;
                 if offset != 0 {
                     write!(f, "+{offset}")?;
@@ -266,8 +279,12 @@ fn write_statement(f: &mut Formatter<'_>, statement: &Statement<'_>, depth: usiz
             }
             f.write_char('\n')
         }
-        Statement::BranchTargets { label, targets } => writeln!(f, "{label}: .branchtargets {};", targets.join(", ")),
-        Statement::CallTargets { label, targets } => writeln!(f, "{label}: .calltargets {};", targets.join(", ")),
+        Statement::BranchTargets { label, targets } => {
+            writeln!(f, "{label}: .branchtargets {};", targets.join(", "))
+        }
+        Statement::CallTargets { label, targets } => {
+            writeln!(f, "{label}: .calltargets {};", targets.join(", "))
+        }
         Statement::CallPrototype(prototype) => {
             write!(f, "{}: .callprototype ", prototype.label)?;
             if !prototype.returns.is_empty() {

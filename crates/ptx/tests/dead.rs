@@ -9,10 +9,19 @@ fn keeps_what_a_table_of_functions_reaches() {
     let mut module = Module::parse(DEBUG).unwrap();
     let removed = remove_dead(&mut module, &[]);
     // `dead`, `dead_string`, and `packed`, which nobody reads.
-    assert_eq!((removed.functions, removed.variables, removed.declarations), (1, 2, 0));
+    assert_eq!(
+        (removed.functions, removed.variables, removed.declarations),
+        (1, 2, 0)
+    );
     let text = module.to_string();
     assert!(!text.contains("dead"), "{text}");
-    for name in ["used_by_table", "pointee", "table", ".entry kernel", ".loc 1 9 5, function_name"] {
+    for name in [
+        "used_by_table",
+        "pointee",
+        "table",
+        ".entry kernel",
+        ".loc 1 9 5, function_name",
+    ] {
         assert!(text.contains(name), "{name} is missing in\n{text}");
     }
 }
@@ -29,9 +38,19 @@ fn keeps_what_is_asked_for() {
 fn dwarf_of_dropped_code_is_marked() {
     let text = ptx::strip(DEBUG, &[]).unwrap();
     let ranges = &text[text.find(".debug_ranges").unwrap()..];
-    assert!(ranges.contains("{\n.b64 1\n.b64 1\n.b64 $L__func_begin1\n.b64 $L__func_end1\n.b64 0\n.b64 0\n}"), "{ranges}");
+    assert!(
+        ranges.contains(
+            "{\n.b64 1\n.b64 1\n.b64 $L__func_begin1\n.b64 $L__func_end1\n.b64 0\n.b64 0\n}"
+        ),
+        "{ranges}"
+    );
     let info = &text[text.find(".debug_info").unwrap()..];
-    assert!(info.contains(".b32 $L__func_end2-$L__func_begin2\n.b64 0\n.b64 0\n.b64 pointee\n.b32 .debug_str"), "{info}");
+    assert!(
+        info.contains(
+            ".b32 $L__func_end2-$L__func_begin2\n.b64 0\n.b64 0\n.b64 pointee\n.b32 .debug_str"
+        ),
+        "{info}"
+    );
 }
 
 #[test]

@@ -10,7 +10,9 @@ const DEBUG: &str = include_str!("data/debug.ptx");
 fn printing_is_stable() {
     for text in [GRAMMAR, DEBUG] {
         let once = Module::parse(text).expect("reads").to_string();
-        let twice = Module::parse(&once).expect("reads its own output").to_string();
+        let twice = Module::parse(&once)
+            .expect("reads its own output")
+            .to_string();
         assert_eq!(once, twice);
     }
 }
@@ -45,10 +47,18 @@ fn instructions_are_structured() {
     let setp = list.iter().find(|i| i.opcode == "setp").unwrap();
     assert_eq!(setp.modifiers, ["lt", "and", "s32"]);
     assert!(matches!(setp.operands[0], Operand::Pair(_)));
-    assert!(matches!(setp.operands[2], Operand::Integer(value) if value.bits as i64 == -5 && value.negative));
+    assert!(
+        matches!(setp.operands[2], Operand::Integer(value) if value.bits as i64 == -5 && value.negative)
+    );
     assert!(matches!(setp.operands[3], Operand::Not(_)));
-    let load = list.iter().find(|i| i.opcode == "ld" && i.modifiers == ["global", "u32"]).unwrap();
-    assert!(matches!(load.operands[1], Operand::Address(Base::Name("%rd1"), -4)));
+    let load = list
+        .iter()
+        .find(|i| i.opcode == "ld" && i.modifiers == ["global", "u32"])
+        .unwrap();
+    assert!(matches!(
+        load.operands[1],
+        Operand::Address(Base::Name("%rd1"), -4)
+    ));
     let branch = list.iter().find(|i| i.opcode == "bra").unwrap();
     assert!(branch.guard.unwrap().negated);
     let constants: Vec<u64> = list
@@ -74,11 +84,19 @@ fn initialisers_keep_masks_and_offsets() {
         })
         .unwrap();
     assert_eq!(packed.size(), Some(5));
-    let Some(Init::List(values)) = &packed.init else { panic!("a list") };
-    assert!(matches!(&values[1], Init::Symbol(s) if s.generic && s.mask == Some(0xff) && s.offset == 1));
-    assert!(matches!(&values[2], Init::Symbol(s) if !s.generic && s.mask == Some(0xff00) && s.name == "used_by_table"));
+    let Some(Init::List(values)) = &packed.init else {
+        panic!("a list")
+    };
+    assert!(
+        matches!(&values[1], Init::Symbol(s) if s.generic && s.mask == Some(0xff) && s.offset == 1)
+    );
+    assert!(
+        matches!(&values[2], Init::Symbol(s) if !s.generic && s.mask == Some(0xff00) && s.name == "used_by_table")
+    );
     // libnvvm masks plain numbers too.
-    assert!(matches!(&values[3..], [Init::Integer(low), Init::Integer(high)] if low.bits == 1 && high.bits == 2));
+    assert!(
+        matches!(&values[3..], [Init::Integer(low), Init::Integer(high)] if low.bits == 1 && high.bits == 2)
+    );
 }
 
 #[test]
@@ -86,28 +104,67 @@ fn errors_name_line_and_cause() {
     let cases = [
         ("", 1, "`.version`"),
         ("int main() {}", 1, "`.version`"),
-        (".version 8.0\n.target sm_70\n.func f() {\n add.u32 %r1 %r2; }", 4, "`,` or `;`"),
-        (".version 8.0\n.target sm_70\n.func f() {\n", 4, "the file ends here"),
-        (".version 8.0\n.target sm_70\n.global .b32 x = 1/0;", 3, "division by zero"),
-        (".version 8.0\n.target sm_70\n.global .align 3 .b32 x;", 3, "not a power of two"),
-        (".version 8.0\n.target sm_70\n.global .b32 x = 0f12;", 3, "8 hexadecimal digits"),
-        (".version 8.0\n.target sm_70\n.frobnicate;", 3, "`.frobnicate`"),
+        (
+            ".version 8.0\n.target sm_70\n.func f() {\n add.u32 %r1 %r2; }",
+            4,
+            "`,` or `;`",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.func f() {\n",
+            4,
+            "the file ends here",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.global .b32 x = 1/0;",
+            3,
+            "division by zero",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.global .align 3 .b32 x;",
+            3,
+            "not a power of two",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.global .b32 x = 0f12;",
+            3,
+            "8 hexadecimal digits",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.frobnicate;",
+            3,
+            "`.frobnicate`",
+        ),
         (".version 8.0\n.target sm_70\n\u{e9}", 3, "no place in PTX"),
         (".version 8.0\n", 2, "no `.target`"),
     ];
     for (text, line, part) in cases {
         let error = Module::parse(text).expect_err(text);
-        assert!(error.line == line && error.message.contains(part), "{text:?} gave {error}");
+        assert!(
+            error.line == line && error.message.contains(part),
+            "{text:?} gave {error}"
+        );
     }
 }
 
 #[test]
 fn deep_nesting_is_an_error() {
-    for (open, close) in [("{", "}"), ("mov.u32 a, (", ")"), ("mov.u32 a, -", ""), ("mov.u32 a, [", "]")] {
-        let text = format!(".version 8.0\n.target sm_70\n.func f() {{ {}{} }}", open.repeat(100_000), close.repeat(100_000));
+    for (open, close) in [
+        ("{", "}"),
+        ("mov.u32 a, (", ")"),
+        ("mov.u32 a, -", ""),
+        ("mov.u32 a, [", "]"),
+    ] {
+        let text = format!(
+            ".version 8.0\n.target sm_70\n.func f() {{ {}{} }}",
+            open.repeat(100_000),
+            close.repeat(100_000)
+        );
         Module::parse(&text).expect_err("too deep");
     }
-    let text = format!(".version 8.0\n.target sm_70\n.global .b32 x[] = {}", "{".repeat(100_000));
+    let text = format!(
+        ".version 8.0\n.target sm_70\n.global .b32 x[] = {}",
+        "{".repeat(100_000)
+    );
     Module::parse(&text).expect_err("too deep");
 }
 
@@ -116,7 +173,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % limit
     }
 }
@@ -128,7 +188,27 @@ fn no_input_panics() {
         for end in (0..text.len()).step_by(3) {
             let _ = ptx::strip(&text[..end], &[]);
         }
-        let pieces = ["{", "}", "(", ")", "[", "]", ";", ",", "-", "0x", "0f", "9999999999999999999999", "\"", "/*", "\0", ".", "é", "<<", "?"];
+        let pieces = [
+            "{",
+            "}",
+            "(",
+            ")",
+            "[",
+            "]",
+            ";",
+            ",",
+            "-",
+            "0x",
+            "0f",
+            "9999999999999999999999",
+            "\"",
+            "/*",
+            "\0",
+            ".",
+            "é",
+            "<<",
+            "?",
+        ];
         for _ in 0..6000 {
             let mut bytes = text.as_bytes().to_vec();
             for _ in 0..=random.below(4) {

@@ -44,11 +44,30 @@ pub(crate) struct Format {
     nan: u64,
 }
 
-pub(crate) const F16: Format = Format { precision: 11, min_exponent: -14, exponent_bits: 5, nan: 0x7fff };
-pub(crate) const BF16: Format = Format { precision: 8, min_exponent: -126, exponent_bits: 8, nan: 0x7fff };
-pub(crate) const F32: Format = Format { precision: 24, min_exponent: -126, exponent_bits: 8, nan: 0x7fff_ffff };
-pub(crate) const F64: Format =
-    Format { precision: 53, min_exponent: -1022, exponent_bits: 11, nan: 0x7ff8_0000_0000_0000 };
+pub(crate) const F16: Format = Format {
+    precision: 11,
+    min_exponent: -14,
+    exponent_bits: 5,
+    nan: 0x7fff,
+};
+pub(crate) const BF16: Format = Format {
+    precision: 8,
+    min_exponent: -126,
+    exponent_bits: 8,
+    nan: 0x7fff,
+};
+pub(crate) const F32: Format = Format {
+    precision: 24,
+    min_exponent: -126,
+    exponent_bits: 8,
+    nan: 0x7fff_ffff,
+};
+pub(crate) const F64: Format = Format {
+    precision: 53,
+    min_exponent: -1022,
+    exponent_bits: 11,
+    nan: 0x7ff8_0000_0000_0000,
+};
 
 /// A number of any format.
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +111,20 @@ impl Format {
         let field = bits >> self.fraction_bits() & self.max_field();
         let negative = bits >> (self.fraction_bits() + self.exponent_bits) & 1 != 0;
         if field == self.max_field() {
-            return if fraction == 0 { Infinity { negative } } else { Nan };
+            return if fraction == 0 {
+                Infinity { negative }
+            } else {
+                Nan
+            };
         }
         let hidden = u64::from(field != 0) << self.fraction_bits();
         let exponent = self.min_exponent + field.max(1) as i32 - 1 - self.fraction_bits() as i32;
-        Finite(Exact { negative, mantissa: (fraction | hidden).into(), exponent, sticky: false })
+        Finite(Exact {
+            negative,
+            mantissa: (fraction | hidden).into(),
+            exponent,
+            sticky: false,
+        })
     }
 
     /// The bits nearest to a number under a rounding mode.
@@ -106,11 +134,20 @@ impl Format {
             Infinity { negative } => return self.infinity(negative),
             Finite(exact) => exact,
         };
-        let Exact { negative, mantissa, exponent, sticky } = exact;
+        let Exact {
+            negative,
+            mantissa,
+            exponent,
+            sticky,
+        } = exact;
         if mantissa == 0 && !sticky {
             return self.sign(negative);
         }
-        let top = if mantissa == 0 { i32::MIN / 2 } else { exponent + 127 - mantissa.leading_zeros() as i32 };
+        let top = if mantissa == 0 {
+            i32::MIN / 2
+        } else {
+            exponent + 127 - mantissa.leading_zeros() as i32
+        };
         let mut unit = top.max(self.min_exponent) - self.fraction_bits() as i32;
         let shift = unit.saturating_sub(exponent);
         // `rest` compares what is cut off with half a unit.
@@ -122,7 +159,11 @@ impl Format {
             (0, std::cmp::Ordering::Less, false)
         } else {
             let kept = if shift == 128 { 0 } else { mantissa >> shift };
-            let cut = if shift == 128 { mantissa } else { mantissa & ((1 << shift) - 1) };
+            let cut = if shift == 128 {
+                mantissa
+            } else {
+                mantissa & ((1 << shift) - 1)
+            };
             let rest = cut.cmp(&(1 << (shift - 1))).then(if sticky {
                 std::cmp::Ordering::Greater
             } else {
@@ -154,7 +195,11 @@ impl Format {
                 Mode::Down => negative,
                 Mode::Up => !negative,
             };
-            return if to_infinity { self.infinity(negative) } else { self.infinity(negative) - 1 };
+            return if to_infinity {
+                self.infinity(negative)
+            } else {
+                self.infinity(negative) - 1
+            };
         }
         let fraction = kept as u64 & ((1 << self.fraction_bits()) - 1);
         self.sign(negative) | field << self.fraction_bits() | fraction
@@ -169,7 +214,11 @@ impl Exact {
         }
         let shift = self.mantissa.leading_zeros() as i32 - 2;
         if shift >= 0 {
-            return Exact { mantissa: self.mantissa << shift, exponent: self.exponent - shift, ..self };
+            return Exact {
+                mantissa: self.mantissa << shift,
+                exponent: self.exponent - shift,
+                ..self
+            };
         }
         let lost = self.mantissa & ((1 << -shift) - 1) != 0;
         Exact {
@@ -183,14 +232,24 @@ impl Exact {
 
 /// An integer as a number.
 pub(crate) fn integer(value: i128) -> Number {
-    Finite(Exact { negative: value < 0, mantissa: value.unsigned_abs(), exponent: 0, sticky: false })
+    Finite(Exact {
+        negative: value < 0,
+        mantissa: value.unsigned_abs(),
+        exponent: 0,
+        sticky: false,
+    })
 }
 
 pub(crate) fn negate(number: Number) -> Number {
     match number {
         Nan => Nan,
-        Infinity { negative } => Infinity { negative: !negative },
-        Finite(exact) => Finite(Exact { negative: !exact.negative, ..exact }),
+        Infinity { negative } => Infinity {
+            negative: !negative,
+        },
+        Finite(exact) => Finite(Exact {
+            negative: !exact.negative,
+            ..exact
+        }),
     }
 }
 
@@ -203,7 +262,11 @@ pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
         (_, Infinity { .. }) => return b,
         (Finite(a), Finite(b)) => (a, b),
     };
-    let zero_sign = if a.negative == b.negative { a.negative } else { mode == Mode::Down };
+    let zero_sign = if a.negative == b.negative {
+        a.negative
+    } else {
+        mode == Mode::Down
+    };
     if a.mantissa == 0 || b.mantissa == 0 {
         let mut sum = if a.mantissa == 0 { b } else { a };
         if sum.mantissa == 0 {
@@ -212,11 +275,18 @@ pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
         return Finite(sum);
     }
     let (a, b) = (a.normalized(), b.normalized());
-    let (large, small) = if (a.exponent, a.mantissa) >= (b.exponent, b.mantissa) { (a, b) } else { (b, a) };
+    let (large, small) = if (a.exponent, a.mantissa) >= (b.exponent, b.mantissa) {
+        (a, b)
+    } else {
+        (b, a)
+    };
     let distance = (large.exponent - small.exponent) as u32;
     let (moved, lost) = match distance {
         0 => (small.mantissa, false),
-        1..128 => (small.mantissa >> distance, small.mantissa & ((1 << distance) - 1) != 0),
+        1..128 => (
+            small.mantissa >> distance,
+            small.mantissa & ((1 << distance) - 1) != 0,
+        ),
         _ => (0, true),
     };
     let mantissa = if a.negative == b.negative {
@@ -226,9 +296,19 @@ pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
         large.mantissa - moved - u128::from(lost)
     };
     if mantissa == 0 && !lost {
-        return Finite(Exact { negative: zero_sign, mantissa: 0, exponent: 0, sticky: false });
+        return Finite(Exact {
+            negative: zero_sign,
+            mantissa: 0,
+            exponent: 0,
+            sticky: false,
+        });
     }
-    Finite(Exact { negative: large.negative, mantissa, exponent: large.exponent, sticky: lost })
+    Finite(Exact {
+        negative: large.negative,
+        mantissa,
+        exponent: large.exponent,
+        sticky: lost,
+    })
 }
 
 /// The product; exact for mantissas of up to 64 bits.
@@ -237,7 +317,13 @@ pub(crate) fn multiply(a: Number, b: Number) -> Number {
         (Nan, _) | (_, Nan) => Nan,
         (Infinity { negative: a }, Infinity { negative: b }) => Infinity { negative: a != b },
         (Infinity { negative }, Finite(x)) | (Finite(x), Infinity { negative }) => {
-            if x.mantissa == 0 { Nan } else { Infinity { negative: negative != x.negative } }
+            if x.mantissa == 0 {
+                Nan
+            } else {
+                Infinity {
+                    negative: negative != x.negative,
+                }
+            }
         }
         (Finite(a), Finite(b)) => Finite(Exact {
             negative: a.negative != b.negative,
@@ -252,14 +338,23 @@ pub(crate) fn multiply(a: Number, b: Number) -> Number {
 pub(crate) fn divide(a: Number, b: Number) -> Number {
     match (a, b) {
         (Nan, _) | (_, Nan) | (Infinity { .. }, Infinity { .. }) => Nan,
-        (Infinity { negative }, Finite(b)) => Infinity { negative: negative != b.negative },
-        (Finite(a), Infinity { negative }) => {
-            Finite(Exact { negative: negative != a.negative, mantissa: 0, exponent: 0, sticky: false })
-        }
+        (Infinity { negative }, Finite(b)) => Infinity {
+            negative: negative != b.negative,
+        },
+        (Finite(a), Infinity { negative }) => Finite(Exact {
+            negative: negative != a.negative,
+            mantissa: 0,
+            exponent: 0,
+            sticky: false,
+        }),
         (Finite(a), Finite(b)) => {
             let negative = a.negative != b.negative;
             if b.mantissa == 0 {
-                return if a.mantissa == 0 { Nan } else { Infinity { negative } };
+                return if a.mantissa == 0 {
+                    Nan
+                } else {
+                    Infinity { negative }
+                };
             }
             let a = a.normalized();
             Finite(Exact {
@@ -300,7 +395,9 @@ mod tests {
     use super::*;
 
     fn random(state: &mut u64) -> u64 {
-        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         let x = (*state >> 33) ^ *state;
         x ^ x << 29
     }
@@ -310,7 +407,8 @@ mod tests {
     fn agrees_with_the_host() {
         let mut state = 7;
         for round in 0..200_000u32 {
-            let (mut a, mut b, mut c) = (random(&mut state), random(&mut state), random(&mut state));
+            let (mut a, mut b, mut c) =
+                (random(&mut state), random(&mut state), random(&mut state));
             if round % 2 == 0 {
                 // Near exponents, so that sums cancel and products are not all out of range.
                 let near = |x: u64| x & 0x800f_ffff_ffff_ffff | (1000 + (x >> 52 & 63)) << 52;
@@ -320,15 +418,25 @@ mod tests {
             let (p, q, r) = (F64.unpack(a), F64.unpack(b), F64.unpack(c));
             let check = |what: &str, got: Number, want: f64| {
                 let got = f64::from_bits(F64.pack(got, Mode::Nearest));
-                assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{what} {x:e} {y:e} {z:e}: {got:e}, not {want:e}");
+                assert!(
+                    got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                    "{what} {x:e} {y:e} {z:e}: {got:e}, not {want:e}"
+                );
             };
             check("add", add(p, q, Mode::Nearest), x + y);
             check("mul", multiply(p, q), x * y);
             check("div", divide(p, q), x / y);
             check("sqrt", square_root(p), x.sqrt());
-            check("fma", add(multiply(p, q), r, Mode::Nearest), x.mul_add(y, z));
+            check(
+                "fma",
+                add(multiply(p, q), r, Mode::Nearest),
+                x.mul_add(y, z),
+            );
             let narrow = f32::from_bits(F32.pack(p, Mode::Nearest) as u32);
-            assert!(narrow.to_bits() == (x as f32).to_bits() || x.is_nan(), "{x:e} to f32");
+            assert!(
+                narrow.to_bits() == (x as f32).to_bits() || x.is_nan(),
+                "{x:e} to f32"
+            );
         }
     }
 
@@ -349,8 +457,14 @@ mod tests {
             let to = |mode| f32::from_bits(F32.pack(product, mode) as u32);
             let exact = f64::from(x) * f64::from(y);
             let (down, up, zero) = (to(Mode::Down), to(Mode::Up), to(Mode::Zero));
-            assert!(f64::from(down) <= exact && exact <= f64::from(up), "{x:e} * {y:e}");
-            assert!(down == up || down.next_up() == up || exact == 0.0, "{down:e} {up:e}");
+            assert!(
+                f64::from(down) <= exact && exact <= f64::from(up),
+                "{x:e} * {y:e}"
+            );
+            assert!(
+                down == up || down.next_up() == up || exact == 0.0,
+                "{down:e} {up:e}"
+            );
             assert_eq!(zero, if exact < 0.0 { up } else { down });
         }
     }

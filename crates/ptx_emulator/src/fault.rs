@@ -14,7 +14,10 @@ pub struct LoadError {
 
 impl From<ptx::Error> for LoadError {
     fn from(error: ptx::Error) -> Self {
-        LoadError { line: error.line, message: error.message }
+        LoadError {
+            line: error.line,
+            message: error.message,
+        }
     }
 }
 
@@ -83,7 +86,14 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { message, kernel, function, block: [bx, by, bz], thread: [tx, ty, tz], .. } = self;
+        let Fault {
+            message,
+            kernel,
+            function,
+            block: [bx, by, bz],
+            thread: [tx, ty, tz],
+            ..
+        } = self;
         write!(f, "{message} (kernel `{kernel}`")?;
         if function != kernel {
             write!(f, ", in function `{function}`")?;

@@ -264,9 +264,10 @@ const CHUNK: u64 = 1 << 20;
 impl Heap {
     fn alloc(&mut self, size: u64, limit: u64) -> u64 {
         // A gap between blocks makes a step past the end of one an error instead of a hit in the next.
-        let Some(padded) = size.checked_add(16) else {
+        if size > limit {
             return 0;
-        };
+        }
+        let padded = size.saturating_add(16).min(1 << 62);
         let step = (padded.next_power_of_two() / 8).max(16);
         let rounded = padded.next_multiple_of(step);
         if rounded > limit.saturating_sub(self.used) {

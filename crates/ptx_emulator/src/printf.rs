@@ -1,7 +1,5 @@
 //! `vprintf`: C's formatting over arguments that a kernel packed into a buffer.
 
-use std::ptr::null;
-
 use crate::exec::{Context, Inst};
 
 /// The longest text that is read before something is taken to be wrong with it.
@@ -11,13 +9,17 @@ const MAX_TEXT: usize = 1 << 20;
 ///
 /// # Safety
 /// `at` is the instruction that runs.
-pub(crate) unsafe fn read_string(context: &mut Context, at: *const Inst, address: u64) -> Option<Vec<u8>> {
+pub(crate) unsafe fn read_string(
+    context: &mut Context,
+    at: *const Inst,
+    address: u64,
+) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     while text.len() < MAX_TEXT {
         // SAFETY: the caller's promise; the byte's address is checked.
         let byte = unsafe {
             let place = context.generic(at, address.wrapping_add(text.len() as u64), 1);
-            if place == null::<u8>().cast_mut() {
+            if place.is_null() {
                 return None;
             }
             place.read_volatile()
@@ -34,10 +36,20 @@ pub(crate) unsafe fn read_string(context: &mut Context, at: *const Inst, address
 ///
 /// # Safety
 /// `at` is the instruction that runs.
-pub(crate) unsafe fn print(context: &mut Context, at: *const Inst, format: u64, args: u64) -> Option<u64> {
+pub(crate) unsafe fn print(
+    context: &mut Context,
+    at: *const Inst,
+    format: u64,
+    args: u64,
+) -> Option<u64> {
     // SAFETY: the caller's promise.
     let format = unsafe { read_string(context, at, format)? };
-    let mut source = Source { context, at, address: args, count: 0 };
+    let mut source = Source {
+        context,
+        at,
+        address: args,
+        count: 0,
+    };
     let mut output = Vec::with_capacity(format.len() + 32);
     format_into(&mut output, &format, &mut source)?;
     let count = source.count;
@@ -63,16 +75,20 @@ struct Source<'c, 'l> {
 
 impl Arguments for Source<'_, '_> {
     fn next(&mut self, size: u64) -> Option<u64> {
-        self.address = self.address.next_multiple_of(size);
+        self.address = self.address.wrapping_add(size - 1) & !(size - 1);
         // SAFETY: the address is checked for as many bytes as are read.
         let value = unsafe {
             let place = self.context.generic(self.at, self.address, size);
             if place.is_null() {
                 return None;
             }
-            if size == 4 { place.cast::<u32>().read_unaligned().into() } else { place.cast::<u64>().read_unaligned() }
+            if size == 4 {
+                place.cast::<u32>().read_unaligned().into()
+            } else {
+                place.cast::<u64>().read_unaligned()
+            }
         };
-        self.address += size;
+        self.address = self.address.wrapping_add(size);
         self.count += 1;
         Some(value)
     }
@@ -116,7 +132,9 @@ fn format_into(output: &mut Vec<u8>, format: &[u8], args: &mut impl Arguments) -
         spec.left |= width < 0;
         spec.width = (width.unsigned_abs() as usize).min(MAX_TEXT);
         if rest.next_if_eq(&b'.').is_some() {
-            spec.precision = usize::try_from(number_or_argument(&mut rest, args)?).ok().map(|p| p.min(MAX_TEXT));
+            spec.precision = usize::try_from(number_or_argument(&mut rest, args)?)
+                .ok()
+                .map(|p| p.min(MAX_TEXT));
         }
         let mut long = false;
         let mut short = 0;
@@ -145,7 +163,9 @@ fn number_or_argument(
     }
     let mut number = 0i32;
     while let Some(digit) = rest.next_if(u8::is_ascii_digit) {
-        number = number.saturating_mul(10).saturating_add((digit - b'0').into());
+        number = number
+            .saturating_mul(10)
+            .saturating_add((digit - b'0').into());
     }
     Some(number)
 }
@@ -183,7 +203,14 @@ fn format_one(
                 b'u' => value.to_string(),
                 b'x' => format!("{value:x}"),
                 b'X' => format!("{value:X}"),
-                _ => format!("{}{value:o}", if spec.alternate && value != 0 { "0" } else { "" }),
+                _ => format!(
+                    "{}{value:o}",
+                    if spec.alternate && value != 0 {
+                        "0"
+                    } else {
+                        ""
+                    }
+                ),
             };
             let prefix = match conversion {
                 b'x' if spec.alternate && value != 0 => "0x",
@@ -194,17 +221,45 @@ fn format_one(
         }
         b'p' => {
             let value = args.next(8)?;
-            integer(output, Spec { zero: false, ..spec }, "0x", &format!("{value:x}"));
+            integer(
+                output,
+                Spec {
+                    zero: false,
+                    ..spec
+                },
+                "0x",
+                &format!("{value:x}"),
+            );
         }
         b'c' => {
             let value = args.next(4)? as u8;
-            pad(output, Spec { zero: false, ..spec }, b"", &[value]);
+            pad(
+                output,
+                Spec {
+                    zero: false,
+                    ..spec
+                },
+                b"",
+                &[value],
+            );
         }
         b's' => {
             let address = args.next(8)?;
-            let mut text = if address == 0 { b"(null)".to_vec() } else { args.string(address)? };
+            let mut text = if address == 0 {
+                b"(null)".to_vec()
+            } else {
+                args.string(address)?
+            };
             text.truncate(spec.precision.unwrap_or(usize::MAX));
-            pad(output, Spec { zero: false, ..spec }, b"", &text);
+            pad(
+                output,
+                Spec {
+                    zero: false,
+                    ..spec
+                },
+                b"",
+                &text,
+            );
         }
         b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
             let value = f64::from_bits(args.next(8)?);
@@ -246,10 +301,24 @@ fn sign(negative: bool, spec: Spec) -> &'static str {
 }
 
 fn integer(output: &mut Vec<u8>, spec: Spec, prefix: &str, digits: &str) {
-    let Some(precision) = spec.precision else { return pad(output, spec, prefix.as_bytes(), digits.as_bytes()) };
-    let digits = if precision == 0 && digits == "0" { "" } else { digits };
+    let Some(precision) = spec.precision else {
+        return pad(output, spec, prefix.as_bytes(), digits.as_bytes());
+    };
+    let digits = if precision == 0 && digits == "0" {
+        ""
+    } else {
+        digits
+    };
     let filled = format!("{digits:0>precision$}");
-    pad(output, Spec { zero: false, ..spec }, prefix.as_bytes(), filled.as_bytes());
+    pad(
+        output,
+        Spec {
+            zero: false,
+            ..spec
+        },
+        prefix.as_bytes(),
+        filled.as_bytes(),
+    );
 }
 
 fn pad(output: &mut Vec<u8>, spec: Spec, prefix: &[u8], text: &[u8]) {
@@ -281,15 +350,26 @@ fn exponential(value: f64, precision: usize, point: bool) -> String {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let point = if precision == 0 && point { "." } else { "" };
-    format!("{mantissa}{point}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    format!(
+        "{mantissa}{point}e{}{:02}",
+        if exponent < 0 { '-' } else { '+' },
+        exponent.abs()
+    )
 }
 
 fn general(value: f64, precision: usize, alternate: bool) -> String {
     let precision = precision.max(1);
     let rounded = exponential(value, precision - 1, false);
-    let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    let exponent: i32 = rounded
+        .split_once('e')
+        .and_then(|(_, e)| e.parse().ok())
+        .unwrap_or(0);
     let small = exponent >= -4 && exponent < precision as i32;
-    let text = if small { fixed(value, (precision as i32 - 1 - exponent) as usize, alternate) } else { rounded };
+    let text = if small {
+        fixed(value, (precision as i32 - 1 - exponent) as usize, alternate)
+    } else {
+        rounded
+    };
     if alternate {
         return text;
     }
@@ -297,7 +377,11 @@ fn general(value: f64, precision: usize, alternate: bool) -> String {
         Some((digits, tail)) => (digits, format!("e{tail}")),
         None => (text.as_str(), String::new()),
     };
-    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+    let digits = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
+    };
     format!("{digits}{tail}")
 }
 
@@ -318,7 +402,11 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
         fraction = kept & ((1 << (precision * 4)) - 1);
         digits = precision;
     }
-    let mut text = if digits == 0 { String::new() } else { format!("{fraction:0digits$x}") };
+    let mut text = if digits == 0 {
+        String::new()
+    } else {
+        format!("{fraction:0digits$x}")
+    };
     match precision {
         None => text.truncate(text.trim_end_matches('0').len()),
         Some(precision) => text.extend(std::iter::repeat_n('0', precision.saturating_sub(digits))),
@@ -352,15 +440,63 @@ mod tests {
     #[test]
     fn formats_as_c_does() {
         let d = f64::to_bits;
-        assert_eq!(text("%d|%5d|%-5d|%05d|%+d|% d", &[-1i64 as u64, 42, 42, 42, 42, 42]), "-1|   42|42   |00042|+42| 42");
-        assert_eq!(text("%lld %llu %zu %hhd %hx", &[-5i64 as u64, u64::MAX, 7, 0x1ff, 0x12345]), "-5 18446744073709551615 7 -1 2345");
-        assert_eq!(text("%x %X %#x %o %#o %.4x %8.3d|", &[255, 255, 255, 8, 8, 0xab, 7]), "ff FF 0xff 10 010 00ab      007|");
-        assert_eq!(text("%c%c %s %10s|%-10s|%.3s %%", &[65, 66, 1, 2, 3, 4]), "AB string1    string2|string3   |str %");
-        assert_eq!(text("%f %.2f %8.3f|%-8.1f|%08.2f %+.0f", &[d(1.5), d(-2.345), d(3.14159), d(2.5), d(-1.0), d(2.5)]), "1.500000 -2.35    3.142|2.5     |-0001.00 +2");
-        assert_eq!(text("%e %.0e %E", &[d(12345.678), d(5.0), d(1e-10)]), "1.234568e+04 5e+00 1.000000E-10");
-        assert_eq!(text("%g %g %g %g %g %#g", &[d(0.0001), d(1e-5), d(1e6), d(123456.0), d(100.0), d(1.0)]), "0.0001 1e-05 1e+06 123456 100 1.00000");
-        assert_eq!(text("%f %F %5.1f|%e", &[d(f64::INFINITY), d(f64::NEG_INFINITY), d(f64::NAN), d(0.0)]), "inf -INF   nan|0.000000e+00");
-        assert_eq!(text("%a %.2a %a", &[d(1.0), d(1.999), d(-0.15625)]), "0x1p+0 0x2.00p+0 -0x1.4p-3");
-        assert_eq!(text("%p %*d %.*f %y", &[0xdead, 6, 42, 1, d(2.25)]), "0xdead     42 2.2 %y");
+        assert_eq!(
+            text(
+                "%d|%5d|%-5d|%05d|%+d|% d",
+                &[-1i64 as u64, 42, 42, 42, 42, 42]
+            ),
+            "-1|   42|42   |00042|+42| 42"
+        );
+        assert_eq!(
+            text(
+                "%lld %llu %zu %hhd %hx",
+                &[-5i64 as u64, u64::MAX, 7, 0x1ff, 0x12345]
+            ),
+            "-5 18446744073709551615 7 -1 2345"
+        );
+        assert_eq!(
+            text(
+                "%x %X %#x %o %#o %.4x %8.3d|",
+                &[255, 255, 255, 8, 8, 0xab, 7]
+            ),
+            "ff FF 0xff 10 010 00ab      007|"
+        );
+        assert_eq!(
+            text("%c%c %s %10s|%-10s|%.3s %%", &[65, 66, 1, 2, 3, 4]),
+            "AB string1    string2|string3   |str %"
+        );
+        assert_eq!(
+            text(
+                "%f %.2f %8.3f|%-8.1f|%08.2f %+.0f",
+                &[d(1.5), d(-2.345), d(3.14159), d(2.5), d(-1.0), d(2.5)]
+            ),
+            "1.500000 -2.35    3.142|2.5     |-0001.00 +2"
+        );
+        assert_eq!(
+            text("%e %.0e %E", &[d(12345.678), d(5.0), d(1e-10)]),
+            "1.234568e+04 5e+00 1.000000E-10"
+        );
+        assert_eq!(
+            text(
+                "%g %g %g %g %g %#g",
+                &[d(0.0001), d(1e-5), d(1e6), d(123456.0), d(100.0), d(1.0)]
+            ),
+            "0.0001 1e-05 1e+06 123456 100 1.00000"
+        );
+        assert_eq!(
+            text(
+                "%f %F %5.1f|%e",
+                &[d(f64::INFINITY), d(f64::NEG_INFINITY), d(f64::NAN), d(0.0)]
+            ),
+            "inf -INF   nan|0.000000e+00"
+        );
+        assert_eq!(
+            text("%a %.2a %a", &[d(1.0), d(1.999), d(-0.15625)]),
+            "0x1p+0 0x2.00p+0 -0x1.4p-3"
+        );
+        assert_eq!(
+            text("%p %*d %.*f %y", &[0xdead, 6, 42, 1, d(2.25)]),
+            "0xdead     42 2.2 %y"
+        );
     }
 }

@@ -89,7 +89,8 @@ pub(crate) struct Code {
     pub extra: Vec<u32>,
     pub calls: Vec<CallSite>,
     pub syncs: Vec<Sync>,
-    pub messages: Vec<String>,
+    /// What is wrong with instructions that are an error when executed, and their lines.
+    pub messages: Vec<(u32, String)>,
     pub files: HashMap<u32, String>,
     /// File, line and column of `.loc`s; the first means none.
     pub locations: Vec<(u32, u32, u32)>,
@@ -170,7 +171,13 @@ impl Program {
     pub fn load(ptx: &str, memory: &Memory) -> Result<Program, LoadError> {
         let module = Module::parse(ptx)?;
         if module.address_size != 64 {
-            return Err(error(1, format!("`.address_size {}` is not supported, only 64", module.address_size)));
+            return Err(error(
+                1,
+                format!(
+                    "`.address_size {}` is not supported, only 64",
+                    module.address_size
+                ),
+            ));
         }
         let mut inner = Inner {
             code: Code::default(),
@@ -194,7 +201,9 @@ impl Program {
     /// If the id is of another program.
     pub fn kernel_info(&self, kernel: KernelId) -> &KernelInfo {
         let function = self.0.code.functions.get(kernel.0 as usize);
-        function.and_then(|function| function.kernel.as_ref()).expect("the id of one of this program's kernels")
+        function
+            .and_then(|function| function.kernel.as_ref())
+            .expect("the id of one of this program's kernels")
     }
 
     /// Address and size of a global variable, constants included.
@@ -205,6 +214,16 @@ impl Program {
     /// The kernels' names, in no order.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.0.kernels.keys().map(String::as_str)
+    }
+
+    /// Instructions and calls that are an error when executed, since the emulator lacks them or nobody
+    /// defines them: PTX line and description.
+    pub fn unsupported(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.0
+            .code
+            .messages
+            .iter()
+            .map(|(line, message)| (*line, message.as_str()))
     }
 
     pub(crate) fn code(&self) -> &Code {
@@ -218,19 +237,27 @@ impl Program {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Program").field("kernels", &self.0.kernels.keys()).finish_non_exhaustive()
+        f.debug_struct("Program")
+            .field("kernels", &self.0.kernels.keys())
+            .finish_non_exhaustive()
     }
 }
 
 fn error(line: u32, message: impl Into<String>) -> LoadError {
-    LoadError { line, message: message.into() }
+    LoadError {
+        line,
+        message: message.into(),
+    }
 }
 
 /// The size of a variable, refused where the device could never have it.
 fn size_of_variable(variable: &Variable) -> Result<u64, LoadError> {
     match variable.size() {
         Some(size) if size <= 1 << 40 => Ok(size),
-        _ => Err(error(variable.line, format!("`{}` is too large", variable.name))),
+        _ => Err(error(
+            variable.line,
+            format!("`{}` is too large", variable.name),
+        )),
     }
 }
 
@@ -245,8 +272,11 @@ impl SharedLayout {
         let size = size_of_variable(variable)?;
         let offset = self.next.next_multiple_of(variable.alignment().into());
         self.next = offset + size;
-        if self.next > 1 << 30 {
-            return Err(error(variable.line, "the shared variables are too large together"));
+        if self.next > 1 << 26 {
+            return Err(error(
+                variable.line,
+                "the shared variables are too large together",
+            ));
         }
         Ok((offset as u32, size as u32))
     }
@@ -258,7 +288,9 @@ impl SharedLayout {
     ) -> Result<(), LoadError> {
         for statement in statements {
             match statement {
-                Statement::Variable(variable) if variable.space == Space::Shared && variable.linkage != Linkage::Extern => {
+                Statement::Variable(variable)
+                    if variable.space == Space::Shared && variable.linkage != Linkage::Extern =>
+                {
                     let (offset, _) = self.place(variable)?;
                     into.insert(&**variable, offset);
                 }
@@ -301,11 +333,19 @@ impl Inner {
         Ok(())
     }
 
-    fn declare_functions<'a>(&mut self, module: &Module<'a>, symbols: &mut Symbols<'a>) -> Result<(), LoadError> {
+    fn declare_functions<'a>(
+        &mut self,
+        module: &Module<'a>,
+        symbols: &mut Symbols<'a>,
+    ) -> Result<(), LoadError> {
         for item in &module.items {
-            let Item::Function(function) = item else { continue };
+            let Item::Function(function) = item else {
+                continue;
+            };
             let sizes = |list: &[Variable]| -> Result<Vec<u32>, LoadError> {
-                list.iter().map(|variable| decode::parameter_size(variable)).collect()
+                list.iter()
+                    .map(|variable| decode::parameter_size(variable))
+                    .collect()
             };
             let signature = Signature {
                 params: sizes(&function.params)?,
@@ -317,17 +357,25 @@ impl Inner {
                 Some(&index) => {
                     let known = &mut symbols.params[index as usize];
                     if known.params != signature.params || known.returns != signature.returns {
-                        let message = format!("`{}` is declared twice, with different parameters", function.name);
+                        let message = format!(
+                            "`{}` is declared twice, with different parameters",
+                            function.name
+                        );
                         return Err(error(function.line, message));
                     }
                     if known.defined && signature.defined && function.linkage != Linkage::Weak {
-                        return Err(error(function.line, format!("`{}` is defined twice", function.name)));
+                        return Err(error(
+                            function.line,
+                            format!("`{}` is defined twice", function.name),
+                        ));
                     }
                     known.defined |= signature.defined;
                     known.entry |= signature.entry;
                 }
                 None => {
-                    symbols.functions.insert(function.name, symbols.params.len() as u32);
+                    symbols
+                        .functions
+                        .insert(function.name, symbols.params.len() as u32);
                     symbols.params.push(signature);
                     self.code.functions.push(decode::declaration(function));
                 }
@@ -343,7 +391,11 @@ impl Inner {
         Ok(())
     }
 
-    fn place_shared<'a>(&mut self, module: &Module<'a>, symbols: &mut Symbols<'a>) -> Result<(), LoadError> {
+    fn place_shared<'a>(
+        &mut self,
+        module: &Module<'a>,
+        symbols: &mut Symbols<'a>,
+    ) -> Result<(), LoadError> {
         let mut layout = SharedLayout::default();
         let mut dynamic = Vec::new();
         for item in &module.items {
@@ -357,13 +409,21 @@ impl Inner {
                     }
                 }
                 Item::Function(function) => {
-                    layout.place_inner(function.body.as_deref().unwrap_or_default(), &mut symbols.inner_shared)?;
+                    layout.place_inner(
+                        function.body.as_deref().unwrap_or_default(),
+                        &mut symbols.inner_shared,
+                    )?;
                 }
                 _ => {}
             }
         }
         // All dynamic variables are the same memory, after the static ones.
-        let align = dynamic.iter().map(|variable| variable.alignment()).max().unwrap_or(1).max(16);
+        let align = dynamic
+            .iter()
+            .map(|variable| variable.alignment())
+            .max()
+            .unwrap_or(1)
+            .clamp(16, 4096);
         let base = layout.next.next_multiple_of(align.into()) as u32;
         self.code.dynamic_shared_base = base;
         for variable in dynamic {
@@ -372,10 +432,16 @@ impl Inner {
         Ok(())
     }
 
-    fn place_globals<'a>(&mut self, module: &Module<'a>, symbols: &mut Symbols<'a>) -> Result<(), LoadError> {
+    fn place_globals<'a>(
+        &mut self,
+        module: &Module<'a>,
+        symbols: &mut Symbols<'a>,
+    ) -> Result<(), LoadError> {
         let mut external = Vec::new();
         for item in &module.items {
-            let Item::Variable(variable) = item else { continue };
+            let Item::Variable(variable) = item else {
+                continue;
+            };
             if !matches!(variable.space, Space::Global | Space::Const) {
                 continue;
             }
@@ -387,41 +453,71 @@ impl Inner {
                 if matches!(variable.linkage, Linkage::Weak | Linkage::Common) {
                     continue;
                 }
-                return Err(error(variable.line, format!("`{}` is defined twice", variable.name)));
+                return Err(error(
+                    variable.line,
+                    format!("`{}` is defined twice", variable.name),
+                ));
             }
             let size = size_of_variable(variable)?;
-            let address = self.memory.alloc_aligned(size as usize, (variable.alignment() as usize).max(16));
+            let address = self
+                .memory
+                .alloc_aligned(size as usize, (variable.alignment() as usize).max(16));
             let Some(address) = address else {
-                return Err(error(variable.line, format!("there is no memory for the {size} bytes of `{}`", variable.name)));
+                return Err(error(
+                    variable.line,
+                    format!(
+                        "there is no memory for the {size} bytes of `{}`",
+                        variable.name
+                    ),
+                ));
             };
             self.allocations.push(address);
             symbols.globals.insert(variable.name, (address, size));
-            self.globals.insert(variable.name.to_string(), (address, size as usize));
+            self.globals
+                .insert(variable.name.to_string(), (address, size as usize));
         }
         for variable in external {
             if !symbols.globals.contains_key(variable.name) {
-                let message = format!("the external variable `{}` is defined nowhere", variable.name);
+                let message = format!(
+                    "the external variable `{}` is defined nowhere",
+                    variable.name
+                );
                 return Err(error(variable.line, message));
             }
         }
         Ok(())
     }
 
-    fn initialize_globals<'a>(&self, module: &Module<'a>, symbols: &Symbols<'a>) -> Result<(), LoadError> {
+    fn initialize_globals<'a>(
+        &self,
+        module: &Module<'a>,
+        symbols: &Symbols<'a>,
+    ) -> Result<(), LoadError> {
         let mut done = std::collections::HashSet::new();
         for item in &module.items {
-            let Item::Variable(variable) = item else { continue };
-            let (Space::Global | Space::Const, Some(init)) = (variable.space, &variable.init) else { continue };
+            let Item::Variable(variable) = item else {
+                continue;
+            };
+            let (Space::Global | Space::Const, Some(init)) = (variable.space, &variable.init)
+            else {
+                continue;
+            };
             if variable.linkage == Linkage::Extern || !done.insert(variable.name) {
                 continue;
             }
             let (address, size) = symbols.globals[variable.name];
             let mut bytes = vec![0u8; size as usize];
-            let mut shape: Vec<u64> = variable.extents.iter().map(|extent| extent.unwrap_or(0)).collect();
+            let mut shape: Vec<u64> = variable
+                .extents
+                .iter()
+                .map(|extent| extent.unwrap_or(0))
+                .collect();
             shape.extend(variable.vector.map(u64::from));
             fill(variable, symbols, init, &shape, &mut bytes)?;
             // SAFETY: the allocation has `size` bytes, and no kernel knows of it yet.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len())
+            };
         }
         Ok(())
     }
@@ -430,14 +526,21 @@ impl Inner {
     fn finish_kernels(&mut self, tabled: &[u32]) {
         let functions = &self.code.functions;
         // Functions whose addresses are taken, by code or in a variable, are what an indirect call may reach.
-        let mut taken: Vec<u32> = functions.iter().flat_map(|function| function.takes.iter().copied()).collect();
+        let mut taken: Vec<u32> = functions
+            .iter()
+            .flat_map(|function| function.takes.iter().copied())
+            .collect();
         taken.extend_from_slice(tabled);
         taken.sort_unstable();
         taken.dedup();
         let mut results = Vec::new();
         for (index, function) in functions.iter().enumerate() {
             if function.kernel.is_some() {
-                results.push((index, stack_need(functions, &taken, index as u32), shared_need(functions, &taken, index as u32)));
+                results.push((
+                    index,
+                    stack_need(functions, &taken, index as u32),
+                    shared_need(functions, &taken, index as u32),
+                ));
             }
         }
         for (index, stack, shared) in results {
@@ -462,7 +565,10 @@ fn tabled_functions(module: &Module, symbols: &Symbols) -> Vec<u32> {
     }
     let mut functions = Vec::new();
     for item in &module.items {
-        if let Item::Variable(Variable { init: Some(init), .. }) = item {
+        if let Item::Variable(Variable {
+            init: Some(init), ..
+        }) = item
+        {
             visit(init, symbols, &mut functions);
         }
     }
@@ -470,9 +576,17 @@ fn tabled_functions(module: &Module, symbols: &Symbols) -> Vec<u32> {
 }
 
 /// What a function may call.
-fn callees<'f>(functions: &'f [Function], taken: &'f [u32], index: u32) -> impl Iterator<Item = u32> + 'f {
+fn callees<'f>(
+    functions: &'f [Function],
+    taken: &'f [u32],
+    index: u32,
+) -> impl Iterator<Item = u32> + 'f {
     let function = &functions[index as usize];
-    let indirect = if function.calls_indirectly { taken } else { &[] };
+    let indirect = if function.calls_indirectly {
+        taken
+    } else {
+        &[]
+    };
     function.calls.iter().chain(indirect).copied()
 }
 
@@ -485,7 +599,8 @@ fn stack_need(functions: &[Function], taken: &[u32], root: u32) -> usize {
     // A depth-first walk that keeps its own stack, since calls may nest deeper than the host's allows.
     let mut need: Vec<Option<usize>> = vec![None; functions.len()];
     let mut open = vec![false; functions.len()];
-    let mut path: Vec<(u32, Vec<u32>, usize)> = vec![(root, callees(functions, taken, root).collect(), 0)];
+    let mut path: Vec<(u32, Vec<u32>, usize)> =
+        vec![(root, callees(functions, taken, root).collect(), 0)];
     open[root as usize] = true;
     while let Some((index, pending, deepest)) = path.last_mut() {
         let index = *index;
@@ -541,9 +656,15 @@ fn fill(
     let Init::List(values) = init else {
         let value = scalar(variable, symbols, init)?.to_le_bytes();
         let Some(target) = bytes.get_mut(..width) else {
-            return Err(error(variable.line, format!("`{}` has more initial values than elements", variable.name)));
+            return Err(error(
+                variable.line,
+                format!("`{}` has more initial values than elements", variable.name),
+            ));
         };
-        for (to, from) in target.iter_mut().zip(value.iter().chain(std::iter::repeat(&0))) {
+        for (to, from) in target
+            .iter_mut()
+            .zip(value.iter().chain(std::iter::repeat(&0)))
+        {
             *to = *from;
         }
         return Ok(());
@@ -553,9 +674,16 @@ fn fill(
     let stride = inner.iter().product::<u64>() as usize * width;
     let mut offset = 0;
     for value in values {
-        let (step, shape) = if matches!(value, Init::List(_)) { (stride.max(width), inner) } else { (width, &[][..]) };
+        let (step, shape) = if matches!(value, Init::List(_)) {
+            (stride.max(width), inner)
+        } else {
+            (width, &[][..])
+        };
         let Some(target) = bytes.get_mut(offset..) else {
-            return Err(error(variable.line, format!("`{}` has more initial values than elements", variable.name)));
+            return Err(error(
+                variable.line,
+                format!("`{}` has more initial values than elements", variable.name),
+            ));
         };
         fill(variable, symbols, value, shape, target)?;
         offset += step;
@@ -568,13 +696,17 @@ fn scalar(variable: &Variable, symbols: &Symbols, init: &Init) -> Result<u64, Lo
     use ptx::Type;
     Ok(match init {
         Init::Integer(value) => match variable.ty {
-            Type::F32 => (value.to_string().parse().unwrap_or(0.0f32)).to_bits().into(),
+            Type::F32 => (value.to_string().parse().unwrap_or(0.0f32))
+                .to_bits()
+                .into(),
             Type::F64 => (value.to_string().parse().unwrap_or(0.0f64)).to_bits(),
             _ => value.bits,
         },
         Init::F32(bits) if variable.ty == Type::F64 => f64::from(f32::from_bits(*bits)).to_bits(),
         Init::F32(bits) => u64::from(*bits),
-        Init::F64(bits) if variable.ty == Type::F32 => u64::from((f64::from_bits(*bits) as f32).to_bits()),
+        Init::F64(bits) if variable.ty == Type::F32 => {
+            u64::from((f64::from_bits(*bits) as f32).to_bits())
+        }
         Init::F64(bits) => *bits,
         Init::Symbol(symbol) => {
             let address = if let Some(&(address, _)) = symbols.globals.get(symbol.name) {
@@ -584,7 +716,10 @@ fn scalar(variable: &Variable, symbols: &Symbols, init: &Init) -> Result<u64, Lo
             } else if let Some(&(offset, _)) = symbols.shared.get(symbol.name) {
                 offset.into()
             } else {
-                let message = format!("`{}`, in the initial value of `{}`, is not known", symbol.name, variable.name);
+                let message = format!(
+                    "`{}`, in the initial value of `{}`, is not known",
+                    symbol.name, variable.name
+                );
                 return Err(error(variable.line, message));
             };
             let address = address.wrapping_add(symbol.offset as u64);

@@ -14,8 +14,9 @@ use rustc_span::Span;
 use rustc_span::def_id::LOCAL_CRATE;
 
 use crate::diagnostics::toolkit;
+use crate::device_functions;
 use crate::lower::Lowered;
-use crate::options::Options;
+use crate::options::{Options, Roots};
 
 /// Compiles the crate's kernels to PTX. Errors are reported, and then there is none.
 pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
@@ -37,7 +38,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     }
     let dumper = Dumper { sess, dir: options.dump.clone(), crate_name: name.to_string() };
     let library = load_libnvvm(sess, options)?;
-    let text = transform_and_write(sess, module, &library, arch, &dumper)?;
+    let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || run_libnvvm(sess, &library, arch, options, &text))?;
     let Ok(ptx) = String::from_utf8(ptx) else {
         sess.dcx().err("libnvvm made PTX that is not UTF-8");
@@ -63,6 +64,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
 
 fn transform_and_write(
     sess: &Session,
+    options: &Options,
     mut module: Module,
     library: &Library,
     arch: nvvm::Arch,
@@ -76,8 +78,10 @@ fn transform_and_write(
     // Blocks that MIR has and nothing reaches would otherwise be read by the checks.
     passes::remove_unreachable_blocks(&mut module);
     check(sess, &module, "lowering")?;
-    passes::dead_functions(&mut module);
-    passes::dead_globals(&mut module);
+    if options.roots == Roots::Kernels {
+        passes::dead_functions(&mut module);
+        passes::dead_globals(&mut module);
+    }
     let target = legalize::Target { dialect, sm: arch.number().into() };
     if let Err(errors) = legalize::legalize(&mut module, &target) {
         for err in errors {
@@ -86,15 +90,41 @@ fn transform_and_write(
         return None;
     }
     dumper.dump("legalized.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
-    check(sess, &module, "legalization")?;
+    check_legalized(sess, &module)?;
     let text = sess.time("nvvm_write", || nvvm_ir::write_module(&module, dialect));
     dumper.dump("written.ll", || text.clone());
     Some(text)
 }
 
-/// Lets the verifier look at the module, and reports what it finds: that is a bug of ours.
+/// Lets the verifier look at what was lowered.
 fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
-    let Err(errors) = sess.time("nvvm_verify", || nvvm_ir::verify(module)) else { return Some(()) };
+    report(sess, sess.time("nvvm_verify", || nvvm_ir::verify(module)), stage)
+}
+
+/// Lets the verifier look at what is about to be written, and looks for functions that the
+/// legalizer calls and nothing brings: the soft-float functions of `f128`.
+fn check_legalized(sess: &Session, module: &Module) -> Option<()> {
+    let verified = sess.time("nvvm_verify", || nvvm_ir::verify::verify_legalized(module));
+    report(sess, verified, "legalization")?;
+    for func in module.funcs() {
+        let data = module.func(func);
+        if data.blocks.is_empty() && !device_functions::comes_from_elsewhere(&data.name) {
+            let mut diag =
+                sess.dcx().struct_err(format!("the program needs `{}`, which no GPU has", data.name));
+            diag.note("arithmetic of `f128` is such a thing");
+            diag.emit();
+        }
+    }
+    sess.dcx().has_errors().is_none().then_some(())
+}
+
+/// Reports what the verifier found: that is a bug of ours.
+fn report(
+    sess: &Session,
+    verified: Result<(), Vec<nvvm_ir::VerifyError>>,
+    stage: &str,
+) -> Option<()> {
+    let Err(errors) = verified else { return Some(()) };
     const SHOWN: usize = 5;
     for err in errors.iter().take(SHOWN) {
         let mut diag = sess.dcx().struct_err(format!("{stage} made invalid code: {err}"));

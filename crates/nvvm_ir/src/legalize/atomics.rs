@@ -9,29 +9,14 @@
 //! PTX defines no atomics on a thread's own memory; but no other thread sees it, so a plain access
 //! does. Where a pointer may point there, `in_space` decides at run time.
 
+use super::atom_ptx::{
+    Place, atom_sem, fence, from_raw, one_atom, one_cas, raw_load, raw_store, to_raw,
+};
 use super::cas_loop;
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::{Const, Value};
-
-/// PTX's name of a scope. Before sm_90 there are no clusters: the next wider scope holds them.
-pub(super) fn scope_name(rw: &Rewriter, scope: Scope) -> &'static str {
-    match scope {
-        Scope::Block => "cta",
-        Scope::Cluster if rw.target.sm >= 90 => "cluster",
-        Scope::Cluster | Scope::Device => "gpu",
-        Scope::System => "sys",
-    }
-}
-
-/// An atomic access: what stands before the type in its PTX, and where it goes.
-#[derive(Copy, Clone)]
-pub(super) struct Place {
-    pub ptr: Value,
-    pub space: &'static str,
-    pub scope: Scope,
-}
 
 /// How many bits an atomic's type has, if there are atomics of that type.
 fn width(rw: &Rewriter, ty: Type) -> Option<u32> {
@@ -48,27 +33,6 @@ fn width(rw: &Rewriter, ty: Type) -> Option<u32> {
 fn refuse(rw: &mut Rewriter, ty: Type, value_ty: Type) -> Value {
     let what = format!("an atomic operation on {:?}", rw.kind(value_ty));
     rw.unsupported(ty, what)
-}
-
-/// A value as the integer (or the pointer) that PTX is given.
-fn to_raw(rw: &mut Rewriter, value: Value) -> Value {
-    match rw.kind(rw.ty(value)) {
-        TypeKind::Int(1) => {
-            let i8 = rw.int_ty(8);
-            rw.resize(value, i8, false)
-        }
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => rw.bits_of(value),
-        _ => value,
-    }
-}
-
-/// The inverse of [`to_raw`].
-fn from_raw(rw: &mut Rewriter, raw: Value, ty: Type) -> Value {
-    match rw.kind(ty) {
-        TypeKind::Int(1) => rw.resize(raw, ty, false),
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => rw.bitcast(raw, ty),
-        _ => raw,
-    }
 }
 
 fn raw_ty(rw: &mut Rewriter, ty: Type) -> Type {
@@ -144,32 +108,11 @@ pub(super) fn in_space(
     Some(rw.emit(rw.ty(own_value), InstKind::Phi(incoming)))
 }
 
-/// `fence.sc` or `fence.acq_rel`; a relaxed fence does nothing.
-pub(super) fn fence(rw: &mut Rewriter, ordering: Ordering, scope: Scope) {
-    let kind = match ordering {
-        Ordering::Relaxed => return,
-        Ordering::SeqCst => "sc",
-        Ordering::Acquire | Ordering::Release | Ordering::AcqRel => "acq_rel",
-    };
-    let template = format!("fence.{kind}.{};", scope_name(rw, scope));
-    let void = rw.module.types.void();
-    rw.memory_asm(template, "", void, &[]);
-}
-
 /// A fence between threads.
 pub(super) fn legalize_fence(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Fence { ordering, scope } = *kind else { unreachable!("the rule chose a fence") };
     fence(rw, ordering, scope);
     rw.module.const_undef(ty)
-}
-
-/// How a value of a width is given to PTX: its type in registers, and the constraint's letter.
-fn register(rw: &mut Rewriter, width: u32) -> (Type, &'static str) {
-    match width {
-        8 | 16 => (rw.int_ty(16), "h"),
-        32 => (rw.int_ty(32), "r"),
-        _ => (rw.int_ty(64), "l"),
-    }
 }
 
 /// An atomic load.
@@ -194,7 +137,9 @@ pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 
 /// An atomic store.
 pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Store { value, ptr, access } = *kind else { unreachable!("the rule chose a store") };
+    let InstKind::Store { value, ptr, access } = *kind else {
+        unreachable!("the rule chose a store")
+    };
     let Some((ordering, scope)) = access.atomic else { unreachable!("and an atomic one") };
     let value_ty = rw.ty(value);
     if width(rw, value_ty).is_none() {
@@ -228,57 +173,6 @@ fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
     let ty = rw.module.types.ptr_in(space);
     let ptr = rw.cast(CastOp::AddrSpaceCast, ptr, ty);
     Place { ptr, space: suffix, scope }
-}
-
-/// `ld.SEM` of an integer or a pointer.
-pub(super) fn raw_load(rw: &mut Rewriter, ty: Type, place: Place, sem: &str) -> Value {
-    let scope = scope_name(rw, place.scope);
-    let width = rw.bits(ty);
-    let prefix = format!("ld.{sem}.{scope}{}", place.space);
-    if width == 128 {
-        let template =
-            format!("{{ .reg .b128 t; {prefix}.b128 t, [$2]; mov.b128 {{$0, $1}}, t; }}");
-        return pair_asm(rw, template, "=l,=l,l", &[place.ptr]);
-    }
-    let (register, letter) = register(rw, width);
-    let register = if rw.module.types.is_ptr(ty) { ty } else { register };
-    let kind = if width == 8 { 'u' } else { 'b' };
-    let loaded = rw.memory_asm(
-        format!("{prefix}.{kind}{width} $0, [$1];"),
-        &format!("={letter},l"),
-        register,
-        &[place.ptr],
-    );
-    if register == ty { loaded } else { rw.resize(loaded, ty, false) }
-}
-
-fn raw_store(rw: &mut Rewriter, value: Value, place: Place, sem: &str) {
-    let scope = scope_name(rw, place.scope);
-    let ty = rw.ty(value);
-    let width = rw.bits(ty);
-    let prefix = format!("st.{sem}.{scope}{}", place.space);
-    let void = rw.module.types.void();
-    if width == 128 {
-        let (low, high) = super::bits::halves(rw, value);
-        let template = format!("{{ .reg .b128 t; mov.b128 t, {{$1, $2}}; {prefix}.b128 [$0], t; }}");
-        rw.memory_asm(template, "l,l,l", void, &[place.ptr, low, high]);
-        return;
-    }
-    let (register, letter) = register(rw, width);
-    let value = if rw.module.types.is_ptr(ty) { value } else { rw.resize(value, register, false) };
-    let kind = if width == 8 { 'u' } else { 'b' };
-    let template = format!("{prefix}.{kind}{width} [$0], $1;");
-    rw.memory_asm(template, &format!("l,{letter}"), void, &[place.ptr, value]);
-}
-
-/// Inline PTX whose result is an i128 in two halves.
-fn pair_asm(rw: &mut Rewriter, template: String, constraints: &str, args: &[Value]) -> Value {
-    let i64 = rw.int_ty(64);
-    let pair = rw.module.types.structure(&[i64, i64], false);
-    let result = rw.memory_asm(template, constraints, pair, args);
-    let low = rw.extract_value(result, 0);
-    let high = rw.extract_value(result, 1);
-    super::bits::join(rw, low, high)
 }
 
 /// An atomic read-modify-write.
@@ -332,23 +226,20 @@ pub(super) fn combine(rw: &mut Rewriter, op: RmwOp, old: Value, value: Value) ->
     }
 }
 
-/// PTX's semantics of one atomic instruction; what `fence.sc` before it leaves to be said.
-pub(super) fn atom_sem(ordering: Ordering) -> &'static str {
-    match ordering {
-        Ordering::Relaxed => "relaxed",
-        Ordering::Acquire | Ordering::SeqCst => "acquire",
-        Ordering::Release => "release",
-        Ordering::AcqRel => "acq_rel",
-    }
-}
-
-fn shared_rmw(rw: &mut Rewriter, op: RmwOp, place: Place, value: Value, ordering: Ordering) -> Value {
+fn shared_rmw(
+    rw: &mut Rewriter,
+    op: RmwOp,
+    place: Place,
+    value: Value,
+    ordering: Ordering,
+) -> Value {
     let ty = rw.ty(value);
     let width = width(rw, ty).expect("checked before");
     let float = rw.module.types.is_float(ty);
     if width <= 16 {
         let raw_ty = raw_ty(rw, ty);
-        let old = if float || rw.bits(ty) == 1 || !matches!(op, RmwOp::And | RmwOp::Or | RmwOp::Xor) {
+        let old = if float || rw.bits(ty) == 1 || !matches!(op, RmwOp::And | RmwOp::Or | RmwOp::Xor)
+        {
             cas_loop::narrow_rmw(rw, place, raw_ty, ordering, |rw, old| {
                 let old = from_raw(rw, old, ty);
                 let new = combine(rw, op, old, value);
@@ -372,76 +263,6 @@ fn shared_rmw(rw: &mut Rewriter, op: RmwOp, place: Place, value: Value, ordering
         fence(rw, Ordering::SeqCst, place.scope);
     }
     one_atom(rw, op, place, value, atom_sem(ordering))
-}
-
-/// `atom.SEM.SCOPE.OP` of 32 or 64 bits, or an exchange of 128.
-pub(super) fn one_atom(rw: &mut Rewriter, op: RmwOp, place: Place, value: Value, sem: &str) -> Value {
-    let ty = rw.ty(value);
-    let width = rw.bits(ty);
-    let prefix = format!("atom.{sem}.{}{}", scope_name(rw, place.scope), place.space);
-    if width == 128 {
-        let (low, high) = super::bits::halves(rw, value);
-        let template = format!(
-            "{{ .reg .b128 o, n; mov.b128 n, {{$3, $4}}; {prefix}.exch.b128 o, [$2], n; \
-             mov.b128 {{$0, $1}}, o; }}"
-        );
-        return pair_asm(rw, template, "=l,=l,l,l,l", &[place.ptr, low, high]);
-    }
-    if op == RmwOp::FAdd {
-        let letter = if width == 32 { "f" } else { "d" };
-        let template = format!("{prefix}.add.f{width} $0, [$1], $2;");
-        return rw.memory_asm(template, &format!("={letter},l,{letter}"), ty, &[place.ptr, value]);
-    }
-    let (name, kind) = match op {
-        RmwOp::Xchg => ("exch", 'b'),
-        RmwOp::Add | RmwOp::Sub => ("add", 'u'),
-        RmwOp::And => ("and", 'b'),
-        RmwOp::Or => ("or", 'b'),
-        RmwOp::Xor => ("xor", 'b'),
-        RmwOp::Max => ("max", 's'),
-        RmwOp::Min => ("min", 's'),
-        RmwOp::UMax => ("max", 'u'),
-        RmwOp::UMin => ("min", 'u'),
-        RmwOp::Nand | RmwOp::FAdd => unreachable!("treated before"),
-    };
-    let mut raw = to_raw(rw, value);
-    if op == RmwOp::Sub {
-        let zero = rw.int(ty, 0);
-        raw = rw.bin(BinOp::Sub, zero, raw);
-    }
-    let letter = if width == 32 { "r" } else { "l" };
-    let template = format!("{prefix}.{name}.{kind}{width} $0, [$1], $2;");
-    let raw_ty = rw.ty(raw);
-    let old =
-        rw.memory_asm(template, &format!("={letter},l,{letter}"), raw_ty, &[place.ptr, raw]);
-    from_raw(rw, old, ty)
-}
-
-/// `atom.SEM.SCOPE.cas` of 32, 64 or 128 bits: the old value.
-pub(super) fn one_cas(
-    rw: &mut Rewriter,
-    place: Place,
-    expected: Value,
-    new: Value,
-    sem: &str,
-) -> Value {
-    let ty = rw.ty(new);
-    let width = rw.bits(ty);
-    let prefix = format!("atom.{sem}.{}{}", scope_name(rw, place.scope), place.space);
-    if width == 128 {
-        let (expected_low, expected_high) = super::bits::halves(rw, expected);
-        let (low, high) = super::bits::halves(rw, new);
-        let template = format!(
-            "{{ .reg .b128 o, e, n; mov.b128 e, {{$3, $4}}; mov.b128 n, {{$5, $6}}; \
-             {prefix}.cas.b128 o, [$2], e, n; mov.b128 {{$0, $1}}, o; }}"
-        );
-        let args = [place.ptr, expected_low, expected_high, low, high];
-        return pair_asm(rw, template, "=l,=l,l,l,l,l,l", &args);
-    }
-    let letter = if width == 32 { "r" } else { "l" };
-    let template = format!("{prefix}.cas.b{width} $0, [$1], $2, $3;");
-    let constraints = format!("={letter},l,{letter},{letter}");
-    rw.memory_asm(template, &constraints, ty, &[place.ptr, expected, new])
 }
 
 /// The one ordering that does for both outcomes of a compare-and-exchange.

@@ -3,8 +3,8 @@
 //! twice its digits; what it would harm is refused.
 
 use super::bits::intrinsic_call;
-use super::fp128::each_lane;
 use super::fp_to_int::saturating_cast;
+use super::fp128::each_lane;
 use super::odd_ints::{extend_sign, keep_low};
 use super::rewriter::Rewriter;
 use super::types::{Class, class};

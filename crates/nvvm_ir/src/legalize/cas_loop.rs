@@ -3,7 +3,7 @@
 //!
 //! The loop itself is relaxed; a fence before it releases, and one after it acquires.
 
-use super::atomics::{Place, fence, one_atom, one_cas, raw_load};
+use super::atom_ptx::{Place, atom_sem, fence, one_atom, one_cas, raw_load};
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::types::Type;
@@ -135,7 +135,7 @@ pub(super) fn narrow_bitwise(
     if ordering == Ordering::SeqCst {
         fence(rw, ordering, place.scope);
     }
-    let word = one_atom(rw, op, field.word, operand, super::atomics::atom_sem(ordering));
+    let word = one_atom(rw, op, field.word, operand, atom_sem(ordering));
     field.get(rw, word)
 }
 

@@ -28,10 +28,11 @@ fn sign_bit(rw: &Rewriter, ty: Type) -> u128 {
 /// Makes negations that only arithmetic sees subtractions from -0.0, and magnitudes PTX's `abs`:
 /// both fold into the arithmetic for free, and what becomes of a NaN's bits is not said there.
 pub(super) fn fold_signs(module: &mut Module, func: Func) {
-    let mut folded = foldable(module, func);
-    if folded.is_empty() {
+    let candidates = foldable(module, func);
+    if candidates.is_empty() {
         return;
     }
+    let mut folded: HashSet<Value> = candidates.iter().copied().collect();
     for &block in &module.func(func).blocks {
         for data in module.block(block).insts.iter().filter_map(|&inst| module.inst(inst)) {
             if !is_arithmetic(&data.kind) {
@@ -41,7 +42,10 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
             }
         }
     }
-    for inst in folded {
+    for inst in candidates {
+        if !folded.contains(&inst) {
+            continue;
+        }
         let ty = module.ty(inst);
         let data = module.inst(inst).expect("instructions were collected");
         let kind = match &data.kind {
@@ -59,7 +63,7 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
                 let mut call = call.clone();
                 let double = *module.types.kind(ty) == TypeKind::Double;
                 let name = if double { "llvm.nvvm.fabs.d" } else { "llvm.nvvm.fabs.f" };
-                call.callee = Callee::Value(super::rewriter::declared(module, name, call.sig));
+                call.callee = Callee::Value(super::emit::declared(module, name, call.sig));
                 InstKind::Call(call)
             }
             _ => unreachable!("only negations and magnitudes were collected"),
@@ -69,7 +73,7 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
 }
 
 /// A function's negations and magnitudes in single and double precision.
-fn foldable(module: &Module, func: Func) -> HashSet<Value> {
+fn foldable(module: &Module, func: Func) -> Vec<Value> {
     let is_foldable = |&inst: &Value| {
         let Some(data) = module.inst(inst) else { return false };
         let fits = |ty| matches!(module.types.kind(ty), TypeKind::Float | TypeKind::Double);
@@ -93,7 +97,9 @@ fn is_arithmetic(kind: &InstKind) -> bool {
         InstKind::FCmp { .. } => true,
         InstKind::Call(call) => matches!(
             call.callee,
-            Callee::Intrinsic(Intrinsic::Fma | Intrinsic::Sqrt | Intrinsic::Floor | Intrinsic::Ceil)
+            Callee::Intrinsic(
+                Intrinsic::Fma | Intrinsic::Sqrt | Intrinsic::Floor | Intrinsic::Ceil
+            )
         ),
         _ => false,
     }
@@ -158,7 +164,11 @@ fn copysign(rw: &mut Rewriter, ty: Type, magnitude: Value, sign: Value) -> Value
 }
 
 /// Computes in single precision what single precision loses nothing of.
-fn in_single(rw: &mut Rewriter, args: &[Value], f: impl FnOnce(&mut Rewriter, Type, &[Value]) -> Value) -> Value {
+fn in_single(
+    rw: &mut Rewriter,
+    args: &[Value],
+    f: impl FnOnce(&mut Rewriter, Type, &[Value]) -> Value,
+) -> Value {
     let half = rw.ty(args[0]);
     let float = rw.module.types.intern(TypeKind::Float);
     let args: Vec<Value> = args.iter().map(|&arg| rw.cast(CastOp::FpExt, arg, float)).collect();

@@ -91,13 +91,7 @@ fn convert(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
 }
 
 /// To more than 64 bits: a conversion that is right in range, and the ends where it is not.
-fn wide_cast(
-    rw: &mut Rewriter,
-    value: Value,
-    converted: Value,
-    width: u32,
-    signed: bool,
-) -> Value {
+fn wide_cast(rw: &mut Rewriter, value: Value, converted: Value, width: u32, signed: bool) -> Value {
     let (float, ty) = (rw.ty(value), rw.ty(converted));
     // The first power of two that does not fit; infinity as f32 if it is 2¹²⁸.
     let limit = rw.float(float, 2f64.powi(width as i32 - i32::from(signed)));

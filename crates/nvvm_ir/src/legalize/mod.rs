@@ -7,15 +7,17 @@
 //! function of which family replaces it. Instructions that a replacement is made of pass through
 //! the same rules, so a family may use what is simplest to say.
 //!
-//! The families: `atomics` and `cas_loop` (scoped PTX), `bits`, `overflow`, `saturate`, `floats`,
+//! The families: `atomics`, `cas_loop` and `atom_ptx` (scoped PTX), `bits`, `overflow`, `saturate`, `floats`,
 //! `fp_to_int`, `lanes` (vectors, one element after the other); and of the first sweep, `odd_ints`,
 //! `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` takes care of globals
 //! whose initialisers refer to each other in a circle.
 
+mod atom_ptx;
 mod atomics;
 mod bfloat;
 mod bits;
 mod cas_loop;
+mod emit;
 mod error;
 mod floats;
 mod fp128;

@@ -114,7 +114,9 @@ fn field_access(access: MemAccess, at: u64) -> MemAccess {
 
 /// A store of an odd integer, or of an aggregate that holds one.
 pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Store { value, ptr, access } = *kind else { unreachable!("the rule chose a store") };
+    let InstKind::Store { value, ptr, access } = *kind else {
+        unreachable!("the rule chose a store")
+    };
     if access.atomic.is_some() {
         return refuse_atomic(rw, ty, kind);
     }

@@ -39,7 +39,8 @@ pub(super) fn map_operands(kind: &mut InstKind, mut f: impl FnMut(Value) -> Valu
             set(a);
             set(b)
         }
-        Select { cond: a, then: b, otherwise: c } | InsertElement { vector: a, value: b, index: c } => {
+        Select { cond: a, then: b, otherwise: c }
+        | InsertElement { vector: a, value: b, index: c } => {
             set(a);
             set(b);
             set(c)

@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use super::operands::map_operands;
 use super::{LegalizeError, Target};
 use crate::inst::*;
-use crate::intrinsic::Intrinsic;
 use crate::metadata::Di;
-use crate::module::{Linkage, Module};
-use crate::types::{AddrSpace, Type, TypeKind};
+use crate::module::Module;
+use crate::types::{Type, TypeKind};
 use crate::value::{Block, Func, Value, ValueKind};
 
 /// Emits what replaces an instruction of a type, and returns the value that replaces its result.
@@ -218,11 +217,11 @@ impl<'m> Rewriter<'m> {
         self.undef(ty)
     }
 
-    fn undef(&mut self, ty: Type) -> Value {
+    pub fn undef(&mut self, ty: Type) -> Value {
         self.module.const_undef(ty)
     }
 
-    // Emitting.
+    // Emitting; the rest of it is in `emit`.
 
     /// Emits an instruction, or what replaces it.
     pub fn emit(&mut self, ty: Type, kind: InstKind) -> Value {
@@ -241,223 +240,6 @@ impl<'m> Rewriter<'m> {
     pub fn emit_void(&mut self, kind: InstKind) -> Value {
         let void = self.module.types.void();
         self.emit(void, kind)
-    }
-
-    pub fn int_ty(&mut self, bits: u32) -> Type {
-        self.module.types.int(bits)
-    }
-
-    /// An integer constant, in all elements of a vector type.
-    pub fn int(&mut self, ty: Type, value: u128) -> Value {
-        let scalar = self.module.types.scalar(ty);
-        let element = self.module.const_int(scalar, value);
-        self.splat(ty, element)
-    }
-
-    /// A float constant, in all elements of a vector type.
-    pub fn float(&mut self, ty: Type, value: f64) -> Value {
-        let scalar = self.module.types.scalar(ty);
-        let bits = match self.kind(scalar) {
-            TypeKind::Float => u128::from((value as f32).to_bits()),
-            TypeKind::Double => u128::from(value.to_bits()),
-            kind => panic!("no constants of {kind:?} are needed"),
-        };
-        let element = self.module.const_float_bits(scalar, bits);
-        self.splat(ty, element)
-    }
-
-    fn splat(&mut self, ty: Type, element: Value) -> Value {
-        match self.vector_len(ty) {
-            Some(len) => self.module.const_vector(&vec![element; len as usize]),
-            None => element,
-        }
-    }
-
-    pub fn bin(&mut self, op: BinOp, lhs: Value, rhs: Value) -> Value {
-        let flags = Flags::default();
-        self.emit(self.ty(lhs), InstKind::Bin { op, lhs, rhs, flags })
-    }
-
-    /// An operation with a constant on the right.
-    pub fn bin_int(&mut self, op: BinOp, lhs: Value, rhs: u128) -> Value {
-        let rhs = self.int(self.ty(lhs), rhs);
-        self.bin(op, lhs, rhs)
-    }
-
-    /// All bits flipped.
-    pub fn not(&mut self, value: Value) -> Value {
-        self.bin_int(BinOp::Xor, value, u128::MAX)
-    }
-
-    fn bool_ty(&mut self, like: Type) -> Type {
-        let i1 = self.module.types.int(1);
-        match self.vector_len(like) {
-            Some(len) => self.module.types.vector(i1, len),
-            None => i1,
-        }
-    }
-
-    pub fn icmp(&mut self, pred: IntPred, lhs: Value, rhs: Value) -> Value {
-        let ty = self.bool_ty(self.ty(lhs));
-        self.emit(ty, InstKind::ICmp { pred, lhs, rhs })
-    }
-
-    /// A comparison with a constant.
-    pub fn icmp_int(&mut self, pred: IntPred, lhs: Value, rhs: u128) -> Value {
-        let rhs = self.int(self.ty(lhs), rhs);
-        self.icmp(pred, lhs, rhs)
-    }
-
-    pub fn fcmp(&mut self, pred: FloatPred, lhs: Value, rhs: Value) -> Value {
-        let ty = self.bool_ty(self.ty(lhs));
-        self.emit(ty, InstKind::FCmp { pred, lhs, rhs })
-    }
-
-    /// Whether a float is a NaN.
-    pub fn is_nan(&mut self, value: Value) -> Value {
-        self.fcmp(FloatPred::Uno, value, value)
-    }
-
-    pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
-        self.emit(self.ty(then), InstKind::Select { cond, then, otherwise })
-    }
-
-    /// A conversion; none where the type is the same already.
-    pub fn cast(&mut self, op: CastOp, value: Value, ty: Type) -> Value {
-        if self.ty(value) == ty {
-            return value;
-        }
-        self.emit(ty, InstKind::Cast { op, value })
-    }
-
-    /// An integer made wider (with zeros or its sign) or narrower.
-    pub fn resize(&mut self, value: Value, ty: Type, signed: bool) -> Value {
-        let (from, to) = (self.bits(self.ty(value)), self.bits(ty));
-        let op = match () {
-            _ if from > to => CastOp::Trunc,
-            _ if signed => CastOp::SExt,
-            _ => CastOp::ZExt,
-        };
-        self.cast(op, value, ty)
-    }
-
-    pub fn bitcast(&mut self, value: Value, ty: Type) -> Value {
-        self.cast(CastOp::Bitcast, value, ty)
-    }
-
-    /// The bits of a float as an integer.
-    pub fn bits_of(&mut self, value: Value) -> Value {
-        let bits = self.bits(self.ty(value));
-        let ty = self.int_ty(bits);
-        self.bitcast(value, ty)
-    }
-
-    pub fn intrinsic(&mut self, intrinsic: Intrinsic, ret: Type, args: &[Value]) -> Value {
-        self.call(Callee::Intrinsic(intrinsic), ret, args)
-    }
-
-    pub fn call(&mut self, callee: Callee, ret: Type, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
-        let sig = self.module.types.func(ret, &params, false);
-        let call = Call {
-            callee,
-            sig,
-            args: args.to_vec(),
-            arg_attrs: Vec::new(),
-            ret_attrs: ParamAttrs::default(),
-            noreturn: false,
-            convergent: false,
-            musttail: false,
-        };
-        self.emit(ret, InstKind::Call(Box::new(call)))
-    }
-
-    /// A call of a function by its symbol, declared if the module does not have it.
-    pub fn call_named(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
-        let sig = self.module.types.func(ret, &params, false);
-        let callee = declared(self.module, name, sig);
-        self.call(Callee::Value(callee), ret, args)
-    }
-
-    /// Inline PTX without side effects.
-    pub fn pure_asm(&mut self, template: &str, constraints: &str, ret: Type, args: &[Value]) -> Value {
-        let asm = InlineAsm {
-            template: template.to_owned(),
-            constraints: constraints.to_owned(),
-            side_effects: false,
-            convergent: false,
-        };
-        self.call(Callee::Asm(Box::new(asm)), ret, args)
-    }
-
-    /// Inline PTX that reads or writes memory.
-    pub fn memory_asm(&mut self, template: String, constraints: &str, ret: Type, args: &[Value]) -> Value {
-        let sep = if constraints.is_empty() { "" } else { "," };
-        let asm = InlineAsm {
-            template,
-            constraints: format!("{constraints}{sep}~{{memory}}"),
-            side_effects: true,
-            convergent: false,
-        };
-        self.call(Callee::Asm(Box::new(asm)), ret, args)
-    }
-
-    pub fn load(&mut self, ty: Type, ptr: Value, access: MemAccess) -> Value {
-        self.emit(ty, InstKind::Load { ptr, access })
-    }
-
-    pub fn store(&mut self, value: Value, ptr: Value, access: MemAccess) {
-        self.emit_void(InstKind::Store { value, ptr, access });
-    }
-
-    /// An address some bytes further on.
-    pub fn offset(&mut self, ptr: Value, bytes: Value) -> Value {
-        let element = self.int_ty(8);
-        let indices = vec![bytes];
-        self.emit(self.ty(ptr), InstKind::Gep { element, base: ptr, indices, inbounds: false })
-    }
-
-    /// A pointer as one into generic memory.
-    pub fn generic(&mut self, ptr: Value) -> Value {
-        let ty = self.module.types.ptr_in(AddrSpace::Generic);
-        self.cast(CastOp::AddrSpaceCast, ptr, ty)
-    }
-
-    pub fn extract_value(&mut self, aggregate: Value, index: u32) -> Value {
-        let ty = match self.kind(self.ty(aggregate)) {
-            TypeKind::Struct { fields, .. } => fields[index as usize],
-            TypeKind::Array(element, _) => *element,
-            kind => panic!("no fields in {kind:?}"),
-        };
-        self.emit(ty, InstKind::ExtractValue { aggregate, index })
-    }
-
-    /// A struct or array of these values.
-    pub fn aggregate(&mut self, ty: Type, fields: &[Value]) -> Value {
-        let mut aggregate = self.undef(ty);
-        for (index, &value) in (0..).zip(fields) {
-            aggregate = self.emit(ty, InstKind::InsertValue { aggregate, value, index });
-        }
-        aggregate
-    }
-
-    pub fn extract_element(&mut self, vector: Value, index: u32) -> Value {
-        let TypeKind::Vector(element, _) = *self.kind(self.ty(vector)) else {
-            panic!("extract_element: no vector")
-        };
-        let index = self.module.const_i32(index as i32);
-        self.emit(element, InstKind::ExtractElement { vector, index })
-    }
-
-    /// A vector of these values.
-    pub fn vector(&mut self, ty: Type, elements: &[Value]) -> Value {
-        let mut vector = self.undef(ty);
-        for (index, &value) in (0..).zip(elements) {
-            let index = self.module.const_i32(index);
-            vector = self.emit(ty, InstKind::InsertElement { vector, value, index });
-        }
-        vector
     }
 
     // Control flow.
@@ -487,20 +269,6 @@ impl<'m> Rewriter<'m> {
     pub fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) {
         self.emit_void(InstKind::CondBr { cond, then, otherwise });
     }
-}
-
-/// The function of that symbol, declared if the module does not have it.
-pub(super) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
-    if let Some(value) = module.named(name) {
-        return value;
-    }
-    let func = module.add_func(name, sig).expect("the name is free");
-    let data = module.func_mut(func);
-    data.linkage = Linkage::External;
-    data.attrs.no_unwind = true;
-    // Those of libnvvm that are called here compute; the others are told by their bodies.
-    data.attrs.read_none = name.starts_with("llvm.nvvm.");
-    data.value
 }
 
 /// Replacements may be replaced themselves.

@@ -52,7 +52,9 @@ fn bin_rule(rw: &Rewriter, op: BinOp, ty: Type) -> Option<Expand> {
         // libnvvm computes `x - y * trunc(x / y)`, which is not the remainder.
         FRem => Some(floats::legalize_frem),
         // libnvvm crashes on vectors of them.
-        UDiv | SDiv | URem | SRem if is_vector(rw, ty) && rw.bits(ty) == 128 => Some(lanes::scalarize),
+        UDiv | SDiv | URem | SRem if is_vector(rw, ty) && rw.bits(ty) == 128 => {
+            Some(lanes::scalarize)
+        }
         _ => None,
     }
 }

@@ -16,7 +16,11 @@ use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::{Const, Func, Global, Value, ValueKind};
 
 /// Replaces circles of statics, if there are any.
-pub(super) fn legalize_statics(module: &mut Module, target: &Target, errors: &mut Vec<LegalizeError>) {
+pub(super) fn legalize_statics(
+    module: &mut Module,
+    target: &Target,
+    errors: &mut Vec<LegalizeError>,
+) {
     let references: Vec<References> =
         module.globals().map(|global| References::of(module, global)).collect();
     let circles = circles(&references);
@@ -351,7 +355,11 @@ fn materialize(rw: &mut Rewriter, constant: Value, names: &HashMap<Value, String
         Some(Const::Aggregate(fields)) => {
             let fields: Vec<Value> =
                 fields.iter().map(|&field| materialize(rw, field, names)).collect();
-            if rw.vector_len(ty).is_some() { rw.vector(ty, &fields) } else { rw.aggregate(ty, &fields) }
+            if rw.vector_len(ty).is_some() {
+                rw.vector(ty, &fields)
+            } else {
+                rw.aggregate(ty, &fields)
+            }
         }
         _ => constant,
     }

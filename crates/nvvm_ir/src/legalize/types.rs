@@ -16,7 +16,11 @@ use crate::types::{Type, TypeKind, Types};
 use crate::value::{Const, Value, ValueKind};
 
 /// Rewrites the types that libnvvm lacks, if the module has any.
-pub(super) fn legalize_types(module: &mut Module, target: &Target, errors: &mut Vec<LegalizeError>) {
+pub(super) fn legalize_types(
+    module: &mut Module,
+    target: &Target,
+    errors: &mut Vec<LegalizeError>,
+) {
     let new_types = new_types(&mut module.types);
     if new_types.iter().zip(0..).all(|(ty, old)| ty.0 == old) {
         return;
@@ -28,7 +32,10 @@ pub(super) fn legalize_types(module: &mut Module, target: &Target, errors: &mut 
     for value in &mut module.values[..old_types.len()] {
         match &mut value.kind {
             ValueKind::Param(..) => {}
-            ValueKind::Inst(data) => map_types(&mut data.kind, new),
+            ValueKind::Inst(data) => {
+                map_types(&mut data.kind, new);
+                mask_cases(&mut data.kind, |value| module.types.int_bits(old_types[value.index()]));
+            }
             _ => continue,
         }
         value.ty = new(value.ty);
@@ -48,6 +55,14 @@ pub(super) fn legalize_types(module: &mut Module, target: &Target, errors: &mut 
             rewriter.new_types = &new_types;
             rewriter.run_once(rule);
         }
+    }
+}
+
+/// Cuts a switch's cases to the width of its operand, which zeros fill up from now on.
+fn mask_cases(kind: &mut InstKind, bits: impl Fn(Value) -> Option<u32>) {
+    let InstKind::Switch { value, cases, .. } = kind else { return };
+    if let Some(bits @ 1..=128) = bits(*value) {
+        cases.iter_mut().for_each(|case| case.0 &= u128::MAX >> (128 - bits));
     }
 }
 

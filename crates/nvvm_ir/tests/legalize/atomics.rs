@@ -147,7 +147,8 @@ fn read_modify_write(suite: &mut Suite, widths: &[u32]) {
         for place in PLACES {
             for op in OPS {
                 let offset = u64::from(width / 8) * (count % 4) % 16;
-                let (ordering, scope) = (ORDERINGS[count as usize % 5], SCOPES[count as usize / 5 % 4]);
+                let (ordering, scope) =
+                    (ORDERINGS[count as usize % 5], SCOPES[count as usize / 5 % 4]);
                 count += 1;
                 let operands: Vec<u128> = edges(width).into_iter().step_by(4).collect();
                 let inputs = slots(width)
@@ -182,7 +183,8 @@ fn compare_exchange(suite: &mut Suite, widths: &[u32]) {
     for &width in widths {
         for place in PLACES {
             for success in ORDERINGS {
-                let failure = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst][count as usize % 3];
+                let failure =
+                    [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst][count as usize % 3];
                 let offset = u64::from(width / 8) * (count % 4) % 16;
                 let scope = SCOPES[count as usize % 4];
                 count += 1;
@@ -190,7 +192,11 @@ fn compare_exchange(suite: &mut Suite, widths: &[u32]) {
                     .into_iter()
                     .flat_map(|slot| {
                         let old = slot >> (offset * 8) & mask(width);
-                        [vec![slot, old, 0x5A & mask(width)], vec![slot, old ^ 1, 3], vec![slot, old, old]]
+                        [
+                            vec![slot, old, 0x5A & mask(width)],
+                            vec![slot, old ^ 1, 3],
+                            vec![slot, old, old],
+                        ]
                     })
                     .collect();
                 suite.case(
@@ -226,8 +232,12 @@ fn load_and_store(suite: &mut Suite, types: &[Ty]) {
                 let offset = u64::from(width / 8) * (count % 4) % 16;
                 let scope = SCOPES[count as usize % 4];
                 count += 1;
-                let inputs = slots(width).into_iter().map(|slot| vec![slot, slot >> 3 & mask(width)]).collect();
-                let store = if ordering == Ordering::Acquire { Ordering::Release } else { ordering };
+                let inputs = slots(width)
+                    .into_iter()
+                    .map(|slot| vec![slot, slot >> 3 & mask(width)])
+                    .collect();
+                let store =
+                    if ordering == Ordering::Acquire { Ordering::Release } else { ordering };
                 suite.case(
                     &format!("ldst_{ty:?}_{place:?}_{ordering:?}").replace(['(', ')'], "_"),
                     &[Ty::Ptr, ty],
@@ -272,7 +282,10 @@ fn compare_exchanges() {
 #[test]
 fn loads_and_stores() {
     let mut suite = Suite::new("ldst");
-    load_and_store(&mut suite, &[Ty::I(8), Ty::I(16), Ty::I(32), Ty::I(64), Ty::F16, Ty::F32, Ty::F64]);
+    load_and_store(
+        &mut suite,
+        &[Ty::I(8), Ty::I(16), Ty::I(32), Ty::I(64), Ty::F16, Ty::F32, Ty::F64],
+    );
     suite.run();
 }
 
@@ -387,7 +400,10 @@ fn too_old_for_128_bits() {
     let old = b.atomic_rmw(RmwOp::Xchg, p, v, Ordering::Relaxed, Scope::System);
     b.ret(Some(old));
     let errors = legalize(&mut m.clone(), &Target::new(80)).unwrap_err();
-    assert!(matches!(&errors[..], [LegalizeError::NeedsArch { needs: 90, sm: 80, .. }]), "{errors:?}");
+    assert!(
+        matches!(&errors[..], [LegalizeError::NeedsArch { needs: 90, sm: 80, .. }]),
+        "{errors:?}"
+    );
     assert_eq!(
         errors[0].to_string(),
         "`f` uses an atomic operation of 128 bits, which needs sm_90 or later; the target is sm_80"

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use nvvm::{Options, OptLevel};
+use nvvm::{OptLevel, Options};
 use nvvm_ir::legalize::{Target, legalize};
 use nvvm_ir::*;
 use ptx_emulator::{LaunchConfig, Memory};
@@ -17,7 +17,6 @@ pub enum Ty {
     F16,
     F32,
     F64,
-    F128,
     BF16,
     Ptr,
 }
@@ -29,7 +28,6 @@ impl Ty {
             Ty::F16 => m.types.intern(TypeKind::Half),
             Ty::F32 => m.types.intern(TypeKind::Float),
             Ty::F64 => m.types.intern(TypeKind::Double),
-            Ty::F128 => m.types.intern(TypeKind::Fp128),
             Ty::BF16 => m.types.intern(TypeKind::BFloat),
             Ty::Ptr => m.types.ptr(),
         }
@@ -41,7 +39,6 @@ impl Ty {
             Ty::F16 | Ty::BF16 => 2,
             Ty::F32 => 4,
             Ty::F64 | Ty::Ptr => 8,
-            Ty::F128 => 16,
         }
     }
 }
@@ -66,7 +63,7 @@ impl Want {
         if value.is_nan() { Want::Nan(64) } else { Want::Bits(value.to_bits().into()) }
     }
 
-    fn holds(self, got: u128, bytes: usize) -> bool {
+    fn holds(self, got: u128) -> bool {
         let (exponent, infinity) = match self {
             Want::Any => return true,
             Want::Bits(bits) => return got == bits,
@@ -74,7 +71,6 @@ impl Want {
             Want::Nan(32) => (0x7FFF_FFFF, 0x7F80_0000),
             Want::Nan(_) => (u128::from(u64::MAX >> 1), 0x7FF0_0000_0000_0000),
         };
-        let _ = bytes;
         got & exponent > infinity
     }
 }
@@ -91,7 +87,7 @@ pub struct Suite {
     name: &'static str,
     pub module: Module,
     cases: Vec<Case>,
-    /// Run by one thread alone, one input after the other (atomics).
+    /// What it is compiled for.
     pub archs: &'static [u32],
 }
 
@@ -117,7 +113,8 @@ impl Suite {
         want: impl Fn(&[u128]) -> Vec<Want>,
     ) {
         let m = &mut self.module;
-        let (void, ptr, i32, i64) = (m.types.void(), m.types.ptr(), m.types.int(32), m.types.int(64));
+        let (void, ptr, i32, i64) =
+            (m.types.void(), m.types.ptr(), m.types.int(32), m.types.int(64));
         let i8 = m.types.int(8);
         let sreg = |m: &mut Module, name: &str| {
             let name = format!("llvm.nvvm.read.ptx.sreg.{name}");
@@ -152,7 +149,7 @@ impl Suite {
         b.cond_br(inside, body, exit);
         b.switch_to(body);
         let index = b.cast(CastOp::ZExt, index, i64);
-        let mut slot = |b: &mut Builder, base: Value, stride: usize, at: usize| {
+        let slot = |b: &mut Builder, base: Value, stride: usize, at: usize| {
             let stride = b.module.const_i64((stride as u64 * SLOT) as i64);
             let start = b.bin(BinOp::Mul, index, stride);
             let at = b.module.const_i64((at as u64 * SLOT) as i64);
@@ -204,7 +201,7 @@ impl Suite {
 
     fn run_on(&self, sm: u32, opt_level: OptLevel) {
         let Some(tools) = Tools::find() else {
-            eprintln!("libnvvm is not there: not compiled");
+            eprintln!("libnvvm, libdevice or both are not there: nothing is compiled");
             return;
         };
         let target = Target::new(sm);
@@ -215,6 +212,7 @@ impl Suite {
         let text = write_module(&module, target.dialect);
         let ptx = tools.compile(self.name, &text, sm, opt_level);
         let level = if opt_level == OptLevel::O0 { "O0" } else { "O3" };
+        // For a run on a GPU: the PTX, and the inputs and expectations as text.
         if let Ok(dir) = std::env::var("LEGALIZE_DUMP") {
             let stem = format!("{dir}/{}.{sm}.{level}", self.name);
             std::fs::write(format!("{stem}.ll"), &text).unwrap();
@@ -232,7 +230,8 @@ impl Suite {
             .unwrap_or_else(|error| panic!("{}: sm_{sm} {level}: {error}", self.name));
         let mut wrong = Vec::new();
         for case in &self.cases {
-            let inputs: Vec<u8> = case.inputs.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
+            let inputs: Vec<u8> =
+                case.inputs.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
             let outputs = case.want.len() * case.rets.len() * SLOT as usize;
             let input = Buffer::new(&memory, &inputs);
             let output = Buffer::new(&memory, &vec![FILL; outputs]);
@@ -253,7 +252,9 @@ impl Suite {
             match ptx_emulator::launch(&program, kernel, &config) {
                 Ok(_) => {
                     let found = Self::compare(case, &output.read());
-                    wrong.extend(found.into_iter().take(3).map(|line| format!("{}: {line}", case.kernel)));
+                    wrong.extend(
+                        found.into_iter().take(3).map(|line| format!("{}: {line}", case.kernel)),
+                    );
                 }
                 Err(fault) => wrong.push(format!("{}: {fault}", case.kernel)),
             }
@@ -274,7 +275,7 @@ impl Suite {
                 let mut bits = [0; 16];
                 bits[..bytes].copy_from_slice(&slot[..bytes]);
                 let got = u128::from_le_bytes(bits);
-                if !want.holds(got, bytes) {
+                if !want.holds(got) {
                     let input = &case.inputs[i];
                     wrong.push(format!("result {j} of {input:x?} is {got:#x}, not {want:x?}"));
                 }
@@ -292,7 +293,15 @@ impl Suite {
         for case in &self.cases {
             let args = case.inputs.first().map_or(0, Vec::len);
             let sizes: Vec<String> = case.rets.iter().map(|ty| ty.bytes().to_string()).collect();
-            writeln!(out, "case {} {} {} {}", case.kernel, case.inputs.len(), args, sizes.join(",")).unwrap();
+            writeln!(
+                out,
+                "case {} {} {} {}",
+                case.kernel,
+                case.inputs.len(),
+                args,
+                sizes.join(",")
+            )
+            .unwrap();
             for (input, want) in case.inputs.iter().zip(&case.want) {
                 let input: Vec<String> = input.iter().map(|v| format!("{v:x}")).collect();
                 let want: Vec<String> = want
@@ -360,13 +369,15 @@ impl Tools {
         program.add_module(name, text.as_bytes()).unwrap();
         program.add_libdevice_lazily(&self.libdevice).unwrap();
         let result = program.verify(&options).and_then(|()| program.compile(&options));
-        let ptx = result.unwrap_or_else(|error| panic!("{name}: sm_{sm}: {error}\n{:#?}", error.log()));
+        let ptx =
+            result.unwrap_or_else(|error| panic!("{name}: sm_{sm}: {error}\n{:#?}", error.log()));
         String::from_utf8(ptx).unwrap()
     }
 
     pub fn assemble(&self, name: &str, ptx: &str, sm: u32) {
         let Some(ptxas) = &self.ptxas else { return };
-        let file = std::env::temp_dir().join(format!("legalize-{}-{name}-{sm}.ptx", std::process::id()));
+        let file =
+            std::env::temp_dir().join(format!("legalize-{}-{name}-{sm}.ptx", std::process::id()));
         std::fs::write(&file, ptx).unwrap();
         // Nothing is optimised: whether it assembles is the question.
         let output = Command::new(ptxas)

@@ -1,7 +1,7 @@
 //! Integers: counting and swapping bits, minima and maxima, overflow, saturation, division.
 
 use crate::harness::{Suite, Ty, Want, edges, mask, pairs, signed, singles};
-use nvvm_ir::{BinOp, Intrinsic, IntPred, Builder, Value};
+use nvvm_ir::{BinOp, Builder, IntPred, Intrinsic, Value};
 
 fn bits(value: u128) -> Vec<Want> {
     vec![Want::Bits(value)]
@@ -22,21 +22,36 @@ fn counting_and_swapping() {
             }
         };
         let w = u128::from(width);
-        suite.case(&format!("ctpop{width}"), &ty, &ty, inputs(), one(Intrinsic::Ctpop, false), |a| {
-            bits(a[0].count_ones().into())
-        });
+        suite.case(
+            &format!("ctpop{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Intrinsic::Ctpop, false),
+            |a| bits(a[0].count_ones().into()),
+        );
         suite.case(&format!("ctlz{width}"), &ty, &ty, inputs(), one(Intrinsic::Ctlz, true), |a| {
             bits(u128::from(a[0].leading_zeros()) - (128 - w))
         });
         suite.case(&format!("cttz{width}"), &ty, &ty, inputs(), one(Intrinsic::Cttz, true), |a| {
             bits(u128::from(a[0].trailing_zeros()).min(w))
         });
-        suite.case(&format!("bswap{width}"), &ty, &ty, inputs(), one(Intrinsic::Bswap, false), |a| {
-            bits(a[0].swap_bytes() >> (128 - w))
-        });
-        suite.case(&format!("rev{width}"), &ty, &ty, inputs(), one(Intrinsic::Bitreverse, false), |a| {
-            bits(a[0].reverse_bits() >> (128 - w))
-        });
+        suite.case(
+            &format!("bswap{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Intrinsic::Bswap, false),
+            |a| bits(a[0].swap_bytes() >> (128 - w)),
+        );
+        suite.case(
+            &format!("rev{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Intrinsic::Bitreverse, false),
+            |a| bits(a[0].reverse_bits() >> (128 - w)),
+        );
     }
     suite.run();
 }
@@ -183,22 +198,29 @@ fn funnel_shifts() {
                 let ty = b.module.ty(args[0]);
                 vec![b.intrinsic(intrinsic, ty, args)]
             };
-            suite.case(&format!("{name}{width}"), &[ty, ty, ty], &[ty], inputs.clone(), build, |a| {
-                let s = (a[2] % w) as u32;
-                let (high, low, whole) = (a[0], a[1], width);
-                let take = |left: u32| {
-                    if left == 0 {
-                        high
-                    } else {
-                        (high << left | low >> (whole - left)) & mask(width)
-                    }
-                };
-                bits(match intrinsic {
-                    Intrinsic::Fshl => take(s),
-                    _ if s == 0 => low,
-                    _ => take(whole - s),
-                })
-            });
+            suite.case(
+                &format!("{name}{width}"),
+                &[ty, ty, ty],
+                &[ty],
+                inputs.clone(),
+                build,
+                |a| {
+                    let s = (a[2] % w) as u32;
+                    let (high, low, whole) = (a[0], a[1], width);
+                    let take = |left: u32| {
+                        if left == 0 {
+                            high
+                        } else {
+                            (high << left | low >> (whole - left)) & mask(width)
+                        }
+                    };
+                    bits(match intrinsic {
+                        Intrinsic::Fshl => take(s),
+                        _ if s == 0 => low,
+                        _ => take(whole - s),
+                    })
+                },
+            );
         }
     }
     suite.run();
@@ -213,14 +235,16 @@ fn arithmetic() {
             let inputs = pairs(&edges(width), &edges(width));
             let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
             suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
-                bits(match op {
-                    BinOp::Add => a[0].wrapping_add(a[1]),
-                    BinOp::Sub => a[0].wrapping_sub(a[1]),
-                    BinOp::Mul => a[0].wrapping_mul(a[1]),
-                    BinOp::And => a[0] & a[1],
-                    BinOp::Or => a[0] | a[1],
-                    _ => a[0] ^ a[1],
-                } & mask(width))
+                bits(
+                    match op {
+                        BinOp::Add => a[0].wrapping_add(a[1]),
+                        BinOp::Sub => a[0].wrapping_sub(a[1]),
+                        BinOp::Mul => a[0].wrapping_mul(a[1]),
+                        BinOp::And => a[0] & a[1],
+                        BinOp::Or => a[0] | a[1],
+                        _ => a[0] ^ a[1],
+                    } & mask(width),
+                )
             });
         }
         for op in [BinOp::UDiv, BinOp::SDiv, BinOp::URem, BinOp::SRem] {
@@ -230,12 +254,14 @@ fn arithmetic() {
             let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
             suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
                 let (x, y) = (signed(a[0], width), signed(a[1], width));
-                bits(match op {
-                    BinOp::UDiv => a[0] / a[1],
-                    BinOp::URem => a[0] % a[1],
-                    BinOp::SDiv => (x / y) as u128,
-                    _ => (x % y) as u128,
-                } & mask(width))
+                bits(
+                    match op {
+                        BinOp::UDiv => a[0] / a[1],
+                        BinOp::URem => a[0] % a[1],
+                        BinOp::SDiv => (x / y) as u128,
+                        _ => (x % y) as u128,
+                    } & mask(width),
+                )
             });
         }
         for op in [BinOp::Shl, BinOp::LShr, BinOp::AShr] {
@@ -243,11 +269,13 @@ fn arithmetic() {
             let inputs = pairs(&edges(width)[..8], &amounts);
             let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
             suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
-                bits(match op {
-                    BinOp::Shl => a[0] << a[1],
-                    BinOp::LShr => a[0] >> a[1],
-                    _ => (signed(a[0], width) >> a[1]) as u128,
-                } & mask(width))
+                bits(
+                    match op {
+                        BinOp::Shl => a[0] << a[1],
+                        BinOp::LShr => a[0] >> a[1],
+                        _ => (signed(a[0], width) >> a[1]) as u128,
+                    } & mask(width),
+                )
             });
         }
         for (pred, test) in [

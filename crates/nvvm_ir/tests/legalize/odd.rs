@@ -24,14 +24,31 @@ fn conversions() {
                 }
             };
             if from > to {
-                suite.case(&format!("trunc{from}_{to}"), &ty.0, &ty.1, inputs(), cast(CastOp::Trunc), |a| {
-                    bits(a[0] & mask(to))
-                });
+                suite.case(
+                    &format!("trunc{from}_{to}"),
+                    &ty.0,
+                    &ty.1,
+                    inputs(),
+                    cast(CastOp::Trunc),
+                    |a| bits(a[0] & mask(to)),
+                );
             } else if from < to {
-                suite.case(&format!("zext{from}_{to}"), &ty.0, &ty.1, inputs(), cast(CastOp::ZExt), |a| bits(a[0]));
-                suite.case(&format!("sext{from}_{to}"), &ty.0, &ty.1, inputs(), cast(CastOp::SExt), |a| {
-                    bits(signed(a[0], from) as u128 & mask(to))
-                });
+                suite.case(
+                    &format!("zext{from}_{to}"),
+                    &ty.0,
+                    &ty.1,
+                    inputs(),
+                    cast(CastOp::ZExt),
+                    |a| bits(a[0]),
+                );
+                suite.case(
+                    &format!("sext{from}_{to}"),
+                    &ty.0,
+                    &ty.1,
+                    inputs(),
+                    cast(CastOp::SExt),
+                    |a| bits(signed(a[0], from) as u128 & mask(to)),
+                );
             }
         }
     }
@@ -55,7 +72,9 @@ fn intrinsics() {
         };
         use Intrinsic::*;
         let s = move |v| signed(v, width);
-        suite.case(&format!("pop{width}"), &ty, &ty, inputs(), one(Ctpop, false), |a| bits(a[0].count_ones().into()));
+        suite.case(&format!("pop{width}"), &ty, &ty, inputs(), one(Ctpop, false), |a| {
+            bits(a[0].count_ones().into())
+        });
         suite.case(&format!("lz{width}"), &ty, &ty, inputs(), one(Ctlz, true), |a| {
             bits(u128::from(a[0].leading_zeros()) - (128 - w))
         });
@@ -78,7 +97,9 @@ fn intrinsics() {
         suite.case(&format!("smax{width}"), &two, &ty, both(), one(SMax, false), |a| {
             bits(s(a[0]).max(s(a[1])) as u128 & mask(width))
         });
-        suite.case(&format!("umin{width}"), &two, &ty, both(), one(UMin, false), |a| bits(a[0].min(a[1])));
+        suite.case(&format!("umin{width}"), &two, &ty, both(), one(UMin, false), |a| {
+            bits(a[0].min(a[1]))
+        });
     }
     suite.run();
 }
@@ -136,7 +157,14 @@ fn in_all_places() {
         bits(result & mask(24))
     };
     let inputs = || pairs(&edges(24), &edges(24));
-    suite.case("call", &[t24, t24], &[t24], inputs(), |b, args| vec![b.call(sig, helper, args)], helped);
+    suite.case(
+        "call",
+        &[t24, t24],
+        &[t24],
+        inputs(),
+        |b, args| vec![b.call(sig, helper, args)],
+        helped,
+    );
     suite.case(
         "select",
         &[t24, t24],
@@ -172,7 +200,11 @@ fn in_all_places() {
         |a| {
             // i24 at 0, i8 at 4, i48 at 8; what is between them is not written.
             let all = u128::MAX & !mask(24) & !(0xFF << 32) & !(mask(48) << 64);
-            vec![Want::Bits(a[2]), Want::Bits(a[0]), Want::Bits(all | a[0] | a[1] << 32 | a[2] << 64)]
+            vec![
+                Want::Bits(a[2]),
+                Want::Bits(a[0]),
+                Want::Bits(all | a[0] | a[1] << 32 | a[2] << 64),
+            ]
         },
     );
     suite.case(
@@ -274,72 +306,153 @@ fn vectors() {
     let mut suite = Suite::new("vectors");
     let f = |v: f32| u128::from(v.to_bits());
     let numbers: Vec<u128> =
-        [0.0, -0.0, 1.5, -2.5, 0.5, 1e30, -1e30, 300.7, f32::INFINITY, 7.25, -0.3].iter().map(|&v| f(v)).collect();
+        [0.0, -0.0, 1.5, -2.5, 0.5, 1e30, -1e30, 300.7, f32::INFINITY, 7.25, -0.3]
+            .iter()
+            .map(|&v| f(v))
+            .collect();
     let quads = |ty: Ty, values: &[u128]| -> Vec<Vec<u128>> {
         let n = values.len();
-        let all = (0..n).map(|i| (0..8).map(|j| values[(i * 5 + j * 3) % n] & mask(ty.bytes() as u32 * 8)).collect());
+        let all = (0..n).map(|i| {
+            (0..8).map(|j| values[(i * 5 + j * 3) % n] & mask(ty.bytes() as u32 * 8)).collect()
+        });
         all.collect()
     };
     type Make = fn(&mut Builder, Type, Type, &[Value]) -> Value;
     type Model = fn(u128, u128) -> u128;
-    let g = |v: u128| f32::from_bits(v as u32);
-    let _ = g;
     let cases: Vec<(&str, Ty, Ty, Make, Model)> = vec![
         ("fneg", Ty::F32, Ty::F32, |b, _, _, v| b.fneg(v[0]), |x, _| x ^ 0x8000_0000),
-        ("fabs", Ty::F32, Ty::F32, |b, _, t, v| b.intrinsic(Fabs, t, &v[..1]), |x, _| x & 0x7FFF_FFFF),
-        ("copysign", Ty::F32, Ty::F32, |b, _, t, v| b.intrinsic(Copysign, t, v), |x, y| {
-            x & 0x7FFF_FFFF | y & 0x8000_0000
-        }),
-        ("round", Ty::F32, Ty::F32, |b, _, t, v| b.intrinsic(Round, t, &v[..1]), |x, _| {
-            f32::from_bits(x as u32).round().to_bits().into()
-        }),
-        ("rint", Ty::F32, Ty::F32, |b, _, t, v| b.intrinsic(Rint, t, &v[..1]), |x, _| {
-            f32::from_bits(x as u32).round_ties_even().to_bits().into()
-        }),
-        ("sqrt", Ty::F32, Ty::F32, |b, _, t, v| {
-            let v = b.intrinsic(Fabs, t, &v[..1]);
-            b.intrinsic(Sqrt, t, &[v])
-        }, |x, _| f32::from_bits(x as u32).abs().sqrt().to_bits().into()),
-        ("maximum", Ty::F32, Ty::F32, |b, _, t, v| b.intrinsic(Maximum, t, v), |x, y| {
-            let (a, b) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
-            u128::from(if a == b { (x & y) as u32 } else { a.max(b).to_bits() })
-        }),
-        ("sat8", Ty::F32, Ty::I(8), |b, _, t, v| b.intrinsic(FpToSiSat, t, &v[..1]), |x, _| {
-            (f32::from_bits(x as u32) as i8 as u8).into()
-        }),
-        ("sat128", Ty::F32, Ty::I(128), |b, _, t, v| b.intrinsic(FpToUiSat, t, &v[..1]), |x, _| {
-            f32::from_bits(x as u32) as u128
-        }),
-        ("smin", Ty::I(16), Ty::I(16), |b, _, t, v| b.intrinsic(SMin, t, v), |x, y| {
-            (x as i16).min(y as i16) as u16 as u128
-        }),
-        ("uaddsat", Ty::I(8), Ty::I(8), |b, _, t, v| b.intrinsic(UAddSat, t, v), |x, y| {
-            (x as u8).saturating_add(y as u8).into()
-        }),
-        ("ssubsat", Ty::I(32), Ty::I(32), |b, _, t, v| b.intrinsic(SSubSat, t, v), |x, y| {
-            (x as i32).saturating_sub(y as i32) as u32 as u128
-        }),
-        ("abs", Ty::I(64), Ty::I(64), |b, _, t, v| {
-            let no = b.module.const_bool(false);
-            b.intrinsic(Abs, t, &[v[0], no])
-        }, |x, _| (x as i64).wrapping_abs() as u64 as u128),
-        ("bswap", Ty::I(32), Ty::I(32), |b, _, t, v| b.intrinsic(Bswap, t, &v[..1]), |x, _| {
-            (x as u32).swap_bytes().into()
-        }),
-        ("fshl", Ty::I(64), Ty::I(64), |b, _, t, v| b.intrinsic(Fshl, t, &[v[0], v[1], v[1]]), |x, y| {
-            let s = (y % 64) as u32;
-            if s == 0 { x } else { (x << s | y >> (64 - s)) & mask(64) }
-        }),
-        ("ctlz128", Ty::I(128), Ty::I(128), |b, _, t, v| {
-            let no = b.module.const_bool(false);
-            b.intrinsic(Ctlz, t, &[v[0], no])
-        }, |x, _| x.leading_zeros().into()),
-        ("udiv128", Ty::I(128), Ty::I(128), |b, _, t, v| {
-            let one = b.module.const_int(b.module.types.scalar(t), 1);
-            let ones = b.module.const_vector(&[one; 4]);
-            let by = b.bin(BinOp::Or, v[1], ones);
-            b.bin(BinOp::UDiv, v[0], by)
-        }, |x, y| x / (y | 1)),
+        (
+            "fabs",
+            Ty::F32,
+            Ty::F32,
+            |b, _, t, v| b.intrinsic(Fabs, t, &v[..1]),
+            |x, _| x & 0x7FFF_FFFF,
+        ),
+        (
+            "copysign",
+            Ty::F32,
+            Ty::F32,
+            |b, _, t, v| b.intrinsic(Copysign, t, v),
+            |x, y| x & 0x7FFF_FFFF | y & 0x8000_0000,
+        ),
+        (
+            "round",
+            Ty::F32,
+            Ty::F32,
+            |b, _, t, v| b.intrinsic(Round, t, &v[..1]),
+            |x, _| f32::from_bits(x as u32).round().to_bits().into(),
+        ),
+        (
+            "rint",
+            Ty::F32,
+            Ty::F32,
+            |b, _, t, v| b.intrinsic(Rint, t, &v[..1]),
+            |x, _| f32::from_bits(x as u32).round_ties_even().to_bits().into(),
+        ),
+        (
+            "sqrt",
+            Ty::F32,
+            Ty::F32,
+            |b, _, t, v| {
+                let v = b.intrinsic(Fabs, t, &v[..1]);
+                b.intrinsic(Sqrt, t, &[v])
+            },
+            |x, _| f32::from_bits(x as u32).abs().sqrt().to_bits().into(),
+        ),
+        (
+            "maximum",
+            Ty::F32,
+            Ty::F32,
+            |b, _, t, v| b.intrinsic(Maximum, t, v),
+            |x, y| {
+                let (a, b) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
+                u128::from(if a == b { (x & y) as u32 } else { a.max(b).to_bits() })
+            },
+        ),
+        (
+            "sat8",
+            Ty::F32,
+            Ty::I(8),
+            |b, _, t, v| b.intrinsic(FpToSiSat, t, &v[..1]),
+            |x, _| (f32::from_bits(x as u32) as i8 as u8).into(),
+        ),
+        (
+            "sat128",
+            Ty::F32,
+            Ty::I(128),
+            |b, _, t, v| b.intrinsic(FpToUiSat, t, &v[..1]),
+            |x, _| f32::from_bits(x as u32) as u128,
+        ),
+        (
+            "smin",
+            Ty::I(16),
+            Ty::I(16),
+            |b, _, t, v| b.intrinsic(SMin, t, v),
+            |x, y| (x as i16).min(y as i16) as u16 as u128,
+        ),
+        (
+            "uaddsat",
+            Ty::I(8),
+            Ty::I(8),
+            |b, _, t, v| b.intrinsic(UAddSat, t, v),
+            |x, y| (x as u8).saturating_add(y as u8).into(),
+        ),
+        (
+            "ssubsat",
+            Ty::I(32),
+            Ty::I(32),
+            |b, _, t, v| b.intrinsic(SSubSat, t, v),
+            |x, y| (x as i32).saturating_sub(y as i32) as u32 as u128,
+        ),
+        (
+            "abs",
+            Ty::I(64),
+            Ty::I(64),
+            |b, _, t, v| {
+                let no = b.module.const_bool(false);
+                b.intrinsic(Abs, t, &[v[0], no])
+            },
+            |x, _| (x as i64).wrapping_abs() as u64 as u128,
+        ),
+        (
+            "bswap",
+            Ty::I(32),
+            Ty::I(32),
+            |b, _, t, v| b.intrinsic(Bswap, t, &v[..1]),
+            |x, _| (x as u32).swap_bytes().into(),
+        ),
+        (
+            "fshl",
+            Ty::I(64),
+            Ty::I(64),
+            |b, _, t, v| b.intrinsic(Fshl, t, &[v[0], v[1], v[1]]),
+            |x, y| {
+                let s = (y % 64) as u32;
+                if s == 0 { x } else { (x << s | y >> (64 - s)) & mask(64) }
+            },
+        ),
+        (
+            "ctlz128",
+            Ty::I(128),
+            Ty::I(128),
+            |b, _, t, v| {
+                let no = b.module.const_bool(false);
+                b.intrinsic(Ctlz, t, &[v[0], no])
+            },
+            |x, _| x.leading_zeros().into(),
+        ),
+        (
+            "udiv128",
+            Ty::I(128),
+            Ty::I(128),
+            |b, _, t, v| {
+                let one = b.module.const_int(b.module.types.scalar(t), 1);
+                let ones = b.module.const_vector(&[one; 4]);
+                let by = b.bin(BinOp::Or, v[1], ones);
+                b.bin(BinOp::UDiv, v[0], by)
+            },
+            |x, y| x / (y | 1),
+        ),
     ];
     for (name, from, to, make, model) in cases {
         let inputs = match from {
@@ -390,8 +503,11 @@ fn brain(value: f32) -> Want {
 #[test]
 fn bf16() {
     let mut suite = Suite::new("bf16");
-    let values: Vec<u128> =
-        [0, 0x8000, 0x3F80, 0xBF80, 0x3F81, 0x4049, 0x7F7F, 0xFF7F, 1, 0x7F, 0x7F80, 0x7FC0, 0x4300, 0x3EAB].to_vec();
+    let values: Vec<u128> = [
+        0, 0x8000, 0x3F80, 0xBF80, 0x3F81, 0x4049, 0x7F7F, 0xFF7F, 1, 0x7F, 0x7F80, 0x7FC0, 0x4300,
+        0x3EAB,
+    ]
+    .to_vec();
     let float = |v: u128| f32::from_bits((v as u32) << 16);
     let b16 = Ty::BF16;
     for (op, f) in [
@@ -405,39 +521,86 @@ fn bf16() {
             vec![brain(f(float(a[0]), float(a[1])))]
         });
     }
-    suite.case("less", &[b16, b16], &[Ty::I(1)], pairs(&values, &values), |b, args| {
-        vec![b.fcmp(FloatPred::Olt, args[0], args[1])]
-    }, |a| bits((float(a[0]) < float(a[1])).into()));
-    suite.case("neg", &[b16], &[b16], singles(&values), |b, args| vec![b.fneg(args[0])], |a| bits(a[0] ^ 0x8000));
-    suite.case("ext", &[b16], &[Ty::F64], singles(&values), |b, args| {
-        let double = b.module.types.intern(TypeKind::Double);
-        vec![b.cast(CastOp::FpExt, args[0], double)]
-    }, |a| vec![Want::f64(float(a[0]).into())]);
-    let doubles = [1.0, 1.00390625, 1.003906250000001, 1.0117187499999999, -1.01171875, 3.0e38, 1e-40, 0.1, 1e300];
+    suite.case(
+        "less",
+        &[b16, b16],
+        &[Ty::I(1)],
+        pairs(&values, &values),
+        |b, args| vec![b.fcmp(FloatPred::Olt, args[0], args[1])],
+        |a| bits((float(a[0]) < float(a[1])).into()),
+    );
+    suite.case(
+        "neg",
+        &[b16],
+        &[b16],
+        singles(&values),
+        |b, args| vec![b.fneg(args[0])],
+        |a| bits(a[0] ^ 0x8000),
+    );
+    suite.case(
+        "ext",
+        &[b16],
+        &[Ty::F64],
+        singles(&values),
+        |b, args| {
+            let double = b.module.types.intern(TypeKind::Double);
+            vec![b.cast(CastOp::FpExt, args[0], double)]
+        },
+        |a| vec![Want::f64(float(a[0]).into())],
+    );
+    let doubles = [
+        1.0,
+        1.00390625,
+        1.003906250000001,
+        1.0117187499999999,
+        -1.01171875,
+        3.0e38,
+        1e-40,
+        0.1,
+        1e300,
+    ];
     let doubles: Vec<u128> = doubles.iter().map(|v: &f64| v.to_bits().into()).collect();
-    suite.case("trunc", &[Ty::F64], &[b16], singles(&doubles), |b, args| {
-        let brain = b.module.types.intern(TypeKind::BFloat);
-        vec![b.cast(CastOp::FpTrunc, args[0], brain)]
-    }, |a| {
-        let value = f64::from_bits(a[0] as u64);
-        // The nearest by trying: the neighbours of what cutting off gives.
-        let cut = (value as f32).to_bits() >> 16;
-        let nearest = (cut.saturating_sub(1)..=cut + 1).min_by(|&x, &y| {
-            let far = |v: u32| {
-                let v = if v & 0x7FFF == 0x7F80 { 2f64.powi(128) } else { f64::from(f32::from_bits(v << 16)).abs() };
-                if value.abs() > 2f64.powi(128) { 1.0 / v } else { (v - value.abs()).abs() }
-            };
-            far(x).total_cmp(&far(y)).then((x & 1).cmp(&(y & 1)))
-        });
-        bits(nearest.unwrap().into())
-    });
-    suite.case("from_int", &[Ty::I(32)], &[b16], singles(&[0, 1, 255, 256, 257, 0xFFFF_FFFF, 0x7FFF_FFFF, 65408, 65409]), |b, args| {
-        let brain = b.module.types.intern(TypeKind::BFloat);
-        vec![b.cast(CastOp::UiToFp, args[0], brain)]
-    }, |a| {
-        // Ten bits suffice here for the float to be exact, or for it to round to the same.
-        vec![brain(a[0] as f32)]
-    });
+    suite.case(
+        "trunc",
+        &[Ty::F64],
+        &[b16],
+        singles(&doubles),
+        |b, args| {
+            let brain = b.module.types.intern(TypeKind::BFloat);
+            vec![b.cast(CastOp::FpTrunc, args[0], brain)]
+        },
+        |a| {
+            let value = f64::from_bits(a[0] as u64);
+            // The nearest by trying: the neighbours of what cutting off gives.
+            let cut = (value as f32).to_bits() >> 16;
+            let nearest = (cut.saturating_sub(1)..=cut + 1).min_by(|&x, &y| {
+                let far = |v: u32| {
+                    let v = if v & 0x7FFF == 0x7F80 {
+                        2f64.powi(128)
+                    } else {
+                        f64::from(f32::from_bits(v << 16)).abs()
+                    };
+                    if value.abs() > 2f64.powi(128) { 1.0 / v } else { (v - value.abs()).abs() }
+                };
+                far(x).total_cmp(&far(y)).then((x & 1).cmp(&(y & 1)))
+            });
+            bits(nearest.unwrap().into())
+        },
+    );
+    suite.case(
+        "from_int",
+        &[Ty::I(32)],
+        &[b16],
+        singles(&[0, 1, 255, 256, 257, 0xFFFF_FFFF, 0x7FFF_FFFF, 65408, 65409]),
+        |b, args| {
+            let brain = b.module.types.intern(TypeKind::BFloat);
+            vec![b.cast(CastOp::UiToFp, args[0], brain)]
+        },
+        |a| {
+            // Ten bits suffice here for the float to be exact, or for it to round to the same.
+            vec![brain(a[0] as f32)]
+        },
+    );
     suite.run();
 }
 
@@ -494,9 +657,22 @@ fn f128() {
         let text = write_module(&m, target.dialect);
         assert!(!text.contains("fp128"), "{text}");
         for name in [
-            "__addtf3", "__subtf3", "__multf3", "__divtf3", "fmodf128", "__extenddftf2", "__floatsitf",
-            "sqrtf128", "floorf128", "roundevenf128", "fmaf128", "__getf2", "__eqtf2", "__unordtf2",
-            "__trunctfdf2", "__fixtfsi",
+            "__addtf3",
+            "__subtf3",
+            "__multf3",
+            "__divtf3",
+            "fmodf128",
+            "__extenddftf2",
+            "__floatsitf",
+            "sqrtf128",
+            "floorf128",
+            "roundevenf128",
+            "fmaf128",
+            "__getf2",
+            "__eqtf2",
+            "__unordtf2",
+            "__trunctfdf2",
+            "__fixtfsi",
         ] {
             assert!(text.contains(&format!("@{name}(")), "{name} is missing:\n{text}");
         }

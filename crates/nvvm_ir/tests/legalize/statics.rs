@@ -22,8 +22,9 @@ fn circles() {
     m.global_mut(text_global).init = Some(text);
     m.global_mut(text_global).align = 1;
     let text = m.global(text_global).value;
-    let nodes: Vec<Global> =
-        (0..4).map(|i| m.add_global(&format!("node.{i}"), node, AddrSpace::Global).unwrap()).collect();
+    let nodes: Vec<Global> = (0..4)
+        .map(|i| m.add_global(&format!("node.{i}"), node, AddrSpace::Global).unwrap())
+        .collect();
     for (i, &global) in nodes.iter().enumerate() {
         let next = m.global(nodes[(i + 1) % 4]).value;
         let number = m.const_i32(i as i32 * 11);

@@ -8,7 +8,10 @@ use crate::lexer::Kind;
 type Value = i128;
 
 fn narrow(value: Value) -> Integer {
-    Integer { bits: value as u64, negative: value < 0 }
+    Integer {
+        bits: value as u64,
+        negative: value < 0,
+    }
 }
 
 /// A binary operator: its characters and how tightly it binds.
@@ -61,12 +64,20 @@ impl Parser<'_> {
 
     /// The operator at the current token.
     fn operator(&self) -> Option<(&'static str, u32)> {
-        let Kind::Punct(_) = self.token.kind else { return None };
-        let two = self.lexer.byte_at(self.token.end).map(|next| [self.text().as_bytes()[0], next]);
-        OPERATORS.iter().copied().find(|(text, _)| match text.as_bytes() {
-            [one] => self.at(*one),
-            both => two.is_some_and(|two| two == both),
-        })
+        let Kind::Punct(_) = self.token.kind else {
+            return None;
+        };
+        let two = self
+            .lexer
+            .byte_at(self.token.end)
+            .map(|next| [self.text().as_bytes()[0], next]);
+        OPERATORS
+            .iter()
+            .copied()
+            .find(|(text, _)| match text.as_bytes() {
+                [one] => self.at(*one),
+                both => two.is_some_and(|two| two == both),
+            })
     }
 
     fn binary(&mut self, depth: u32, least: u32) -> Result<Value> {
@@ -137,7 +148,11 @@ impl Parser<'_> {
                     self.bump()?;
                     self.expect(b')')?;
                     let value = self.unary(depth + 1)?;
-                    return Ok(if cast == "s64" { (value as i64).into() } else { (value as u64).into() });
+                    return Ok(if cast == "s64" {
+                        (value as i64).into()
+                    } else {
+                        (value as u64).into()
+                    });
                 }
                 let value = self.conditional(depth + 1)?;
                 self.expect(b')')?;

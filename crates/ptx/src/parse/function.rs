@@ -3,7 +3,8 @@
 use super::{MAX_DEPTH, Parser, Result, variable};
 use crate::lexer::Kind;
 use crate::{
-    Directive, Function, Guard, Inlined, Instruction, Linkage, Loc, Prototype, Registers, Space, Statement, Variable,
+    Directive, Function, Guard, Inlined, Instruction, Linkage, Loc, Prototype, Registers, Space,
+    Statement, Variable,
 };
 
 impl<'a> Parser<'a> {
@@ -25,7 +26,17 @@ impl<'a> Parser<'a> {
             self.expect(b';')?;
             None
         };
-        Ok(Function { linkage, entry, attributes, name, returns, params, directives, body, line })
+        Ok(Function {
+            linkage,
+            entry,
+            attributes,
+            name,
+            returns,
+            params,
+            directives,
+            body,
+            line,
+        })
     }
 
     /// A parenthesised list of parameters, or nothing.
@@ -55,7 +66,11 @@ impl<'a> Parser<'a> {
         let mut directives = Vec::new();
         while let Some(name) = self.dotted() {
             self.bump()?;
-            let mut directive = Directive { name, values: Vec::new(), strings: Vec::new() };
+            let mut directive = Directive {
+                name,
+                values: Vec::new(),
+                strings: Vec::new(),
+            };
             loop {
                 match self.token.kind {
                     Kind::Int(value) => {
@@ -130,8 +145,14 @@ impl<'a> Parser<'a> {
     /// What stands after `label:`: some directives use the label as their name.
     fn labelled(&mut self, label: &'a str) -> Result<Statement<'a>> {
         match self.dotted() {
-            Some("branchtargets") => Ok(Statement::BranchTargets { label, targets: self.names()? }),
-            Some("calltargets") => Ok(Statement::CallTargets { label, targets: self.names()? }),
+            Some("branchtargets") => Ok(Statement::BranchTargets {
+                label,
+                targets: self.names()?,
+            }),
+            Some("calltargets") => Ok(Statement::CallTargets {
+                label,
+                targets: self.names()?,
+            }),
             Some("callprototype") => {
                 self.bump()?;
                 let returns = self.params()?;
@@ -142,7 +163,12 @@ impl<'a> Parser<'a> {
                 let params = self.params()?;
                 let directives = self.directives()?;
                 self.expect(b';')?;
-                Ok(Statement::CallPrototype(Box::new(Prototype { label, returns, params, directives })))
+                Ok(Statement::CallPrototype(Box::new(Prototype {
+                    label,
+                    returns,
+                    params,
+                    directives,
+                })))
             }
             _ => Ok(Statement::Label(label)),
         }
@@ -188,7 +214,9 @@ impl<'a> Parser<'a> {
                     self.bump()?;
                 }
                 let Some(space) = self.dotted().and_then(variable::space) else {
-                    return self.error(format!("the directive `.{word}` is not known in a function"));
+                    return self.error(format!(
+                        "the directive `.{word}` is not known in a function"
+                    ));
                 };
                 self.bump()?;
                 for variable in self.variables(linkage, space)? {
@@ -221,7 +249,12 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(b';')?;
-        Ok(Registers { ty, vector, names, line })
+        Ok(Registers {
+            ty,
+            vector,
+            names,
+            line,
+        })
     }
 
     fn place(&mut self) -> Result<(u32, u32, u32)> {
@@ -254,7 +287,12 @@ impl<'a> Parser<'a> {
             _ => return self.error("`function_name` and `inlined_at` come together only"),
         };
         self.take(b';')?;
-        Ok(Loc { file, line, column, inlined })
+        Ok(Loc {
+            file,
+            line,
+            column,
+            inlined,
+        })
     }
 
     /// An instruction to its semicolon; its guard has been read.
@@ -280,6 +318,12 @@ impl<'a> Parser<'a> {
             return self.expected("`,` or `;` in this instruction");
         }
         self.bump()?;
-        Ok(Instruction { guard: None, opcode, modifiers, operands, line })
+        Ok(Instruction {
+            guard: None,
+            opcode,
+            modifiers,
+            operands,
+            line,
+        })
     }
 }

@@ -8,7 +8,9 @@ mod operand;
 mod variable;
 
 use crate::lexer::{Kind, Lexer, Token};
-use crate::{Error, File, Integer, Item, Linkage, Module, Section, SectionLine, SectionValue, Type};
+use crate::{
+    Error, File, Integer, Item, Linkage, Module, Section, SectionLine, SectionValue, Type,
+};
 
 /// How deep blocks, lists and parentheses may nest.
 const MAX_DEPTH: u32 = 64;
@@ -46,7 +48,10 @@ impl<'a> Parser<'a> {
     }
 
     fn error<T>(&self, message: impl Into<String>) -> Result<T> {
-        Err(Error { line: self.token.line, message: message.into() })
+        Err(Error {
+            line: self.token.line,
+            message: message.into(),
+        })
     }
 
     /// The error that something else was expected here.
@@ -56,7 +61,10 @@ impl<'a> Parser<'a> {
             _ => {
                 let mut found = self.text();
                 if found.len() > 60 {
-                    let end = (0..=60).rev().find(|&at| found.is_char_boundary(at)).unwrap_or(0);
+                    let end = (0..=60)
+                        .rev()
+                        .find(|&at| found.is_char_boundary(at))
+                        .unwrap_or(0);
                     found = &found[..end];
                 }
                 self.error(format!("expected {what}, found `{found}`"))
@@ -108,7 +116,9 @@ impl<'a> Parser<'a> {
     }
 
     fn unsigned(&mut self, what: &str) -> Result<u64> {
-        let Kind::Int(value) = self.token.kind else { return self.expected(what) };
+        let Kind::Int(value) = self.token.kind else {
+            return self.expected(what);
+        };
         self.bump()?;
         Ok(value)
     }
@@ -116,7 +126,10 @@ impl<'a> Parser<'a> {
     fn unsigned_32(&mut self, what: &str) -> Result<u32> {
         let line = self.token.line;
         let value = self.unsigned(what)?;
-        u32::try_from(value).map_err(|_| Error { line, message: format!("{value} is too large for {what}") })
+        u32::try_from(value).map_err(|_| Error {
+            line,
+            message: format!("{value} is too large for {what}"),
+        })
     }
 
     fn string(&mut self) -> Result<&'a str> {
@@ -130,7 +143,9 @@ impl<'a> Parser<'a> {
 
     /// A type name, as in `.b32`.
     fn ty(&mut self) -> Result<Type> {
-        let Some(ty) = self.dotted().and_then(Type::from_name) else { return self.expected("a type") };
+        let Some(ty) = self.dotted().and_then(Type::from_name) else {
+            return self.expected("a type");
+        };
         self.bump()?;
         Ok(ty)
     }
@@ -141,13 +156,22 @@ impl<'a> Parser<'a> {
         while self.at(b'+') || self.at(b'-') {
             let negative = self.bump()?.kind == Kind::Punct(b'-');
             let value = self.constant_operand()?.bits as i64;
-            offset = if negative { offset.wrapping_sub(value) } else { offset.wrapping_add(value) };
+            offset = if negative {
+                offset.wrapping_sub(value)
+            } else {
+                offset.wrapping_add(value)
+            };
         }
         Ok(offset)
     }
 
     fn module(&mut self) -> Result<Module<'a>> {
-        let mut module = Module { version: (0, 0), target: Vec::new(), address_size: 64, items: Vec::new() };
+        let mut module = Module {
+            version: (0, 0),
+            target: Vec::new(),
+            address_size: 64,
+            items: Vec::new(),
+        };
         if self.dotted() != Some("version") {
             return self.expected("`.version`, with which PTX begins");
         }
@@ -165,7 +189,9 @@ impl<'a> Parser<'a> {
     /// `9.0`, which the lexer takes for a float.
     fn version(&mut self) -> Result<(u32, u32)> {
         let text = self.text();
-        let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let parts = text
+            .split_once('.')
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         match parts {
             Some(version) if matches!(self.token.kind, Kind::F64(_)) => {
                 self.bump()?;
@@ -179,7 +205,9 @@ impl<'a> Parser<'a> {
         if self.take(b';')? {
             return Ok(());
         }
-        let Some(mut word) = self.dotted() else { return self.expected("a directive") };
+        let Some(mut word) = self.dotted() else {
+            return self.expected("a directive");
+        };
         match word {
             "target" => {
                 self.bump()?;
@@ -280,7 +308,9 @@ impl<'a> Parser<'a> {
     }
 
     fn section(&mut self) -> Result<Section<'a>> {
-        let Some(_) = self.dotted() else { return self.expected("a section's name") };
+        let Some(_) = self.dotted() else {
+            return self.expected("a section's name");
+        };
         let name = self.text();
         self.bump()?;
         self.expect(b'{')?;
@@ -312,7 +342,11 @@ impl<'a> Parser<'a> {
         match self.token.kind {
             Kind::Int(value) => {
                 self.bump()?;
-                let value = if negative { Integer::signed((value as i64).wrapping_neg()) } else { Integer::unsigned(value) };
+                let value = if negative {
+                    Integer::signed((value as i64).wrapping_neg())
+                } else {
+                    Integer::unsigned(value)
+                };
                 Ok(SectionValue::Integer(value))
             }
             Kind::Ident | Kind::Dotted if !negative => {

@@ -68,7 +68,9 @@ impl<'a> Parser<'a> {
                     _ => Ok(Operand::Integer(self.constant()?)),
                 }
             }
-            Kind::Int(_) | Kind::Punct(b'~' | b'+') | Kind::Ident => Ok(Operand::Integer(self.constant()?)),
+            Kind::Int(_) | Kind::Punct(b'~' | b'+') | Kind::Ident => {
+                Ok(Operand::Integer(self.constant()?))
+            }
             _ => self.expected("an operand"),
         }
     }
@@ -91,8 +93,12 @@ impl<'a> Parser<'a> {
         let mut parts = self.list(b']', depth)?;
         match (parts.len(), parts.pop()) {
             (1, Some(Operand::Name(name))) => Ok(Operand::Address(Base::Name(name), 0)),
-            (1, Some(Operand::NameOffset(name, offset))) => Ok(Operand::Address(Base::Name(name), offset)),
-            (1, Some(Operand::Integer(value))) => Ok(Operand::Address(Base::Absolute, value.bits as i64)),
+            (1, Some(Operand::NameOffset(name, offset))) => {
+                Ok(Operand::Address(Base::Name(name), offset))
+            }
+            (1, Some(Operand::Integer(value))) => {
+                Ok(Operand::Address(Base::Absolute, value.bits as i64))
+            }
             (_, Some(last)) => {
                 parts.push(last);
                 Ok(Operand::Compound(parts))

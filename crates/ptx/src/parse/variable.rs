@@ -19,14 +19,23 @@ pub(super) fn space(word: &str) -> Option<Space> {
 
 impl<'a> Parser<'a> {
     /// What follows `.global` and the like: one type and one or more names, to the semicolon.
-    pub(super) fn variables(&mut self, linkage: Linkage, space: Space) -> Result<Vec<Variable<'a>>> {
+    pub(super) fn variables(
+        &mut self,
+        linkage: Linkage,
+        space: Space,
+    ) -> Result<Vec<Variable<'a>>> {
         let mut variable = self.variable(linkage, space)?;
         let mut variables = Vec::with_capacity(1);
         loop {
             if self.take(b'=')? {
                 variable.init = Some(self.init(0)?);
             }
-            let next = Variable { init: None, extents: Vec::new(), attributes: variable.attributes.clone(), ..variable };
+            let next = Variable {
+                init: None,
+                extents: Vec::new(),
+                attributes: variable.attributes.clone(),
+                ..variable
+            };
             variables.push(variable);
             if !self.take(b',')? {
                 break;
@@ -140,7 +149,10 @@ impl<'a> Parser<'a> {
     }
 
     fn pointer(&mut self) -> Result<Pointer<'a>> {
-        let mut pointer = Pointer { space: None, align: None };
+        let mut pointer = Pointer {
+            space: None,
+            align: None,
+        };
         while let Some(word) = self.dotted() {
             match word {
                 "align" => {
@@ -182,8 +194,14 @@ impl<'a> Parser<'a> {
                 self.bump()?;
                 Ok(Init::F64(bits))
             }
-            Kind::Punct(b'-') if matches!(self.lexer.byte_at(self.token.end), Some(b'0'..=b'9')) => self.negative(),
-            Kind::Ident if self.text() != "WARP_SZ" => Ok(Init::Symbol(Box::new(self.symbol(None)?))),
+            Kind::Punct(b'-')
+                if matches!(self.lexer.byte_at(self.token.end), Some(b'0'..=b'9')) =>
+            {
+                self.negative()
+            }
+            Kind::Ident if self.text() != "WARP_SZ" => {
+                Ok(Init::Symbol(Box::new(self.symbol(None)?)))
+            }
             Kind::Int(mask) if self.lexer.byte_at(self.token.end) == Some(b'(') => {
                 self.bump()?;
                 self.expect(b'(')?;
@@ -192,7 +210,11 @@ impl<'a> Parser<'a> {
                 } else {
                     // A byte of a pointer that is a number, as a dangling one is.
                     let bits = self.constant()?.bits;
-                    Init::Integer(Integer::unsigned((bits & mask).checked_shr(mask.trailing_zeros()).unwrap_or(0)))
+                    Init::Integer(Integer::unsigned(
+                        (bits & mask)
+                            .checked_shr(mask.trailing_zeros())
+                            .unwrap_or(0),
+                    ))
                 };
                 self.expect(b')')?;
                 Ok(value)
@@ -230,6 +252,11 @@ impl<'a> Parser<'a> {
             name = self.name("a symbol")?;
             self.expect(b')')?;
         }
-        Ok(SymbolValue { name, generic, offset: self.offset()?, mask })
+        Ok(SymbolValue {
+            name,
+            generic,
+            offset: self.offset()?,
+            mask,
+        })
     }
 }

@@ -90,7 +90,10 @@ fn float_comparison(ty: Type, outcomes: i64, ftz: bool) -> Option<Handler> {
 /// Compares one lane, `e`, of packed halves.
 fn lane_comparison<T: Float>() -> Handler {
     general(|i, r, _| {
-        let (mut a, mut b) = (float::lane::<T>(r.get(i.a), i.e), float::lane::<T>(r.get(i.b), i.e));
+        let (mut a, mut b) = (
+            float::lane::<T>(r.get(i.a), i.e),
+            float::lane::<T>(r.get(i.b), i.e),
+        );
         if i.imm & FTZ != 0 {
             (a, b) = (a.flush(), b.flush());
         }
@@ -124,7 +127,9 @@ impl<'a> Decoder<'_, 'a> {
                 let (ty, selector) = (words.ty()?, words.ty()?);
                 let run = match selector {
                     Type::S32 => ternary(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }),
-                    Type::F32 if ftz => ternary(|a: u64, b: u64, c: f32| if c.flush() >= 0.0 { a } else { b }),
+                    Type::F32 if ftz => {
+                        ternary(|a: u64, b: u64, c: f32| if c.flush() >= 0.0 { a } else { b })
+                    }
                     Type::F32 => ternary(|a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }),
                     _ => return invalid("`slct` with this selector"),
                 };
@@ -136,15 +141,28 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn comparison(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<Comparison> {
-        let unsigned = ["lo", "ls", "hi", "hs"].into_iter().any(|word| words.sees(word));
+        let unsigned = ["lo", "ls", "hi", "hs"]
+            .into_iter()
+            .any(|word| words.sees(word));
         let Some(outcomes) = words.one_of(COMPARISONS) else {
             return invalid(format!("`{}` without a comparison", words.opcode));
         };
-        Ok(Comparison { outcomes, unsigned, combination: words.one_of(COMBINATIONS), ftz: words.has("ftz") })
+        Ok(Comparison {
+            outcomes,
+            unsigned,
+            combination: words.one_of(COMBINATIONS),
+            ftz: words.has("ftz"),
+        })
     }
 
     /// Emits a comparison of `a` and `b` into the predicate `d`.
-    fn emit_comparison(&mut self, how: &Comparison, ty: Type, lane: u32, (d, a, b): (u32, u32, u32)) -> Result<()> {
+    fn emit_comparison(
+        &mut self,
+        how: &Comparison,
+        ty: Type,
+        lane: u32,
+        (d, a, b): (u32, u32, u32),
+    ) -> Result<()> {
         let unsigned = |ty| match ty {
             Type::S16 => Type::U16,
             Type::S32 => Type::U32,
@@ -181,16 +199,29 @@ impl<'a> Decoder<'_, 'a> {
         let operands = words.operands();
         let wanted = 3 + usize::from(how.combination.is_some());
         if operands.len() != wanted {
-            return invalid(format!("`setp` with {} operands instead of {wanted}", operands.len()));
+            return invalid(format!(
+                "`setp` with {} operands instead of {wanted}",
+                operands.len()
+            ));
         }
-        let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
-        let with = operands.get(3).map(|operand| self.source(operand, Type::Pred)).transpose()?;
+        let (a, b) = (
+            self.source(&operands[1], ty)?,
+            self.source(&operands[2], ty)?,
+        );
+        let with = operands
+            .get(3)
+            .map(|operand| self.source(operand, Type::Pred))
+            .transpose()?;
         let (p, q) = self.target_pair(&operands[0], 1, 1)?;
         if ty == Type::F16x2 || ty == Type::Bf16x2 {
             // The second predicate is the upper half's.
             for (lane, target) in [(0, Some(p)), (1, q)] {
                 let Some(target) = target else { continue };
-                let result = if with.is_some() { self.temporary() } else { target };
+                let result = if with.is_some() {
+                    self.temporary()
+                } else {
+                    target
+                };
                 self.emit_comparison(&how, ty, lane, (result, a, b))?;
                 if let (Some(combination), Some(with)) = (how.combination, with) {
                     self.emit_combination(combination, target, result, with);
@@ -210,7 +241,9 @@ impl<'a> Decoder<'_, 'a> {
         if q.is_some() {
             values[1] = self.temporary();
             let negated = values[1];
-            self.emit(unary(|a: bool| !a), |inst| (inst.d, inst.a) = (negated, result));
+            self.emit(unary(|a: bool| !a), |inst| {
+                (inst.d, inst.a) = (negated, result)
+            });
         }
         if let (Some(combination), Some(with)) = (how.combination, with) {
             for value in values.iter_mut().take(1 + usize::from(q.is_some())) {
@@ -221,7 +254,9 @@ impl<'a> Decoder<'_, 'a> {
         }
         for (target, value) in [(Some(p), values[0]), (q, values[1])] {
             if let Some(target) = target {
-                self.emit(unary(|a: bool| a), |inst| (inst.d, inst.a) = (target, value));
+                self.emit(unary(|a: bool| a), |inst| {
+                    (inst.d, inst.a) = (target, value)
+                });
             }
         }
         Ok(())
@@ -233,17 +268,30 @@ impl<'a> Decoder<'_, 'a> {
         let operands = words.operands();
         let wanted = 3 + usize::from(how.combination.is_some());
         if operands.len() != wanted {
-            return invalid(format!("`set` with {} operands instead of {wanted}", operands.len()));
+            return invalid(format!(
+                "`set` with {} operands instead of {wanted}",
+                operands.len()
+            ));
         }
-        let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
-        let with = operands.get(3).map(|operand| self.source(operand, Type::Pred)).transpose()?;
+        let (a, b) = (
+            self.source(&operands[1], ty)?,
+            self.source(&operands[2], ty)?,
+        );
+        let with = operands
+            .get(3)
+            .map(|operand| self.source(operand, Type::Pred))
+            .transpose()?;
         let d = self.target(&operands[0], to.bits())?;
         let truth: u64 = match to {
             Type::F32 => 1f32.to_bits().into(),
             Type::F16 | Type::F16x2 => 0x3c00,
             Type::Bf16 | Type::Bf16x2 => 0x3f80,
             Type::U16 | Type::S16 | Type::B16 => 0xffff,
-            Type::U32 | Type::S32 | Type::B32 if ty.is_float() && ty.bits() == 32 && matches!(ty, Type::F16x2 | Type::Bf16x2) => 0xffff,
+            Type::U32 | Type::S32 | Type::B32
+                if ty.is_float() && ty.bits() == 32 && matches!(ty, Type::F16x2 | Type::Bf16x2) =>
+            {
+                0xffff
+            }
             Type::U32 | Type::S32 | Type::B32 => 0xffff_ffff,
             _ => return unsupported_form("`set` to this type"),
         };
@@ -259,10 +307,18 @@ impl<'a> Decoder<'_, 'a> {
             *half = self.temporary();
             let value = *half;
             let select = ternary(|a: u64, b: u64, p: bool| if p { a } else { b });
-            self.emit(select, |inst| (inst.d, inst.a, inst.b, inst.c) = (value, truth, zero, result));
+            self.emit(select, |inst| {
+                (inst.d, inst.a, inst.b, inst.c) = (value, truth, zero, result)
+            });
         }
-        let join = if packed { binary(|a: u16, b: u16| u32::from(a) | u32::from(b) << 16) } else { binary(|a: u64, _: u64| a) };
-        self.emit(join, |inst| (inst.d, inst.a, inst.b) = (d, halves[0], halves[1]));
+        let join = if packed {
+            binary(|a: u16, b: u16| u32::from(a) | u32::from(b) << 16)
+        } else {
+            binary(|a: u64, _: u64| a)
+        };
+        self.emit(join, |inst| {
+            (inst.d, inst.a, inst.b) = (d, halves[0], halves[1])
+        });
         Ok(())
     }
 }

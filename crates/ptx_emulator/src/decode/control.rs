@@ -51,7 +51,9 @@ impl<'a> Decoder<'_, 'a> {
                 let mask = self.source(mask, Type::B32)?;
                 let (d, p) = self.target_pair(d, 32, 1)?;
                 let p = self.predicate_or_nothing(p);
-                self.sync(Sync::Warp(WarpSync::Elect), |inst| (inst.d, inst.c, inst.e) = (d, p, mask));
+                self.sync(Sync::Warp(WarpSync::Elect), |inst| {
+                    (inst.d, inst.c, inst.e) = (d, p, mask)
+                });
             }
             "activemask" => {
                 let _ = words.ty()?;
@@ -82,20 +84,34 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn label(&self, name: &str) -> Result<usize> {
-        match self.scopes.iter().rev().find_map(|scope| scope.labels.get(name)) {
+        match self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.labels.get(name))
+        {
             Some(&label) => Ok(label),
             None => invalid(format!("the label `{name}` is not there")),
         }
     }
 
     /// `bra`, with its guard's register and whether that is negated.
-    pub(super) fn branch(&mut self, instruction: &ptx::Instruction<'a>, guard: Option<(u32, bool)>) -> Result<()> {
+    pub(super) fn branch(
+        &mut self,
+        instruction: &ptx::Instruction<'a>,
+        guard: Option<(u32, bool)>,
+    ) -> Result<()> {
         if let Some(word) = instruction.modifiers.iter().find(|word| **word != "uni") {
             return unsupported_form(format!("`.{word}` in `bra`"));
         }
-        let [Operand::Name(name)] = instruction.operands[..] else { return invalid("`bra` without a label") };
+        let [Operand::Name(name)] = instruction.operands[..] else {
+            return invalid("`bra` without a label");
+        };
         let label = self.label(name)?;
-        self.fixups.push(Fixup::Instruction { at: self.function.code.len(), label });
+        self.fixups.push(Fixup::Instruction {
+            at: self.function.code.len(),
+            label,
+        });
         match guard {
             None => self.emit(call::branch, |_| {}),
             Some((predicate, false)) => self.emit(call::branch_if, |inst| inst.a = predicate),
@@ -105,15 +121,28 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn branch_indexed(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        let [index, Operand::Name(list)] = words.exactly()? else { return invalid("`brx.idx` without a list of targets") };
+        let [index, Operand::Name(list)] = words.exactly()? else {
+            return invalid("`brx.idx` without a list of targets");
+        };
         let index = self.source(index, Type::U32)?;
-        let targets = self.scopes.iter().rev().find_map(|scope| scope.branch_targets.get(list)).cloned();
-        let Some(targets) = targets else { return invalid(format!("the list of targets `{list}` is not there")) };
+        let targets = self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.branch_targets.get(list))
+            .cloned();
+        let Some(targets) = targets else {
+            return invalid(format!("the list of targets `{list}` is not there"));
+        };
         let at = self.function.code.len();
         let first = self.output.extra.len();
         for (place, target) in targets.iter().enumerate() {
             let label = self.label(target)?;
-            self.fixups.push(Fixup::Extra { instruction: at, index: first + place, label });
+            self.fixups.push(Fixup::Extra {
+                instruction: at,
+                index: first + place,
+                label,
+            });
         }
         self.output.extra.resize(first + targets.len(), 0);
         self.emit(call::branch_indexed, |inst| {
@@ -131,12 +160,16 @@ impl<'a> Decoder<'_, 'a> {
         }
         let (target, args): (_, &[Operand]) = match operands {
             [target] => (target, &[]),
-            [target, Operand::List(args)] | [target, Operand::List(args), Operand::Name(_)] => (target, args),
+            [target, Operand::List(args)] | [target, Operand::List(args), Operand::Name(_)] => {
+                (target, args)
+            }
             // A prototype without a list of arguments.
             [target, Operand::Name(_)] => (target, &[]),
             _ => return invalid("`call` with these operands"),
         };
-        let Operand::Name(name) = target else { return invalid("`call` of what is no function") };
+        let Operand::Name(name) = target else {
+            return invalid("`call` of what is no function");
+        };
         let register = self.register_bits(target);
         let (callee, signature) = match self.symbols.functions.get(name) {
             Some(&index) if register.is_none() => {
@@ -164,10 +197,16 @@ impl<'a> Decoder<'_, 'a> {
         if let Some(signature) = &signature {
             let (wanted, given) = (signature.params.len(), args.len());
             if wanted != given {
-                return invalid(format!("`{name}` takes {wanted} parameters and is given {given}"));
+                return invalid(format!(
+                    "`{name}` takes {wanted} parameters and is given {given}"
+                ));
             }
             if results.len() > signature.returns.len() {
-                return invalid(format!("`{name}` returns {} values, not {}", signature.returns.len(), results.len()));
+                return invalid(format!(
+                    "`{name}` returns {} values, not {}",
+                    signature.returns.len(),
+                    results.len()
+                ));
             }
         }
         let sizes = |list: fn(&crate::program::Signature) -> &Vec<u32>, index: usize| {
@@ -182,18 +221,31 @@ impl<'a> Decoder<'_, 'a> {
             targets.push(self.argument(result, sizes(|s| &s.returns, index), true)?);
         }
         let index = self.output.calls.len() as i64;
-        self.output.calls.push(CallSite { callee, args: places, results: targets });
+        self.output.calls.push(CallSite {
+            callee,
+            args: places,
+            results: targets,
+        });
         self.emit(call::call, |inst| inst.imm = index);
         Ok(())
     }
 
     /// Where an argument or result is; `size` is what the function's head says.
-    fn argument(&mut self, operand: &Operand<'a>, size: Option<u32>, result: bool) -> Result<Place> {
+    fn argument(
+        &mut self,
+        operand: &Operand<'a>,
+        size: Option<u32>,
+        result: bool,
+    ) -> Result<Place> {
         if let Operand::Name(name) = operand
-            && let Some(Local::Frame { offset, size: has, .. }) = self.local(name)
+            && let Some(Local::Frame {
+                offset, size: has, ..
+            }) = self.local(name)
         {
             if size.is_some_and(|size| size != has) {
-                return invalid(format!("`{name}` has {has} bytes, and the parameter another size"));
+                return invalid(format!(
+                    "`{name}` has {has} bytes, and the parameter another size"
+                ));
             }
             return Ok(Place::Memory { offset, size: has });
         }
@@ -210,7 +262,11 @@ impl<'a> Decoder<'_, 'a> {
         if bits == Some(1) {
             return unsupported_form("predicates as arguments");
         }
-        let slot = if result { self.target(operand, ty.bits())? } else { self.source(operand, ty)? };
+        let slot = if result {
+            self.target(operand, ty.bits())?
+        } else {
+            self.source(operand, ty)?
+        };
         Ok(Place::Register { slot, size })
     }
 
@@ -222,22 +278,44 @@ impl<'a> Decoder<'_, 'a> {
             self.sync(Sync::Warp(WarpSync::Barrier), |inst| inst.e = mask);
             return Ok(());
         }
-        let plain = BarrierSync { counted: false, arrive: false, cluster: false, reduction: None };
+        let plain = BarrierSync {
+            counted: false,
+            arrive: false,
+            cluster: false,
+            reduction: None,
+        };
         if words.has("cluster") {
             // A cluster is one block: nothing waits at the arrival, and all at the wait.
             let wait = words.has("wait");
-            words.ignore(|word| matches!(word, "arrive" | "aligned" | "release" | "relaxed" | "acquire"));
+            words.ignore(|word| {
+                matches!(
+                    word,
+                    "arrive" | "aligned" | "release" | "relaxed" | "acquire"
+                )
+            });
             if wait {
                 let id = self.constant(CLUSTER_BARRIER);
-                self.sync(Sync::Barrier(BarrierSync { cluster: true, ..plain }), |inst| inst.a = id);
+                self.sync(
+                    Sync::Barrier(BarrierSync {
+                        cluster: true,
+                        ..plain
+                    }),
+                    |inst| inst.a = id,
+                );
             }
             return Ok(());
         }
         words.ignore(|word| matches!(word, "cta" | "aligned"));
         let operands = words.operands();
         if words.has("red") {
-            let reductions = [("popc", Reduction::Count), ("and", Reduction::And), ("or", Reduction::Or)];
-            let Some(reduction) = words.one_of(&reductions) else { return invalid("`bar.red` without an operation") };
+            let reductions = [
+                ("popc", Reduction::Count),
+                ("and", Reduction::And),
+                ("or", Reduction::Or),
+            ];
+            let Some(reduction) = words.one_of(&reductions) else {
+                return invalid("`bar.red` without an operation");
+            };
             let ty = words.ty()?;
             let (d, id, count, predicate) = match operands {
                 [d, id, predicate] => (d, id, None, predicate),
@@ -249,13 +327,22 @@ impl<'a> Decoder<'_, 'a> {
             let count = count.map_or(Ok(0), |count| self.source(count, Type::U32))?;
             let predicate = self.source(predicate, Type::Pred)?;
             let d = self.target(d, ty.bits())?;
-            let sync = Sync::Barrier(BarrierSync { counted, reduction: Some(reduction), ..plain });
-            self.sync(sync, |inst| (inst.d, inst.a, inst.b, inst.c) = (d, id, count, predicate));
+            let sync = Sync::Barrier(BarrierSync {
+                counted,
+                reduction: Some(reduction),
+                ..plain
+            });
+            self.sync(sync, |inst| {
+                (inst.d, inst.a, inst.b, inst.c) = (d, id, count, predicate)
+            });
             return Ok(());
         }
         let arrive = words.has("arrive");
         if !arrive && !words.has("sync") {
-            return invalid(format!("`{}` without `.sync`, `.arrive` or `.red`", words.opcode));
+            return invalid(format!(
+                "`{}` without `.sync`, `.arrive` or `.red`",
+                words.opcode
+            ));
         }
         let (id, count) = match operands {
             [id] if !arrive => (id, None),
@@ -265,7 +352,11 @@ impl<'a> Decoder<'_, 'a> {
         let id = self.barrier_id(id)?;
         let counted = count.is_some();
         let count = count.map_or(Ok(0), |count| self.source(count, Type::U32))?;
-        let sync = Sync::Barrier(BarrierSync { counted, arrive, ..plain });
+        let sync = Sync::Barrier(BarrierSync {
+            counted,
+            arrive,
+            ..plain
+        });
         self.sync(sync, |inst| (inst.a, inst.b) = (id, count));
         Ok(())
     }
@@ -284,25 +375,41 @@ impl<'a> Decoder<'_, 'a> {
             ("bfly", ShuffleMode::Butterfly),
             ("idx", ShuffleMode::Index),
         ];
-        let Some(mode) = words.one_of(&modes) else { return invalid("`shfl.sync` without a mode") };
+        let Some(mode) = words.one_of(&modes) else {
+            return invalid("`shfl.sync` without a mode");
+        };
         let _ = words.ty()?;
         let [d, a, b, c, mask] = words.exactly()?;
         let (a, b) = (self.source(a, Type::B32)?, self.source(b, Type::B32)?);
         let (c, mask) = (self.source(c, Type::B32)?, self.source(mask, Type::B32)?);
         let (d, predicate) = self.target_pair(d, 32, 1)?;
-        let sync = WarpSync::Shuffle { mode, predicate: predicate.unwrap_or(u32::MAX) };
-        self.sync(Sync::Warp(sync), |inst| (inst.d, inst.a, inst.b, inst.c, inst.e) = (d, a, b, c, mask));
+        let sync = WarpSync::Shuffle {
+            mode,
+            predicate: predicate.unwrap_or(u32::MAX),
+        };
+        self.sync(Sync::Warp(sync), |inst| {
+            (inst.d, inst.a, inst.b, inst.c, inst.e) = (d, a, b, c, mask)
+        });
         Ok(())
     }
 
     fn vote(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        let votes = [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)];
-        let Some(vote) = words.one_of(&votes) else { return invalid("`vote.sync` without a mode") };
+        let votes = [
+            ("all", Vote::All),
+            ("any", Vote::Any),
+            ("uni", Vote::Uniform),
+            ("ballot", Vote::Ballot),
+        ];
+        let Some(vote) = words.one_of(&votes) else {
+            return invalid("`vote.sync` without a mode");
+        };
         let ty = words.ty()?;
         let [d, a, mask] = words.exactly()?;
         let (a, mask) = (self.source(a, Type::Pred)?, self.source(mask, Type::B32)?);
         let d = self.target(d, ty.bits())?;
-        self.sync(Sync::Warp(WarpSync::Vote(vote)), |inst| (inst.d, inst.a, inst.e) = (d, a, mask));
+        self.sync(Sync::Warp(WarpSync::Vote(vote)), |inst| {
+            (inst.d, inst.a, inst.e) = (d, a, mask)
+        });
         Ok(())
     }
 
@@ -316,14 +423,22 @@ impl<'a> Decoder<'_, 'a> {
         let (d, p) = self.target_pair(d, 32, 1)?;
         let p = self.predicate_or_nothing(p);
         let wide = ty.bits() == 64;
-        let sync = if all { WarpSync::MatchAll { wide } } else { WarpSync::MatchAny { wide } };
-        self.sync(Sync::Warp(sync), |inst| (inst.d, inst.a, inst.c, inst.e) = (d, a, p, mask));
+        let sync = if all {
+            WarpSync::MatchAll { wide }
+        } else {
+            WarpSync::MatchAny { wide }
+        };
+        self.sync(Sync::Warp(sync), |inst| {
+            (inst.d, inst.a, inst.c, inst.e) = (d, a, p, mask)
+        });
         Ok(())
     }
 
     fn reduce(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let operations = ["add", "and", "or", "xor", "min", "max"].map(|name| (name, name));
-        let Some(operation) = words.one_of(&operations) else { return invalid("`redux.sync` without an operation") };
+        let Some(operation) = words.one_of(&operations) else {
+            return invalid("`redux.sync` without an operation");
+        };
         let (abs, nan) = (words.has("abs"), words.has("NaN"));
         let ty = words.ty()?;
         let operation = match (operation, ty) {
@@ -341,7 +456,9 @@ impl<'a> Decoder<'_, 'a> {
         let [d, a, mask] = words.exactly()?;
         let (a, mask) = (self.source(a, ty)?, self.source(mask, Type::B32)?);
         let d = self.target(d, 32)?;
-        self.sync(Sync::Warp(WarpSync::Reduce(operation)), |inst| (inst.d, inst.a, inst.e) = (d, a, mask));
+        self.sync(Sync::Warp(WarpSync::Reduce(operation)), |inst| {
+            (inst.d, inst.a, inst.e) = (d, a, mask)
+        });
         Ok(())
     }
 }

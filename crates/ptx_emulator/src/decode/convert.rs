@@ -17,8 +17,12 @@ const RELU: i64 = 1 << 10;
 /// Rounding to an integral value first.
 const INTEGRAL: i64 = 1 << 11;
 
-const INTEGER_ROUNDING: &[(&str, Mode)] =
-    &[("rni", Mode::Nearest), ("rzi", Mode::Zero), ("rmi", Mode::Down), ("rpi", Mode::Up)];
+const INTEGER_ROUNDING: &[(&str, Mode)] = &[
+    ("rni", Mode::Nearest),
+    ("rzi", Mode::Zero),
+    ("rmi", Mode::Down),
+    ("rpi", Mode::Up),
+];
 
 /// An integer as wide as any.
 trait Integer: Value {
@@ -52,15 +56,26 @@ fn to_integer<F: Float, I: Integer>(value: F, imm: i64) -> I {
     let value = if imm & FTZ != 0 { value.flush() } else { value };
     let wide = value.wide();
     if wide.is_nan() {
-        return if size_of::<F>() == 8 || size_of::<I>() == 8 { I::NAN } else { I::clamp_from(0) };
+        return if size_of::<F>() == 8 || size_of::<I>() == 8 {
+            I::NAN
+        } else {
+            I::clamp_from(0)
+        };
     }
     I::from_float(float::integral(wide, Mode::from_number(imm & 0xff)))
 }
 
 /// An integer to a float, rounded once.
 fn from_integer<I: Integer, F: Float>(value: I, imm: i64) -> F {
-    let result = F::pack(exact::integer(value.to_i128()), Mode::from_number(imm & 0xff));
-    if imm & SAT != 0 { float::saturate(result) } else { result }
+    let result = F::pack(
+        exact::integer(value.to_i128()),
+        Mode::from_number(imm & 0xff),
+    );
+    if imm & SAT != 0 {
+        float::saturate(result)
+    } else {
+        result
+    }
 }
 
 /// A float to a float of another or the same type.
@@ -104,7 +119,12 @@ fn general_conversion(to: Type, from: Type) -> Option<Handler> {
 }
 
 /// Handlers for the frequent conversions without flags.
-fn plain_conversion(to: Type, from: Type, mode: Option<Mode>, integral: Option<Mode>) -> Option<Handler> {
+fn plain_conversion(
+    to: Type,
+    from: Type,
+    mode: Option<Mode>,
+    integral: Option<Mode>,
+) -> Option<Handler> {
     match (to, from) {
         _ if !to.is_float() && !from.is_float() => {
             for_integer!(to, D => for_integer!(from, S => unary(|a: S| a as D)))?
@@ -116,7 +136,9 @@ fn plain_conversion(to: Type, from: Type, mode: Option<Mode>, integral: Option<M
             for_integer!(from, S => unary(|a: S| a as f64))
         }
         (Type::F64, Type::F32) if integral.is_none() => Some(unary(|a: f32| f64::from(a))),
-        (Type::F32, Type::F64) if mode == Some(Mode::Nearest) => Some(unary(|a: f64| canonical(a as f32))),
+        (Type::F32, Type::F64) if mode == Some(Mode::Nearest) => {
+            Some(unary(|a: f64| canonical(a as f32)))
+        }
         // A NaN to 32 bits from 32 is zero, as Rust has it.
         (Type::S32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as i32)),
         (Type::U32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as u32)),
@@ -152,7 +174,9 @@ impl<'a> Decoder<'_, 'a> {
         let integral = words.one_of(INTEGER_ROUNDING);
         let mode = words.one_of(super::float::ROUNDING);
         let flag = |set: bool, flag: i64| if set { flag } else { 0 };
-        let mut imm = flag(words.has("ftz"), FTZ) | flag(words.has("sat"), SAT) | flag(words.has("relu"), RELU);
+        let mut imm = flag(words.has("ftz"), FTZ)
+            | flag(words.has("sat"), SAT)
+            | flag(words.has("relu"), RELU);
         let satfinite = words.has("satfinite");
         let (to, from) = (words.ty()?, words.ty()?);
         if satfinite && to != Type::Tf32 {
@@ -175,12 +199,18 @@ impl<'a> Decoder<'_, 'a> {
                     r.set(i.d, result);
                 });
                 self.op1(words, run, 32, Type::F32)?;
-                self.last_imm(imm & RELU | flag(satfinite, SAT) | mode.unwrap_or(Mode::Away) as i64);
+                self.last_imm(
+                    imm & RELU | flag(satfinite, SAT) | mode.unwrap_or(Mode::Away) as i64,
+                );
                 return Ok(true);
             }
             _ => {}
         }
-        let plain = if imm == 0 { plain_conversion(to, from, mode, integral) } else { None };
+        let plain = if imm == 0 {
+            plain_conversion(to, from, mode, integral)
+        } else {
+            None
+        };
         let rounding = integral.or(mode);
         if rounding.is_none() && from.is_float() && !to.is_float() {
             return invalid("`cvt` from a float to an integer without a rounding mode");
@@ -196,14 +226,24 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// Two 32-bit floats to a pair; the first goes to the upper half.
-    fn convert_pair(&mut self, words: &mut Modifiers<'_, 'a>, to: Type, mode: Option<Mode>, imm: i64) -> Result<()> {
+    fn convert_pair(
+        &mut self,
+        words: &mut Modifiers<'_, 'a>,
+        to: Type,
+        mode: Option<Mode>,
+        imm: i64,
+    ) -> Result<()> {
         fn pair<T: Float>() -> Handler {
             general(|i, r, _| {
                 let half = |slot| between::<f32, T>(r.get(slot), i.imm);
                 r.set(i.d, float::pair(half(i.b), half(i.a)));
             })
         }
-        let run = if to == Type::F16x2 { pair::<Half>() } else { pair::<Brain>() };
+        let run = if to == Type::F16x2 {
+            pair::<Half>()
+        } else {
+            pair::<Brain>()
+        };
         self.op2(words, run, 32, Type::F32, Type::F32)?;
         self.last_imm(imm | mode.unwrap_or(Mode::Nearest) as i64);
         Ok(())
@@ -230,15 +270,30 @@ impl<'a> Decoder<'_, 'a> {
         };
         let run = general(|i, r, _| {
             let (bits, signed) = (i.imm & 0xff, i.imm & 0x100 != 0);
-            let (low, high) = if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+            let (low, high) = if signed {
+                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            } else {
+                (0, (1 << bits) - 1)
+            };
             let value = |slot| {
-                let value = if i.imm & 0x200 != 0 { i64::from(r.get::<i32>(slot)) } else { i64::from(r.get::<u32>(slot)) };
+                let value = if i.imm & 0x200 != 0 {
+                    i64::from(r.get::<i32>(slot))
+                } else {
+                    i64::from(r.get::<u32>(slot))
+                };
                 (value.clamp(low, high) as u64) & ((1 << bits) - 1)
             };
-            let above = if i.imm & 0x400 != 0 { u64::from(r.get::<u32>(i.c)) << (2 * bits) } else { 0 };
+            let above = if i.imm & 0x400 != 0 {
+                u64::from(r.get::<u32>(i.c)) << (2 * bits)
+            } else {
+                0
+            };
             r.set_raw(i.d, (value(i.b) | value(i.a) << bits | above) & 0xffff_ffff);
         });
-        let flags = bits | i64::from(signed) << 8 | i64::from(from.is_signed()) << 9 | i64::from(third) << 10;
+        let flags = bits
+            | i64::from(signed) << 8
+            | i64::from(from.is_signed()) << 9
+            | i64::from(third) << 10;
         if third {
             return self.op3(words, run, 32, [from, from, Type::B32], flags);
         }
@@ -247,4 +302,3 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 }
-

@@ -5,7 +5,8 @@ use ptx::{Operand, Type};
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::{
-    Context, Event, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT, binary, general, unary,
+    Context, Event, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT, binary,
+    general, unary,
 };
 
 /// The state space that a word names, without its `::` part.
@@ -25,7 +26,9 @@ impl<'a> Decoder<'_, 'a> {
             "mov" => self.mov(words)?,
             "cvta" => self.convert_address(words)?,
             "isspacep" => {
-                let Some(word) = words.next() else { return invalid("`isspacep` without a state space") };
+                let Some(word) = words.next() else {
+                    return invalid("`isspacep` without a state space");
+                };
                 let window = match space_word(word) {
                     "shared" => SHARED_WINDOW,
                     "local" => LOCAL_WINDOW,
@@ -46,12 +49,15 @@ impl<'a> Decoder<'_, 'a> {
                 let _ = words.ty()?;
                 self.emit(pause, |_| {});
             }
-            "pmevent" | "griddepcontrol" | "setmaxnreg" | "prefetch" | "prefetchu" | "discard" | "applypriority" => {
+            "pmevent" | "griddepcontrol" | "setmaxnreg" | "prefetch" | "prefetchu" | "discard"
+            | "applypriority" => {
                 words.ignore(|_| true);
             }
             "createpolicy" => {
                 words.ignore(|_| true);
-                let Some(d) = words.operands().first() else { return invalid("`createpolicy` without a target") };
+                let Some(d) = words.operands().first() else {
+                    return invalid("`createpolicy` without a target");
+                };
                 let (d, zero) = (self.target(d, 64)?, self.constant(0));
                 self.emit(unary(|a: u64| a), |inst| (inst.d, inst.a) = (d, zero));
             }
@@ -64,7 +70,9 @@ impl<'a> Decoder<'_, 'a> {
     fn copy(&mut self, d: u32, a: u32, bits: u32) {
         match bits {
             1 => self.emit(unary(|a: bool| a), |inst| (inst.d, inst.a) = (d, a)),
-            128 => self.emit(general(|i, r, _| r.set_wide(i.d, r.wide(i.a))), |inst| (inst.d, inst.a) = (d, a)),
+            128 => self.emit(general(|i, r, _| r.set_wide(i.d, r.wide(i.a))), |inst| {
+                (inst.d, inst.a) = (d, a)
+            }),
             _ => self.emit(unary(|a: u64| a), |inst| (inst.d, inst.a) = (d, a)),
         }
     }
@@ -103,16 +111,26 @@ impl<'a> Decoder<'_, 'a> {
         };
         match (d, a) {
             (_, Operand::Vector(parts)) => {
-                let Some(element) = element(parts.len()) else { return invalid("`mov` from a vector of the wrong length") };
-                let sources = parts.iter().map(|part| self.source(part, element)).collect::<Result<Vec<_>>>()?;
+                let Some(element) = element(parts.len()) else {
+                    return invalid("`mov` from a vector of the wrong length");
+                };
+                let sources = parts
+                    .iter()
+                    .map(|part| self.source(part, element))
+                    .collect::<Result<Vec<_>>>()?;
                 let d = self.target(d, bits)?;
                 self.pack(d, &sources, element);
                 Ok(())
             }
             (Operand::Vector(parts), _) => {
-                let Some(element) = element(parts.len()) else { return invalid("`mov` to a vector of the wrong length") };
+                let Some(element) = element(parts.len()) else {
+                    return invalid("`mov` to a vector of the wrong length");
+                };
                 let a = self.source(a, ty)?;
-                let targets = parts.iter().map(|part| self.target(part, element.bits())).collect::<Result<Vec<_>>>()?;
+                let targets = parts
+                    .iter()
+                    .map(|part| self.target(part, element.bits()))
+                    .collect::<Result<Vec<_>>>()?;
                 for (index, &target) in targets.iter().enumerate() {
                     let run: Handler = general(|i, r, _| {
                         let word = r.raw(i.a + (i.imm / 64) as u32);
@@ -125,7 +143,9 @@ impl<'a> Decoder<'_, 'a> {
                 }
                 Ok(())
             }
-            _ if self.is_vector_register(d) || self.is_vector_register(a) => unsupported_form("`mov` of whole vector registers"),
+            _ if self.is_vector_register(d) || self.is_vector_register(a) => {
+                unsupported_form("`mov` of whole vector registers")
+            }
             _ => {
                 let a = self.source(a, ty)?;
                 let d = self.target(d, bits)?;
@@ -174,7 +194,9 @@ impl<'a> Decoder<'_, 'a> {
 
     fn convert_address(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let to = words.has("to");
-        let Some(word) = words.next() else { return invalid("`cvta` without a state space") };
+        let Some(word) = words.next() else {
+            return invalid("`cvta` without a state space");
+        };
         let ty = words.ty()?;
         let window = match space_word(word) {
             "shared" => SHARED_WINDOW,

@@ -37,8 +37,13 @@ macro_rules! for_float {
 }
 pub(super) use for_float;
 
-pub(super) const ROUNDING: &[(&str, Mode)] =
-    &[("rn", Mode::Nearest), ("rz", Mode::Zero), ("rm", Mode::Down), ("rp", Mode::Up), ("rna", Mode::Away)];
+pub(super) const ROUNDING: &[(&str, Mode)] = &[
+    ("rn", Mode::Nearest),
+    ("rz", Mode::Zero),
+    ("rm", Mode::Down),
+    ("rp", Mode::Up),
+    ("rna", Mode::Away),
+];
 
 /// Flags of the general handlers, above the rounding mode in `imm`.
 const FTZ: i64 = 1 << 8;
@@ -53,7 +58,11 @@ fn flagged<T: Float>(imm: i64, a: T, b: T, c: T) -> T {
     let operation = (imm >> OPERATION) as u8;
     let mode = Mode::from_number(imm & 0xff);
     let (a, b, c) = (flush(a), flush(b), flush(c));
-    let result = if mode == Mode::Nearest && matches!(operation, ADD | SUB | MUL) && T::FORMAT != crate::exact::F64 && T::FORMAT != crate::exact::F32 {
+    let result = if mode == Mode::Nearest
+        && matches!(operation, ADD | SUB | MUL)
+        && T::FORMAT != crate::exact::F64
+        && T::FORMAT != crate::exact::F32
+    {
         float::narrow_binary(operation, a, b)
     } else {
         float::rounded(operation, a, b, c, mode)
@@ -70,15 +79,34 @@ fn flagged<T: Float>(imm: i64, a: T, b: T, c: T) -> T {
 
 /// The same on both halves of a register.
 fn flagged_pair<T: Float>(imm: i64, a: u32, b: u32, c: u32) -> u32 {
-    let half = |index| flagged::<T>(imm, float::lane(a, index), float::lane(b, index), float::lane(c, index));
+    let half = |index| {
+        flagged::<T>(
+            imm,
+            float::lane(a, index),
+            float::lane(b, index),
+            float::lane(c, index),
+        )
+    };
     float::pair(half(0), half(1))
 }
 
 fn flagged_handler(ty: Type) -> Option<Handler> {
     Some(match ty {
-        Type::F16x2 => general(|i, r, _| r.set(i.d, flagged_pair::<Half>(i.imm, r.get(i.a), r.get(i.b), r.get(i.c)))),
-        Type::Bf16x2 => general(|i, r, _| r.set(i.d, flagged_pair::<Brain>(i.imm, r.get(i.a), r.get(i.b), r.get(i.c)))),
-        _ => return for_float!(ty, T => general(|i, r, _| r.set(i.d, flagged::<T>(i.imm, r.get(i.a), r.get(i.b), r.get(i.c))))),
+        Type::F16x2 => general(|i, r, _| {
+            r.set(
+                i.d,
+                flagged_pair::<Half>(i.imm, r.get(i.a), r.get(i.b), r.get(i.c)),
+            )
+        }),
+        Type::Bf16x2 => general(|i, r, _| {
+            r.set(
+                i.d,
+                flagged_pair::<Brain>(i.imm, r.get(i.a), r.get(i.b), r.get(i.c)),
+            )
+        }),
+        _ => {
+            return for_float!(ty, T => general(|i, r, _| r.set(i.d, flagged::<T>(i.imm, r.get(i.a), r.get(i.b), r.get(i.c)))));
+        }
     })
 }
 
@@ -138,7 +166,11 @@ fn upper_half(value: f64) -> f64 {
 
 /// A subnormal double as zero, which these approximations alone ask for.
 fn flush_wide(value: f64) -> f64 {
-    if value.is_subnormal() { 0f64.copysign(value) } else { value }
+    if value.is_subnormal() {
+        0f64.copysign(value)
+    } else {
+        value
+    }
 }
 
 impl<'a> Decoder<'_, 'a> {
@@ -147,7 +179,9 @@ impl<'a> Decoder<'_, 'a> {
             return Ok(false);
         }
         match words.opcode {
-            "add" | "sub" | "mul" | "fma" | "mad" | "div" | "rcp" | "sqrt" => self.arithmetic(words)?,
+            "add" | "sub" | "mul" | "fma" | "mad" | "div" | "rcp" | "sqrt" => {
+                self.arithmetic(words)?
+            }
             "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => self.approximation(words)?,
             "neg" | "abs" => {
                 let ftz = words.has("ftz");
@@ -177,17 +211,32 @@ impl<'a> Decoder<'_, 'a> {
                 self.op2(words, supported(run, "copysign")?, ty.bits(), ty, ty)?;
             }
             "testp" => {
-                let tests = [("finite", 0), ("infinite", 1), ("number", 2), ("notanumber", 3), ("normal", 4), ("subnormal", 5)];
-                let Some(test) = words.one_of(&tests) else { return invalid("`testp` without a test") };
+                let tests = [
+                    ("finite", 0),
+                    ("infinite", 1),
+                    ("number", 2),
+                    ("notanumber", 3),
+                    ("normal", 4),
+                    ("subnormal", 5),
+                ];
+                let Some(test) = words.one_of(&tests) else {
+                    return invalid("`testp` without a test");
+                };
                 let ty = words.ty()?;
                 let run = match ty {
                     Type::F32 => general(|i, r, _| {
                         let value: f32 = r.get(i.a);
-                        r.set(i.d, float::test_property(value.into(), value.is_subnormal(), i.imm));
+                        r.set(
+                            i.d,
+                            float::test_property(value.into(), value.is_subnormal(), i.imm),
+                        );
                     }),
                     Type::F64 => general(|i, r, _| {
                         let value: f64 = r.get(i.a);
-                        r.set(i.d, float::test_property(value, value.is_subnormal(), i.imm));
+                        r.set(
+                            i.d,
+                            float::test_property(value, value.is_subnormal(), i.imm),
+                        );
                     }),
                     _ => return unsupported_form("`testp` of this type"),
                 };
@@ -224,22 +273,34 @@ impl<'a> Decoder<'_, 'a> {
         let plain = mode == Mode::Nearest && !sat && !relu;
         let wide_approximation = approximate && ty == Type::F64;
         let run = match (operation, ty) {
-            (RCP, Type::F64) if wide_approximation => Some(unary(|a: f64| upper_half(1.0 / flush_wide(a)))),
+            (RCP, Type::F64) if wide_approximation => {
+                Some(unary(|a: f64| upper_half(1.0 / flush_wide(a))))
+            }
             _ if wide_approximation => None,
             (ADD, Type::F32) if plain && !ftz => Some(binary(|a: f32, b: f32| canonical(a + b))),
             (SUB, Type::F32) if plain && !ftz => Some(binary(|a: f32, b: f32| canonical(a - b))),
             (MUL, Type::F32) if plain && !ftz => Some(binary(|a: f32, b: f32| canonical(a * b))),
             (DIV, Type::F32) if plain && !ftz => Some(binary(|a: f32, b: f32| canonical(a / b))),
-            (FMA, Type::F32) if plain && !ftz => Some(ternary(|a: f32, b: f32, c: f32| canonical(a.mul_add(b, c)))),
+            (FMA, Type::F32) if plain && !ftz => {
+                Some(ternary(|a: f32, b: f32, c: f32| canonical(a.mul_add(b, c))))
+            }
             (SQRT, Type::F32) if plain && !ftz => Some(unary(|a: f32| canonical(a.sqrt()))),
             (RCP, Type::F32) if plain && !ftz => Some(unary(|a: f32| canonical(1.0 / a))),
-            (ADD, Type::F32) if plain => Some(binary(|a: f32, b: f32| canonical(a.flush() + b.flush()).flush())),
-            (SUB, Type::F32) if plain => Some(binary(|a: f32, b: f32| canonical(a.flush() - b.flush()).flush())),
-            (MUL, Type::F32) if plain => Some(binary(|a: f32, b: f32| canonical(a.flush() * b.flush()).flush())),
-            (DIV, Type::F32) if plain => Some(binary(|a: f32, b: f32| canonical(a.flush() / b.flush()).flush())),
-            (FMA, Type::F32) if plain => {
-                Some(ternary(|a: f32, b: f32, c: f32| canonical(a.flush().mul_add(b.flush(), c.flush())).flush()))
-            }
+            (ADD, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
+                canonical(a.flush() + b.flush()).flush()
+            })),
+            (SUB, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
+                canonical(a.flush() - b.flush()).flush()
+            })),
+            (MUL, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
+                canonical(a.flush() * b.flush()).flush()
+            })),
+            (DIV, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
+                canonical(a.flush() / b.flush()).flush()
+            })),
+            (FMA, Type::F32) if plain => Some(ternary(|a: f32, b: f32, c: f32| {
+                canonical(a.flush().mul_add(b.flush(), c.flush())).flush()
+            })),
             (SQRT, Type::F32) if plain => Some(unary(|a: f32| canonical(a.flush().sqrt()))),
             (RCP, Type::F32) if plain => Some(unary(|a: f32| canonical(1.0 / a.flush()).flush())),
             (ADD, Type::F64) if plain => Some(binary(|a: f64, b: f64| a + b)),
@@ -269,7 +330,9 @@ impl<'a> Decoder<'_, 'a> {
         let ftz = words.has("ftz");
         let ty = words.ty()?;
         let run = match words.opcode {
-            "rsqrt" if ty == Type::F64 && ftz => Some(unary(|a: f64| upper_half(1.0 / flush_wide(a).sqrt()))),
+            "rsqrt" if ty == Type::F64 && ftz => {
+                Some(unary(|a: f64| upper_half(1.0 / flush_wide(a).sqrt())))
+            }
             "rsqrt" if ty == Type::F64 => Some(unary(|a: f64| 1.0 / a.sqrt())),
             "rsqrt" => function!(ty, ftz, |x: f64| 1.0 / x.sqrt()),
             "sin" => function!(ty, ftz, f64::sin),
@@ -283,7 +346,9 @@ impl<'a> Decoder<'_, 'a> {
 
     fn extremum(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let flag = |set: bool, flag: i64| if set { flag } else { 0 };
-        let mut imm = flag(words.opcode == "max", MAX) | flag(words.has("ftz"), FTZ) | flag(words.has("NaN"), NAN);
+        let mut imm = flag(words.opcode == "max", MAX)
+            | flag(words.has("ftz"), FTZ)
+            | flag(words.has("NaN"), NAN);
         if words.has("xorsign") {
             if !words.has("abs") {
                 return invalid("`.xorsign` without `.abs`");
@@ -292,17 +357,31 @@ impl<'a> Decoder<'_, 'a> {
         }
         let ty = words.ty()?;
         let run = match ty {
-            Type::F16x2 => Some(general(|i, r, _| r.set(i.d, extremum_pair::<Half>(i.imm, r.get(i.a), r.get(i.b))))),
-            Type::Bf16x2 => Some(general(|i, r, _| r.set(i.d, extremum_pair::<Brain>(i.imm, r.get(i.a), r.get(i.b))))),
-            _ => for_float!(ty, T => general(|i, r, _| r.set(i.d, extremum::<T>(i.imm, r.get(i.a), r.get(i.b))))),
+            Type::F16x2 => Some(general(|i, r, _| {
+                r.set(i.d, extremum_pair::<Half>(i.imm, r.get(i.a), r.get(i.b)))
+            })),
+            Type::Bf16x2 => Some(general(|i, r, _| {
+                r.set(i.d, extremum_pair::<Brain>(i.imm, r.get(i.a), r.get(i.b)))
+            })),
+            _ => {
+                for_float!(ty, T => general(|i, r, _| r.set(i.d, extremum::<T>(i.imm, r.get(i.a), r.get(i.b)))))
+            }
         };
         let run = supported(run, words.opcode)?;
         if let [d, a, b, c] = words.operands() {
-            let (a, b, c) = (self.source(a, ty)?, self.source(b, ty)?, self.source(c, ty)?);
+            let (a, b, c) = (
+                self.source(a, ty)?,
+                self.source(b, ty)?,
+                self.source(c, ty)?,
+            );
             let between = self.temporary();
             let d = self.target(d, ty.bits())?;
-            self.emit(run, |inst| (inst.d, inst.a, inst.b, inst.imm) = (between, a, b, imm));
-            self.emit(run, |inst| (inst.d, inst.a, inst.b, inst.imm) = (d, between, c, imm));
+            self.emit(run, |inst| {
+                (inst.d, inst.a, inst.b, inst.imm) = (between, a, b, imm)
+            });
+            self.emit(run, |inst| {
+                (inst.d, inst.a, inst.b, inst.imm) = (d, between, c, imm)
+            });
             return Ok(());
         }
         self.op2(words, run, ty.bits(), ty, ty)?;

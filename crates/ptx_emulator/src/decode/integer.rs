@@ -46,11 +46,17 @@ fn carry_handler(ty: Type) -> Option<Handler> {
         ($U:ty, $S:ty, $wide:ty, $bits:literal) => {
             general(|i, r, _| {
                 let (a, b): ($S, $S) = (r.get(i.a), r.get(i.b));
-                let carry = if i.imm & CARRY_READ != 0 { r.get(i.e) } else { false };
+                let carry = if i.imm & CARRY_READ != 0 {
+                    r.get(i.e)
+                } else {
+                    false
+                };
                 let operation = i.imm & 3;
                 let (x, y) = match operation {
                     CARRY_MAD_LOW => (a.wrapping_mul(b) as $U, r.get::<$U>(i.c)),
-                    CARRY_MAD_HIGH => (((a as $wide * b as $wide) >> $bits) as $U, r.get::<$U>(i.c)),
+                    CARRY_MAD_HIGH => {
+                        (((a as $wide * b as $wide) >> $bits) as $U, r.get::<$U>(i.c))
+                    }
                     _ => (a as $U, b as $U),
                 };
                 let (result, out) = if operation == CARRY_SUB {
@@ -80,7 +86,13 @@ fn carry_handler(ty: Type) -> Option<Handler> {
 
 impl<'a> Decoder<'_, 'a> {
     /// `d = f(a)`.
-    pub(super) fn op1(&mut self, words: &Modifiers<'_, 'a>, run: Handler, bits: u32, a: Type) -> Result<()> {
+    pub(super) fn op1(
+        &mut self,
+        words: &Modifiers<'_, 'a>,
+        run: Handler,
+        bits: u32,
+        a: Type,
+    ) -> Result<()> {
         let [d, x] = words.exactly()?;
         let x = self.source(x, a)?;
         let d = self.target(d, bits)?;
@@ -89,7 +101,14 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// `d = f(a, b)`, with a number for the handler.
-    pub(super) fn op2(&mut self, words: &Modifiers<'_, 'a>, run: Handler, bits: u32, a: Type, b: Type) -> Result<()> {
+    pub(super) fn op2(
+        &mut self,
+        words: &Modifiers<'_, 'a>,
+        run: Handler,
+        bits: u32,
+        a: Type,
+        b: Type,
+    ) -> Result<()> {
         let [d, x, y] = words.exactly()?;
         let (x, y) = (self.source(x, a)?, self.source(y, b)?);
         let d = self.target(d, bits)?;
@@ -107,7 +126,11 @@ impl<'a> Decoder<'_, 'a> {
         imm: i64,
     ) -> Result<()> {
         let [d, x, y, z] = words.exactly()?;
-        let (x, y, z) = (self.source(x, types[0])?, self.source(y, types[1])?, self.source(z, types[2])?);
+        let (x, y, z) = (
+            self.source(x, types[0])?,
+            self.source(y, types[1])?,
+            self.source(z, types[2])?,
+        );
         let d = self.target(d, bits)?;
         self.emit(run, |inst| {
             (inst.d, inst.a, inst.b, inst.c) = (d, x, y, z);
@@ -137,7 +160,9 @@ impl<'a> Decoder<'_, 'a> {
             flags |= CARRY_WRITE;
         }
         let ty = words.ty()?;
-        let Some(run) = carry_handler(ty) else { return unsupported_form("the carry flag with this type") };
+        let Some(run) = carry_handler(ty) else {
+            return unsupported_form("the carry flag with this type");
+        };
         let carry = self.carry_slot();
         match operation {
             CARRY_ADD | CARRY_SUB => self.op2(words, run, ty.bits(), ty, ty)?,
@@ -203,7 +228,12 @@ impl<'a> Decoder<'_, 'a> {
                 }
                 let (a, b) = (words.ty()?, words.ty()?);
                 modes |= i64::from(a.is_signed()) | i64::from(b.is_signed()) << 1;
-                let run = general(|i, r, _| r.set(i.d, integer::dot_product(r.get(i.a), r.get(i.b), r.get(i.c), i.imm)));
+                let run = general(|i, r, _| {
+                    r.set(
+                        i.d,
+                        integer::dot_product(r.get(i.a), r.get(i.b), r.get(i.c), i.imm),
+                    )
+                });
                 self.op3(words, run, 32, [Type::B32; 3], modes)?;
             }
             "szext" | "bmsk" => self.masks(words)?,
@@ -234,19 +264,27 @@ impl<'a> Decoder<'_, 'a> {
             _ if saturate => None,
             ("min", Type::S32) if relu => Some(binary(|a: i32, b: i32| a.min(b).max(0))),
             ("max", Type::S32) if relu => Some(binary(|a: i32, b: i32| a.max(b).max(0))),
-            ("min", Type::S16x2) if relu => {
-                Some(binary(|a, b| lanes(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16)))
-            }
-            ("max", Type::S16x2) if relu => {
-                Some(binary(|a, b| lanes(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)))
-            }
+            ("min", Type::S16x2) if relu => Some(binary(|a, b| {
+                lanes(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16)
+            })),
+            ("max", Type::S16x2) if relu => Some(binary(|a, b| {
+                lanes(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)
+            })),
             _ if relu => None,
-            ("add", Type::U16x2 | Type::S16x2) => Some(binary(|a, b| lanes(a, b, u16::wrapping_add))),
-            ("sub", Type::U16x2 | Type::S16x2) => Some(binary(|a, b| lanes(a, b, u16::wrapping_sub))),
+            ("add", Type::U16x2 | Type::S16x2) => {
+                Some(binary(|a, b| lanes(a, b, u16::wrapping_add)))
+            }
+            ("sub", Type::U16x2 | Type::S16x2) => {
+                Some(binary(|a, b| lanes(a, b, u16::wrapping_sub)))
+            }
             ("min", Type::U16x2) => Some(binary(|a, b| lanes(a, b, u16::min))),
             ("max", Type::U16x2) => Some(binary(|a, b| lanes(a, b, u16::max))),
-            ("min", Type::S16x2) => Some(binary(|a, b| lanes(a, b, |a, b| (a as i16).min(b as i16) as u16))),
-            ("max", Type::S16x2) => Some(binary(|a, b| lanes(a, b, |a, b| (a as i16).max(b as i16) as u16))),
+            ("min", Type::S16x2) => Some(binary(|a, b| {
+                lanes(a, b, |a, b| (a as i16).min(b as i16) as u16)
+            })),
+            ("max", Type::S16x2) => Some(binary(|a, b| {
+                lanes(a, b, |a, b| (a as i16).max(b as i16) as u16)
+            })),
             ("add", _) => for_integer!(ty, T => binary(|a: T, b: T| a.wrapping_add(b))),
             ("sub", _) => for_integer!(ty, T => binary(|a: T, b: T| a.wrapping_sub(b))),
             ("min", _) => for_integer!(ty, T => binary(|a: T, b: T| a.min(b))),
@@ -257,7 +295,10 @@ impl<'a> Decoder<'_, 'a> {
 
     fn multiply(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let Some(part) = words.one_of(&[("lo", 0), ("hi", 1), ("wide", 2)]) else {
-            return invalid(format!("`{}` without `.lo`, `.hi` or `.wide`", words.opcode));
+            return invalid(format!(
+                "`{}` without `.lo`, `.hi` or `.wide`",
+                words.opcode
+            ));
         };
         let saturate = words.has("sat");
         let ty = words.ty()?;
@@ -283,11 +324,13 @@ impl<'a> Decoder<'_, 'a> {
             };
         }
         let run = match part {
-            1 if saturate && add && ty == Type::S32 => {
-                Some(ternary(|a: i32, b: i32, c: i32| ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c)))
-            }
+            1 if saturate && add && ty == Type::S32 => Some(ternary(|a: i32, b: i32, c: i32| {
+                ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c)
+            })),
             _ if saturate => None,
-            0 if add => for_integer!(ty, T => ternary(|a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c))),
+            0 if add => {
+                for_integer!(ty, T => ternary(|a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c)))
+            }
             0 => for_integer!(ty, T => binary(|a: T, b: T| a.wrapping_mul(b))),
             1 => high! {
                 U16 u16, u32, 16; S16 i16, i32, 16; U32 u32, u64, 32; S32 i32, i64, 32; U64 u64, u128, 64;
@@ -304,7 +347,11 @@ impl<'a> Decoder<'_, 'a> {
             (2, Type::S32) => Type::S64,
             _ => ty,
         };
-        if add { self.op3(words, run, bits, [ty, ty, sum], 0) } else { self.op2(words, run, bits, ty, ty) }
+        if add {
+            self.op3(words, run, bits, [ty, ty, sum], 0)
+        } else {
+            self.op2(words, run, bits, ty, ty)
+        }
     }
 
     fn multiply_24(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
@@ -324,11 +371,19 @@ impl<'a> Decoder<'_, 'a> {
             } else {
                 u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)
             };
-            let part = (if i.imm & 1 != 0 { product >> 16 } else { product }) as u32;
+            let part = (if i.imm & 1 != 0 {
+                product >> 16
+            } else {
+                product
+            }) as u32;
             let sum: u32 = if i.imm & 4 != 0 { r.get(i.c) } else { 0 };
             r.set(
                 i.d,
-                if i.imm & 8 != 0 { (part as i32).saturating_add(sum as i32) as u32 } else { part.wrapping_add(sum) },
+                if i.imm & 8 != 0 {
+                    (part as i32).saturating_add(sum as i32) as u32
+                } else {
+                    part.wrapping_add(sum)
+                },
             );
         });
         let mode = i64::from(high) | i64::from(signed) << 1 | i64::from(saturate) << 3;
@@ -380,12 +435,21 @@ impl<'a> Decoder<'_, 'a> {
         let operands = words.operands();
         let wanted = if combine.is_some() { 6 } else { 5 };
         if operands.len() != wanted {
-            return invalid(format!("`lop3` with {} operands instead of {wanted}", operands.len()));
+            return invalid(format!(
+                "`lop3` with {} operands instead of {wanted}",
+                operands.len()
+            ));
         }
-        let ptx::Operand::Integer(table) = &operands[4] else { return invalid("`lop3` without a constant table") };
+        let ptx::Operand::Integer(table) = &operands[4] else {
+            return invalid("`lop3` without a constant table");
+        };
         let table = (table.bits & 0xff) as i64;
         let b32 = Type::B32;
-        let (a, b, c) = (self.source(&operands[1], b32)?, self.source(&operands[2], b32)?, self.source(&operands[3], b32)?);
+        let (a, b, c) = (
+            self.source(&operands[1], b32)?,
+            self.source(&operands[2], b32)?,
+            self.source(&operands[3], b32)?,
+        );
         let (d, predicate) = self.target_pair(&operands[0], 32, 1)?;
         // The most frequent tables have handlers of their own.
         let run = match table {
@@ -394,7 +458,12 @@ impl<'a> Decoder<'_, 'a> {
             0xe8 => ternary(|a: u32, b: u32, c: u32| a & b | a & c | b & c),
             0x80 => ternary(|a: u32, b: u32, c: u32| a & b & c),
             0xfe => ternary(|a: u32, b: u32, c: u32| a | b | c),
-            _ => general(|i, r, _| r.set(i.d, integer::logic3(r.get(i.a), r.get(i.b), r.get(i.c), i.imm as u32))),
+            _ => general(|i, r, _| {
+                r.set(
+                    i.d,
+                    integer::logic3(r.get(i.a), r.get(i.b), r.get(i.c), i.imm as u32),
+                )
+            }),
         };
         self.emit(run, |inst| {
             (inst.d, inst.a, inst.b, inst.c) = (d, a, b, c);
@@ -420,18 +489,30 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             for_integer!(ty, T => binary(|a: T, n: u32| if n < T::BITS { a >> n } else { a >> (T::BITS - 1) >> 1 }))
         };
-        self.op2(words, supported(run, words.opcode)?, ty.bits(), ty, Type::U32)
+        self.op2(
+            words,
+            supported(run, words.opcode)?,
+            ty.bits(),
+            ty,
+            Type::U32,
+        )
     }
 
     fn funnel_shift(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        let (Some(left), Some(wrap)) = (words.one_of(&[("l", true), ("r", false)]), words.one_of(&[("wrap", true), ("clamp", false)]))
-        else {
+        let (Some(left), Some(wrap)) = (
+            words.one_of(&[("l", true), ("r", false)]),
+            words.one_of(&[("wrap", true), ("clamp", false)]),
+        ) else {
             return invalid("`shf` without a direction, or without `.wrap` or `.clamp`");
         };
         let _ = words.ty()?;
         let run = match (left, wrap) {
-            (true, true) => ternary(|a: u32, b: u32, n: u32| ((join(a, b) << (n & 31)) >> 32) as u32),
-            (true, false) => ternary(|a: u32, b: u32, n: u32| ((join(a, b) << n.min(32)) >> 32) as u32),
+            (true, true) => {
+                ternary(|a: u32, b: u32, n: u32| ((join(a, b) << (n & 31)) >> 32) as u32)
+            }
+            (true, false) => {
+                ternary(|a: u32, b: u32, n: u32| ((join(a, b) << n.min(32)) >> 32) as u32)
+            }
             (false, true) => ternary(|a: u32, b: u32, n: u32| (join(a, b) >> (n & 31)) as u32),
             (false, false) => ternary(|a: u32, b: u32, n: u32| (join(a, b) >> n.min(32)) as u32),
         };
@@ -450,7 +531,16 @@ impl<'a> Decoder<'_, 'a> {
             "bfe" => {
                 let run = general(|i, r, _| {
                     let width = if i.imm & 2 != 0 { 64 } else { 32 };
-                    r.set(i.d, integer::bit_field_extract(r.raw(i.a), r.get(i.b), r.get(i.c), width, i.imm & 1 != 0));
+                    r.set(
+                        i.d,
+                        integer::bit_field_extract(
+                            r.raw(i.a),
+                            r.get(i.b),
+                            r.get(i.c),
+                            width,
+                            i.imm & 1 != 0,
+                        ),
+                    );
                 });
                 let mode = i64::from(ty.is_signed()) | i64::from(wide) << 1;
                 self.op3(words, run, ty.bits(), [ty, Type::U32, Type::U32], mode)
@@ -458,11 +548,23 @@ impl<'a> Decoder<'_, 'a> {
             "bfi" => {
                 let [d, a, b, start, length] = words.exactly()?;
                 let (a, b) = (self.source(a, ty)?, self.source(b, ty)?);
-                let (start, length) = (self.source(start, Type::U32)?, self.source(length, Type::U32)?);
+                let (start, length) = (
+                    self.source(start, Type::U32)?,
+                    self.source(length, Type::U32)?,
+                );
                 let d = self.target(d, ty.bits())?;
                 let run = general(|i, r, _| {
                     let width = i.imm as u32;
-                    r.set(i.d, integer::bit_field_insert(r.raw(i.a), r.raw(i.b), r.get(i.c), r.get(i.e), width));
+                    r.set(
+                        i.d,
+                        integer::bit_field_insert(
+                            r.raw(i.a),
+                            r.raw(i.b),
+                            r.get(i.c),
+                            r.get(i.e),
+                            width,
+                        ),
+                    );
                 });
                 self.emit(run, |inst| {
                     (inst.d, inst.a, inst.b, inst.c, inst.e) = (d, a, b, start, length);
@@ -473,11 +575,16 @@ impl<'a> Decoder<'_, 'a> {
             "bfind" => {
                 let run = general(|i, r, _| {
                     let width = if i.imm & 2 != 0 { 64 } else { 32 };
-                    r.set(i.d, integer::find_leading(r.raw(i.a), width, i.imm & 1 != 0, i.imm & 4 != 0));
+                    r.set(
+                        i.d,
+                        integer::find_leading(r.raw(i.a), width, i.imm & 1 != 0, i.imm & 4 != 0),
+                    );
                 });
                 self.op1(words, run, 32, ty)?;
                 if let Some(inst) = self.function.code.last_mut() {
-                    inst.imm = i64::from(ty.is_signed()) | i64::from(wide) << 1 | i64::from(shift_amount) << 2;
+                    inst.imm = i64::from(ty.is_signed())
+                        | i64::from(wide) << 1
+                        | i64::from(shift_amount) << 2;
                 }
                 Ok(())
             }
@@ -492,7 +599,14 @@ impl<'a> Decoder<'_, 'a> {
 
     fn permute(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let _ = words.ty()?;
-        let modes = [("f4e", 1), ("b4e", 2), ("rc8", 3), ("ecl", 4), ("ecr", 5), ("rc16", 6)];
+        let modes = [
+            ("f4e", 1),
+            ("b4e", 2),
+            ("rc8", 3),
+            ("ecl", 4),
+            ("ecr", 5),
+            ("rc16", 6),
+        ];
         match words.one_of(&modes) {
             None => self.op3(words, ternary(integer::permute), 32, [Type::B32; 3], 0),
             Some(mode) => {
@@ -534,7 +648,11 @@ fn low_mask(bits: u32) -> u32 {
 /// The lower `bits` bits, with their sign or with zeros above.
 fn extend(value: u32, bits: u32, signed: bool) -> u32 {
     let kept = value & low_mask(bits);
-    if signed && bits > 0 && kept >> (bits - 1) & 1 != 0 { kept | !low_mask(bits) } else { kept }
+    if signed && bits > 0 && kept >> (bits - 1) & 1 != 0 {
+        kept | !low_mask(bits)
+    } else {
+        kept
+    }
 }
 
 /// A handler, or the message that the type is not supported.

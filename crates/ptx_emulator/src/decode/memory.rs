@@ -10,8 +10,8 @@ use crate::exec::atomic;
 use crate::exec::call::{allocate, restore_stack, save_stack};
 use crate::exec::float::{self, ADD};
 use crate::exec::memory::{
-    GENERIC, GLOBAL, LOCAL, RELAXED, SHARED, SYNCHRONIZING, WEAK, copy_async, load, load_frame, load_kernel_param,
-    load_vector, store, store_frame, store_vector,
+    GENERIC, GLOBAL, LOCAL, RELAXED, SHARED, SYNCHRONIZING, WEAK, copy_async, load, load_frame,
+    load_kernel_param, load_vector, store, store_frame, store_vector,
 };
 use crate::exec::value::{Brain, Float, Half, canonical};
 use crate::exec::{Handler, general};
@@ -35,13 +35,34 @@ macro_rules! for_space {
 macro_rules! for_cell {
     ($ty:expr, $T:ident => $e:expr) => {
         match ($ty.bits(), $ty.is_signed()) {
-            (8, false) => { type $T = u8; Some($e) }
-            (8, true) => { type $T = i8; Some($e) }
-            (16, false) => { type $T = u16; Some($e) }
-            (16, true) => { type $T = i16; Some($e) }
-            (32, true) if $ty == Type::S32 => { type $T = i32; Some($e) }
-            (32, _) => { type $T = u32; Some($e) }
-            (64, _) => { type $T = u64; Some($e) }
+            (8, false) => {
+                type $T = u8;
+                Some($e)
+            }
+            (8, true) => {
+                type $T = i8;
+                Some($e)
+            }
+            (16, false) => {
+                type $T = u16;
+                Some($e)
+            }
+            (16, true) => {
+                type $T = i16;
+                Some($e)
+            }
+            (32, true) if $ty == Type::S32 => {
+                type $T = i32;
+                Some($e)
+            }
+            (32, _) => {
+                type $T = u32;
+                Some($e)
+            }
+            (64, _) => {
+                type $T = u64;
+                Some($e)
+            }
             _ => None,
         }
     };
@@ -57,8 +78,10 @@ struct Access {
 
 /// Words that hint at caches and say nothing else.
 fn is_hint(word: &str) -> bool {
-    matches!(word, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "weak" | "unified")
-        || word.starts_with("L1::")
+    matches!(
+        word,
+        "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "weak" | "unified"
+    ) || word.starts_with("L1::")
         || word.starts_with("L2::")
         || word.starts_with("level::")
 }
@@ -75,11 +98,19 @@ impl<'a> Decoder<'_, 'a> {
             "atom" => self.atomic(words, true)?,
             "red" => self.atomic(words, false)?,
             "fence" | "membar" => {
-                if words.sees("proxy") && words.instruction.modifiers.iter().any(|word| word.starts_with("tensormap")) {
+                if words.sees("proxy")
+                    && words
+                        .instruction
+                        .modifiers
+                        .iter()
+                        .any(|word| word.starts_with("tensormap"))
+                {
                     return unsupported_form("tensor maps");
                 }
                 words.ignore(|_| true);
-                let run = general(|_, _, _| std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst));
+                let run = general(|_, _, _| {
+                    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst)
+                });
                 self.emit(run, |_| {});
             }
             "alloca" => {
@@ -94,7 +125,9 @@ impl<'a> Decoder<'_, 'a> {
                 }
                 let size = self.source(size, Type::U64)?;
                 let d = self.target(d, 64)?;
-                self.emit(allocate, |inst| (inst.d, inst.a, inst.imm) = (d, size, align as i64));
+                self.emit(allocate, |inst| {
+                    (inst.d, inst.a, inst.imm) = (d, size, align as i64)
+                });
             }
             "stacksave" => {
                 let _ = words.ty()?;
@@ -136,7 +169,12 @@ impl<'a> Decoder<'_, 'a> {
         words.ignore(is_hint);
         let vector = words.one_of(&[("v2", 2), ("v4", 4), ("v8", 8)]);
         let ty = words.ty()?;
-        Ok(Access { space, order, vector, ty })
+        Ok(Access {
+            space,
+            order,
+            vector,
+            ty,
+        })
     }
 
     /// Takes the word of a state space.
@@ -182,7 +220,12 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn load(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        let Access { space, order, vector, ty } = self.access(words)?;
+        let Access {
+            space,
+            order,
+            vector,
+            ty,
+        } = self.access(words)?;
         let (target, address) = match words.operands() {
             [target, address] | [target, address, _] => (target, address),
             _ => return invalid("`ld` with these operands"),
@@ -197,7 +240,10 @@ impl<'a> Decoder<'_, 'a> {
         }
         let mut element = ty;
         if ty == Type::B128 {
-            targets = targets.into_iter().flat_map(|slot| [slot, slot + 1]).collect();
+            targets = targets
+                .into_iter()
+                .flat_map(|slot| [slot, slot + 1])
+                .collect();
             element = Type::B64;
         }
         if let Some(direct) = address.direct {
@@ -205,10 +251,16 @@ impl<'a> Decoder<'_, 'a> {
             for (index, target) in targets.into_iter().enumerate() {
                 let step = index as i64 * i64::from(element.bytes());
                 let (run, offset) = match direct {
-                    Direct::KernelParam { offset, .. } => (for_cell!(element, T => load_kernel_param::<T>()), offset),
-                    Direct::Frame { offset, .. } => (for_cell!(element, T => load_frame::<T>()), offset),
+                    Direct::KernelParam { offset, .. } => {
+                        (for_cell!(element, T => load_kernel_param::<T>()), offset)
+                    }
+                    Direct::Frame { offset, .. } => {
+                        (for_cell!(element, T => load_frame::<T>()), offset)
+                    }
                 };
-                let Some(run) = run else { return invalid("`ld` of this type") };
+                let Some(run) = run else {
+                    return invalid("`ld` of this type");
+                };
                 self.emit(run, |inst| (inst.d, inst.imm) = (target, offset + step));
             }
             return Ok(());
@@ -223,18 +275,31 @@ impl<'a> Decoder<'_, 'a> {
             return Ok(());
         }
         let [target] = targets[..] else {
-            let run = for_space!(space, order, |S, O| for_cell!(element, T => load_vector::<T, S, O>()));
-            let Some(run) = run else { return invalid("`ld` of this type") };
+            let run = for_space!(
+                space,
+                order,
+                |S, O| for_cell!(element, T => load_vector::<T, S, O>())
+            );
+            let Some(run) = run else {
+                return invalid("`ld` of this type");
+            };
             let list = self.output.extra.len() as u32;
             self.output.extra.extend_from_slice(&targets);
             self.emit(run, |inst| {
-                (inst.a, inst.c, inst.e, inst.cache) = (address.slot, targets.len() as u32, list, cache);
+                (inst.a, inst.c, inst.e, inst.cache) =
+                    (address.slot, targets.len() as u32, list, cache);
                 inst.imm = address.offset;
             });
             return Ok(());
         };
-        let run = for_space!(space, order, |S, O| for_cell!(element, T => load::<T, S, O>()));
-        let Some(run) = run else { return invalid("`ld` of this type") };
+        let run = for_space!(
+            space,
+            order,
+            |S, O| for_cell!(element, T => load::<T, S, O>())
+        );
+        let Some(run) = run else {
+            return invalid("`ld` of this type");
+        };
         self.emit(run, |inst| {
             (inst.d, inst.a, inst.cache) = (target, address.slot, cache);
             inst.imm = address.offset;
@@ -243,7 +308,12 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn store(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        let Access { space, order, vector, ty } = self.access(words)?;
+        let Access {
+            space,
+            order,
+            vector,
+            ty,
+        } = self.access(words)?;
         let (address, value) = match words.operands() {
             [address, value] | [address, value, _] => (address, value),
             _ => return invalid("`st` with these operands"),
@@ -258,17 +328,27 @@ impl<'a> Decoder<'_, 'a> {
         }
         let mut element = ty;
         if ty == Type::B128 {
-            values = values.into_iter().flat_map(|slot| [slot, slot + 1]).collect();
+            values = values
+                .into_iter()
+                .flat_map(|slot| [slot, slot + 1])
+                .collect();
             element = Type::B64;
         }
         if let Some(direct) = address.direct {
             Self::check_direct(direct, element, values.len() as u32)?;
-            let Direct::Frame { offset, space: Space::Param | Space::Local, .. } = direct else {
+            let Direct::Frame {
+                offset,
+                space: Space::Param | Space::Local,
+                ..
+            } = direct
+            else {
                 return invalid("a store to a kernel parameter");
             };
             for (index, value) in values.into_iter().enumerate() {
                 let step = index as i64 * i64::from(element.bytes());
-                let Some(run) = for_cell!(element, T => store_frame::<T>()) else { return invalid("`st` of this type") };
+                let Some(run) = for_cell!(element, T => store_frame::<T>()) else {
+                    return invalid("`st` of this type");
+                };
                 self.emit(run, |inst| (inst.b, inst.imm) = (value, offset + step));
             }
             return Ok(());
@@ -283,18 +363,31 @@ impl<'a> Decoder<'_, 'a> {
             return Ok(());
         }
         let [value] = values[..] else {
-            let run = for_space!(space, order, |S, O| for_cell!(element, T => store_vector::<T, S, O>()));
-            let Some(run) = run else { return invalid("`st` of this type") };
+            let run = for_space!(
+                space,
+                order,
+                |S, O| for_cell!(element, T => store_vector::<T, S, O>())
+            );
+            let Some(run) = run else {
+                return invalid("`st` of this type");
+            };
             let list = self.output.extra.len() as u32;
             self.output.extra.extend_from_slice(&values);
             self.emit(run, |inst| {
-                (inst.a, inst.c, inst.e, inst.cache) = (address.slot, values.len() as u32, list, cache);
+                (inst.a, inst.c, inst.e, inst.cache) =
+                    (address.slot, values.len() as u32, list, cache);
                 inst.imm = address.offset;
             });
             return Ok(());
         };
-        let run = for_space!(space, order, |S, O| for_cell!(element, T => store::<T, S, O>()));
-        let Some(run) = run else { return invalid("`st` of this type") };
+        let run = for_space!(
+            space,
+            order,
+            |S, O| for_cell!(element, T => store::<T, S, O>())
+        );
+        let Some(run) = run else {
+            return invalid("`st` of this type");
+        };
         self.emit(run, |inst| {
             (inst.b, inst.a, inst.cache) = (value, address.slot, cache);
             inst.imm = address.offset;
@@ -306,16 +399,32 @@ impl<'a> Decoder<'_, 'a> {
         if words.sees("async") {
             return unsupported_form("asynchronous reductions");
         }
-        words.ignore(|word| matches!(word, "relaxed" | "acquire" | "release" | "acq_rel" | "noftz" | "sc"));
+        words.ignore(|word| {
+            matches!(
+                word,
+                "relaxed" | "acquire" | "release" | "acq_rel" | "noftz" | "sc"
+            )
+        });
         words.ignore(is_scope);
         let space = self.space_of(words);
-        words.ignore(|word| word.starts_with("level::") || word.starts_with("L1::") || word.starts_with("L2::"));
+        words.ignore(|word| {
+            word.starts_with("level::") || word.starts_with("L1::") || word.starts_with("L2::")
+        });
         let vector = words.one_of(&[("v2", 2u32), ("v4", 4), ("v8", 8)]);
-        let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"].map(|name| (name, name));
-        let Some(operation) = words.one_of(&operations) else { return invalid("an atomic without an operation") };
+        let operations = [
+            "add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas",
+        ]
+        .map(|name| (name, name));
+        let Some(operation) = words.one_of(&operations) else {
+            return invalid("an atomic without an operation");
+        };
         let ty = words.ty()?;
         let operands = words.operands();
-        let (target, rest) = if returns { (operands.first(), operands.get(1..)) } else { (None, Some(operands)) };
+        let (target, rest) = if returns {
+            (operands.first(), operands.get(1..))
+        } else {
+            (None, Some(operands))
+        };
         let (address, values) = match rest {
             Some([address, values @ ..]) if !values.is_empty() => (address, values),
             _ => return invalid("an atomic with these operands"),
@@ -342,7 +451,7 @@ impl<'a> Decoder<'_, 'a> {
                 let step = index as i64 * i64::from(ty.bytes());
                 self.emit(run, |inst| {
                     (inst.d, inst.a, inst.b, inst.cache) = (target, address.slot, source, cache);
-                    inst.imm = address.offset + step;
+                    inst.imm = address.offset.wrapping_add(step);
                 });
             }
             return Ok(());
@@ -351,12 +460,23 @@ impl<'a> Decoder<'_, 'a> {
         let mut second = 0;
         let run = match (operation, ty.bits()) {
             ("cas", bits) => {
-                let Some(operand) = values.get(1) else { return invalid("`cas` with one value") };
+                let Some(operand) = values.get(1) else {
+                    return invalid("`cas` with one value");
+                };
                 second = self.source(operand, ty)?;
                 match bits {
-                    16 => Some(for_space!(space, WEAK, |S, _O| atomic::compare_exchange::<u16, S>())),
-                    32 => Some(for_space!(space, WEAK, |S, _O| atomic::compare_exchange::<u32, S>())),
-                    64 => Some(for_space!(space, WEAK, |S, _O| atomic::compare_exchange::<u64, S>())),
+                    16 => Some(for_space!(space, WEAK, |S, _O| atomic::compare_exchange::<
+                        u16,
+                        S,
+                    >())),
+                    32 => Some(for_space!(space, WEAK, |S, _O| atomic::compare_exchange::<
+                        u32,
+                        S,
+                    >())),
+                    64 => Some(for_space!(space, WEAK, |S, _O| atomic::compare_exchange::<
+                        u64,
+                        S,
+                    >())),
                     128 => Some(for_space!(space, WEAK, |S, _O| atomic::wide::<S>())),
                     _ => None,
                 }
@@ -364,7 +484,9 @@ impl<'a> Decoder<'_, 'a> {
             ("exch", 128) => Some(for_space!(space, WEAK, |S, _O| atomic::wide::<S>())),
             _ => update_handler(operation, ty, space),
         };
-        let Some(run) = run else { return unsupported_form(format!("`atom.{operation}` of `.{}`", ty.name())) };
+        let Some(run) = run else {
+            return unsupported_form(format!("`atom.{operation}` of `.{}`", ty.name()));
+        };
         let target = match target {
             Some(target) => self.target(target, ty.bits())?,
             None => self.temporary(),
@@ -379,7 +501,11 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn copy_async(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        if !words.has("async") || words.sees("bulk") || words.sees("mbarrier") || words.sees("reduce") {
+        if !words.has("async")
+            || words.sees("bulk")
+            || words.sees("mbarrier")
+            || words.sees("reduce")
+        {
             return unsupported_form("bulk and tensor copies");
         }
         if words.has("commit_group") || words.has("wait_all") || words.has("wait_group") {
@@ -387,7 +513,9 @@ impl<'a> Decoder<'_, 'a> {
         }
         words.ignore(|word| is_hint(word) || matches!(space_word(word), "shared" | "global"));
         let (target, source, size, rest) = match words.operands() {
-            [target, source, Operand::Integer(size), rest @ ..] => (target, source, size.bits, rest),
+            [target, source, Operand::Integer(size), rest @ ..] => {
+                (target, source, size.bits, rest)
+            }
             _ => return invalid("`cp.async` with these operands"),
         };
         if !matches!(size, 4 | 8 | 16) {
@@ -399,11 +527,15 @@ impl<'a> Decoder<'_, 'a> {
             Some(operand @ Operand::Name(_)) if self.register_bits(operand) == Some(1) => {
                 return unsupported_form("`cp.async` with a predicate");
             }
-            Some(operand) if self.register_bits(operand) != Some(64) => self.source(operand, Type::U32)?,
+            Some(operand) if self.register_bits(operand) != Some(64) => {
+                self.source(operand, Type::U32)?
+            }
             Some(_) => self.constant(size),
         };
         let offsets = (i32::try_from(target.offset), i32::try_from(source.offset));
-        let (Ok(target_offset), Ok(source_offset)) = offsets else { return invalid("an offset beyond 32 bits") };
+        let (Ok(target_offset), Ok(source_offset)) = offsets else {
+            return invalid("an offset beyond 32 bits");
+        };
         if target.direct.is_some() || source.direct.is_some() {
             return invalid("`cp.async` with parameters");
         }
@@ -424,7 +556,8 @@ fn add_pair<T: Float>(a: u32, b: u32) -> u32 {
 }
 
 fn extremum_pair<T: Float>(a: u32, b: u32, max: bool) -> u32 {
-    let half = |index| float::extremum::<T>(float::lane(a, index), float::lane(b, index), max, false);
+    let half =
+        |index| float::extremum::<T>(float::lane(a, index), float::lane(b, index), max, false);
     float::pair(half(0), half(1))
 }
 
@@ -440,20 +573,63 @@ fn update_handler(operation: &str, ty: Type, space: u8) -> Option<Handler> {
         };
     }
     match (operation, ty) {
-        ("add", Type::U32 | Type::S32 | Type::B32) => update!(u32, |a: u32, b: u32| a.wrapping_add(b)),
-        ("add", Type::U64 | Type::S64 | Type::B64) => update!(u64, |a: u64, b: u64| a.wrapping_add(b)),
-        ("add", Type::F32) => {
-            update!(u32, |a: u32, b: u32| canonical(f32::from_bits(a) + f32::from_bits(b)).to_bits())
+        ("add", Type::U32 | Type::S32 | Type::B32) => {
+            update!(u32, |a: u32, b: u32| a.wrapping_add(b))
         }
-        ("add", Type::F64) => update!(u64, |a: u64, b: u64| (f64::from_bits(a) + f64::from_bits(b)).to_bits()),
-        ("add", Type::F16) => update!(u16, |a: u16, b: u16| float::narrow_binary(ADD, Half(a), Half(b)).0),
-        ("add", Type::Bf16) => update!(u16, |a: u16, b: u16| float::narrow_binary(ADD, Brain(a), Brain(b)).0),
+        ("add", Type::U64 | Type::S64 | Type::B64) => {
+            update!(u64, |a: u64, b: u64| a.wrapping_add(b))
+        }
+        ("add", Type::F32) => {
+            update!(u32, |a: u32, b: u32| canonical(
+                f32::from_bits(a) + f32::from_bits(b)
+            )
+            .to_bits())
+        }
+        ("add", Type::F64) => update!(u64, |a: u64, b: u64| (f64::from_bits(a)
+            + f64::from_bits(b))
+        .to_bits()),
+        ("add", Type::F16) => update!(u16, |a: u16, b: u16| float::narrow_binary(
+            ADD,
+            Half(a),
+            Half(b)
+        )
+        .0),
+        ("add", Type::Bf16) => update!(u16, |a: u16, b: u16| float::narrow_binary(
+            ADD,
+            Brain(a),
+            Brain(b)
+        )
+        .0),
         ("add", Type::F16x2) => update!(u32, add_pair::<Half>),
         ("add", Type::Bf16x2) => update!(u32, add_pair::<Brain>),
-        ("min", Type::F16) => update!(u16, |a: u16, b: u16| float::extremum(Half(a), Half(b), false, false).0),
-        ("max", Type::F16) => update!(u16, |a: u16, b: u16| float::extremum(Half(a), Half(b), true, false).0),
-        ("min", Type::Bf16) => update!(u16, |a: u16, b: u16| float::extremum(Brain(a), Brain(b), false, false).0),
-        ("max", Type::Bf16) => update!(u16, |a: u16, b: u16| float::extremum(Brain(a), Brain(b), true, false).0),
+        ("min", Type::F16) => update!(u16, |a: u16, b: u16| float::extremum(
+            Half(a),
+            Half(b),
+            false,
+            false
+        )
+        .0),
+        ("max", Type::F16) => update!(u16, |a: u16, b: u16| float::extremum(
+            Half(a),
+            Half(b),
+            true,
+            false
+        )
+        .0),
+        ("min", Type::Bf16) => update!(u16, |a: u16, b: u16| float::extremum(
+            Brain(a),
+            Brain(b),
+            false,
+            false
+        )
+        .0),
+        ("max", Type::Bf16) => update!(u16, |a: u16, b: u16| float::extremum(
+            Brain(a),
+            Brain(b),
+            true,
+            false
+        )
+        .0),
         ("min", Type::F16x2) => update!(u32, |a: u32, b: u32| extremum_pair::<Half>(a, b, false)),
         ("max", Type::F16x2) => update!(u32, |a: u32, b: u32| extremum_pair::<Half>(a, b, true)),
         ("min", Type::Bf16x2) => update!(u32, |a: u32, b: u32| extremum_pair::<Brain>(a, b, false)),
@@ -467,7 +643,11 @@ fn update_handler(operation: &str, ty: Type, space: u8) -> Option<Handler> {
         ("min", Type::S64) => update!(u64, |a: u64, b: u64| (a as i64).min(b as i64) as u64),
         ("max", Type::S64) => update!(u64, |a: u64, b: u64| (a as i64).max(b as i64) as u64),
         ("inc", Type::U32) => update!(u32, |a: u32, b: u32| if a >= b { 0 } else { a + 1 }),
-        ("dec", Type::U32) => update!(u32, |a: u32, b: u32| if a == 0 || a > b { b } else { a - 1 }),
+        ("dec", Type::U32) => update!(u32, |a: u32, b: u32| if a == 0 || a > b {
+            b
+        } else {
+            a - 1
+        }),
         ("and", _) if ty.bits() == 32 => update!(u32, |a: u32, b: u32| a & b),
         ("or", _) if ty.bits() == 32 => update!(u32, |a: u32, b: u32| a | b),
         ("xor", _) if ty.bits() == 32 => update!(u32, |a: u32, b: u32| a ^ b),

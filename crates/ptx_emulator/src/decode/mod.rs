@@ -45,17 +45,23 @@ fn unsupported_form<T>(message: impl Into<String>) -> Result<T> {
 }
 
 fn load_error(line: u32, message: impl Into<String>) -> LoadError {
-    LoadError { line, message: message.into() }
+    LoadError {
+        line,
+        message: message.into(),
+    }
 }
 
 /// The largest frame: more than any real function has, and safe to compute with.
-const MAX_FRAME: u64 = 1 << 30;
+const MAX_FRAME: u64 = 1 << 24;
 
 /// The bytes of a parameter.
 pub(crate) fn parameter_size(variable: &Variable) -> Result<u32, LoadError> {
     match variable.size() {
         Some(size) if size <= 1 << 20 => Ok(size as u32),
-        _ => Err(load_error(variable.line, format!("the parameter `{}` is too large", variable.name))),
+        _ => Err(load_error(
+            variable.line,
+            format!("the parameter `{}` is too large", variable.name),
+        )),
     }
 }
 
@@ -94,11 +100,21 @@ struct Register {
 enum Local {
     Register(Register),
     /// `.local` variable, `.param` block or function parameter: offset and size in the frame.
-    Frame { offset: u32, size: u32, space: Space },
+    Frame {
+        offset: u32,
+        size: u32,
+        space: Space,
+    },
     /// A kernel's parameter: offset and size among the parameters.
-    KernelParam { offset: u32, size: u32 },
+    KernelParam {
+        offset: u32,
+        size: u32,
+    },
     /// Offset in shared memory, and size.
-    Shared { offset: u32, size: u32 },
+    Shared {
+        offset: u32,
+        size: u32,
+    },
 }
 
 /// The names of a block `{ ... }`.
@@ -113,8 +129,15 @@ struct Scope<'a> {
 
 /// Where a resolved label's distance is to be written.
 enum Fixup {
-    Instruction { at: usize, label: usize },
-    Extra { instruction: usize, index: usize, label: usize },
+    Instruction {
+        at: usize,
+        label: usize,
+    },
+    Extra {
+        instruction: usize,
+        index: usize,
+        label: usize,
+    },
 }
 
 /// A function while it is decoded.
@@ -196,14 +219,34 @@ impl<'a> Decoder<'_, 'a> {
             let offset = end.next_multiple_of(align);
             end = offset + size;
             if end > 1 << 20 {
-                return Err(load_error(variable.line, "the kernel's parameters are too large together"));
+                return Err(load_error(
+                    variable.line,
+                    "the kernel's parameters are too large together",
+                ));
             }
-            params.push(ParamInfo { offset, size, align });
-            let local = Local::KernelParam { offset: offset as u32, size: size as u32 };
+            params.push(ParamInfo {
+                offset,
+                size,
+                align,
+            });
+            let local = Local::KernelParam {
+                offset: offset as u32,
+                size: size as u32,
+            };
             self.scopes[0].names.insert(variable.name, local);
         }
-        let values = |name: &str| source.directives.iter().find(|directive| directive.name == name).map(|d| &d.values);
-        let product = |values: &Vec<u64>| values.iter().try_fold(1u32, |product, &n| product.checked_mul(u32::try_from(n).ok()?));
+        let values = |name: &str| {
+            source
+                .directives
+                .iter()
+                .find(|directive| directive.name == name)
+                .map(|d| &d.values)
+        };
+        let product = |values: &Vec<u64>| {
+            values.iter().try_fold(1u32, |product, &n| {
+                product.checked_mul(u32::try_from(n).ok()?)
+            })
+        };
         self.function.kernel = Some(KernelInfo {
             name: source.name.to_string(),
             params,
@@ -213,7 +256,11 @@ impl<'a> Decoder<'_, 'a> {
             stack_need: 0,
             max_threads: values("reqntid").or(values("maxntid")).and_then(product),
             required_block: values("reqntid").map(|values| {
-                std::array::from_fn(|axis| values.get(axis).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)))
+                std::array::from_fn(|axis| {
+                    values
+                        .get(axis)
+                        .map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX))
+                })
             }),
             registers: 0,
         });
@@ -227,7 +274,11 @@ impl<'a> Decoder<'_, 'a> {
             let size = parameter_size(variable)?;
             if variable.space == Space::Reg {
                 let slot = self.slots(if size == 16 { 2 } else { 1 });
-                let register = Register { slot, ty: variable.ty, vector: None };
+                let register = Register {
+                    slot,
+                    ty: variable.ty,
+                    vector: None,
+                };
                 self.declare(variable.name, Local::Register(register), variable.line)?;
                 places.push(Place::Register { slot, size });
             } else {
@@ -250,13 +301,19 @@ impl<'a> Decoder<'_, 'a> {
         self.frame_end = offset + size;
         self.function.frame_size = self.function.frame_size.max(self.frame_end as u32);
         self.function.frame_align = self.function.frame_align.max(align);
-        let local = Local::Frame { offset: offset as u32, size: size as u32, space: variable.space };
+        let local = Local::Frame {
+            offset: offset as u32,
+            size: size as u32,
+            space: variable.space,
+        };
         self.declare(variable.name, local, variable.line)?;
         Ok(offset as u32)
     }
 
     fn scope(&mut self) -> &mut Scope<'a> {
-        self.scopes.last_mut().expect("a function's own scope stays to the end")
+        self.scopes
+            .last_mut()
+            .expect("a function's own scope stays to the end")
     }
 
     fn declare(&mut self, name: &'a str, local: Local, line: u32) -> Result<(), LoadError> {
@@ -297,7 +354,16 @@ impl<'a> Decoder<'_, 'a> {
 
     /// Adds an instruction; `operands` fills in what it needs.
     fn emit(&mut self, run: Handler, operands: impl FnOnce(&mut Inst)) {
-        let mut inst = Inst { run, d: 0, a: 0, b: 0, c: 0, e: 0, cache: 0, imm: 0 };
+        let mut inst = Inst {
+            run,
+            d: 0,
+            a: 0,
+            b: 0,
+            c: 0,
+            e: 0,
+            cache: 0,
+            imm: 0,
+        };
         operands(&mut inst);
         self.function.code.push(inst);
         self.function.lines.push(self.line);
@@ -305,7 +371,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn message(&mut self, message: String) -> u32 {
-        self.output.messages.push(message);
+        self.output.messages.push((self.line, message));
         self.output.messages.len() as u32 - 1
     }
 
@@ -317,7 +383,10 @@ impl<'a> Decoder<'_, 'a> {
                     let id = self.labels.len();
                     self.labels.push(None);
                     if self.scope().labels.insert(name, id).is_some() {
-                        return Err(load_error(self.line, format!("the label `{name}` is there twice")));
+                        return Err(load_error(
+                            self.line,
+                            format!("the label `{name}` is there twice"),
+                        ));
                     }
                 }
                 Statement::BranchTargets { label, targets } => {
@@ -363,15 +432,30 @@ impl<'a> Decoder<'_, 'a> {
         for &(name, count) in &registers.names {
             let total = u64::from(count.unwrap_or(1)) * u64::from(each);
             if total + self.function.template.len() as u64 > 1 << 24 {
-                return Err(load_error(registers.line, format!("there are too many registers `{name}`")));
+                return Err(load_error(
+                    registers.line,
+                    format!("there are too many registers `{name}`"),
+                ));
             }
             let slot = self.slots(total as u32);
-            let register = Register { slot, ty: registers.ty, vector: registers.vector };
+            let register = Register {
+                slot,
+                ty: registers.ty,
+                vector: registers.vector,
+            };
             match count {
                 None => self.declare(name, Local::Register(register), registers.line)?,
                 Some(count) => {
-                    if self.scope().families.insert(name, (register, count)).is_some() {
-                        return Err(load_error(registers.line, format!("the registers `{name}` are declared twice")));
+                    if self
+                        .scope()
+                        .families
+                        .insert(name, (register, count))
+                        .is_some()
+                    {
+                        return Err(load_error(
+                            registers.line,
+                            format!("the registers `{name}` are declared twice"),
+                        ));
                     }
                 }
             }
@@ -385,14 +469,23 @@ impl<'a> Decoder<'_, 'a> {
             Space::Shared => {
                 let key: *const Variable = variable;
                 let local = match self.symbols.inner_shared.get(&key) {
-                    Some(&offset) => Local::Shared { offset, size: parameter_free_size(variable) },
-                    None => Local::Shared { offset: self.output.dynamic_shared_base, size: 0 },
+                    Some(&offset) => Local::Shared {
+                        offset,
+                        size: parameter_free_size(variable),
+                    },
+                    None => Local::Shared {
+                        offset: self.output.dynamic_shared_base,
+                        size: 0,
+                    },
                 };
                 self.declare(variable.name, local, variable.line)
             }
             _ => {
                 let space = variable.space.name();
-                Err(load_error(variable.line, format!("a `.{space}` variable inside a function is not supported")))
+                Err(load_error(
+                    variable.line,
+                    format!("a `.{space}` variable inside a function is not supported"),
+                ))
             }
         }
     }
@@ -405,7 +498,10 @@ impl<'a> Decoder<'_, 'a> {
         let fixups = self.fixups.len();
         match self.guarded(instruction) {
             Ok(()) => Ok(()),
-            Err(Problem::Invalid(message)) => Err(load_error(self.line, format!("{message}, in `{instruction}`"))),
+            Err(Problem::Invalid(message)) => Err(load_error(
+                self.line,
+                format!("{message}, in `{instruction}`"),
+            )),
             Err(Problem::Unsupported(message)) => {
                 // Whatever was begun of it is undone, and an instruction that reports it put there.
                 self.function.code.truncate(start);
@@ -413,14 +509,21 @@ impl<'a> Decoder<'_, 'a> {
                 self.function.locations.truncate(start);
                 self.output.extra.truncate(extra);
                 self.fixups.truncate(fixups);
-                let message = self.message(format!("the emulator does not support {message}: `{instruction}`"));
+                let message = self.message(format!(
+                    "the emulator does not support {message}: `{instruction}`"
+                ));
                 let fault = |inst: &mut Inst| inst.imm = message.into();
                 match instruction.guard {
                     None => self.emit(unsupported, fault),
                     Some(guard) => {
                         let predicate = self.predicate_register(guard.register);
-                        let predicate = predicate.map_err(|_| load_error(self.line, "the predicate is not declared"))?;
-                        let skip = if guard.negated { branch_if } else { branch_unless };
+                        let predicate = predicate
+                            .map_err(|_| load_error(self.line, "the predicate is not declared"))?;
+                        let skip = if guard.negated {
+                            branch_if
+                        } else {
+                            branch_unless
+                        };
                         self.emit(skip, |inst| (inst.a, inst.imm) = (predicate, 2));
                         self.emit(unsupported, fault);
                     }
@@ -432,12 +535,18 @@ impl<'a> Decoder<'_, 'a> {
 
     /// An instruction with its guard: one that does not hold skips it.
     fn guarded(&mut self, instruction: &Instruction<'a>) -> Result<()> {
-        let Some(guard) = instruction.guard else { return self.operation(instruction) };
+        let Some(guard) = instruction.guard else {
+            return self.operation(instruction);
+        };
         let predicate = self.predicate_register(guard.register)?;
         if instruction.opcode == "bra" {
             return self.branch(instruction, Some((predicate, guard.negated)));
         }
-        let skip = if guard.negated { branch_if } else { branch_unless };
+        let skip = if guard.negated {
+            branch_if
+        } else {
+            branch_unless
+        };
         let at = self.function.code.len();
         self.emit(skip, |inst| inst.a = predicate);
         self.operation(instruction)?;
@@ -460,17 +569,25 @@ impl<'a> Decoder<'_, 'a> {
         if KNOWN_BUT_UNSUPPORTED.contains(&instruction.opcode) {
             return unsupported_form(format!("`{}`", instruction.opcode));
         }
-        invalid(format!("`{}` is no instruction that the emulator knows", instruction.opcode))
+        invalid(format!(
+            "`{}` is no instruction that the emulator knows",
+            instruction.opcode
+        ))
     }
 
     fn resolve_labels(&mut self) -> Result<(), LoadError> {
         for fixup in &self.fixups {
             let (from, label) = match *fixup {
                 Fixup::Instruction { at, label } => (at, label),
-                Fixup::Extra { instruction, label, .. } => (instruction, label),
+                Fixup::Extra {
+                    instruction, label, ..
+                } => (instruction, label),
             };
             let Some(target) = self.labels[label] else {
-                return Err(load_error(self.function.lines[from], "a branch to a label that is not there"));
+                return Err(load_error(
+                    self.function.lines[from],
+                    "a branch to a label that is not there",
+                ));
             };
             let distance = target as i64 - from as i64;
             match *fixup {
@@ -495,9 +612,62 @@ fn parameter_free_size(variable: &Variable) -> u32 {
 
 /// Instructions of the PTX ISA that are errors only when executed.
 const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
-    "clusterlaunchcontrol", "getctarank", "istypep", "ldmatrix", "mapa", "match", "mbarrier", "mma", "movmatrix",
-    "multimem", "shfl", "stmatrix", "suld", "suq", "sured", "sust", "tcgen05", "tensormap", "tex", "tld4", "txq",
-    "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd", "vadd2", "vadd4", "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4",
-    "vmin", "vmin2", "vmin4", "vote", "vset", "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4", "wgmma",
-    "wmma", "st.async", "red.async", "sm_extended", "ldu", "cp", "fence", "barrier", "bar", "cvt", "red", "atom",
+    "clusterlaunchcontrol",
+    "getctarank",
+    "istypep",
+    "ldmatrix",
+    "mapa",
+    "match",
+    "mbarrier",
+    "mma",
+    "movmatrix",
+    "multimem",
+    "shfl",
+    "stmatrix",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
+    "tcgen05",
+    "tensormap",
+    "tex",
+    "tld4",
+    "txq",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
+    "vote",
+    "vset",
+    "vset2",
+    "vset4",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
+    "wgmma",
+    "wmma",
+    "st.async",
+    "red.async",
+    "sm_extended",
+    "ldu",
+    "cp",
+    "fence",
+    "barrier",
+    "bar",
+    "cvt",
+    "red",
+    "atom",
 ];

@@ -15,7 +15,11 @@ pub(super) struct Modifiers<'i, 'a> {
 
 impl<'i, 'a> Modifiers<'i, 'a> {
     pub fn new(instruction: &'i Instruction<'a>) -> Self {
-        Modifiers { instruction, opcode: instruction.opcode, taken: 0 }
+        Modifiers {
+            instruction,
+            opcode: instruction.opcode,
+            taken: 0,
+        }
     }
 
     pub fn operands(&self) -> &'i [Operand<'a>] {
@@ -28,7 +32,10 @@ impl<'i, 'a> Modifiers<'i, 'a> {
             Ok(operands) => Ok(operands),
             Err(_) => {
                 let count = self.instruction.operands.len();
-                invalid(format!("`{}` with {count} operands instead of {N}", self.opcode))
+                invalid(format!(
+                    "`{}` with {count} operands instead of {N}",
+                    self.opcode
+                ))
             }
         }
     }
@@ -58,7 +65,10 @@ impl<'i, 'a> Modifiers<'i, 'a> {
     /// Takes the first word that a table knows.
     pub fn one_of<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
         let found = self.remaining().find_map(|(index, word)| {
-            table.iter().find(|(name, _)| *name == word).map(|&(_, value)| (index, value))
+            table
+                .iter()
+                .find(|(name, _)| *name == word)
+                .map(|&(_, value)| (index, value))
         });
         found.map(|(index, value)| {
             self.take_at(index);
@@ -68,7 +78,11 @@ impl<'i, 'a> Modifiers<'i, 'a> {
 
     /// Takes every word that satisfies a condition: words without effect here.
     pub fn ignore(&mut self, condition: impl Fn(&str) -> bool) {
-        let found: Vec<usize> = self.remaining().filter(|&(_, word)| condition(word)).map(|(index, _)| index).collect();
+        let found: Vec<usize> = self
+            .remaining()
+            .filter(|&(_, word)| condition(word))
+            .map(|(index, _)| index)
+            .collect();
         found.into_iter().for_each(|index| self.take_at(index));
     }
 
@@ -83,7 +97,9 @@ impl<'i, 'a> Modifiers<'i, 'a> {
 
     /// Takes the first type.
     pub fn ty(&mut self) -> Result<Type> {
-        let found = self.remaining().find_map(|(index, word)| Type::from_name(word).map(|ty| (index, ty)));
+        let found = self
+            .remaining()
+            .find_map(|(index, word)| Type::from_name(word).map(|ty| (index, ty)));
         match found {
             Some((index, ty)) => {
                 self.take_at(index);
@@ -95,14 +111,18 @@ impl<'i, 'a> Modifiers<'i, 'a> {
 
     /// The last type, without taking it: for instructions whose family depends on it.
     pub fn last_type(&self) -> Option<Type> {
-        self.remaining().filter_map(|(_, word)| Type::from_name(word)).last()
+        self.remaining()
+            .filter_map(|(_, word)| Type::from_name(word))
+            .last()
     }
 
     /// That all words have been understood.
     pub fn finish(&self) -> Result<()> {
         match self.remaining().next() {
             None => Ok(()),
-            Some((_, word)) => unsupported_form(format!("`.{word}` in this form of `{}`", self.opcode)),
+            Some((_, word)) => {
+                unsupported_form(format!("`.{word}` in this form of `{}`", self.opcode))
+            }
         }
     }
 }

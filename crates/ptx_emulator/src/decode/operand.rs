@@ -20,7 +20,11 @@ pub(super) struct Address {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Direct {
     /// Offset in the frame.
-    Frame { offset: i64, left: i64, space: Space },
+    Frame {
+        offset: i64,
+        left: i64,
+        space: Space,
+    },
     /// Offset among the kernel's parameters.
     KernelParam { offset: i64, left: i64 },
 }
@@ -37,11 +41,16 @@ impl<'a> Decoder<'_, 'a> {
             if number.is_empty() || number.len() > 1 && number.starts_with('0') {
                 continue;
             }
-            if let (Some(&(register, count)), Ok(number)) = (scope.families.get(prefix), number.parse::<u32>())
+            if let (Some(&(register, count)), Ok(number)) =
+                (scope.families.get(prefix), number.parse::<u32>())
                 && number < count
             {
-                let each = register.vector.unwrap_or(1) * if register.ty == Type::B128 { 2 } else { 1 };
-                return Some(Local::Register(Register { slot: register.slot + number * each, ..register }));
+                let each =
+                    register.vector.unwrap_or(1) * if register.ty == Type::B128 { 2 } else { 1 };
+                return Some(Local::Register(Register {
+                    slot: register.slot + number * each,
+                    ..register
+                }));
             }
         }
         None
@@ -53,7 +62,9 @@ impl<'a> Decoder<'_, 'a> {
             return Some(register);
         }
         let (base, component) = name.rsplit_once('.')?;
-        let Some(Local::Register(register)) = self.local(base) else { return None };
+        let Some(Local::Register(register)) = self.local(base) else {
+            return None;
+        };
         let index = match component {
             "x" | "r" => 0,
             "y" | "g" => 1,
@@ -61,12 +72,20 @@ impl<'a> Decoder<'_, 'a> {
             "w" | "a" => 3,
             _ => return None,
         };
-        (index < register.vector?).then(|| Register { slot: register.slot + index, vector: None, ..register })
+        (index < register.vector?).then(|| Register {
+            slot: register.slot + index,
+            vector: None,
+            ..register
+        })
     }
 
     pub(super) fn predicate_register(&mut self, name: &str) -> Result<u32> {
         match self.register(name) {
-            Some(Register { slot, ty: Type::Pred, .. }) => Ok(slot),
+            Some(Register {
+                slot,
+                ty: Type::Pred,
+                ..
+            }) => Ok(slot),
             Some(_) => invalid(format!("`{name}` is not a predicate register")),
             None => invalid(format!("the register `{name}` is not declared")),
         }
@@ -74,21 +93,30 @@ impl<'a> Decoder<'_, 'a> {
 
     fn check_width(register: Register, name: &str, bits: u32) -> Result<()> {
         if register.vector.is_some() {
-            return invalid(format!("the vector register `{name}` where one value is wanted"));
+            return invalid(format!(
+                "the vector register `{name}` where one value is wanted"
+            ));
         }
         if (register.ty == Type::Pred) != (bits == 1) {
-            return invalid(format!("the register `{name}` of type `.{}` does not fit here", register.ty.name()));
+            return invalid(format!(
+                "the register `{name}` of type `.{}` does not fit here",
+                register.ty.name()
+            ));
         }
         if register.ty.bits() < bits || (bits == 128) != (register.ty.bits() == 128) {
             let has = register.ty.bits();
-            return invalid(format!("the register `{name}` has {has} bits, where {bits} are wanted"));
+            return invalid(format!(
+                "the register `{name}` has {has} bits, where {bits} are wanted"
+            ));
         }
         Ok(())
     }
 
     /// A destination register of at least so many bits; `_` is a slot that nobody reads.
     pub(super) fn target(&mut self, operand: &Operand<'a>, bits: u32) -> Result<u32> {
-        let Operand::Name(name) = operand else { return invalid("a destination that is no register") };
+        let Operand::Name(name) = operand else {
+            return invalid("a destination that is no register");
+        };
         if *name == "_" {
             return Ok(self.temporary());
         }
@@ -101,7 +129,9 @@ impl<'a> Decoder<'_, 'a> {
 
     /// The bits of the register that an operand is, if it is one.
     pub(super) fn register_bits(&self, operand: &Operand<'a>) -> Option<u32> {
-        let Operand::Name(name) = operand else { return None };
+        let Operand::Name(name) = operand else {
+            return None;
+        };
         self.register(name).map(|register| register.ty.bits())
     }
 
@@ -112,13 +142,20 @@ impl<'a> Decoder<'_, 'a> {
             Operand::NameOffset(name, offset) => self.source_name(name, *offset, ty),
             Operand::Integer(value) => Ok(match ty {
                 // An integer constant in a floating-point instruction is a number, not bits.
-                Type::F32 => self.constant((value.to_string().parse::<f32>().unwrap_or(0.0)).to_bits().into()),
-                Type::F64 => self.constant((value.to_string().parse::<f64>().unwrap_or(0.0)).to_bits()),
+                Type::F32 => self.constant(
+                    (value.to_string().parse::<f32>().unwrap_or(0.0))
+                        .to_bits()
+                        .into(),
+                ),
+                Type::F64 => {
+                    self.constant((value.to_string().parse::<f64>().unwrap_or(0.0)).to_bits())
+                }
                 Type::Pred => self.constant(u64::from(value.bits != 0)),
                 Type::B128 => {
                     let slot = self.slots(2);
                     self.function.template[slot as usize] = value.bits;
-                    self.function.template[slot as usize + 1] = if value.negative { u64::MAX } else { 0 };
+                    self.function.template[slot as usize + 1] =
+                        if value.negative { u64::MAX } else { 0 };
                     slot
                 }
                 _ => self.constant(value.bits),
@@ -134,7 +171,9 @@ impl<'a> Decoder<'_, 'a> {
             Operand::Not(inner) if ty == Type::Pred => {
                 let slot = self.source(inner, ty)?;
                 let result = self.temporary();
-                self.emit(unary(|a: bool| !a), |inst| (inst.d, inst.a) = (result, slot));
+                self.emit(unary(|a: bool| !a), |inst| {
+                    (inst.d, inst.a) = (result, slot)
+                });
                 Ok(result)
             }
             _ => invalid("an operand of the wrong sort"),
@@ -144,7 +183,9 @@ impl<'a> Decoder<'_, 'a> {
     fn source_name(&mut self, name: &'a str, offset: i64, ty: Type) -> Result<u32> {
         if let Some(register) = self.register(name) {
             if offset != 0 {
-                return invalid(format!("a sum with the register `{name}` outside of an address"));
+                return invalid(format!(
+                    "a sum with the register `{name}` outside of an address"
+                ));
             }
             Self::check_width(register, name, ty.bits())?;
             return Ok(register.slot);
@@ -169,7 +210,11 @@ impl<'a> Decoder<'_, 'a> {
         use crate::exec::SHARED_WINDOW;
         let shared = if generic { SHARED_WINDOW } else { 0 };
         match self.local(name) {
-            Some(Local::Frame { offset: base, space, .. }) => {
+            Some(Local::Frame {
+                offset: base,
+                space,
+                ..
+            }) => {
                 let slot = self.temporary();
                 // A parameter has no space of its own here: its address is a generic one.
                 let generic = generic || space == Space::Param;
@@ -181,13 +226,17 @@ impl<'a> Decoder<'_, 'a> {
                 return Ok(slot);
             }
             Some(Local::KernelParam { offset: base, .. }) => {
-                return Ok(self.constant((PARAM_WINDOW + u64::from(base)).wrapping_add(offset as u64)));
+                return Ok(
+                    self.constant((PARAM_WINDOW + u64::from(base)).wrapping_add(offset as u64))
+                );
             }
             Some(Local::Shared { offset: base, size }) => {
                 self.function.shared.push((base, size));
                 return Ok(self.constant((shared + u64::from(base)).wrapping_add(offset as u64)));
             }
-            Some(Local::Register(_)) => return invalid(format!("`{name}` is a register, not a variable")),
+            Some(Local::Register(_)) => {
+                return invalid(format!("`{name}` is a register, not a variable"));
+            }
             None => {}
         }
         if let Some(&(base, size)) = self.symbols.shared.get(name) {
@@ -209,12 +258,18 @@ impl<'a> Decoder<'_, 'a> {
 
     /// The address in brackets.
     pub(super) fn address(&mut self, operand: &Operand<'a>) -> Result<Address> {
-        let Operand::Address(base, offset) = operand else { return invalid("an operand that is no address") };
+        let Operand::Address(base, offset) = operand else {
+            return invalid("an operand that is no address");
+        };
         let offset = *offset;
         let name = match base {
             Base::Absolute => {
                 let slot = self.constant(offset as u64);
-                return Ok(Address { slot, offset: 0, direct: None });
+                return Ok(Address {
+                    slot,
+                    offset: 0,
+                    direct: None,
+                });
             }
             Base::Name(name) => *name,
         };
@@ -224,15 +279,25 @@ impl<'a> Decoder<'_, 'a> {
                 32 => {
                     // What is above a register's own width is anything.
                     let slot = self.temporary();
-                    self.emit(unary(|a: u32| u64::from(a)), |inst| (inst.d, inst.a) = (slot, register.slot));
+                    self.emit(unary(|a: u32| u64::from(a)), |inst| {
+                        (inst.d, inst.a) = (slot, register.slot)
+                    });
                     slot
                 }
                 _ => return invalid(format!("the register `{name}` cannot hold an address")),
             };
-            return Ok(Address { slot, offset, direct: None });
+            return Ok(Address {
+                slot,
+                offset,
+                direct: None,
+            });
         }
         let direct = match self.local(name) {
-            Some(Local::Frame { offset: base, size, space }) => Some(Direct::Frame {
+            Some(Local::Frame {
+                offset: base,
+                size,
+                space,
+            }) => Some(Direct::Frame {
                 offset: i64::from(base).wrapping_add(offset),
                 left: i64::from(size).wrapping_sub(offset),
                 space,
@@ -247,10 +312,18 @@ impl<'a> Decoder<'_, 'a> {
             return invalid(format!("an address before the start of `{name}`"));
         }
         if direct.is_some() {
-            return Ok(Address { slot: 0, offset, direct });
+            return Ok(Address {
+                slot: 0,
+                offset,
+                direct,
+            });
         }
         let slot = self.address_of(name, 0, false)?;
-        Ok(Address { slot, offset, direct: None })
+        Ok(Address {
+            slot,
+            offset,
+            direct: None,
+        })
     }
 
     /// The elements of a vector: written out, or those of a vector register.
@@ -272,7 +345,11 @@ impl<'a> Decoder<'_, 'a> {
 
     fn vector_register(&self, name: &str) -> Result<Vec<u32>> {
         match self.local(name) {
-            Some(Local::Register(Register { slot, vector: Some(count), .. })) => Ok((slot..slot + count).collect()),
+            Some(Local::Register(Register {
+                slot,
+                vector: Some(count),
+                ..
+            })) => Ok((slot..slot + count).collect()),
             _ => invalid(format!("`{name}` is no vector register")),
         }
     }
@@ -284,9 +361,17 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// `p|q`, or one of them; the second is a slot that nobody reads if it is not there.
-    pub(super) fn target_pair(&mut self, operand: &Operand<'a>, first: u32, second: u32) -> Result<(u32, Option<u32>)> {
+    pub(super) fn target_pair(
+        &mut self,
+        operand: &Operand<'a>,
+        first: u32,
+        second: u32,
+    ) -> Result<(u32, Option<u32>)> {
         match operand {
-            Operand::Pair(pair) => Ok((self.target(&pair.0, first)?, Some(self.target(&pair.1, second)?))),
+            Operand::Pair(pair) => Ok((
+                self.target(&pair.0, first)?,
+                Some(self.target(&pair.1, second)?),
+            )),
             _ => Ok((self.target(operand, first)?, None)),
         }
     }

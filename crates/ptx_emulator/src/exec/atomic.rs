@@ -72,7 +72,11 @@ pub(crate) fn update<W: Word, const SPACE: u8, F: Fn(W, W) -> W + Copy>(_: F) ->
 
 /// `d = [a + imm]`, and if that is `b`, `[a + imm] = c`.
 pub(crate) fn compare_exchange<W: Word, const SPACE: u8>() -> Handler {
-    unsafe fn run<W: Word, const SPACE: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<W: Word, const SPACE: u8>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: `translate` checks the address.
         unsafe {
             let (i, r) = (&*at, Regs(r));

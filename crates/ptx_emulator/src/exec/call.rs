@@ -138,7 +138,8 @@ impl Thread {
     pub fn reserve(&mut self) {
         let words = self.top.div_ceil(16);
         if self.stack.len() < words {
-            self.stack.resize(words.max(self.stack.len() * 2).min(words + 4096), 0);
+            self.stack
+                .resize(words.max(self.stack.len() * 2).min(words + 4096), 0);
         }
     }
 }
@@ -167,14 +168,16 @@ pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *con
                 match c.code.function_at(address) {
                     Some(index) => index,
                     None => {
-                        let message = format!("indirect call of {address:#x}, which is no function's address");
+                        let message = format!(
+                            "indirect call of {address:#x}, which is no function's address"
+                        );
                         return c.fault(at, FaultKind::InvalidCall, message);
                     }
                 }
             }
             Callee::Builtin(builtin) => return call_builtin(at, Regs(r), c, site, builtin),
             Callee::Missing(message) => {
-                let message = c.code.messages[message as usize].clone();
+                let message = c.code.messages[message as usize].1.clone();
                 return c.fault(at, FaultKind::InvalidCall, message);
             }
         };
@@ -183,8 +186,15 @@ pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *con
             let same = |a: &[Place], b: &[Place]| {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.size() == b.size())
             };
-            if function.code.is_empty() || function.entry || !same(&site.args, &function.params) || site.results.len() > function.returns.len() {
-                let message = format!("indirect call of `{}` with parameters other than it takes", function.name);
+            if function.code.is_empty()
+                || function.entry
+                || !same(&site.args, &function.params)
+                || site.results.len() > function.returns.len()
+            {
+                let message = format!(
+                    "indirect call of `{}` with parameters other than it takes",
+                    function.name
+                );
                 return c.fault(at, FaultKind::InvalidCall, message);
             }
         }
@@ -219,7 +229,9 @@ pub(crate) unsafe fn ret(at: *const Inst, _: *mut u64, c: &mut Context) -> *cons
     // SAFETY: as in `call`.
     unsafe {
         let thread = &mut *c.thread;
-        let Some(frame) = thread.frames.pop() else { return c.stop(at, Event::Exit) };
+        let Some(frame) = thread.frames.pop() else {
+            return c.stop(at, Event::Exit);
+        };
         let function = &c.code.functions[thread.function as usize];
         let site = &c.code.calls[(*frame.call).imm as usize];
         let from = thread.view(thread.register_base, thread.base);
@@ -237,7 +249,13 @@ pub(crate) unsafe fn ret(at: *const Inst, _: *mut u64, c: &mut Context) -> *cons
     }
 }
 
-unsafe fn call_builtin(at: *const Inst, r: Regs, c: &mut Context, site: &CallSite, builtin: Builtin) -> *const Inst {
+unsafe fn call_builtin(
+    at: *const Inst,
+    r: Regs,
+    c: &mut Context,
+    site: &CallSite,
+    builtin: Builtin,
+) -> *const Inst {
     let mut args = [0u64; 5];
     if site.args.len() != builtin.arity() {
         let message = format!("a call of {builtin:?} with {} arguments", site.args.len());
@@ -245,10 +263,16 @@ unsafe fn call_builtin(at: *const Inst, r: Regs, c: &mut Context, site: &CallSit
     }
     // SAFETY: the places are of this frame; an argument takes at most what is read.
     unsafe {
-        let here = View { frame: c.frame, registers: r.0 };
+        let here = View {
+            frame: c.frame,
+            registers: r.0,
+        };
         let mut value = [0u64; 2];
         for (arg, &place) in args.iter_mut().zip(&site.args) {
-            let target = View { frame: std::ptr::null_mut(), registers: value.as_mut_ptr() };
+            let target = View {
+                frame: std::ptr::null_mut(),
+                registers: value.as_mut_ptr(),
+            };
             value = [0; 2];
             copy_place(&here, place, &target, Place::Register { slot: 0, size: 8 });
             *arg = value[0];
@@ -270,7 +294,10 @@ unsafe fn call_builtin(at: *const Inst, r: Regs, c: &mut Context, site: &CallSit
         };
         if let Some(&place) = site.results.first() {
             let value = [result, 0];
-            let from = View { frame: std::ptr::null_mut(), registers: value.as_ptr().cast_mut() };
+            let from = View {
+                frame: std::ptr::null_mut(),
+                registers: value.as_ptr().cast_mut(),
+            };
             copy_place(&from, Place::Register { slot: 0, size: 16 }, &here, place);
         }
         at.add(1)
@@ -322,13 +349,25 @@ pub(crate) unsafe fn branch(at: *const Inst, _: *mut u64, c: &mut Context) -> *c
 /// `@a bra`.
 pub(crate) unsafe fn branch_if(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: see `jump`.
-    unsafe { if Regs(r).get((*at).a) { jump(at, (*at).imm, c) } else { at.add(1) } }
+    unsafe {
+        if Regs(r).get((*at).a) {
+            jump(at, (*at).imm, c)
+        } else {
+            at.add(1)
+        }
+    }
 }
 
 /// `@!a bra`; also what skips a predicated instruction.
 pub(crate) unsafe fn branch_unless(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: see `jump`.
-    unsafe { if Regs(r).get((*at).a) { at.add(1) } else { jump(at, (*at).imm, c) } }
+    unsafe {
+        if Regs(r).get((*at).a) {
+            at.add(1)
+        } else {
+            jump(at, (*at).imm, c)
+        }
+    }
 }
 
 /// `brx.idx`: to the `a`-th of `c` offsets at `e` of the extra operands.
@@ -369,7 +408,7 @@ pub(crate) unsafe fn breakpoint(at: *const Inst, _: *mut u64, c: &mut Context) -
 /// What cannot be executed; `imm` is the number of the message.
 pub(crate) unsafe fn unsupported(at: *const Inst, _: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
-    let message = c.code.messages[unsafe { (*at).imm } as usize].clone();
+    let message = c.code.messages[unsafe { (*at).imm } as usize].1.clone();
     c.fault(at, FaultKind::InvalidInstruction, message)
 }
 
@@ -379,7 +418,10 @@ pub(crate) unsafe fn frame_address(at: *const Inst, r: *mut u64, c: &mut Context
     unsafe {
         let i = &*at;
         let window = if i.e != 0 { super::LOCAL_WINDOW } else { 0 };
-        Regs(r).set_raw(i.d, window + (*c.thread).base as u64 + i.imm as u64);
+        Regs(r).set_raw(
+            i.d,
+            (window + (*c.thread).base as u64).wrapping_add(i.imm as u64),
+        );
         at.add(1)
     }
 }
@@ -392,7 +434,9 @@ pub(crate) unsafe fn allocate(at: *const Inst, r: *mut u64, c: &mut Context) -> 
         let thread = &mut *c.thread;
         let base = thread.top.next_multiple_of(i.imm as usize);
         let size = r.raw(i.a);
-        let top = usize::try_from(size).ok().and_then(|size| base.checked_add(size));
+        let top = usize::try_from(size)
+            .ok()
+            .and_then(|size| base.checked_add(size));
         match top {
             Some(top) if top <= c.launch.stack_limit => thread.top = top,
             _ => {

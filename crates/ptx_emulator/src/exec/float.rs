@@ -39,14 +39,21 @@ pub(crate) fn extremum<T: Float>(a: T, b: T, max: bool, propagate: bool) -> T {
         }
         return if x.is_nan() { b } else { a };
     }
-    let first = if x == y { x.is_sign_negative() != max } else { (x < y) != max };
+    let first = if x == y {
+        x.is_sign_negative() != max
+    } else {
+        (x < y) != max
+    };
     if first { a } else { b }
 }
 
 /// `.xorsign.abs` of `min` and `max`: of the magnitudes, with the product's sign.
 pub(crate) fn extremum_magnitude<T: Float>(a: T, b: T, max: bool, propagate: bool, sign: u64) -> T {
     let negative = (a.bits() ^ b.bits()) & sign;
-    let (a, b) = (T::with_bits(a.bits() & !sign), T::with_bits(b.bits() & !sign));
+    let (a, b) = (
+        T::with_bits(a.bits() & !sign),
+        T::with_bits(b.bits() & !sign),
+    );
     let result = extremum(a, b, max, propagate);
     T::with_bits(result.bits() | negative)
 }

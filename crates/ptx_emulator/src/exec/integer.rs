@@ -1,7 +1,13 @@
 //! Integer operations that need more than an operator.
 
 /// `bfe`: `length` bits from `start`, sign-extended from the field's top if `signed`.
-pub(crate) fn bit_field_extract(value: u64, start: u32, length: u32, width: u32, signed: bool) -> u64 {
+pub(crate) fn bit_field_extract(
+    value: u64,
+    start: u32,
+    length: u32,
+    width: u32,
+    signed: bool,
+) -> u64 {
     let (start, length) = (start & 0xff, length & 0xff);
     if length == 0 {
         return 0;
@@ -12,7 +18,11 @@ pub(crate) fn bit_field_extract(value: u64, start: u32, length: u32, width: u32,
     let sign = signed && value >> (start + length - 1).min(width - 1) & 1 != 0;
     let field = if start >= 64 { 0 } else { value >> start };
     let taken = length.min(width.saturating_sub(start));
-    let kept = if taken >= 64 { field } else { field & ((1 << taken) - 1) };
+    let kept = if taken >= 64 {
+        field
+    } else {
+        field & ((1 << taken) - 1)
+    };
     let upper = if taken >= 64 { 0 } else { u64::MAX << taken };
     if sign { (kept | upper) & mask } else { kept }
 }
@@ -24,7 +34,11 @@ pub(crate) fn bit_field_insert(value: u64, into: u64, start: u32, length: u32, w
         return into;
     }
     let length = length.min(width - start);
-    let field = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
+    let field = if length >= 64 {
+        u64::MAX
+    } else {
+        (1 << length) - 1
+    };
     into & !(field << start) | (value & field) << start
 }
 
@@ -38,7 +52,11 @@ pub(crate) fn find_leading(value: u64, width: u32, signed: bool, shift_amount: b
         return u32::MAX;
     }
     let place = 63 - value.leading_zeros();
-    if shift_amount { width - 1 - place } else { place }
+    if shift_amount {
+        width - 1 - place
+    } else {
+        place
+    }
 }
 
 /// `fns`: the place of the `offset`-th set bit from `base`, upwards if positive, downwards if negative.
@@ -47,13 +65,17 @@ pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
         return u32::MAX;
     }
     if offset == 0 {
-        return if mask >> base & 1 != 0 { base } else { u32::MAX };
+        return if mask >> base & 1 != 0 {
+            base
+        } else {
+            u32::MAX
+        };
     }
     let mut place = base as i32;
-    let mut found = 0;
+    let mut found = 0u32;
     while (0..32).contains(&place) {
-        found += (mask >> place & 1) as i32;
-        if found == offset.abs() && mask >> place & 1 != 0 {
+        found += mask >> place & 1;
+        if found == offset.unsigned_abs() && mask >> place & 1 != 0 {
             return place as u32;
         }
         place += offset.signum();
@@ -117,18 +139,28 @@ pub(crate) fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
 pub(crate) fn dot_product(a: u32, b: u32, c: u32, modes: i64) -> u32 {
     let byte = |x: u32, index: u32, signed: bool| {
         let byte = (x >> (index * 8)) as u8;
-        if signed { i64::from(byte as i8) } else { i64::from(byte) }
+        if signed {
+            i64::from(byte as i8)
+        } else {
+            i64::from(byte)
+        }
     };
     let half = |x: u32, index: u32, signed: bool| {
         let half = (x >> (index * 16)) as u16;
-        if signed { i64::from(half as i16) } else { i64::from(half) }
+        if signed {
+            i64::from(half as i16)
+        } else {
+            i64::from(half)
+        }
     };
     let (sa, sb) = (modes & 1 != 0, modes & 2 != 0);
     let sum: i64 = if modes & 4 == 0 {
         (0..4).map(|i| byte(a, i, sa) * byte(b, i, sb)).sum()
     } else {
         let upper = if modes & 8 != 0 { 2 } else { 0 };
-        (0..2).map(|i| half(a, i, sa) * byte(b, i + upper, sb)).sum()
+        (0..2)
+            .map(|i| half(a, i, sa) * byte(b, i + upper, sb))
+            .sum()
     };
     c.wrapping_add(sum as u32)
 }
@@ -141,7 +173,10 @@ mod tests {
     fn fields() {
         assert_eq!(bit_field_extract(0xabcd_1234, 8, 8, 32, false), 0x12);
         assert_eq!(bit_field_extract(0xabcd_8234, 8, 8, 32, true), 0xffff_ff82);
-        assert_eq!(bit_field_extract(0x8000_0000, 28, 16, 32, true), 0xffff_fff8);
+        assert_eq!(
+            bit_field_extract(0x8000_0000, 28, 16, 32, true),
+            0xffff_fff8
+        );
         assert_eq!(bit_field_extract(0x8000_0000, 40, 4, 32, true), 0xffff_ffff);
         assert_eq!(bit_field_extract(u64::MAX, 0, 64, 64, false), u64::MAX);
         assert_eq!(bit_field_insert(0xff, 0, 28, 8, 32), 0xf000_0000);

@@ -5,7 +5,10 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::value::Value;
-use super::{CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, Regs, SHARED_WINDOW, WINDOW_SHIFT};
+use super::{
+    CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, Regs, SHARED_WINDOW,
+    WINDOW_SHIFT,
+};
 use crate::fault::FaultKind;
 use crate::memory::Range;
 
@@ -75,7 +78,9 @@ impl Context<'_> {
             self.generation = generation;
         }
         let after = self.ranges.partition_point(|range| range.base <= address);
-        if let Some(&range) = after.checked_sub(1).and_then(|index| self.ranges.get(index))
+        if let Some(&range) = after
+            .checked_sub(1)
+            .and_then(|index| self.ranges.get(index))
             && address - range.base < range.size
         {
             return Some(range);
@@ -117,7 +122,9 @@ impl Context<'_> {
     #[cold]
     #[inline(never)]
     fn misaligned(&mut self, at: *const Inst, address: u64, size: u64, align: u64) -> *mut u8 {
-        let message = format!("misaligned access of {size} bytes at {address:#x}, which is not a multiple of {align}");
+        let message = format!(
+            "misaligned access of {size} bytes at {address:#x}, which is not a multiple of {align}"
+        );
         self.fault(at, FaultKind::Misaligned, message);
         std::ptr::null_mut()
     }
@@ -129,9 +136,18 @@ impl Context<'_> {
         let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
         let offset = address - window;
         let place = match window {
-            SHARED_WINDOW => format!("shared memory at offset {offset:#x}; the block has {} bytes", self.shared_len),
-            LOCAL_WINDOW => format!("local memory at offset {offset:#x}; {} bytes are in use", self.stack_len),
-            PARAM_WINDOW => format!("kernel parameters at offset {offset:#x}; there are {} bytes", self.params_len),
+            SHARED_WINDOW => format!(
+                "shared memory at offset {offset:#x}; the block has {} bytes",
+                self.shared_len
+            ),
+            LOCAL_WINDOW => format!(
+                "local memory at offset {offset:#x}; {} bytes are in use",
+                self.stack_len
+            ),
+            PARAM_WINDOW => format!(
+                "kernel parameters at offset {offset:#x}; there are {} bytes",
+                self.params_len
+            ),
             0 if address < 4096 => format!("{address:#x}: a null pointer"),
             0 => {
                 let before = self.lookup_before(address);
@@ -139,14 +155,20 @@ impl Context<'_> {
                     Some(range) => {
                         let distance = address - (range.base + range.size).min(address);
                         let (base, len) = (range.base, range.size);
-                        format!("{address:#x}, {distance} bytes after the end of the {len} bytes allocated at {base:#x}")
+                        format!(
+                            "{address:#x}, {distance} bytes after the end of the {len} bytes allocated at {base:#x}"
+                        )
                     }
                     None => format!("{address:#x}, which is in no allocation"),
                 }
             }
             _ => format!("{address:#x}, which is in no allocation"),
         };
-        self.fault(at, FaultKind::IllegalAddress, format!("illegal access of {size} bytes to {place}"));
+        self.fault(
+            at,
+            FaultKind::IllegalAddress,
+            format!("illegal access of {size} bytes to {place}"),
+        );
         std::ptr::null_mut()
     }
 
@@ -162,7 +184,13 @@ impl Context<'_> {
     /// # Safety
     /// `at` is the instruction that runs.
     #[inline(always)]
-    pub unsafe fn translate<const SPACE: u8>(&mut self, at: *const Inst, address: u64, size: u64, align: u64) -> *mut u8 {
+    pub unsafe fn translate<const SPACE: u8>(
+        &mut self,
+        at: *const Inst,
+        address: u64,
+        size: u64,
+        align: u64,
+    ) -> *mut u8 {
         if address & (align - 1) != 0 {
             return self.misaligned(at, address, size, align);
         }
@@ -201,7 +229,11 @@ impl Context<'_> {
 
 /// `d = [a + imm]`.
 pub(crate) fn load<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
-    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: `translate` checks the address; the rest as in every handler.
         unsafe {
             let (i, r) = (&*at, Regs(r));
@@ -220,7 +252,11 @@ pub(crate) fn load<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
 
 /// `[a + imm] = b`.
 pub(crate) fn store<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
-    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: as in `load`.
         unsafe {
             let (i, r) = (&*at, Regs(r));
@@ -239,7 +275,11 @@ pub(crate) fn store<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
 
 /// Several registers, listed at `e` of the code's extra operands (`c` of them), from consecutive memory.
 pub(crate) fn load_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
-    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: as in `load`; the extra operands are slots of this frame.
         unsafe {
             let (i, r) = (&*at, Regs(r));
@@ -261,7 +301,11 @@ pub(crate) fn load_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handle
 
 /// The other way round.
 pub(crate) fn store_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
-    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: as in `load_vector`.
         unsafe {
             let (i, r) = (&*at, Regs(r));
@@ -273,7 +317,8 @@ pub(crate) fn store_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handl
             }
             for index in 0..i.c as usize {
                 let slot = c.code.extra[i.e as usize + index];
-                r.get::<T>(slot).store::<ORDER>(place.add(index * size_of::<T>()));
+                r.get::<T>(slot)
+                    .store::<ORDER>(place.add(index * size_of::<T>()));
             }
             at.add(1)
         }
@@ -287,7 +332,10 @@ pub(crate) fn load_kernel_param<T: Cell>() -> Handler {
         // SAFETY: the launch has as many bytes of parameters as the kernel declares.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            r.set(i.d, c.params.add(i.imm as usize).cast::<T>().read_unaligned());
+            r.set(
+                i.d,
+                c.params.add(i.imm as usize).cast::<T>().read_unaligned(),
+            );
             at.add(1)
         }
     }
@@ -300,7 +348,10 @@ pub(crate) fn load_frame<T: Cell>() -> Handler {
         // SAFETY: the offset is inside the function's frame.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            r.set(i.d, c.frame.add(i.imm as usize).cast::<T>().read_unaligned());
+            r.set(
+                i.d,
+                c.frame.add(i.imm as usize).cast::<T>().read_unaligned(),
+            );
             at.add(1)
         }
     }
@@ -313,7 +364,10 @@ pub(crate) fn store_frame<T: Cell>() -> Handler {
         // SAFETY: the offset is inside the function's frame.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            c.frame.add(i.imm as usize).cast::<T>().write_unaligned(r.get(i.b));
+            c.frame
+                .add(i.imm as usize)
+                .cast::<T>()
+                .write_unaligned(r.get(i.b));
             at.add(1)
         }
     }
@@ -328,13 +382,15 @@ pub(crate) unsafe fn copy_async(at: *const Inst, r: *mut u64, c: &mut Context) -
         let (i, r) = (&*at, Regs(r));
         let size = i.imm as u64;
         let taken = (r.get::<u32>(i.d) as u64).min(size);
-        let target = c.translate::<SHARED>(at, r.raw(i.a).wrapping_add(i.e as i32 as u64), size, size);
+        let target =
+            c.translate::<SHARED>(at, r.raw(i.a).wrapping_add(i.e as i32 as u64), size, size);
         if target.is_null() {
             return std::ptr::null();
         }
         std::ptr::write_bytes(target, 0, size as usize);
         if taken > 0 {
-            let source = c.translate::<GLOBAL>(at, r.raw(i.b).wrapping_add(i.c as i32 as u64), taken, 1);
+            let source =
+                c.translate::<GLOBAL>(at, r.raw(i.b).wrapping_add(i.c as i32 as u64), taken, 1);
             if source.is_null() {
                 return std::ptr::null();
             }

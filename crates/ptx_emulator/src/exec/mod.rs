@@ -168,7 +168,12 @@ impl Context<'_> {
     /// Ends the run with a fault at `at`.
     #[cold]
     #[inline(never)]
-    pub fn fault(&mut self, at: *const Inst, kind: FaultKind, message: impl Into<String>) -> *const Inst {
+    pub fn fault(
+        &mut self,
+        at: *const Inst,
+        kind: FaultKind,
+        message: impl Into<String>,
+    ) -> *const Inst {
         self.fault = Some(Box::new((kind, message.into())));
         self.next = at;
         self.event = Event::Fault;
@@ -222,7 +227,11 @@ fn conjure<F: Copy>() -> F {
 
 /// `d = f(a)`.
 pub(crate) fn unary<A: Value, R: Value, F: Fn(A) -> R + Copy>(_: F) -> Handler {
-    unsafe fn run<A: Value, R: Value, F: Fn(A) -> R + Copy>(at: *const Inst, r: *mut u64, _: &mut Context) -> *const Inst {
+    unsafe fn run<A: Value, R: Value, F: Fn(A) -> R + Copy>(
+        at: *const Inst,
+        r: *mut u64,
+        _: &mut Context,
+    ) -> *const Inst {
         // SAFETY: handlers are called with an instruction and its frame's registers.
         unsafe {
             let (i, r) = (&*at, Regs(r));
@@ -251,7 +260,9 @@ pub(crate) fn binary<A: Value, B: Value, R: Value, F: Fn(A, B) -> R + Copy>(_: F
 }
 
 /// `d = f(a, b, c)`.
-pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> R + Copy>(_: F) -> Handler {
+pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> R + Copy>(
+    _: F,
+) -> Handler {
     unsafe fn run<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> R + Copy>(
         at: *const Inst,
         r: *mut u64,
@@ -269,7 +280,11 @@ pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> 
 
 /// Anything that goes on with the next instruction.
 pub(crate) fn general<F: Fn(&Inst, Regs, &mut Context) + Copy>(_: F) -> Handler {
-    unsafe fn run<F: Fn(&Inst, Regs, &mut Context) + Copy>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<F: Fn(&Inst, Regs, &mut Context) + Copy>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: as in `unary`.
         unsafe {
             conjure::<F>()(&*at, Regs(r), c);

@@ -14,7 +14,11 @@ pub(crate) fn clock() -> u64 {
 
 /// `d =` what a closure reads of thread and context.
 fn read<F: Fn(&Thread, &Context) -> u64 + Copy>(_: F) -> Handler {
-    unsafe fn run<F: Fn(&Thread, &Context) -> u64 + Copy>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    unsafe fn run<F: Fn(&Thread, &Context) -> u64 + Copy>(
+        at: *const Inst,
+        r: *mut u64,
+        c: &mut Context,
+    ) -> *const Inst {
         // SAFETY: as in every handler; the context's thread is alive while it runs.
         unsafe {
             let value = super::conjure::<F>()(&*c.thread, c);
@@ -78,13 +82,18 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         "%globaltimer_hi" => read(|_, _| wall_clock() >> 32),
         "%dynamic_smem_size" => read(|_, c| c.launch.dynamic_shared.into()),
         "%total_smem_size" | "%aggr_smem_size" => read(|_, c| c.launch.total_shared.into()),
-        "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => read(|_, _| 0),
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap" => read(|_, _| 0),
         "%is_explicit_cluster" => return Some((read(|_, _| 0), 1)),
         "%cluster_ctarank" => read(|_, _| 0),
         "%cluster_nctarank" => read(|_, _| 1),
         "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
         _ => {
-            let number = |prefix: &str| base.strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
+            let number = |prefix: &str| {
+                base.strip_prefix(prefix)
+                    .and_then(|number| number.parse::<u32>().ok())
+            };
             if number("%envreg").is_some_and(|number| number < 32)
                 || number("%pm").is_some_and(|number| number < 8)
                 || number("%reserved_smem_offset_").is_some()
@@ -99,5 +108,7 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
 }
 
 fn wall_clock() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64)
 }

@@ -118,7 +118,11 @@ macro_rules! small_float {
                 $ty(bits as u16)
             }
             fn flush(self) -> Self {
-                if self.0 & $exponent == 0 { $ty(self.0 & 0x8000) } else { self }
+                if self.0 & $exponent == 0 {
+                    $ty(self.0 & 0x8000)
+                } else {
+                    self
+                }
             }
         }
     };
@@ -146,7 +150,11 @@ impl Float for f32 {
     }
     #[inline(always)]
     fn flush(self) -> Self {
-        if self.is_subnormal() { f32::from_bits(self.to_bits() & 0x8000_0000) } else { self }
+        if self.is_subnormal() {
+            f32::from_bits(self.to_bits() & 0x8000_0000)
+        } else {
+            self
+        }
     }
 }
 
@@ -177,5 +185,9 @@ impl Float for f64 {
 /// The NaN that 32-bit operations produce on the device, whatever NaN went in.
 #[inline(always)]
 pub(crate) fn canonical(value: f32) -> f32 {
-    if value.is_nan() { f32::from_bits(0x7fff_ffff) } else { value }
+    if value.is_nan() {
+        f32::from_bits(0x7fff_ffff)
+    } else {
+        value
+    }
 }

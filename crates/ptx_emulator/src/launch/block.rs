@@ -26,7 +26,10 @@ pub(super) enum State {
     /// Ready, but it has had its time slice.
     Preempted,
     /// At a warp operation with this mask.
-    Warp { sync: u32, mask: u32 },
+    Warp {
+        sync: u32,
+        mask: u32,
+    },
     /// At `activemask`.
     Active,
     /// At this barrier.
@@ -60,9 +63,13 @@ impl Block {
     pub fn reset(&mut self, id: [u32; 3], threads: u32, shared_bytes: u32) {
         self.id = id;
         self.shared.clear();
-        self.shared.resize(shared_bytes.div_ceil(16) as usize, LEFTOVERS);
+        self.shared
+            .resize(shared_bytes.div_ceil(16) as usize, LEFTOVERS);
         self.seats.clear();
-        self.seats.resize_with(threads as usize, || Seat { state: State::New, thread: None });
+        self.seats.resize_with(threads as usize, || Seat {
+            state: State::New,
+            thread: None,
+        });
         self.live = threads;
         self.barriers = Default::default();
     }
@@ -76,12 +83,18 @@ impl Block {
     pub fn live_lanes(&self, warp: usize) -> u32 {
         let lanes = self.lanes(warp);
         let first = lanes.start;
-        lanes.filter(|&seat| self.seats[seat].state != State::Done).map(|seat| 1 << (seat - first)).sum()
+        lanes
+            .filter(|&seat| self.seats[seat].state != State::Done)
+            .map(|seat| 1 << (seat - first))
+            .sum()
     }
 
     /// The thread of a seat that has one, which every waiting seat has.
     pub fn thread(&mut self, seat: usize) -> &mut Thread {
-        self.seats[seat].thread.as_mut().expect("a thread that waits has begun and not ended")
+        self.seats[seat]
+            .thread
+            .as_mut()
+            .expect("a thread that waits has begun and not ended")
     }
 }
 
@@ -155,16 +168,25 @@ impl Worker<'_> {
                 block.seats[seat].state = State::Preempted;
                 Ok(())
             }
-            Event::Sync => self.arrive(block, seat).map_err(|(kind, message)| self.fault_at(block, seat, kind, message)),
+            Event::Sync => self
+                .arrive(block, seat)
+                .map_err(|(kind, message)| self.fault_at(block, seat, kind, message)),
             Event::Fault => {
                 let fault = self.context.fault.take();
-                let (kind, message) = *fault.expect("whoever ends a run with a fault leaves it in the context");
+                let (kind, message) =
+                    *fault.expect("whoever ends a run with a fault leaves it in the context");
                 Err(self.fault_at(block, seat, kind, message))
             }
         }
     }
 
-    pub(super) fn fault_at(&mut self, block: &mut Block, seat: usize, kind: FaultKind, message: String) -> Box<Fault> {
+    pub(super) fn fault_at(
+        &mut self,
+        block: &mut Block,
+        seat: usize,
+        kind: FaultKind,
+        message: String,
+    ) -> Box<Fault> {
         let id = block.id;
         self.describe(id, block.thread(seat), kind, message)
     }
@@ -194,7 +216,11 @@ impl Worker<'_> {
             let text = match state {
                 State::Barrier(id) => format!("at barrier {id}"),
                 State::Warp { sync, mask } => {
-                    let name = self.context.code.warp_sync(*sync).map_or("a warp operation", WarpSync::name);
+                    let name = self
+                        .context
+                        .code
+                        .warp_sync(*sync)
+                        .map_or("a warp operation", WarpSync::name);
                     format!("at `{name}` with mask {mask:#010x}")
                 }
                 _ => continue,

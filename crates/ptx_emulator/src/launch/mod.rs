@@ -173,7 +173,11 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 }
 
 /// Runs a grid to its end, blocks in parallel over the cores.
-pub fn launch(program: &Program, kernel: KernelId, config: &LaunchConfig) -> Result<LaunchStats, Fault> {
+pub fn launch(
+    program: &Program,
+    kernel: KernelId,
+    config: &LaunchConfig,
+) -> Result<LaunchStats, Fault> {
     static GRIDS: AtomicU64 = AtomicU64::new(1);
     let start = Instant::now();
     let info = program.kernel_info(kernel);
@@ -188,21 +192,37 @@ pub fn launch(program: &Program, kernel: KernelId, config: &LaunchConfig) -> Res
         ptx_line: 0,
         source_location: None,
     };
-    let volume = |size: [u32; 3]| size.iter().try_fold(1u64, |product, &side| product.checked_mul(side.into()));
+    let volume = |size: [u32; 3]| {
+        size.iter()
+            .try_fold(1u64, |product, &side| product.checked_mul(side.into()))
+    };
     let Some(blocks @ 1..) = volume(config.grid) else {
-        return Err(refuse(format!("a grid of {:?} blocks cannot be", config.grid)));
+        return Err(refuse(format!(
+            "a grid of {:?} blocks cannot be",
+            config.grid
+        )));
     };
     let threads = match volume(config.block) {
         Some(threads) if (1..=u64::from(MAX_THREADS_PER_BLOCK)).contains(&threads) => threads,
-        _ => return Err(refuse(format!("a block of {:?} threads cannot be", config.block))),
+        _ => {
+            return Err(refuse(format!(
+                "a block of {:?} threads cannot be",
+                config.block
+            )));
+        }
     };
     if info.max_threads.is_some_and(|max| threads > u64::from(max)) {
-        let message = format!("a block of {:?} threads is more than the kernel was compiled for", config.block);
+        let message = format!(
+            "a block of {:?} threads is more than the kernel was compiled for",
+            config.block
+        );
         return Err(refuse(message));
     }
     if config.params.len() < info.params_size {
         let (given, wanted) = (config.params.len(), info.params_size);
-        return Err(refuse(format!("{given} bytes of parameters were given, and {wanted} are needed")));
+        return Err(refuse(format!(
+            "{given} bytes of parameters were given, and {wanted} are needed"
+        )));
     }
     let mut params = vec![0u128; config.params.len().div_ceil(16)];
     for (word, bytes) in params.iter_mut().zip(config.params.chunks(16)) {
@@ -211,7 +231,10 @@ pub fn launch(program: &Program, kernel: KernelId, config: &LaunchConfig) -> Res
         *word = u128::from_le_bytes(buffer);
     }
     let Some(shared_bytes) = code.dynamic_shared_base.checked_add(config.shared_bytes) else {
-        return Err(refuse(format!("{} bytes of shared memory cannot be", config.shared_bytes)));
+        return Err(refuse(format!(
+            "{} bytes of shared memory cannot be",
+            config.shared_bytes
+        )));
     };
     let workers = (rayon::current_num_threads() as u64).min(blocks).max(1) as u32;
     let shared = Shared {
@@ -250,9 +273,17 @@ pub fn launch(program: &Program, kernel: KernelId, config: &LaunchConfig) -> Res
             }
         });
     }
-    match queue.into_inner().unwrap_or_else(PoisonError::into_inner).fault {
+    match queue
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .fault
+    {
         Some(fault) => Err(fault),
-        None => Ok(LaunchStats { blocks, threads: blocks * threads, elapsed: start.elapsed() }),
+        None => Ok(LaunchStats {
+            blocks,
+            threads: blocks * threads,
+            elapsed: start.elapsed(),
+        }),
     }
 }
 
@@ -290,14 +321,20 @@ impl<'l> Worker<'l> {
             generation: u64::MAX,
             fault: None,
         };
-        Worker { context, program, threads: Vec::new(), blocks: Vec::new() }
+        Worker {
+            context,
+            program,
+            threads: Vec::new(),
+            blocks: Vec::new(),
+        }
     }
 
     fn work(mut self, queue: &Mutex<Queue>) {
         let launch = self.context.launch;
         // Only so many blocks are begun before one ends, lest their threads' state fill the memory.
         let function = &self.program.code().functions[launch.kernel as usize];
-        let bytes = launch.threads_per_block() as usize * (function.template.len() * 8 + function.frame_size as usize + 512);
+        let bytes = launch.threads_per_block() as usize
+            * (function.template.len() * 8 + function.frame_size as usize + 512);
         let most = ((256 << 20) / bytes).max(4 * launch.workers as usize);
         loop {
             let mut block = {
@@ -351,19 +388,31 @@ impl<'l> Worker<'l> {
     }
 
     /// The fault that the context holds, with its place.
-    fn describe(&mut self, block: [u32; 3], thread: &Thread, kind: FaultKind, message: String) -> Box<Fault> {
+    fn describe(
+        &mut self,
+        block: [u32; 3],
+        thread: &Thread,
+        kind: FaultKind,
+        message: String,
+    ) -> Box<Fault> {
         let code = self.program.code();
         let function = &code.functions[thread.function as usize];
-        let offset = (thread.next as usize).wrapping_sub(function.code.as_ptr() as usize) / size_of::<Inst>();
+        let offset = (thread.next as usize).wrapping_sub(function.code.as_ptr() as usize)
+            / size_of::<Inst>();
         Box::new(Fault {
             kind,
             message,
-            kernel: code.functions[self.context.launch.kernel as usize].name.clone(),
+            kernel: code.functions[self.context.launch.kernel as usize]
+                .name
+                .clone(),
             function: function.name.clone(),
             block,
             thread: thread.tid,
             ptx_line: function.lines.get(offset).copied().unwrap_or(0),
-            source_location: function.locations.get(offset).and_then(|&index| code.source_location(index)),
+            source_location: function
+                .locations
+                .get(offset)
+                .and_then(|&index| code.source_location(index)),
         })
     }
 }

@@ -137,7 +137,10 @@ impl Worker<'_> {
                 let mask: u32 = regs.get(inst.e);
                 if mask >> (seat % 32) & 1 == 0 {
                     let name = sync.name();
-                    return Err(invalid(format!("`{name}` with mask {mask:#010x}, which lacks the thread's own lane {}", seat % 32)));
+                    return Err(invalid(format!(
+                        "`{name}` with mask {mask:#010x}, which lacks the thread's own lane {}",
+                        seat % 32
+                    )));
                 }
                 block.seats[seat].state = State::Warp { sync: index, mask };
                 self.try_warp(block, seat / 32, mask, sync);
@@ -165,11 +168,15 @@ impl Worker<'_> {
             _ => return Err(invalid(format!("barrier {id}, of 16"))),
         };
         if sync.counted && (expected == 0 || expected % 32 != 0) {
-            return Err(invalid(format!("barrier {id} for {expected} threads, which is no multiple of the warp size")));
+            return Err(invalid(format!(
+                "barrier {id} for {expected} threads, which is no multiple of the warp size"
+            )));
         }
         if barrier.waiting + barrier.arrived > 0 && barrier.expected != expected {
             let before = barrier.expected;
-            return Err(invalid(format!("barrier {id} for {expected} threads, while others wait at it for {before}")));
+            return Err(invalid(format!(
+                "barrier {id} for {expected} threads, while others wait at it for {before}"
+            )));
         }
         barrier.expected = expected;
         if sync.arrive {
@@ -186,7 +193,11 @@ impl Worker<'_> {
 
     /// Opens a barrier if all have come.
     fn try_barrier(&mut self, block: &mut Block, id: usize) {
-        let Barrier { waiting, arrived, expected } = block.barriers[id];
+        let Barrier {
+            waiting,
+            arrived,
+            expected,
+        } = block.barriers[id];
         let here = waiting + arrived;
         if here == 0 {
             return;
@@ -201,10 +212,13 @@ impl Worker<'_> {
             return;
         }
         block.barriers[id] = Barrier::default();
-        let waits = |block: &Block, seat: usize| block.seats[seat].state == State::Barrier(id as u8);
+        let waits =
+            |block: &Block, seat: usize| block.seats[seat].state == State::Barrier(id as u8);
         let (mut count, mut all) = (0u32, true);
         for seat in 0..block.seats.len() {
-            if waits(block, seat) && let (inst, regs, Some(_)) = self.barrier_of(block, seat) {
+            if waits(block, seat)
+                && let (inst, regs, Some(_)) = self.barrier_of(block, seat)
+            {
                 let predicate: bool = regs.get(inst.c);
                 count += u32::from(predicate);
                 all &= predicate;
@@ -267,7 +281,10 @@ impl Worker<'_> {
                 continue;
             }
             match block.seats[seat].state {
-                State::Warp { sync: other, mask: its } if its == mask => match self.context.code.warp_sync(other) {
+                State::Warp {
+                    sync: other,
+                    mask: its,
+                } if its == mask => match self.context.code.warp_sync(other) {
                     Some(&other) if other.meets(sync) => here |= bit,
                     _ => return,
                 },
@@ -298,17 +315,28 @@ impl Worker<'_> {
                 insts[lane] = Some((inst, regs));
             }
         }
-        let lanes = || insts.iter().enumerate().filter_map(|(lane, entry)| entry.map(|(inst, regs)| (lane, inst, regs)));
+        let lanes = || {
+            insts
+                .iter()
+                .enumerate()
+                .filter_map(|(lane, entry)| entry.map(|(inst, regs)| (lane, inst, regs)))
+        };
         match sync {
             WarpSync::Barrier => {}
             WarpSync::Shuffle { mode, .. } => {
                 for (lane, inst, regs) in lanes() {
-                    let (source, inside) = shuffle_source(mode, lane as u32, regs.get(inst.b), regs.get(inst.c));
+                    let (source, inside) =
+                        shuffle_source(mode, lane as u32, regs.get(inst.b), regs.get(inst.c));
                     // What a lane outside of the operation holds is undefined; its own value is what it gets.
-                    let from = if here >> source & 1 != 0 { source as usize } else { lane };
+                    let from = if here >> source & 1 != 0 {
+                        source as usize
+                    } else {
+                        lane
+                    };
                     regs.set(inst.d, values[from] as u32);
                     // The predicate's slot is this instruction's own, not the one that it met.
-                    if let Some(&WarpSync::Shuffle { predicate, .. }) = self.context.code.warp_sync(inst.imm as u32)
+                    if let Some(&WarpSync::Shuffle { predicate, .. }) =
+                        self.context.code.warp_sync(inst.imm as u32)
                         && predicate != u32::MAX
                     {
                         regs.set(predicate, inside);
@@ -316,7 +344,9 @@ impl Worker<'_> {
                 }
             }
             WarpSync::Vote(vote) => {
-                let ballot: u32 = lanes().map(|(lane, ..)| ((values[lane] & 1) as u32) << lane).sum();
+                let ballot: u32 = lanes()
+                    .map(|(lane, ..)| ((values[lane] & 1) as u32) << lane)
+                    .sum();
                 for (_, inst, regs) in lanes() {
                     match vote {
                         Vote::Ballot => regs.set(inst.d, ballot),
@@ -327,9 +357,18 @@ impl Worker<'_> {
                 }
             }
             WarpSync::MatchAny { wide } | WarpSync::MatchAll { wide } => {
-                let value = |lane: usize| if wide { values[lane] } else { values[lane] & 0xffff_ffff };
+                let value = |lane: usize| {
+                    if wide {
+                        values[lane]
+                    } else {
+                        values[lane] & 0xffff_ffff
+                    }
+                };
                 for (lane, inst, regs) in lanes() {
-                    let same: u32 = lanes().filter(|&(other, ..)| value(other) == value(lane)).map(|(other, ..)| 1 << other).sum();
+                    let same: u32 = lanes()
+                        .filter(|&(other, ..)| value(other) == value(lane))
+                        .map(|(other, ..)| 1 << other)
+                        .sum();
                     if let WarpSync::MatchAny { .. } = sync {
                         regs.set(inst.d, same);
                     } else {
@@ -339,9 +378,14 @@ impl Worker<'_> {
                 }
             }
             WarpSync::Reduce(operation) => {
-                let result = lanes().map(|(lane, ..)| values[lane] as u32).reduce(|a, b| reduce(operation, a, b));
+                let result = lanes()
+                    .map(|(lane, ..)| values[lane] as u32)
+                    .reduce(|a, b| reduce(operation, a, b));
                 let result = match (operation, result) {
-                    (Redux::MinFloat { abs: true, .. } | Redux::MaxFloat { abs: true, .. }, Some(one)) => one & 0x7fff_ffff,
+                    (
+                        Redux::MinFloat { abs: true, .. } | Redux::MaxFloat { abs: true, .. },
+                        Some(one),
+                    ) => one & 0x7fff_ffff,
                     (_, result) => result.unwrap_or(0),
                 };
                 for (_, inst, regs) in lanes() {
@@ -362,13 +406,19 @@ impl Worker<'_> {
     /// together. Done only when no other lane of the warp can run, so that as many come together as would on
     /// hardware. Returns whether any went on.
     pub(super) fn resolve_active(&mut self, block: &mut Block, warp: usize) -> bool {
-        let waiting: Vec<usize> =
-            block.lanes(warp).filter(|&seat| block.seats[seat].state == State::Active).collect();
-        let Some(&first) = waiting.first() else { return false };
+        let waiting: Vec<usize> = block
+            .lanes(warp)
+            .filter(|&seat| block.seats[seat].state == State::Active)
+            .collect();
+        let Some(&first) = waiting.first() else {
+            return false;
+        };
         let (next, depth) = (block.thread(first).next, block.thread(first).frames.len());
         let together: Vec<usize> = waiting
             .into_iter()
-            .filter(|&seat| block.thread(seat).next == next && block.thread(seat).frames.len() == depth)
+            .filter(|&seat| {
+                block.thread(seat).next == next && block.thread(seat).frames.len() == depth
+            })
             .collect();
         let mask: u32 = together.iter().map(|seat| 1 << (seat % 32)).sum();
         for seat in together {
@@ -413,7 +463,11 @@ fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
             (source, source <= last)
         }
     };
-    if inside { (source & 31, true) } else { (lane, false) }
+    if inside {
+        (source & 31, true)
+    } else {
+        (lane, false)
+    }
 }
 
 fn reduce(operation: Redux, a: u32, b: u32) -> u32 {

@@ -45,10 +45,17 @@ impl Device {
         let printed = Arc::new(Mutex::new(Vec::new()));
         let sink = printed.clone();
         let config = LaunchConfig {
-            output: Some(Arc::new(move |bytes| sink.lock().unwrap().extend_from_slice(bytes))),
+            output: Some(Arc::new(move |bytes| {
+                sink.lock().unwrap().extend_from_slice(bytes)
+            })),
             ..LaunchConfig::default()
         };
-        Device { memory, program, config, printed }
+        Device {
+            memory,
+            program,
+            config,
+            printed,
+        }
     }
 
     /// A device with a kernel `k` of parameters and a body, and anything before it.
@@ -59,17 +66,32 @@ impl Device {
     pub fn upload<T: Copy>(&self, data: &[T]) -> u64 {
         let size = size_of_val(data);
         let address = self.memory.alloc(size, 256).expect("memory");
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), address as *mut u8, size) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), address as *mut u8, size)
+        };
         address
     }
 
     pub fn download<T: Copy>(&self, address: u64, count: usize) -> Vec<T> {
-        (0..count).map(|index| unsafe { (address as *const T).add(index).read_unaligned() }).collect()
+        (0..count)
+            .map(|index| unsafe { (address as *const T).add(index).read_unaligned() })
+            .collect()
     }
 
-    pub fn launch(&self, name: &str, grid: u32, block: u32, params: Params) -> Result<LaunchStats, Fault> {
+    pub fn launch(
+        &self,
+        name: &str,
+        grid: u32,
+        block: u32,
+        params: Params,
+    ) -> Result<LaunchStats, Fault> {
         let kernel = self.program.kernel(name).expect("the kernel");
-        let config = LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], params: params.0, ..self.config.clone() };
+        let config = LaunchConfig {
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            params: params.0,
+            ..self.config.clone()
+        };
         launch(&self.program, kernel, &config)
     }
 
@@ -102,7 +124,9 @@ pub fn check(cases: &[Case]) {
     for (index, (snippet, register, _)) in cases.iter().enumerate() {
         let offset = index * 16;
         let store = match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "%p" => format!("selp.b32 %r39, 1, 0, {register}; st.global.u32 [%rd39+{offset}], %r39;"),
+            "%p" => {
+                format!("selp.b32 %r39, 1, 0, {register}; st.global.u32 [%rd39+{offset}], %r39;")
+            }
             "%rs" => format!("st.global.u16 [%rd39+{offset}], {register};"),
             "%r" | "%f" => format!("st.global.b32 [%rd39+{offset}], {register};"),
             "%rd" | "%fd" => format!("st.global.b64 [%rd39+{offset}], {register};"),
@@ -113,17 +137,25 @@ pub fn check(cases: &[Case]) {
     body.push_str("ret;");
     let text = module("", ".param .u64 out", &body);
     if let Ok(path) = std::env::var("PTX_DUMP") {
-        let name = std::thread::current().name().unwrap_or("test").replace("::", "_");
+        let name = std::thread::current()
+            .name()
+            .unwrap_or("test")
+            .replace("::", "_");
         std::fs::write(format!("{path}/{name}.ptx"), &text).unwrap();
     }
     let device = Device::new(&text);
     let out = device.upload(&vec![0u64; cases.len() * 2]);
-    device.launch("k", 1, 1, Params::new().u64(out)).unwrap_or_else(|fault| panic!("{fault}"));
+    device
+        .launch("k", 1, 1, Params::new().u64(out))
+        .unwrap_or_else(|fault| panic!("{fault}"));
     let results: Vec<u64> = device.download(out, cases.len() * 2);
     let mut wrong = Vec::new();
     for ((snippet, _, expected), result) in cases.iter().zip(results.chunks(2)) {
         if result[0] != *expected {
-            wrong.push(format!("{snippet}\n    gave {:#x}, not {expected:#x}", result[0]));
+            wrong.push(format!(
+                "{snippet}\n    gave {:#x}, not {expected:#x}",
+                result[0]
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

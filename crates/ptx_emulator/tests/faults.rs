@@ -1,0 +1,265 @@
+//! What goes wrong, and what is said about it.
+
+mod common;
+
+use common::{Device, Params, module};
+use ptx_emulator::{Fault, FaultKind, LaunchConfig, Memory, Program, launch};
+
+fn fault(body: &str) -> Fault {
+    let device = Device::kernel(
+        ".file 1 \"src/kernel.rs\"\n.shared .align 4 .b8 small[16];",
+        ".param .u64 data",
+        body,
+    );
+    let data = device.upload(&[0u32; 10]);
+    device
+        .launch("k", 3, 40, Params::new().u64(data))
+        .unwrap_err()
+}
+
+#[test]
+fn illegal_addresses() {
+    let found = fault(
+        "ld.param.u64 %rd1, [data]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n.loc 1 12 7\nmul.wide.u32 %rd2, %r1, 4;\n\
+         add.u64 %rd3, %rd1, %rd2;\nld.global.u32 %r3, [%rd3];\nret;",
+    );
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    assert_eq!(found.thread, [10, 0, 0]);
+    assert_eq!(found.kernel, "k");
+    assert_eq!(
+        found
+            .source_location
+            .as_ref()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some("src/kernel.rs:12:7")
+    );
+    assert!(
+        found.message.contains("4 bytes")
+            && found
+                .message
+                .contains("0 bytes after the end of the 40 bytes"),
+        "{found}"
+    );
+    let lines: Vec<String> = module("x\n", "", "").lines().map(String::from).collect();
+    assert!(found.ptx_line as usize > lines.len() - 3, "{found}");
+
+    let found = fault("mov.u64 %rd1, 0; st.global.u32 [%rd1+8], 1;");
+    assert!(
+        found.kind == FaultKind::IllegalAddress && found.message.contains("null"),
+        "{found}"
+    );
+    let found = fault("mov.u64 %rd1, 0x123456789000; ld.u8 %r1, [%rd1];");
+    assert!(found.message.contains("0x123456789000"), "{found}");
+    let found = fault("mov.u32 %r1, small; st.shared.u32 [%r1+16], 1;");
+    assert!(
+        found.kind == FaultKind::IllegalAddress && found.message.contains("shared"),
+        "{found}"
+    );
+    let found = fault("mov.u64 %rd1, small; cvta.shared.u64 %rd1, %rd1; ld.u32 %r1, [%rd1+-4];");
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    let found =
+        fault("ld.param.u64 %rd1, [data]; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+32];");
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    let found = fault("mov.u64 %rd1, 8192; ld.local.u32 %r1, [%rd1];");
+    assert!(
+        found.kind == FaultKind::IllegalAddress && found.message.contains("local"),
+        "{found}"
+    );
+    let found = fault("mov.u64 %rd1, 0x4000000000000010; ld.u32 %r1, [%rd1];");
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+}
+
+#[test]
+fn other_faults() {
+    let found = fault("ld.param.u64 %rd1, [data]; ld.global.u32 %r1, [%rd1+2];");
+    assert!(
+        found.kind == FaultKind::Misaligned && found.message.contains("multiple of 4"),
+        "{found}"
+    );
+    let found = fault("mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 7; @%p1 exit; trap;");
+    assert_eq!((found.kind, found.thread), (FaultKind::Trap, [7, 0, 0]));
+    let found = fault("mov.u64 %rd1, 5; proto: .callprototype _ (); call %rd1, proto;");
+    assert_eq!(found.kind, FaultKind::InvalidCall);
+    let found = fault("brkpt;");
+    assert_eq!(found.kind, FaultKind::Breakpoint);
+}
+
+/// An instruction that is only not supported is an error when executed, and not before.
+#[test]
+fn unsupported_instructions_fault_when_executed() {
+    let mma = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd3}, {%fd4}, {%fd5, %fd6};";
+    let found = fault(&format!("ret;\n{mma}").replace("ret;\n", "mov.u32 %r1, 0;\n"));
+    assert_eq!(found.kind, FaultKind::InvalidInstruction);
+    assert!(
+        found.message.contains("mma") && found.ptx_line > 0,
+        "{found}"
+    );
+    let device = Device::kernel("", "", &format!("ret; {mma} ret;"));
+    device.launch("k", 1, 1, Params::new()).unwrap();
+    let found = fault("setp.eq.u32 %p1, 1, 1; @%p1 add.frobnicated.u32 %r1, %r2, %r3;");
+    assert!(found.message.contains("`.frobnicated`"), "{found}");
+}
+
+#[test]
+fn modules_that_cannot_be_loaded() {
+    let cases = [
+        ("frobnicate.u32 %r1, %r2;", "`frobnicate`"),
+        ("add.u32 %r1, %r2;", "operands"),
+        ("add.u32 %r1, %r2, %nothing;", "`%nothing`"),
+        ("add.u32 %rs1, %r2, %r3;", "16 bits"),
+        ("add.u64 %rd1, %rd2, %r3;", "32 bits"),
+        ("bra nowhere;", "`nowhere`"),
+        ("ld.global.u32 %r1, [%f1x];", "`%f1x`"),
+        ("@%r1 bra L; L: ret;", "`%r1`"),
+        ("call nothing;", "`nothing`"),
+        ("mov.u32 %r1, %r2, %r3;", "operands"),
+        ("st.param.u32 [data], %r1;", "parameter"),
+        ("bar.sync 17;", "below 16"),
+    ];
+    for (line, part) in cases {
+        let text = module("", ".param .u64 data", &format!("\n\n{line}\nret;"));
+        let error = Program::load(&text, &Memory::new()).expect_err(line);
+        let at = text.lines().position(|other| other == line).unwrap() as u32 + 1;
+        assert!(
+            error.line == at && error.message.contains(part),
+            "{line} gave: {error}"
+        );
+    }
+    for (text, part) in [
+        ("this is not PTX", "`.version`"),
+        (".version 8.0\n.target sm_70\n.address_size 32\n", "32"),
+        (
+            ".version 8.0\n.target sm_70\n.global .u64 x = missing;",
+            "`missing`",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.extern .global .u64 x;",
+            "`x`",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.global .b8 x[2] = {1,2,3};",
+            "more initial values",
+        ),
+        (
+            ".version 8.0\n.target sm_70\n.global .b8 x[99999999999999];",
+            "too large",
+        ),
+    ] {
+        let error = Program::load(text, &Memory::new()).expect_err(text);
+        assert!(error.message.contains(part), "{text} gave: {error}");
+    }
+}
+
+#[test]
+fn launches_are_checked() {
+    let device = Device::kernel("", ".param .u64 data", "ret;");
+    let kernel = device.program.kernel("k").unwrap();
+    let good = LaunchConfig {
+        params: vec![0; 8],
+        ..LaunchConfig::default()
+    };
+    assert!(launch(&device.program, kernel, &good).is_ok());
+    for bad in [
+        LaunchConfig {
+            params: vec![0; 7],
+            ..good.clone()
+        },
+        LaunchConfig {
+            block: [1025, 1, 1],
+            ..good.clone()
+        },
+        LaunchConfig {
+            block: [0, 1, 1],
+            ..good.clone()
+        },
+        LaunchConfig {
+            grid: [1, 0, 1],
+            ..good.clone()
+        },
+        LaunchConfig {
+            grid: [u32::MAX; 3],
+            ..good.clone()
+        },
+    ] {
+        assert_eq!(
+            launch(&device.program, kernel, &bad).unwrap_err().kind,
+            FaultKind::InvalidLaunch
+        );
+    }
+}
+
+/// Memory that is freed while nobody uses it is out of reach at once.
+#[test]
+fn freed_memory_is_out_of_reach() {
+    let device = Device::kernel(
+        "",
+        ".param .u64 data",
+        "ld.param.u64 %rd1, [data]; ld.global.u32 %r1, [%rd1]; ret;",
+    );
+    let data = device.upload(&[1u32]);
+    device.launch("k", 1, 1, Params::new().u64(data)).unwrap();
+    assert!(device.memory.free(data) && !device.memory.free(data));
+    let found = device
+        .launch("k", 1, 1, Params::new().u64(data))
+        .unwrap_err();
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    let host = vec![5u32; 4];
+    device.memory.register(host.as_ptr() as u64, 16);
+    device
+        .launch("k", 1, 1, Params::new().u64(host.as_ptr() as u64))
+        .unwrap();
+    device.memory.unregister(host.as_ptr() as u64);
+    device
+        .launch("k", 1, 1, Params::new().u64(host.as_ptr() as u64))
+        .unwrap_err();
+}
+
+/// No text makes loading panic; what loads may be run for a while.
+#[test]
+fn mutated_modules_do_not_panic() {
+    let text = module(
+        ".global .u32 g[4] = {1,2,3,4}; .shared .b32 s[4]; .func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; st.param.b32 [r], %r1; ret; }",
+        ".param .u64 data, .param .align 8 .b8 b[16]",
+        "ld.param.u64 %rd1, [data]; ld.param.v2.u32 {%r1, %r2}, [b+8]; mov.b64 %rd2, {%r1, %r2}; mov.b128 %rq1, {%rd1, %rd2};
+         st.shared.v2.u32 [s+8], {%r1, %r2}; atom.shared.cas.b32 %r3, [s], %r1, %r2; bfi.b32 %r4, %r1, %r2, 3, 4;
+         { .param .b32 p; st.param.b32 [p], %r1; .param .b32 q; call.uni (q), f, (p); ld.param.b32 %r5, [q]; }
+         shfl.sync.idx.b32 %r6|%p1, %r5, 0, 31, -1; cvt.rn.f16.f32 %rs1, %f1; setp.lt.and.f32 %p1|%p2, %f1, %f2, !%p3; bar.sync 0; ret;",
+    );
+    let mut state = 1u64;
+    let mut random = |limit: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % limit
+    };
+    let words: Vec<&str> = text
+        .split_inclusive([' ', '.', ',', '[', ']', '{', '}', ';'])
+        .collect();
+    let memory = Memory::new();
+    let mut loaded = 0;
+    for _ in 0..4000 {
+        let mut changed: Vec<&str> = words.clone();
+        for _ in 0..=random(3) {
+            let (at, other) = (random(changed.len()), random(words.len()));
+            match random(3) {
+                0 => changed[at] = words[other],
+                1 => drop(changed.remove(at)),
+                _ => changed.insert(at, words[other]),
+            }
+        }
+        if let Ok(program) = Program::load(&changed.concat(), &memory)
+            && let Some(kernel) = program.kernel("k")
+        {
+            loaded += 1;
+            // A branch that loops forever cannot come from these words.
+            let config = LaunchConfig {
+                block: [33, 1, 1],
+                params: vec![0; 64],
+                ..LaunchConfig::default()
+            };
+            let _ = launch(&program, kernel, &config);
+        }
+    }
+    assert!(loaded > 100, "{loaded}");
+}

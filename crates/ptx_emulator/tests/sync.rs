@@ -1,0 +1,290 @@
+//! Barriers, warp operations, and scheduling.
+
+mod common;
+
+use common::{Device, Params};
+use ptx_emulator::FaultKind;
+
+/// Runs a body with `%r38` as the thread's index; each thread's `%r0` is its result.
+fn threads(shared: &str, block: u32, body: &str) -> Vec<u32> {
+    let device = device(shared, body);
+    let out = device.upload(&vec![0u32; block as usize]);
+    device
+        .launch("k", 1, block, Params::new().u64(out))
+        .unwrap_or_else(|fault| panic!("{fault}"));
+    device.download(out, block as usize)
+}
+
+fn device(shared: &str, body: &str) -> Device {
+    let text = format!(
+        "ld.param.u64 %rd39, [out]; mov.u32 %r38, %tid.x; mul.wide.u32 %rd38, %r38, 4; add.u64 %rd38, %rd39, %rd38;\n{body}\n
+         store: st.global.u32 [%rd38], %r0; ret;"
+    );
+    Device::kernel(shared, ".param .u64 out", &text)
+}
+
+#[test]
+fn barriers_exchange_through_shared_memory() {
+    let body = "shl.b32 %r1, %r38, 2; mov.u32 %r2, buffer; add.u32 %r3, %r2, %r1; mul.lo.u32 %r4, %r38, 3; st.shared.u32 [%r3], %r4;
+        bar.sync 0; sub.u32 %r5, 255, %r38; shl.b32 %r5, %r5, 2; add.u32 %r5, %r2, %r5; ld.shared.u32 %r0, [%r5];";
+    let results = threads(".shared .align 4 .b8 buffer[1024];", 256, body);
+    assert!(
+        results
+            .iter()
+            .enumerate()
+            .all(|(i, &x)| x == (255 - i as u32) * 3)
+    );
+}
+
+/// A tree reduction, many blocks of which share the workers' state.
+#[test]
+fn reduction() {
+    let body = "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; shl.b32 %r3, %r1, 2; mov.u32 %r4, buffer; add.u32 %r5, %r4, %r3;
+        mad.lo.u32 %r6, %r2, 128, %r1; st.shared.u32 [%r5], %r6; mov.u32 %r7, 64;
+     L: bar.sync 0; setp.ge.u32 %p1, %r1, %r7; @%p1 bra S; shl.b32 %r8, %r7, 2; add.u32 %r8, %r5, %r8; ld.shared.u32 %r9, [%r8];
+        ld.shared.u32 %r10, [%r5]; add.u32 %r10, %r10, %r9; st.shared.u32 [%r5], %r10;
+     S: shr.u32 %r7, %r7, 1; setp.ne.u32 %p1, %r7, 0; @%p1 bra L;
+        setp.ne.u32 %p1, %r1, 0; @%p1 exit; ld.shared.u32 %r11, [buffer]; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd1, %rd2; st.global.u32 [%rd2], %r11; ret;";
+    let device = Device::kernel(".shared .align 4 .b8 buffer[512];", ".param .u64 out", body);
+    let out = device.upload(&[0u32; 100]);
+    device
+        .launch("k", 100, 128, Params::new().u64(out))
+        .unwrap();
+    let expected: Vec<u32> = (0..100).map(|b| (b * 128..(b + 1) * 128).sum()).collect();
+    assert_eq!(device.download::<u32>(out, 100), expected);
+}
+
+#[test]
+fn barrier_reductions() {
+    let body = |op: &str| format!("and.b32 %r1, %r38, 1; setp.eq.u32 %p1, %r1, 0; {op}");
+    assert_eq!(
+        threads("", 100, &body("bar.red.popc.u32 %r0, 1, %p1;")),
+        [50; 100]
+    );
+    assert_eq!(
+        threads("", 64, &body("barrier.red.popc.u32 %r0, 2, 64, !%p1;")),
+        [32; 64]
+    );
+    assert_eq!(
+        threads(
+            "",
+            64,
+            &body("bar.red.and.pred %p2, 0, %p1; selp.u32 %r0, 1, 0, %p2;")
+        ),
+        [0; 64]
+    );
+    assert_eq!(
+        threads(
+            "",
+            64,
+            &body("bar.red.or.pred %p2, 0, %p1; selp.u32 %r0, 1, 0, %p2;")
+        ),
+        [1; 64]
+    );
+}
+
+/// One warp produces, another consumes, by barriers for 64 threads.
+#[test]
+fn arrive_and_sync() {
+    let body = "setp.ge.u32 %p1, %r38, 32; @%p1 bra consume;
+        shl.b32 %r1, %r38, 2; mov.u32 %r2, buffer; add.u32 %r1, %r1, %r2; add.u32 %r3, %r38, 7; st.shared.u32 [%r1], %r3; bar.arrive 1, 64; mov.u32 %r0, 0; bra store;
+     consume: bar.sync 1, 64; sub.u32 %r1, %r38, 32; shl.b32 %r1, %r1, 2; mov.u32 %r2, buffer; add.u32 %r1, %r1, %r2; ld.shared.u32 %r0, [%r1];";
+    let results = threads(".shared .align 4 .b8 buffer[128];", 64, body);
+    assert!(
+        (32..64).all(|i| results[i] == i as u32 - 32 + 7),
+        "{results:?}"
+    );
+}
+
+#[test]
+fn ended_threads_count_as_arrived() {
+    let body = "setp.lt.u32 %p1, %r38, 40; @%p1 exit; bar.sync 0; mov.u32 %r0, 5;";
+    let results = threads("", 64, body);
+    assert!(results[..40].iter().all(|&x| x == 0) && results[40..].iter().all(|&x| x == 5));
+}
+
+#[test]
+fn shuffles() {
+    let expect = |text: &str, f: fn(u32) -> u32| {
+        let results = threads("", 32, &format!("add.u32 %r1, %r38, 100; {text}"));
+        assert_eq!(results, (0..32).map(f).collect::<Vec<_>>(), "{text}");
+    };
+    expect("shfl.sync.idx.b32 %r0|%p1, %r1, 5, 0x1f, -1;", |_| 105);
+    expect("shfl.sync.bfly.b32 %r0, %r1, 3, 0x1f, -1;", |i| {
+        100 + (i ^ 3)
+    });
+    expect("shfl.sync.down.b32 %r0, %r1, 4, 0x1f, -1;", |i| {
+        100 + if i + 4 < 32 { i + 4 } else { i }
+    });
+    expect("shfl.sync.up.b32 %r0, %r1, 4, 0, -1;", |i| {
+        100 + if i >= 4 { i - 4 } else { i }
+    });
+    // Segments of eight lanes: segment mask 0x18 in bits 8 to 12.
+    expect("shfl.sync.idx.b32 %r0, %r1, 2, 0x181f, -1;", |i| {
+        100 + (i & 24) + 2
+    });
+    expect("shfl.sync.down.b32 %r0, %r1, 2, 0x181f, -1;", |i| {
+        100 + if i % 8 + 2 < 8 { i + 2 } else { i }
+    });
+    expect(
+        "shfl.sync.up.b32 %r2|%p1, %r1, 4, 0, -1; selp.u32 %r0, 1, 0, %p1;",
+        |i| u32::from(i >= 4),
+    );
+    // Half a warp by itself.
+    expect(
+        "mov.u32 %r0, 0; setp.ge.u32 %p2, %r38, 16; @%p2 bra store; shfl.sync.bfly.b32 %r0, %r1, 1, 0x1f, 0xffff;",
+        |i| {
+            if i < 16 { 100 + (i ^ 1) } else { 0 }
+        },
+    );
+}
+
+#[test]
+fn votes_matches_and_reductions() {
+    let odd = "and.b32 %r1, %r38, 1; setp.ne.u32 %p1, %r1, 0;";
+    let all = |text: &str, expected: u32| {
+        assert_eq!(
+            threads("", 32, &format!("{odd} {text}")),
+            [expected; 32],
+            "{text}"
+        )
+    };
+    all("vote.sync.ballot.b32 %r0, %p1, -1;", 0xaaaa_aaaa);
+    all(
+        "vote.sync.any.pred %p2, %p1, -1; selp.u32 %r0, 1, 0, %p2;",
+        1,
+    );
+    all(
+        "vote.sync.all.pred %p2, %p1, -1; selp.u32 %r0, 1, 0, %p2;",
+        0,
+    );
+    all(
+        "vote.sync.uni.pred %p2, !%p1, -1; selp.u32 %r0, 1, 0, %p2;",
+        0,
+    );
+    all("redux.sync.add.u32 %r0, %r38, -1;", 496);
+    all("redux.sync.max.s32 %r0, %r38, -1;", 31);
+    all("redux.sync.xor.b32 %r0, %r1, -1;", 0);
+    all("activemask.b32 %r0;", 0xffff_ffff);
+    all(
+        "bar.warp.sync -1; elect.sync %r0|%p2, 0xfffffff0; "
+            .replace("0xfffffff0", "-1")
+            .as_str(),
+        0,
+    );
+    all(
+        "match.all.sync.b32 %r2|%p2, %r1, -1; selp.u32 %r0, 1, 0, %p2;",
+        0,
+    );
+    let results = threads("", 32, &format!("{odd} match.any.sync.b32 %r0, %r1, -1;"));
+    assert!(
+        results
+            .iter()
+            .enumerate()
+            .all(|(i, &x)| x == if i % 2 == 0 { 0x5555_5555 } else { 0xaaaa_aaaa })
+    );
+    // In a branch, those that took it are active together.
+    let results = threads(
+        "",
+        32,
+        &format!("{odd} mov.u32 %r0, 0; @%p1 bra store; activemask.b32 %r0;"),
+    );
+    assert!(
+        results
+            .iter()
+            .enumerate()
+            .all(|(i, &x)| x == if i % 2 == 0 { 0x5555_5555 } else { 0 })
+    );
+    // A warp of 20 threads: the others are not missed.
+    assert_eq!(
+        threads("", 20, "redux.sync.add.u32 %r0, %r38, 0xfffff;"),
+        [190; 20]
+    );
+}
+
+/// A lock that lanes of one warp take in turn: every lane gets its turn even if others spin.
+#[test]
+fn spinning_threads_do_not_block_others() {
+    let body = "mov.u32 %r0, 0;
+     try: atom.shared.cas.b32 %r1, [lock], 0xa5a5a5a5, 1; setp.ne.u32 %p1, %r1, 0xa5a5a5a5; @%p1 bra try;
+        bar.warp.sync 0; st.shared.u32 [lock], 0xa5a5a5a5;"
+        .replace("bar.warp.sync 0;", "ld.shared.u32 %r2, [count]; add.u32 %r2, %r2, 1; st.shared.u32 [count], %r2; nanosleep.u32 20;");
+    threads(
+        ".shared .align 4 .u32 lock; .shared .align 4 .u32 count;",
+        64,
+        &body,
+    );
+    // The last thread sets a flag that all others spin on.
+    let body =
+        "mov.u32 %r0, 1; setp.eq.u32 %p1, %r38, 63; @%p1 st.shared.u32 [flag], 1; @%p1 bra store;
+     wait: ld.volatile.shared.u32 %r1, [flag]; setp.ne.u32 %p1, %r1, 1; @%p1 bra wait;";
+    assert_eq!(threads(".shared .align 4 .u32 flag;", 64, body), [1; 64]);
+}
+
+/// Blocks that wait for all others, far more of them than cores.
+#[test]
+fn blocks_wait_for_each_other() {
+    let body =
+        "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra done;
+        atom.global.add.u32 %r2, [%rd1], 1; mov.u32 %r4, %nctaid.x;
+     wait: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p1, %r3, %r4; @%p1 bra wait;
+     done: bar.sync 0; red.global.add.u32 [%rd1+4], 1; ret;";
+    let device = Device::kernel("", ".param .u64 out", body);
+    let out = device.upload(&[0u32; 2]);
+    device.launch("k", 50, 64, Params::new().u64(out)).unwrap();
+    assert_eq!(device.download::<u32>(out, 2), [50, 50 * 64]);
+}
+
+#[test]
+fn deadlocks_are_found() {
+    let deadlock = |body: &str| {
+        device("", body)
+            .launch("k", 1, 64, Params::new().u64(0))
+            .unwrap_err()
+    };
+    let fault = deadlock(
+        "setp.lt.u32 %p1, %r38, 32; @%p1 bra other; bar.sync 0; other: bar.sync 1; mov.u32 %r0, 0; exit;",
+    );
+    assert_eq!(fault.kind, FaultKind::Deadlock);
+    assert!(
+        fault
+            .message
+            .contains("32 wait at barrier 0, 32 wait at barrier 1")
+            || fault
+                .message
+                .contains("32 wait at barrier 1, 32 wait at barrier 0"),
+        "{fault}"
+    );
+    assert!(fault.ptx_line > 0);
+    let fault = deadlock(
+        "setp.lt.u32 %p1, %r38, 5; @%p1 bra other; shfl.sync.idx.b32 %r0, %r38, 0, 31, -1; exit; other: bar.sync 0; exit;",
+    );
+    assert_eq!(fault.kind, FaultKind::Deadlock);
+    assert!(fault.message.contains("shfl.sync"), "{fault}");
+    let fault = deadlock("shfl.sync.idx.b32 %r0, %r38, 0, 31, 1;");
+    assert!(
+        fault.kind == FaultKind::InvalidInstruction && fault.message.contains("lane 1"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn indices_in_three_dimensions() {
+    let body = "ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z;
+        mov.u32 %r7, %ntid.x; mov.u32 %r8, %ntid.y; mov.u32 %r9, %ntid.z; mov.u32 %r10, %nctaid.x; mov.u32 %r11, %nctaid.y;
+        mad.lo.u32 %r20, %r6, %r11, %r5; mad.lo.u32 %r20, %r20, %r10, %r4; mad.lo.u32 %r20, %r20, %r9, %r3; mad.lo.u32 %r20, %r20, %r8, %r2; mad.lo.u32 %r20, %r20, %r7, %r1;
+        mul.wide.u32 %rd2, %r20, 4; add.u64 %rd2, %rd1, %rd2; red.global.add.u32 [%rd2], 1; ret;";
+    let device = Device::kernel("", ".param .u64 out", body);
+    let count = 2 * 3 * 4 * 5 * 3 * 2;
+    let out = device.upload(&vec![0u32; count]);
+    let kernel = device.program.kernel("k").unwrap();
+    let config = ptx_emulator::LaunchConfig {
+        grid: [2, 3, 4],
+        block: [5, 3, 2],
+        params: out.to_le_bytes().to_vec(),
+        ..device.config.clone()
+    };
+    ptx_emulator::launch(&device.program, kernel, &config).unwrap();
+    assert_eq!(device.download::<u32>(out, count), vec![1; count]);
+}
