@@ -75,12 +75,12 @@ fn clean(mut command: Command) -> Command {
         }
     }
     // The output of build scripts is shown only when they fail, but a device build may take a
-    // while: this lets `cuda_builder` show its progress where this program shows its own.
-    if cfg!(target_os = "linux") && std::env::var_os("CUDA_BUILDER_PROGRESS").is_none() {
-        command.env(
-            "CUDA_BUILDER_PROGRESS",
-            format!("/proc/{}/fd/2", std::process::id()),
-        );
+    // while: this lets `cuda_builder` show its progress where this program shows its own. Not in
+    // a file, where two writers would overwrite each other's lines.
+    let stderr = format!("/proc/{}/fd/2", std::process::id());
+    let is_stream = std::fs::metadata(&stderr).is_ok_and(|metadata| !metadata.is_file());
+    if is_stream && std::env::var_os("CUDA_BUILDER_PROGRESS").is_none() {
+        command.env("CUDA_BUILDER_PROGRESS", stderr);
     }
     command
 }

@@ -138,7 +138,11 @@ mod device {
             self.set(report::FILE_LEN, text.len as u32);
 
             let (start, before) = (text.len, text.total);
-            let mut message = MessageWriter { text, start, before };
+            let mut message = MessageWriter {
+                text,
+                start,
+                before,
+            };
             // An error means that a `Display` of the user's failed: what came before stands.
             let _ = write!(message, "{}", info.message());
             self.complete();

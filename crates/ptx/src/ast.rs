@@ -1,5 +1,6 @@
-//! A PTX module as data: what `parse` makes, `dead` shrinks, `write` prints and the emulator decodes.
-//! Names and opcodes are slices of the source text, so a module borrows the text it was read from.
+//! A PTX module as data: what `parse` makes, `dead` shrinks, `write` prints and the emulator
+//! decodes. Names and opcodes are slices of the source text, so a module borrows the text it was
+//! read from.
 
 use std::fmt;
 
@@ -258,7 +259,8 @@ impl Variable<'_> {
         u64::from(self.ty.bytes()) * u64::from(self.vector.unwrap_or(1))
     }
 
-    /// Size in bytes; `[]` counts as the number of values that initialise it. `None` if over 64 bits.
+    /// Size in bytes; `[]` counts as the number of values that initialise it. `None` if over 64
+    /// bits.
     pub fn size(&self) -> Option<u64> {
         let mut size = self.element_bytes();
         for extent in &self.extents {

@@ -1,6 +1,6 @@
-//! The dead-function pass: keeps kernels and what they reach, and drops other functions, variables and
-//! declarations. libnvvm leaves every function of a module in its output, and loading time and the
-//! emulator's decoding grow with what is left.
+//! The dead-function pass: keeps kernels and what they reach, and drops other functions, variables
+//! and declarations. libnvvm leaves every function of a module in its output, and loading time and
+//! the emulator's decoding grow with what is left.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,12 +20,12 @@ pub struct Removed {
     pub declarations: usize,
 }
 
-/// Removes what neither a kernel nor one of the symbols `keep` reaches: by a call, by having its address
-/// taken, or by standing in the initialiser of a variable that is reached. A name that a live function
-/// mentions counts as reached even where a local name shadows it.
+/// Removes what neither a kernel nor one of the symbols `keep` reaches: by a call, by having its
+/// address taken, or by standing in the initialiser of a variable that is reached. A name that a
+/// live function mentions counts as reached even where a local name shadows it.
 ///
-/// DWARF that describes removed code stays well-formed: its references become 0, which is how linkers mark
-/// discarded code, or 1 in the lists where a pair of zeros means the end.
+/// DWARF that describes removed code stays well-formed: its references become 0, which is how
+/// linkers mark discarded code, or 1 in the lists where a pair of zeros means the end.
 pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
     let live = reachable(module, keep);
     let mut removed = Removed::default();

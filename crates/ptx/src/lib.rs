@@ -1,10 +1,10 @@
 //! Reads and writes PTX, and removes its dead functions.
 //!
-//! libnvvm hands over PTX text; [`Module::parse`] makes a [`Module`] of it, [`remove_dead`] drops what no
-//! kernel reaches, and `Display` prints it for the driver and ptxas. The emulator decodes the same
-//! [`Module`]. The grammar is that of the PTX ISA as libnvvm and nvcc emit it and as people write it by
-//! hand. Instructions are read structurally (opcode, modifiers, operands) and not checked against a list
-//! of opcodes: whoever executes them does that.
+//! libnvvm hands over PTX text; [`Module::parse`] makes a [`Module`] of it, [`remove_dead`] drops
+//! what no kernel reaches, and `Display` prints it for the driver and ptxas. The emulator decodes
+//! the same [`Module`]. The grammar is that of the PTX ISA as libnvvm and nvcc emit it and as
+//! people write it by hand. Instructions are read structurally (opcode, modifiers, operands) and
+//! not checked against a list of opcodes: whoever executes them does that.
 //!
 //! ```
 //! let text = ".version 9.0\n.target sm_75\n.address_size 64\n

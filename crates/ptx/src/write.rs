@@ -1,4 +1,5 @@
-//! Prints a [`Module`] as PTX that ptxas and the driver take, and that reads back to the same module.
+//! Prints a [`Module`] as PTX that ptxas and the driver take, and that reads back to the same
+//! module.
 
 use std::fmt::{Display, Formatter, Result, Write};
 

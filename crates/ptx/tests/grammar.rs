@@ -1,5 +1,5 @@
-//! Reading and printing: what is read, that printing it back changes nothing, and that bad input is an
-//! error with a line, never a panic.
+//! Reading and printing: what is read, that printing it back changes nothing, and that bad input is
+//! an error with a line, never a panic.
 
 use ptx::{Base, Init, Item, Module, Operand, Statement};
 
@@ -168,7 +168,8 @@ fn deep_nesting_is_an_error() {
     Module::parse(&text).expect_err("too deep");
 }
 
-/// A small generator of pseudo-random numbers, so that the test needs no dependency and repeats itself.
+/// A small generator of pseudo-random numbers, so that the test needs no dependency and repeats
+/// itself.
 struct Random(u64);
 
 impl Random {

@@ -1,6 +1,6 @@
-//! Floating-point arithmetic with any rounding mode and any format, by integers. The host rounds to nearest
-//! in 32 and 64 bits only; everything else that PTX has goes through here: directed rounding, halves,
-//! bfloat16, and conversions between them.
+//! Floating-point arithmetic with any rounding mode and any format, by integers. The host rounds to
+//! nearest in 32 and 64 bits only; everything else that PTX has goes through here: directed
+//! rounding, halves, bfloat16, and conversions between them.
 
 /// A rounding mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +125,14 @@ impl Format {
             exponent,
             sticky: false,
         })
+    }
+
+    /// A NaN of this format as one of another: sign and the payload's upper bits stay, and it is
+    /// quiet.
+    pub fn convert_nan(self, bits: u64, to: Format) -> u64 {
+        let negative = bits >> (self.fraction_bits() + self.exponent_bits) & 1 != 0;
+        let payload = (bits & ((1 << self.fraction_bits()) - 1)) << (52 - self.fraction_bits());
+        to.infinity(negative) | payload >> (52 - to.fraction_bits()) | 1 << (to.fraction_bits() - 1)
     }
 
     /// The bits nearest to a number under a rounding mode.
@@ -292,7 +300,8 @@ pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
     let mantissa = if a.negative == b.negative {
         large.mantissa + moved
     } else {
-        // Of what was cut off something remains to be subtracted: one less, and a bit more than that.
+        // Of what was cut off something remains to be subtracted: one less, and a bit more than
+        // that.
         large.mantissa - moved - u128::from(lost)
     };
     if mantissa == 0 && !lost {
@@ -402,7 +411,8 @@ mod tests {
         x ^ x << 29
     }
 
-    /// Rounding to nearest is what the host does: both must agree, subnormals and overflow included.
+    /// Rounding to nearest is what the host does: both must agree, subnormals and overflow
+    /// included.
     #[test]
     fn agrees_with_the_host() {
         let mut state = 7;

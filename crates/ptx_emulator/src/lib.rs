@@ -1,8 +1,8 @@
 //! A PTX emulator that stands behind the CUDA driver API.
 //!
-//! The engine: [`Memory`] is what a device has, [`Program::load`] makes code of PTX text, and [`launch`] runs a
-//! kernel of it over the host's cores. `driver` puts the CUDA driver's functions in front of that, so that a
-//! host program does not know the difference.
+//! The engine: [`Memory`] is what a device has, [`Program::load`] makes code of PTX text, and
+//! [`launch`] runs a kernel of it over the host's cores. `driver` puts the CUDA driver's functions
+//! in front of that, so that a host program does not know the difference.
 //!
 //! `exec` lists the instructions that are supported.
 

@@ -1,6 +1,6 @@
-//! The memory that a device sees: allocations, registered host memory, and the heap of device-side `malloc`.
-//! Device addresses of global memory are host addresses, so the driver copies with `memcpy`; a kernel's
-//! accesses are checked against the table kept here.
+//! The memory that a device sees: allocations, registered host memory, and the heap of device-side
+//! `malloc`. Device addresses of global memory are host addresses, so the driver copies with
+//! `memcpy`; a kernel's accesses are checked against the table kept here.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::{BTreeMap, HashMap};
@@ -22,8 +22,8 @@ struct Inner {
 #[derive(Default)]
 struct Table {
     ranges: BTreeMap<u64, Entry>,
-    /// Kernels that run now. What is freed meanwhile waits in `graveyard`, since they may hold checked
-    /// ranges of it.
+    /// Kernels that run now. What is freed meanwhile waits in `graveyard`, since they may hold
+    /// checked ranges of it.
     active: usize,
     graveyard: Vec<Allocation>,
 }
@@ -47,14 +47,16 @@ unsafe impl Sync for Allocation {}
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from `alloc_zeroed` with this layout, and this is its only owner.
+        // SAFETY: the pointer came from `alloc_zeroed` with this layout, and this is its only
+        // owner.
         unsafe { dealloc(self.pointer, self.layout) }
     }
 }
 
 /// Zeroed memory whose first address is a multiple of `align`.
 fn allocate(size: usize, align: usize) -> Option<(u64, Allocation)> {
-    // Room to align within: asking the allocator for a large alignment would make it touch every page.
+    // Room to align within: asking the allocator for a large alignment would make it touch every
+    // page.
     let padded = size.max(1).checked_add(align)?;
     let layout = Layout::from_size_align(padded, 16).ok()?;
     // SAFETY: the layout's size is not zero.
@@ -94,13 +96,14 @@ impl Memory {
         self.0.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates zeroed global memory, aligned to at least 256 bytes as CUDA's is; `None` if the host has
-    /// not that much, or `align` is no power of two.
+    /// Allocates zeroed global memory, aligned to at least 256 bytes as CUDA's is; `None` if the
+    /// host has not that much, or `align` is no power of two.
     pub fn alloc(&self, size: usize, align: usize) -> Option<u64> {
         self.alloc_aligned(size, align.max(256))
     }
 
-    /// As [`Memory::alloc`], with just the alignment asked for: module variables are many and small.
+    /// As [`Memory::alloc`], with just the alignment asked for: module variables are many and
+    /// small.
     pub(crate) fn alloc_aligned(&self, size: usize, align: usize) -> Option<u64> {
         if !align.is_power_of_two() {
             return None;
@@ -238,8 +241,8 @@ impl Drop for Active<'_> {
     }
 }
 
-/// The heap of `malloc` and `free` in kernels. It grows by chunks up to the limit and gives nothing back to
-/// the host before the device goes, as CUDA's does.
+/// The heap of `malloc` and `free` in kernels. It grows by chunks up to the limit and gives nothing
+/// back to the host before the device goes, as CUDA's does.
 #[derive(Default)]
 struct Heap {
     chunks: Vec<Allocation>,
@@ -263,7 +266,8 @@ const CHUNK: u64 = 1 << 20;
 
 impl Heap {
     fn alloc(&mut self, size: u64, limit: u64) -> u64 {
-        // A gap between blocks makes a step past the end of one an error instead of a hit in the next.
+        // A gap between blocks makes a step past the end of one an error instead of a hit in the
+        // next.
         if size > limit {
             return 0;
         }

@@ -204,7 +204,7 @@ fn freed_memory_is_out_of_reach() {
         .launch("k", 1, 1, Params::new().u64(data))
         .unwrap_err();
     assert_eq!(found.kind, FaultKind::IllegalAddress);
-    let host = vec![5u32; 4];
+    let host = [5u32; 4];
     device.memory.register(host.as_ptr() as u64, 16);
     device
         .launch("k", 1, 1, Params::new().u64(host.as_ptr() as u64))

@@ -568,12 +568,12 @@ fn conversions() {
             0x6800,
         ),
         case(
-            from32("cvt.rn.bf16.f32", "%rs0", 1.00390625),
+            from32("cvt.rn.bf16.f32", "%rs0", 1.0 + 1.0 / 256.0),
             "%rs0",
             0x3f80,
         ),
         case(
-            from32("cvt.rn.bf16.f32", "%rs0", 1.01171875),
+            from32("cvt.rn.bf16.f32", "%rs0", 1.0 + 3.0 / 256.0),
             "%rs0",
             0x3f82,
         ),

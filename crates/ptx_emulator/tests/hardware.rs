@@ -1,9 +1,11 @@
-//! Every instruction that computes something, over thousands of operands, against what an NVIDIA GPU computed.
+//! Every instruction that computes something, over thousands of operands, against what an NVIDIA
+//! GPU computed.
 //!
-//! `ptx/h100.txt` holds a hash for each instruction, of the results that an H100 gave. To record it anew, run this
-//! test with `PTX_HARDWARE_DIR=folder`: it writes `hardware.ptx` and `inputs.bin` there, to be run by
-//! `ptx/record.py` on a machine with a GPU, which writes `results.bin` beside them; the next run with that
-//! variable then writes the hashes, and lists the operands on which GPU and emulator differ.
+//! `ptx/h100.txt` holds a hash for each instruction, of the results that an H100 gave. To record it
+//! anew, run this test with `PTX_HARDWARE_DIR=folder`: it writes `hardware.ptx` and `inputs.bin`
+//! there, to be run by `ptx/record.py` on a machine with a GPU, which writes `results.bin` beside
+//! them; the next run with that variable then writes the hashes, and lists the operands on which
+//! GPU and emulator differ.
 
 mod common;
 
@@ -17,8 +19,8 @@ const BLOCK: u32 = 128;
 const GRID: u32 = 40;
 const THREADS: usize = (BLOCK * GRID) as usize;
 
-/// An instruction or a few: text, and the register with the result. Operands are in registers 1 to 3 of each
-/// kind, `%r4` is the lane, and registers from 10 on are free.
+/// An instruction or a few: text, and the register with the result. Operands are in registers 1 to
+/// 3 of each kind, `%r4` is the lane, and registers from 10 on are free.
 struct Operation {
     text: String,
     register: &'static str,
@@ -85,12 +87,19 @@ fn inputs() -> Vec<u64> {
     let mut values = Vec::new();
     for index in 0..THREADS {
         if index < n * n {
-            values.extend([SPECIAL[index % n], SPECIAL[index / n], SPECIAL[(index / 7 + index) % n]]);
+            values.extend([
+                SPECIAL[index % n],
+                SPECIAL[index / n],
+                SPECIAL[(index / 7 + index) % n],
+            ]);
             continue;
         }
         // Floats of near exponents, for sums that cancel; small numbers, for shifts; and anything.
         let mut value = || match index % 4 {
-            0 => random() & 0x80ff_ffff_80ff_ffff | (0x3f00_0000_3f00_0000 + (random() & 0x0080_0000_0080_0000)),
+            0 => {
+                random() & 0x80ff_ffff_80ff_ffff
+                    | (0x3f00_0000_3f00_0000 + (random() & 0x0080_0000_0080_0000))
+            }
             1 => random() >> (random() % 64),
             2 => (random() & 0x7ff) << 20 | random() & 0x7ff,
             _ => random(),
@@ -116,7 +125,10 @@ fn operations() -> Vec<Operation> {
     };
     let mut simple = |op: &str, ty: &str, count: usize| {
         let (d, sources) = kinds(ty);
-        add(format!("{op}.{ty} {d}, {};", sources[..count].join(", ")), d);
+        add(
+            format!("{op}.{ty} {d}, {};", sources[..count].join(", ")),
+            d,
+        );
     };
     for ty in ["u16", "s16", "u32", "s32", "u64", "s64"] {
         for op in ["add", "sub", "mul.lo", "mul.hi", "div", "rem", "min", "max"] {
@@ -137,11 +149,17 @@ fn operations() -> Vec<Operation> {
         simple("not", ty, 1);
     }
     for (op, ty) in [
-        ("cnot", "b16"), ("cnot", "b32"), ("cnot", "b64"), ("brev", "b32"), ("brev", "b64"),
+        ("cnot", "b16"),
+        ("cnot", "b32"),
+        ("cnot", "b64"),
+        ("brev", "b32"),
+        ("brev", "b64"),
     ] {
         simple(op, ty, 1);
     }
-    for op in ["add.sat", "sub.sat", "min.relu", "max.relu", "mul24.lo", "mul24.hi"] {
+    for op in [
+        "add.sat", "sub.sat", "min.relu", "max.relu", "mul24.lo", "mul24.hi",
+    ] {
         simple(op, "s32", 2);
     }
     for op in ["mul24.lo", "mul24.hi"] {
@@ -159,7 +177,13 @@ fn operations() -> Vec<Operation> {
         simple(op, "s32", 3);
         simple(op, "u32", 3);
     }
-    for op in ["shf.l.wrap", "shf.l.clamp", "shf.r.wrap", "shf.r.clamp", "prmt"] {
+    for op in [
+        "shf.l.wrap",
+        "shf.l.clamp",
+        "shf.r.wrap",
+        "shf.r.clamp",
+        "prmt",
+    ] {
         simple(op, "b32", 3);
     }
     // Floats.
@@ -180,8 +204,20 @@ fn operations() -> Vec<Operation> {
         simple("copysign", ty, 2);
     }
     for op in [
-        "add.ftz", "sub.rn.ftz", "mul.ftz", "mul.rz.ftz", "div.rn.ftz", "add.sat", "mul.sat", "add.ftz.sat", "min.NaN", "max.NaN", "min.ftz",
-        "max.ftz.NaN", "min.xorsign.abs", "max.NaN.xorsign.abs",
+        "add.ftz",
+        "sub.rn.ftz",
+        "mul.ftz",
+        "mul.rz.ftz",
+        "div.rn.ftz",
+        "add.sat",
+        "mul.sat",
+        "add.ftz.sat",
+        "min.NaN",
+        "max.NaN",
+        "min.ftz",
+        "max.ftz.NaN",
+        "min.xorsign.abs",
+        "max.NaN.xorsign.abs",
     ] {
         simple(op, "f32", 2);
     }
@@ -192,7 +228,9 @@ fn operations() -> Vec<Operation> {
         simple(op, "f32", 1);
     }
     for ty in ["f16", "bf16", "f16x2", "bf16x2"] {
-        for op in ["add.rn", "sub.rn", "mul.rn", "min", "max", "min.NaN", "max.NaN"] {
+        for op in [
+            "add.rn", "sub.rn", "mul.rn", "min", "max", "min.NaN", "max.NaN",
+        ] {
             simple(op, ty, 2);
         }
         simple("fma.rn", ty, 3);
@@ -201,7 +239,14 @@ fn operations() -> Vec<Operation> {
         simple("neg", ty, 1);
     }
     for ty in ["f16", "f16x2"] {
-        for op in ["add.ftz", "mul.ftz", "add.sat", "mul.ftz.sat", "min.ftz", "max.xorsign.abs"] {
+        for op in [
+            "add.ftz",
+            "mul.ftz",
+            "add.sat",
+            "mul.ftz.sat",
+            "min.ftz",
+            "max.xorsign.abs",
+        ] {
             simple(op, ty, 2);
         }
         simple("fma.rn.ftz", ty, 3);
@@ -209,7 +254,12 @@ fn operations() -> Vec<Operation> {
     }
     // Those with operands of their own.
     let mut add = |text: String, register: &'static str| list.push(Operation { text, register });
-    for (ty, wide) in [("u16", "%r10"), ("s16", "%r10"), ("u32", "%rd10"), ("s32", "%rd10")] {
+    for (ty, wide) in [
+        ("u16", "%r10"),
+        ("s16", "%r10"),
+        ("u32", "%rd10"),
+        ("s32", "%rd10"),
+    ] {
         let (_, [a, b, _]) = kinds(ty);
         let c = if wide == "%r10" { "%r3" } else { "%rd3" };
         add(format!("mul.wide.{ty} {wide}, {a}, {b};"), wide);
@@ -228,7 +278,13 @@ fn operations() -> Vec<Operation> {
     }
     add("bfi.b32 %r10, %r1, %r2, %r3, %r5;".into(), "%r10");
     add("bfi.b64 %rd10, %rd1, %rd2, %r3, %r5;".into(), "%rd10");
-    for op in ["clz.b32 %r10, %r1;", "clz.b64 %r10, %rd1;", "popc.b32 %r10, %r1;", "popc.b64 %r10, %rd1;", "fns.b32 %r10, %r1, %r2, %r3;"] {
+    for op in [
+        "clz.b32 %r10, %r1;",
+        "clz.b64 %r10, %rd1;",
+        "popc.b32 %r10, %r1;",
+        "popc.b64 %r10, %rd1;",
+        "fns.b32 %r10, %r1, %r2, %r3;",
+    ] {
         add(op.into(), "%r10");
     }
     for mode in ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"] {
@@ -243,20 +299,52 @@ fn operations() -> Vec<Operation> {
         add(format!("bmsk.{mode}.b32 %r10, %r1, %r2;"), "%r10");
     }
     for (size, a, b, c) in [("32", "%r1", "%r2", "%r3"), ("64", "%rd1", "%rd2", "%rd3")] {
-        let (x, d) = if size == "32" { ("%r11", "%r10") } else { ("%rd11", "%rd10") };
-        add(format!("add.cc.u{size} {x}, {a}, {b}; addc.u{size} {d}, {a}, {c};"), d);
-        add(format!("sub.cc.u{size} {x}, {a}, {b}; subc.u{size} {d}, {a}, {c};"), d);
-        add(format!("sub.cc.s{size} {x}, {a}, {b}; subc.cc.s{size} {x}, {b}, {c}; subc.s{size} {d}, 0, 0;"), d);
-        add(format!("mad.lo.cc.u{size} {x}, {a}, {b}, {c}; madc.hi.u{size} {d}, {a}, {b}, {c};"), d);
-        add(format!("mad.hi.cc.s{size} {x}, {a}, {b}, {c}; madc.lo.cc.s{size} {x}, {a}, {b}, {c}; addc.u{size} {d}, 0, 0;"), d);
+        let (x, d) = if size == "32" {
+            ("%r11", "%r10")
+        } else {
+            ("%rd11", "%rd10")
+        };
+        add(
+            format!("add.cc.u{size} {x}, {a}, {b}; addc.u{size} {d}, {a}, {c};"),
+            d,
+        );
+        add(
+            format!("sub.cc.u{size} {x}, {a}, {b}; subc.u{size} {d}, {a}, {c};"),
+            d,
+        );
+        add(
+            format!(
+                "sub.cc.s{size} {x}, {a}, {b}; subc.cc.s{size} {x}, {b}, {c}; subc.s{size} {d}, 0, 0;"
+            ),
+            d,
+        );
+        add(
+            format!("mad.lo.cc.u{size} {x}, {a}, {b}, {c}; madc.hi.u{size} {d}, {a}, {b}, {c};"),
+            d,
+        );
+        add(
+            format!(
+                "mad.hi.cc.s{size} {x}, {a}, {b}, {c}; madc.lo.cc.s{size} {x}, {a}, {b}, {c}; addc.u{size} {d}, 0, 0;"
+            ),
+            d,
+        );
     }
     // Comparisons.
     for (types, tests) in [
-        (&["u16", "u32", "u64"][..], &["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"][..]),
-        (&["s16", "s32", "s64"], &["eq", "ne", "lt", "le", "gt", "ge"]),
+        (
+            &["u16", "u32", "u64"][..],
+            &["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"][..],
+        ),
+        (
+            &["s16", "s32", "s64"],
+            &["eq", "ne", "lt", "le", "gt", "ge"],
+        ),
         (
             &["f16", "bf16", "f32", "f64"],
-            &["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"],
+            &[
+                "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
+                "num", "nan",
+            ],
         ),
     ] {
         for ty in types {
@@ -267,8 +355,14 @@ fn operations() -> Vec<Operation> {
             if ty.ends_with("f16") {
                 continue;
             }
-            add(format!("setp.{}.and.{ty} %p11|%p10, {a}, {b}, %p3;", tests[2]), "%p10");
-            add(format!("setp.{}.xor.{ty} %p10|%p11, {a}, {b}, !%p3;", tests[3]), "%p10");
+            add(
+                format!("setp.{}.and.{ty} %p11|%p10, {a}, {b}, %p3;", tests[2]),
+                "%p10",
+            );
+            add(
+                format!("setp.{}.xor.{ty} %p10|%p11, {a}, {b}, !%p3;", tests[3]),
+                "%p10",
+            );
         }
     }
     add("setp.lt.f16x2 %p11|%p10, %r1, %r2;".into(), "%p10");
@@ -284,7 +378,14 @@ fn operations() -> Vec<Operation> {
     add("slct.u32.s32 %r10, %r1, %r2, %r3;".into(), "%r10");
     add("slct.u64.f32 %rd10, %rd1, %rd2, %f3;".into(), "%rd10");
     add("slct.ftz.f32.f32 %f10, %f1, %f2, %f3;".into(), "%f10");
-    for test in ["finite", "infinite", "number", "notanumber", "normal", "subnormal"] {
+    for test in [
+        "finite",
+        "infinite",
+        "number",
+        "notanumber",
+        "normal",
+        "subnormal",
+    ] {
         add(format!("testp.{test}.f32 %p10, %f1;"), "%p10");
         add(format!("testp.{test}.f64 %p10, %fd1;"), "%p10");
     }
@@ -334,7 +435,10 @@ fn operations() -> Vec<Operation> {
         add(format!("cvt.{mode}.bf16.f32 %rs10, %f1;"), "%rs10");
         add(format!("cvt.{mode}.relu.f16.f32 %rs10, %f1;"), "%rs10");
         add(format!("cvt.{mode}.f16x2.f32 %r10, %f1, %f2;"), "%r10");
-        add(format!("cvt.{mode}.relu.bf16x2.f32 %r10, %f1, %f2;"), "%r10");
+        add(
+            format!("cvt.{mode}.relu.bf16x2.f32 %r10, %f1, %f2;"),
+            "%r10",
+        );
     }
     for mode in ["rni", "rzi", "rmi", "rpi"] {
         add(format!("cvt.{mode}.f32.f32 %f10, %f1;"), "%f10");
@@ -342,39 +446,84 @@ fn operations() -> Vec<Operation> {
         add(format!("cvt.{mode}.f16.f16 %rs10, %rs1;"), "%rs10");
     }
     for text in [
-        "cvt.f64.f32 %fd10, %f1;", "cvt.ftz.f64.f32 %fd10, %f1;", "cvt.f64.f16 %fd10, %rs1;",
+        "cvt.f64.f32 %fd10, %f1;",
+        "cvt.ftz.f64.f32 %fd10, %f1;",
+        "cvt.f64.f16 %fd10, %rs1;",
     ] {
         add(text.into(), "%fd10");
     }
     for text in [
-        "cvt.rn.f16.f64 %rs10, %fd1;", "cvt.rn.sat.f16.f32 %rs10, %f1;",
+        "cvt.rn.f16.f64 %rs10, %fd1;",
+        "cvt.rn.sat.f16.f32 %rs10, %f1;",
     ] {
         add(text.into(), "%rs10");
     }
     for text in [
-        "cvt.f32.f16 %f10, %rs1;", "cvt.f32.bf16 %f10, %rs1;", "cvt.sat.f32.f32 %f10, %f1;", "cvt.ftz.f32.f32 %f10, %f1;",
-        "cvt.rn.ftz.f32.f64 %f10, %fd1;", "cvt.rn.sat.f32.f64 %f10, %fd1;", "cvt.ftz.f32.f16 %f10, %rs1;",
+        "cvt.f32.f16 %f10, %rs1;",
+        "cvt.f32.bf16 %f10, %rs1;",
+        "cvt.sat.f32.f32 %f10, %f1;",
+        "cvt.ftz.f32.f32 %f10, %f1;",
+        "cvt.rn.ftz.f32.f64 %f10, %fd1;",
+        "cvt.rn.sat.f32.f64 %f10, %fd1;",
+        "cvt.ftz.f32.f16 %f10, %rs1;",
     ] {
         add(text.into(), "%f10");
     }
     add("cvt.rna.tf32.f32 %r10, %f1;".into(), "%r10");
-    for text in ["cvt.pack.sat.s16.s32 %r10, %r1, %r2;", "cvt.pack.sat.u16.s32 %r10, %r1, %r2;", "cvt.pack.sat.u8.s32.b32 %r10, %r1, %r2, %r3;", "cvt.pack.sat.s8.s32.b32 %r10, %r1, %r2, %r3;"] {
+    for text in [
+        "cvt.pack.sat.s16.s32 %r10, %r1, %r2;",
+        "cvt.pack.sat.u16.s32 %r10, %r1, %r2;",
+        "cvt.pack.sat.u8.s32.b32 %r10, %r1, %r2, %r3;",
+        "cvt.pack.sat.s8.s32.b32 %r10, %r1, %r2, %r3;",
+    ] {
         add(text.into(), "%r10");
     }
     // What threads of a warp do together; every lane takes part.
     for mode in ["up", "down", "bfly", "idx"] {
         for clamp in ["0", "31", "0x181f", "0x1c00", "0x1003"] {
-            add(format!("shfl.sync.{mode}.b32 %r10|%p10, %r1, %r2, {clamp}, -1;"), "%r10");
-            add(format!("shfl.sync.{mode}.b32 %r11|%p10, %r1, %r2, {clamp}, -1;"), "%p10");
+            add(
+                format!("shfl.sync.{mode}.b32 %r10|%p10, %r1, %r2, {clamp}, -1;"),
+                "%r10",
+            );
+            add(
+                format!("shfl.sync.{mode}.b32 %r11|%p10, %r1, %r2, {clamp}, -1;"),
+                "%p10",
+            );
         }
     }
-    for text in ["vote.sync.ballot.b32 %r10, %p1, -1;", "match.any.sync.b32 %r10, %r2, -1;", "match.any.sync.b64 %r10, %rd2, -1;", "redux.sync.add.u32 %r10, %r1, -1;", "redux.sync.add.s32 %r10, %r1, -1;",
-        "redux.sync.min.s32 %r10, %r1, -1;", "redux.sync.max.s32 %r10, %r1, -1;", "redux.sync.min.u32 %r10, %r1, -1;", "redux.sync.max.u32 %r10, %r1, -1;", "redux.sync.and.b32 %r10, %r1, -1;",
-        "redux.sync.or.b32 %r10, %r1, -1;", "redux.sync.xor.b32 %r10, %r1, -1;", "bar.red.popc.u32 %r10, 0, %p1;", "match.all.sync.b32 %r10|%p10, %r2, -1;",
-        "mov.u32 %r10, %lanemask_lt;", "mov.u32 %r10, %lanemask_ge;", "mov.u32 %r10, %lanemask_eq;", "mov.u32 %r10, %lanemask_le;", "mov.u32 %r10, %lanemask_gt;", "activemask.b32 %r10;"] {
+    for text in [
+        "vote.sync.ballot.b32 %r10, %p1, -1;",
+        "match.any.sync.b32 %r10, %r2, -1;",
+        "match.any.sync.b64 %r10, %rd2, -1;",
+        "redux.sync.add.u32 %r10, %r1, -1;",
+        "redux.sync.add.s32 %r10, %r1, -1;",
+        "redux.sync.min.s32 %r10, %r1, -1;",
+        "redux.sync.max.s32 %r10, %r1, -1;",
+        "redux.sync.min.u32 %r10, %r1, -1;",
+        "redux.sync.max.u32 %r10, %r1, -1;",
+        "redux.sync.and.b32 %r10, %r1, -1;",
+        "redux.sync.or.b32 %r10, %r1, -1;",
+        "redux.sync.xor.b32 %r10, %r1, -1;",
+        "bar.red.popc.u32 %r10, 0, %p1;",
+        "match.all.sync.b32 %r10|%p10, %r2, -1;",
+        "mov.u32 %r10, %lanemask_lt;",
+        "mov.u32 %r10, %lanemask_ge;",
+        "mov.u32 %r10, %lanemask_eq;",
+        "mov.u32 %r10, %lanemask_le;",
+        "mov.u32 %r10, %lanemask_gt;",
+        "activemask.b32 %r10;",
+    ] {
         add(text.into(), "%r10");
     }
-    for text in ["vote.sync.all.pred %p10, %p1, -1;", "vote.sync.any.pred %p10, !%p1, -1;", "vote.sync.uni.pred %p10, %p1, -1;", "bar.red.and.pred %p10, 0, %p1;", "bar.red.or.pred %p10, 0, !%p1;", "elect.sync %r11|%p10, -1;", "match.all.sync.b64 %r11|%p10, %rd2, -1;"] {
+    for text in [
+        "vote.sync.all.pred %p10, %p1, -1;",
+        "vote.sync.any.pred %p10, !%p1, -1;",
+        "vote.sync.uni.pred %p10, %p1, -1;",
+        "bar.red.and.pred %p10, 0, %p1;",
+        "bar.red.or.pred %p10, 0, !%p1;",
+        "elect.sync %r11|%p10, -1;",
+        "match.all.sync.b64 %r11|%p10, %rd2, -1;",
+    ] {
         add(text.into(), "%p10");
     }
     list
@@ -383,7 +532,14 @@ fn operations() -> Vec<Operation> {
 /// The module: a kernel `op_N` for each operation, from `in` to `out`.
 fn text(operations: &[Operation]) -> String {
     let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
-    for (index, Operation { text: operation, register }) in operations.iter().enumerate() {
+    for (
+        index,
+        Operation {
+            text: operation,
+            register,
+        },
+    ) in operations.iter().enumerate()
+    {
         let widen = match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "%p" => format!("selp.u64 %rd30, 1, 0, {register};"),
             "%rs" => format!("cvt.u64.u16 %rd30, {register};"),
@@ -415,7 +571,9 @@ fn text(operations: &[Operation]) -> String {
 
 fn hash(values: &[u64]) -> u64 {
     values.iter().fold(0xcbf2_9ce4_8422_2325, |hash, value| {
-        value.to_le_bytes().iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        value.to_le_bytes().iter().fold(hash, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
     })
 }
 
@@ -427,7 +585,12 @@ fn agrees_with_a_gpu() {
     assert_eq!(device.program.unsupported().collect::<Vec<_>>(), []);
     let (source, target) = (device.upload(&inputs), device.upload(&[0u64; THREADS]));
     let params = [source.to_le_bytes(), target.to_le_bytes()].concat();
-    let config = LaunchConfig { grid: [GRID, 1, 1], block: [BLOCK, 1, 1], params, ..LaunchConfig::default() };
+    let config = LaunchConfig {
+        grid: [GRID, 1, 1],
+        block: [BLOCK, 1, 1],
+        params,
+        ..LaunchConfig::default()
+    };
     let mut results: Vec<Vec<u64>> = Vec::new();
     for index in 0..operations.len() {
         let kernel = device.program.kernel(&format!("op_{index}")).unwrap();
@@ -439,32 +602,62 @@ fn agrees_with_a_gpu() {
         return;
     }
     let mut wrong = Vec::new();
-    let mut known = include_str!("ptx/h100.txt").lines().filter_map(|line| line.split_once(' '));
+    let mut known = include_str!("ptx/h100.txt")
+        .lines()
+        .filter_map(|line| line.split_once(' '));
     for (operation, result) in operations.iter().zip(&results) {
-        let expected = known.next().filter(|(_, text)| *text == operation.text).map(|(hash, _)| hash);
+        let expected = known
+            .next()
+            .filter(|(_, text)| *text == operation.text)
+            .map(|(hash, _)| hash);
         if expected != Some(format!("{:016x}", hash(result)).as_str()) {
             wrong.push(operation.text.as_str());
         }
     }
-    assert!(wrong.is_empty(), "{} differ from the GPU: {wrong:#?}", wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} differ from the GPU: {wrong:#?}",
+        wrong.len()
+    );
 }
 
 /// Writes what a GPU is to run, or takes in what it gave.
 fn record(folder: &Path, operations: &[Operation], inputs: &[u64], results: &[Vec<u64>]) {
-    let bytes = |values: &[u64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let bytes = |values: &[u64]| {
+        values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
     std::fs::write(folder.join("hardware.ptx"), text(operations)).unwrap();
     std::fs::write(folder.join("inputs.bin"), bytes(inputs)).unwrap();
-    let Ok(given) = std::fs::read(folder.join("results.bin")) else { return };
-    let given: Vec<u64> = given.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap())).collect();
+    let Ok(given) = std::fs::read(folder.join("results.bin")) else {
+        return;
+    };
+    let given: Vec<u64> = given
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|chunk| u64::from_le_bytes(*chunk))
+        .collect();
     let mut hashes = String::new();
     for (index, (operation, result)) in operations.iter().zip(results).enumerate() {
         let gpu = &given[index * THREADS..(index + 1) * THREADS];
-        let different: Vec<usize> = (0..THREADS).filter(|&thread| gpu[thread] != result[thread]).collect();
+        let different: Vec<usize> = (0..THREADS)
+            .filter(|&thread| gpu[thread] != result[thread])
+            .collect();
         if !different.is_empty() {
-            println!("{} differs in {} of {THREADS}", operation.text, different.len());
+            println!(
+                "{} differs in {} of {THREADS}",
+                operation.text,
+                different.len()
+            );
             for &thread in different.iter().take(4) {
                 let operands = &inputs[thread * 3..thread * 3 + 3];
-                println!("    {operands:x?}: GPU {:x}, emulator {:x}", gpu[thread], result[thread]);
+                println!(
+                    "    {operands:x?}: GPU {:x}, emulator {:x}",
+                    gpu[thread], result[thread]
+                );
             }
         }
         writeln!(hashes, "{:016x} {}", hash(gpu), operation.text).unwrap();

@@ -86,13 +86,13 @@ fn arithmetic() {
         a.wrapping_div(b)
     });
     all_pairs!(cases, "rem.s64", 64, i64, |a, b| if b == 0 {
-        a
+        -1
     } else {
         a.wrapping_rem(b)
     });
     all_pairs!(cases, "rem.u16", 16, u16, |a, b| a
         .checked_rem(b)
-        .unwrap_or(a));
+        .unwrap_or(u16::MAX));
     all_pairs!(cases, "xor.b32", 32, u32, |a, b| a ^ b);
     all_pairs!(cases, "and.b64", 64, u64, |a, b| a & b);
     all_pairs!(cases, "or.b16", 16, u16, |a, b| a | b);

@@ -141,10 +141,17 @@ impl<'tcx> CodegenCx<'tcx> {
         let def_id = instance.def_id();
         if tcx.is_foreign_item(def_id) {
             let symbol = Symbol::intern(tcx.symbol_name(instance).name);
-            if let Some(&definition) = self.symbols.get(&symbol)
-                && definition != def_id
+            let definition = self.symbols.get(&symbol).copied().filter(|&found| found != def_id);
+            // libdevice's functions are faster than those of compiler-builtins.
+            let libm = device_functions::libm(symbol.as_str());
+            if let Some(definition) = definition
+                && !(libm.is_some() && tcx.is_compiler_builtins(definition.krate))
             {
                 return self.get_fn(Instance::mono(tcx, definition));
+            }
+            if let Some(name) = libm {
+                let abi = self.fn_abi_of_instance(instance, ty::List::empty());
+                return device_functions::declare_foreign(self, &name, abi);
             }
             if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
                 return value;

@@ -62,6 +62,36 @@ pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
         || matches!(name, "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality")
 }
 
+/// C's math functions of `f64`; those of `f32` end in `f`.
+const LIBM: &[&str] = &[
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos",
+    "cosh", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax",
+    "fmin", "fmod", "hypot", "j0", "j1", "ldexp", "lgamma", "log", "log10", "log1p", "log2",
+    "nearbyint", "nextafter", "pow", "remainder", "rint", "round", "sin", "sinh", "sqrt", "tan",
+    "tanh", "tgamma", "trunc", "y0", "y1",
+];
+
+/// The function of libdevice that stands for one of C's math library.
+pub(crate) fn libm(symbol: &str) -> Option<String> {
+    let known = |name: &str| LIBM.contains(&name);
+    (known(symbol) || symbol.strip_suffix('f').is_some_and(known)).then(|| format!("__nv_{symbol}"))
+}
+
+/// A function that is defined elsewhere, by its name.
+pub(crate) fn declare_foreign<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    name: &str,
+    abi: &crate::context::Abi<'tcx>,
+) -> Value {
+    let sig = crate::abi::signature(cx, abi);
+    let mut module = cx.module.borrow_mut();
+    if let Some(value) = module.named(name) {
+        return value;
+    }
+    let func = module.add_func(name, sig).expect("the name is free");
+    module.func(func).value
+}
+
 /// The value of a foreign function that the table has.
 pub(crate) fn declare<'tcx>(
     cx: &CodegenCx<'tcx>,
@@ -111,6 +141,24 @@ pub(crate) fn declare<'tcx>(
             b.ret(None);
         })
     })
+}
+
+/// Declares an intrinsic that a crate names itself (`#[link_name = "llvm.nvvm.…"]`).
+pub(crate) fn declare_intrinsic(
+    cx: &CodegenCx<'_>,
+    name: &str,
+    ret: nvvm_ir::Type,
+    args: &[Value],
+) {
+    const CONVERGENT: &[&str] = &["bar.", "barrier", "match.", "redux.", "shfl.", "vote."];
+    let mut module = cx.module.borrow_mut();
+    let params: Vec<nvvm_ir::Type> = args.iter().map(|&arg| module.ty(arg)).collect();
+    let sig = module.types.func(ret, &params, false);
+    if let Some(func) = module.add_func(name, sig) {
+        let nvvm = name.strip_prefix("llvm.nvvm.");
+        module.func_mut(func).attrs.convergent =
+            nvvm.is_some_and(|name| CONVERGENT.iter().any(|prefix| name.starts_with(prefix)));
+    }
 }
 
 /// A function of ours in the module, made once.

@@ -10,7 +10,7 @@ use rustc_codegen_ssa::mir::IntrinsicResult;
 use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
 use rustc_codegen_ssa::mir::place::{PlaceRef, PlaceValue};
 use rustc_codegen_ssa::traits::*;
-use rustc_middle::ty::layout::{FnAbiOf, LayoutOf, TyAndLayout};
+use rustc_middle::ty::layout::{HasTypingEnv, LayoutOf, TyAndLayout};
 use rustc_middle::ty::{self, Instance};
 use rustc_span::{Span, Symbol, sym};
 
@@ -379,11 +379,14 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         args: &[Operand<'tcx>],
         _is_cleanup: bool,
     ) -> Value {
-        let abi = self.fn_abi_of_instance(instance, ty::List::empty());
-        let ret = if abi.ret.layout.is_zst() || abi.ret.layout.is_uninhabited() {
+        // Intrinsics have no ABI: their types are those of the declaration.
+        let sig = instance.ty(self.tcx, self.typing_env()).fn_sig(self.tcx);
+        let sig = self.tcx.instantiate_bound_regions_with_erased(sig);
+        let layout = self.layout_of(sig.output());
+        let ret = if layout.is_zst() || layout.is_uninhabited() {
             self.cx.ty(|t| t.void())
         } else {
-            self.immediate_backend_type(abi.ret.layout)
+            self.immediate_backend_type(layout)
         };
         let mut values = Vec::new();
         for arg in args {
@@ -398,6 +401,7 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
         }
         let name = self.tcx.symbol_name(instance).name;
+        device_functions::declare_intrinsic(self.cx, name, ret, &values);
         self.call_named(name, ret, &values)
     }
 

@@ -133,13 +133,8 @@ fn report_undefined(cx: &CodegenCx<'_>, options: &Options) {
     for def_id in undefined {
         let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
         let is_function = tcx.def_kind(def_id).is_fn_like();
-        // A library alone has nobody who handles its panics and gives it memory.
-        if options.roots == Roots::All
-            && tcx
-                .codegen_fn_attrs(def_id)
-                .flags
-                .contains(CodegenFnAttrFlags::RUSTC_STD_INTERNAL_SYMBOL)
-        {
+        // A library alone has nobody who handles its panics, gives it memory and so on.
+        if options.roots == Roots::All {
             continue;
         }
         if !(is_function && device_functions::comes_from_elsewhere(name)) {

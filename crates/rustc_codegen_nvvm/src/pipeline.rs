@@ -90,7 +90,7 @@ fn transform_and_write(
         return None;
     }
     dumper.dump("legalized.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
-    check_legalized(sess, &module)?;
+    check_legalized(sess, options, &module)?;
     let text = sess.time("nvvm_write", || nvvm_ir::write_module(&module, dialect));
     dumper.dump("written.ll", || text.clone());
     Some(text)
@@ -103,9 +103,12 @@ fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
 
 /// Lets the verifier look at what is about to be written, and looks for functions that the
 /// legalizer calls and nothing brings: the soft-float functions of `f128`.
-fn check_legalized(sess: &Session, module: &Module) -> Option<()> {
+fn check_legalized(sess: &Session, options: &Options, module: &Module) -> Option<()> {
     let verified = sess.time("nvvm_verify", || nvvm_ir::verify::verify_legalized(module));
     report(sess, verified, "legalization")?;
+    if options.roots == Roots::All {
+        return Some(());
+    }
     for func in module.funcs() {
         let data = module.func(func);
         if data.blocks.is_empty() && !device_functions::comes_from_elsewhere(&data.name) {

@@ -42,8 +42,8 @@ impl Parser<'_> {
         Ok(narrow(self.conditional(0)?))
     }
 
-    /// A number, with unary operators and parentheses but no binary ones: what may follow the `+` of an
-    /// address.
+    /// A number, with unary operators and parentheses but no binary ones: what may follow the `+`
+    /// of an address.
     pub(super) fn constant_operand(&mut self) -> Result<Integer> {
         Ok(narrow(self.unary(0)?))
     }

@@ -235,8 +235,8 @@ impl<'a> Decoder<'_, 'a> {
         if simple {
             return Ok(());
         }
-        // The second predicate is the combination with the negated comparison. Both are computed before either
-        // is written, since the combining predicate may be one of them.
+        // The second predicate is the combination with the negated comparison. Both are computed
+        // before either is written, since the combining predicate may be one of them.
         let mut values = [result; 2];
         if q.is_some() {
             values[1] = self.temporary();

@@ -7,7 +7,7 @@ use super::integer::{for_integer, supported};
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exact::{self, Mode};
-use crate::exec::value::{Brain, Float, Half, Value, canonical};
+use crate::exec::value::{Brain, Float, Half, Value};
 use crate::exec::{Handler, float, general, unary};
 
 /// Flags in `imm`, above the rounding mode.
@@ -50,8 +50,8 @@ integers! {
     u8, 1 << 7; u16, 1 << 15; u32, 1 << 31; u64, 1 << 63; i8, i8::MIN; i16, i16::MIN; i32, i32::MIN; i64, i64::MIN;
 }
 
-/// A float to an integer: rounded, then clamped. A NaN becomes zero, or where 64 bits are on either side, the
-/// integer with only its top bit set.
+/// A float to an integer: rounded, then clamped. A NaN becomes zero, or where 64 bits are on either
+/// side, the integer with only its top bit set.
 fn to_integer<F: Float, I: Integer>(value: F, imm: i64) -> I {
     let value = if imm & FTZ != 0 { value.flush() } else { value };
     let wide = value.wide();
@@ -78,26 +78,59 @@ fn from_integer<I: Integer, F: Float>(value: I, imm: i64) -> F {
     }
 }
 
-/// A float to a float of another or the same type.
+/// A float to a float of another or the same type. Flushing is for 32 bits on either side.
 fn between<A: Float, B: Float>(value: A, imm: i64) -> B {
-    let value = if imm & FTZ != 0 { value.flush() } else { value };
+    let value = flush_single(value, imm);
     let mode = Mode::from_number(imm & 0xff);
+    let wide = value.wide();
+    if wide.is_nan() {
+        return adjust(convert_nan(value, imm), imm);
+    }
     let number = if imm & INTEGRAL != 0 {
-        exact::F64.unpack(float::integral(value.wide(), mode).to_bits())
+        exact::F64.unpack(float::integral(wide, mode).to_bits())
     } else {
         value.unpack()
     };
-    let mut result = B::pack(number, mode);
-    if imm & FTZ != 0 {
-        result = result.flush();
+    adjust(flush_single(B::pack(number, mode), imm), imm)
+}
+
+/// Flushes a 32-bit float if that is asked for.
+fn flush_single<T: Float>(value: T, imm: i64) -> T {
+    if imm & FTZ != 0 && size_of::<T>() == 4 {
+        value.flush()
+    } else {
+        value
     }
+}
+
+/// `.sat` and `.relu`.
+fn adjust<T: Float>(mut value: T, imm: i64) -> T {
     if imm & SAT != 0 {
-        result = float::saturate(result);
+        value = float::saturate(value);
     }
     if imm & RELU != 0 {
-        result = float::relu(result);
+        value = float::relu(value);
     }
-    result
+    value
+}
+
+/// A NaN keeps its payload where doubles are involved, and from bfloat16 to 32 bits, which is only
+/// a shift; elsewhere it becomes the usual one.
+fn convert_nan<A: Float, B: Float>(value: A, imm: i64) -> B {
+    let usual = B::not_a_number(&[]);
+    if A::FORMAT == exact::BF16 && B::FORMAT == exact::F32 {
+        return B::with_bits(value.bits() << 16);
+    }
+    if size_of::<A>() < 8 && size_of::<B>() < 8 {
+        return usual;
+    }
+    // Flushing makes a 32-bit NaN the usual one on the way.
+    let bits = if imm & FTZ != 0 && size_of::<A>() == 4 {
+        0x7fff_ffff
+    } else {
+        value.bits()
+    };
+    B::with_bits(A::FORMAT.convert_nan(bits, B::FORMAT))
 }
 
 /// Handlers for conversions that look at `imm`.
@@ -136,9 +169,7 @@ fn plain_conversion(
             for_integer!(from, S => unary(|a: S| a as f64))
         }
         (Type::F64, Type::F32) if integral.is_none() => Some(unary(|a: f32| f64::from(a))),
-        (Type::F32, Type::F64) if mode == Some(Mode::Nearest) => {
-            Some(unary(|a: f64| canonical(a as f32)))
-        }
+        (Type::F32, Type::F64) if mode == Some(Mode::Nearest) => Some(unary(|a: f64| a as f32)),
         // A NaN to 32 bits from 32 is zero, as Rust has it.
         (Type::S32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as i32)),
         (Type::U32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as u32)),
@@ -150,7 +181,7 @@ fn plain_conversion(
 fn to_tf32(value: f32, mode: Mode) -> u32 {
     let bits = value.to_bits();
     if !value.is_finite() {
-        return canonical(value).to_bits();
+        return bits & !0x1fff;
     }
     let rest = bits & 0x1fff;
     let kept = bits & !0x1fff;
@@ -249,7 +280,8 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `cvt.pack.sat`: two integers clamped and put together, with a third above them for small types.
+    /// `cvt.pack.sat`: two integers clamped and put together, with a third above them for small
+    /// types.
     fn convert_pack(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         if !words.has("sat") {
             return invalid("`cvt.pack` without `.sat`");

@@ -173,7 +173,7 @@ impl<'a> Decoder<'_, 'a> {
         }
         // In another slot, lest the target be one of the sources.
         let (sum, zero) = (self.temporary(), self.constant(0));
-        self.copy(sum, zero, 128.min(64));
+        self.copy(sum, zero, 64);
         let wide = sources.len() as u32 * width > 64;
         if wide {
             self.copy(sum + 1, zero, 64);

@@ -1,5 +1,5 @@
-//! Floating-point arithmetic. Rounding to nearest in 32 and 64 bits has handlers of its own; other rounding
-//! modes and the 16-bit formats go through general ones that look at flags.
+//! Floating-point arithmetic. Rounding to nearest in 32 and 64 bits has handlers of its own; other
+//! rounding modes and the 16-bit formats go through general ones that look at flags.
 
 use ptx::Type;
 
@@ -8,7 +8,7 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exact::Mode;
 use crate::exec::float::{self, ADD, DIV, FMA, MUL, RCP, SQRT, SUB};
-use crate::exec::value::{Brain, Float, Half, canonical};
+use crate::exec::value::{Brain, Float, Half, canonical, settle};
 use crate::exec::{Handler, binary, general, ternary, unary};
 
 /// An expression for the float type of a PTX type.
@@ -110,12 +110,14 @@ fn flagged_handler(ty: Type) -> Option<Handler> {
     })
 }
 
-/// A float's sign bit.
-fn sign_of(ty: Type) -> u64 {
-    match ty {
-        Type::F16x2 | Type::Bf16x2 => 0x8000_8000,
-        _ => 1 << (ty.bits() - 1),
-    }
+/// `neg`, or `abs` if `imm` is odd.
+fn sign<T: Float>(imm: i64, a: T) -> T {
+    float::change_sign(if imm & FTZ != 0 { a.flush() } else { a }, imm & 1 != 0)
+}
+
+fn sign_pair<T: Float>(imm: i64, a: u32) -> u32 {
+    let half = |index| sign::<T>(imm, float::lane(a, index));
+    float::pair(half(0), half(1))
 }
 
 /// `min` and `max` flags.
@@ -186,19 +188,19 @@ impl<'a> Decoder<'_, 'a> {
             "neg" | "abs" => {
                 let ftz = words.has("ftz");
                 let ty = words.ty()?;
-                let sign = sign_of(ty);
-                let mask = self.constant(sign);
-                let [d, a] = words.exactly()?;
-                let a = self.source(a, ty)?;
-                let d = self.target(d, ty.bits())?;
-                let run = match (words.opcode, ftz) {
-                    ("neg", false) => binary(|a: u64, sign: u64| a ^ sign),
-                    ("abs", false) => binary(|a: u64, sign: u64| a & !sign),
-                    ("neg", _) if ty == Type::F32 => binary(|a: f32, _: u64| -a.flush()),
-                    ("abs", _) if ty == Type::F32 => binary(|a: f32, _: u64| a.flush().abs()),
-                    _ => return unsupported_form("`.ftz` with this type"),
+                let run = match ty {
+                    Type::F16x2 => Some(general(|i, r, _| {
+                        r.set(i.d, sign_pair::<Half>(i.imm, r.get(i.a)))
+                    })),
+                    Type::Bf16x2 => Some(general(|i, r, _| {
+                        r.set(i.d, sign_pair::<Brain>(i.imm, r.get(i.a)))
+                    })),
+                    _ => {
+                        for_float!(ty, T => general(|i, r, _| r.set(i.d, sign::<T>(i.imm, r.get(i.a)))))
+                    }
                 };
-                self.emit(run, |inst| (inst.d, inst.a, inst.b) = (d, a, mask));
+                self.op1(words, supported(run, words.opcode)?, ty.bits(), ty)?;
+                self.last_imm(if ftz { FTZ } else { 0 } | i64::from(words.opcode == "abs"));
             }
             "min" | "max" => self.extremum(words)?,
             "copysign" => {
@@ -303,13 +305,15 @@ impl<'a> Decoder<'_, 'a> {
             })),
             (SQRT, Type::F32) if plain => Some(unary(|a: f32| canonical(a.flush().sqrt()))),
             (RCP, Type::F32) if plain => Some(unary(|a: f32| canonical(1.0 / a.flush()).flush())),
-            (ADD, Type::F64) if plain => Some(binary(|a: f64, b: f64| a + b)),
-            (SUB, Type::F64) if plain => Some(binary(|a: f64, b: f64| a - b)),
-            (MUL, Type::F64) if plain => Some(binary(|a: f64, b: f64| a * b)),
-            (DIV, Type::F64) if plain => Some(binary(|a: f64, b: f64| a / b)),
-            (FMA, Type::F64) if plain => Some(ternary(|a: f64, b: f64, c: f64| a.mul_add(b, c))),
-            (SQRT, Type::F64) if plain => Some(unary(f64::sqrt)),
-            (RCP, Type::F64) if plain => Some(unary(|a: f64| 1.0 / a)),
+            (ADD, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a + b, [b, a]))),
+            (SUB, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a - b, [b, a]))),
+            (MUL, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a * b, [b, a]))),
+            (DIV, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a / b, [a, b]))),
+            (FMA, Type::F64) if plain => Some(ternary(|a: f64, b: f64, c: f64| {
+                settle(a.mul_add(b, c), [b, c, a])
+            })),
+            (SQRT, Type::F64) if plain => Some(unary(|a: f64| settle(a.sqrt(), [a]))),
+            (RCP, Type::F64) if plain => Some(unary(|a: f64| settle(1.0 / a, [a]))),
             (ADD | SUB | MUL | FMA, _) | (_, Type::F32 | Type::F64) => flagged_handler(ty),
             _ => None,
         };

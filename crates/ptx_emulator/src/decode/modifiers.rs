@@ -1,5 +1,5 @@
-//! The words of an opcode: each must be taken by whoever decodes the instruction, so that a word that nobody
-//! understood is an error instead of being ignored.
+//! The words of an opcode: each must be taken by whoever decodes the instruction, so that a word
+//! that nobody understood is an error instead of being ignored.
 
 use ptx::{Instruction, Operand, Type};
 

@@ -1,5 +1,5 @@
-//! Operands: registers to slots, constants to slots that hold them, special registers and addresses to
-//! instructions that put them into slots.
+//! Operands: registers to slots, constants to slots that hold them, special registers and addresses
+//! to instructions that put them into slots.
 
 use ptx::{Base, Operand, Space, Type};
 
@@ -205,7 +205,8 @@ impl<'a> Decoder<'_, 'a> {
         self.address_of(name, offset, false)
     }
 
-    /// A slot that holds the address of a variable or function: in its own space, or its generic one.
+    /// A slot that holds the address of a variable or function: in its own space, or its generic
+    /// one.
     pub(super) fn address_of(&mut self, name: &'a str, offset: i64, generic: bool) -> Result<u32> {
         use crate::exec::SHARED_WINDOW;
         let shared = if generic { SHARED_WINDOW } else { 0 };

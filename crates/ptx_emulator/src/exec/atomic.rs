@@ -1,5 +1,5 @@
-//! `atom` and `red`: read-modify-write operations, as host atomics of the same width. All are sequentially
-//! consistent, which is at least what any PTX ordering asks for.
+//! `atom` and `red`: read-modify-write operations, as host atomics of the same width. All are
+//! sequentially consistent, which is at least what any PTX ordering asks for.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -137,9 +137,9 @@ unsafe fn compare_exchange_128(at: *mut u128, expected: u128, new: u128) -> u128
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("cmpxchg16b") {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // Not the intrinsic of the same name: without optimisation it calls a library that is not linked.
-        // SAFETY: the processor has the instruction; the caller's promise. `rbx`, which the instruction wants
-        // and the compiler keeps for itself, is put back.
+        // Not the intrinsic of the same name: without optimisation it calls a library that is not
+        // linked. SAFETY: the processor has the instruction; the caller's promise. `rbx`, which the
+        // instruction wants and the compiler keeps for itself, is put back.
         unsafe {
             std::arch::asm!(
                 "xchg {new_low}, rbx",
@@ -155,7 +155,8 @@ unsafe fn compare_exchange_128(at: *mut u128, expected: u128, new: u128) -> u128
         }
         return u128::from(low) | u128::from(high) << 64;
     }
-    // Where the processor cannot, one lock makes 128-bit operations atomic with respect to each other.
+    // Where the processor cannot, one lock makes 128-bit operations atomic with respect to each
+    // other.
     static LOCK: Mutex<()> = Mutex::new(());
     let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the caller's promise.

@@ -1,5 +1,5 @@
-//! Control flow: branches, calls and returns, the frames they make, and what the external functions do that
-//! a kernel may call.
+//! Control flow: branches, calls and returns, the frames they make, and what the external functions
+//! do that a kernel may call.
 
 use super::{CODE_WINDOW, Context, Event, Inst, Regs};
 use crate::fault::FaultKind;
@@ -158,7 +158,8 @@ impl Context<'_> {
 
 /// `call`; `imm` is the number of the [`CallSite`].
 pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
-    // SAFETY: places were made by `decode` for the frames they are used with; indirect calls are checked.
+    // SAFETY: places were made by `decode` for the frames they are used with; indirect calls are
+    // checked.
     unsafe {
         let site = &c.code.calls[(*at).imm as usize];
         let index = match site.callee {
@@ -304,7 +305,8 @@ unsafe fn call_builtin(
     }
 }
 
-/// `__assertfail(message, file, line, function, size of a character)`: prints what CUDA prints, and faults.
+/// `__assertfail(message, file, line, function, size of a character)`: prints what CUDA prints, and
+/// faults.
 unsafe fn assert_fail(at: *const Inst, c: &mut Context, args: &[u64; 5]) -> *const Inst {
     let mut texts = Vec::new();
     for address in [args[0], args[1], args[3]] {

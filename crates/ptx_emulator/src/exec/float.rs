@@ -1,5 +1,5 @@
-//! Floating-point operations that need more than an operator: PTX's rules for NaN, signed zeros, rounding
-//! modes and saturation.
+//! Floating-point operations that need more than an operator: PTX's rules for NaN, signed zeros,
+//! rounding modes and saturation.
 
 use super::value::{Float, canonical};
 use crate::exact::{self, Mode, Number};
@@ -35,7 +35,7 @@ pub(crate) fn extremum<T: Float>(a: T, b: T, max: bool, propagate: bool) -> T {
     let (x, y) = (a.wide(), b.wide());
     if x.is_nan() || y.is_nan() {
         if propagate || x.is_nan() && y.is_nan() {
-            return T::pack(Number::Nan, Mode::Nearest);
+            return T::not_a_number(&[b, a]);
         }
         return if x.is_nan() { b } else { a };
     }
@@ -55,6 +55,9 @@ pub(crate) fn extremum_magnitude<T: Float>(a: T, b: T, max: bool, propagate: boo
         T::with_bits(b.bits() & !sign),
     );
     let result = extremum(a, b, max, propagate);
+    if result.wide().is_nan() {
+        return result;
+    }
     T::with_bits(result.bits() | negative)
 }
 
@@ -71,7 +74,27 @@ pub(crate) fn rounded<T: Float>(operation: u8, a: T, b: T, c: T, mode: Mode) -> 
         RCP => exact::divide(exact::integer(1), x),
         _ => exact::add(exact::multiply(x, y), c.unpack(), mode),
     };
-    T::pack(number, mode)
+    match (number, operation) {
+        (Number::Nan, ADD | SUB | MUL) => T::not_a_number(&[b, a]),
+        (Number::Nan, DIV) => T::not_a_number(&[a, b]),
+        (Number::Nan, SQRT | RCP) => T::not_a_number(&[a]),
+        (Number::Nan, _) => T::not_a_number(&[b, c, a]),
+        _ => T::pack(number, mode),
+    }
+}
+
+/// `neg` (or `abs`); unlike Rust's, these are operations, so a NaN becomes the usual one.
+#[inline(always)]
+pub(crate) fn change_sign<T: Float>(value: T, abs: bool) -> T {
+    if value.wide().is_nan() {
+        return T::not_a_number(&[value]);
+    }
+    let sign = 1 << (size_of::<T>() * 8 - 1);
+    T::with_bits(if abs {
+        value.bits() & !sign
+    } else {
+        value.bits() ^ sign
+    })
 }
 
 pub(crate) const ADD: u8 = 0;
@@ -82,8 +105,8 @@ pub(crate) const SQRT: u8 = 4;
 pub(crate) const RCP: u8 = 5;
 pub(crate) const FMA: u8 = 6;
 
-/// Addition and the like of 16-bit floats, rounded to nearest: exact in 64 bits but for the last rounding,
-/// since 53 bits are more than twice 11 and two.
+/// Addition and the like of 16-bit floats, rounded to nearest: exact in 64 bits but for the last
+/// rounding, since 53 bits are more than twice 11 and two.
 #[inline(always)]
 pub(crate) fn narrow_binary<T: Float>(operation: u8, a: T, b: T) -> T {
     let (x, y) = (a.wide(), b.wide());
@@ -113,7 +136,8 @@ pub(crate) fn test_property(value: f64, subnormal: bool, test: i64) -> bool {
         1 => value.is_infinite(),
         2 => !value.is_nan(),
         3 => value.is_nan(),
-        4 => value.is_finite() && value != 0.0 && !subnormal,
+        // Zero counts as normal.
+        4 => value.is_finite() && !subnormal,
         _ => subnormal,
     }
 }
@@ -142,8 +166,8 @@ pub(crate) fn pair<T: Float>(low: T, high: T) -> u32 {
     low.bits() as u32 | (high.bits() as u32) << 16
 }
 
-/// The functions that the device only approximates, computed in 64 bits and rounded: more precise than what
-/// hardware gives, and within PTX's bounds.
+/// The functions that the device only approximates, computed in 64 bits and rounded: more precise
+/// than what hardware gives, and within PTX's bounds.
 #[inline(always)]
 pub(crate) fn approximate(value: f32, function: impl Fn(f64) -> f64) -> f32 {
     canonical(function(value.into()) as f32)

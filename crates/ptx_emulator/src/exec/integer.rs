@@ -1,5 +1,14 @@
 //! Integer operations that need more than an operator.
 
+/// Start and length of a bit field. PTX gives them eight bits; hardware does only for fields of 32
+/// bits.
+fn field_place(start: u32, length: u32, width: u32) -> (u32, u32) {
+    match width {
+        32 => (start & 0xff, length & 0xff),
+        _ => (start.min(0xff), length.min(0xff)),
+    }
+}
+
 /// `bfe`: `length` bits from `start`, sign-extended from the field's top if `signed`.
 pub(crate) fn bit_field_extract(
     value: u64,
@@ -8,7 +17,7 @@ pub(crate) fn bit_field_extract(
     width: u32,
     signed: bool,
 ) -> u64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = field_place(start, length, width);
     if length == 0 {
         return 0;
     }
@@ -29,7 +38,7 @@ pub(crate) fn bit_field_extract(
 
 /// `bfi`: the lower `length` bits of `value` put into `into` at `start`.
 pub(crate) fn bit_field_insert(value: u64, into: u64, start: u32, length: u32, width: u32) -> u64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = field_place(start, length, width);
     if start >= width || length == 0 {
         return into;
     }
@@ -42,7 +51,8 @@ pub(crate) fn bit_field_insert(value: u64, into: u64, start: u32, length: u32, w
     into & !(field << start) | (value & field) << start
 }
 
-/// `bfind`: the place of the most significant bit that differs from the sign; all ones if there is none.
+/// `bfind`: the place of the most significant bit that differs from the sign; all ones if there is
+/// none.
 pub(crate) fn find_leading(value: u64, width: u32, signed: bool, shift_amount: bool) -> u32 {
     let mut value = value & (u64::MAX >> (64 - width));
     if signed && value >> (width - 1) & 1 != 0 {
@@ -59,8 +69,13 @@ pub(crate) fn find_leading(value: u64, width: u32, signed: bool, shift_amount: b
     }
 }
 
-/// `fns`: the place of the `offset`-th set bit from `base`, upwards if positive, downwards if negative.
+/// `fns`: the place of the `offset`-th set bit from `base`, upwards if positive, downwards if
+/// negative.
 pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
+    // What the device's own loop comes to when this offset's magnitude overflows.
+    if offset == i32::MIN {
+        return 0;
+    }
     if base >= 32 {
         return u32::MAX;
     }
@@ -134,8 +149,8 @@ pub(crate) fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     result
 }
 
-/// `dp4a` and `dp2a`: a sum of products of bytes with bytes or halves. `modes`: bit 0 and 1 for signed `a`
-/// and `b`, bit 2 for two products instead of four, bit 3 for the upper half of `b`.
+/// `dp4a` and `dp2a`: a sum of products of bytes with bytes or halves. `modes`: bit 0 and 1 for
+/// signed `a` and `b`, bit 2 for two products instead of four, bit 3 for the upper half of `b`.
 pub(crate) fn dot_product(a: u32, b: u32, c: u32, modes: i64) -> u32 {
     let byte = |x: u32, index: u32, signed: bool| {
         let byte = (x >> (index * 8)) as u8;

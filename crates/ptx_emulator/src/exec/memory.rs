@@ -1,6 +1,6 @@
-//! Loads, stores, and the check that every access goes through: which space an address is in, that it is
-//! aligned, and that it is inside an allocation. Accesses are volatile or atomic on the host, so that data
-//! races between the kernel's threads mean on the host what they mean on the device.
+//! Loads, stores, and the check that every access goes through: which space an address is in, that
+//! it is aligned, and that it is inside an allocation. Accesses are volatile or atomic on the host,
+//! so that data races between the kernel's threads mean on the host what they mean on the device.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -109,7 +109,7 @@ impl Context<'_> {
         let (base, len) = match window {
             SHARED_WINDOW => (self.shared_memory, self.shared_len),
             LOCAL_WINDOW => (self.stack, self.stack_len),
-            PARAM_WINDOW => (self.params.cast_mut(), self.params_len),
+            PARAM_WINDOW => (self.params.as_mut_ptr().cast(), self.params_len),
             _ => return self.illegal(at, address, size),
         };
         if offset < len && len - offset >= size {
@@ -273,7 +273,8 @@ pub(crate) fn store<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
     run::<T, SPACE, ORDER>
 }
 
-/// Several registers, listed at `e` of the code's extra operands (`c` of them), from consecutive memory.
+/// Several registers, listed at `e` of the code's extra operands (`c` of them), from consecutive
+/// memory.
 pub(crate) fn load_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
     unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
         at: *const Inst,
@@ -334,7 +335,12 @@ pub(crate) fn load_kernel_param<T: Cell>() -> Handler {
             let (i, r) = (&*at, Regs(r));
             r.set(
                 i.d,
-                c.params.add(i.imm as usize).cast::<T>().read_unaligned(),
+                c.params
+                    .as_ptr()
+                    .cast::<u8>()
+                    .add(i.imm as usize)
+                    .cast::<T>()
+                    .read_unaligned(),
             );
             at.add(1)
         }
@@ -374,8 +380,8 @@ pub(crate) fn store_frame<T: Cell>() -> Handler {
     run::<T>
 }
 
-/// `cp.async`: `imm` bytes from `[b + c]` in global memory to `[a + e]` in shared memory; where the source has
-/// fewer (register `d`), the rest is zero.
+/// `cp.async`: `imm` bytes from `[b + c]` in global memory to `[a + e]` in shared memory; where the
+/// source has fewer (register `d`), the rest is zero.
 pub(crate) unsafe fn copy_async(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: both addresses are checked.
     unsafe {

@@ -1,7 +1,7 @@
 //! Executes decoded instructions. An instruction is a function pointer with its operands beside it
-//! ([`Inst`]); a thread runs by calling one after the other ([`run`]) until it exits, faults, must wait for
-//! other threads, or has used up its time slice. `decode` picks the functions; the scheduler in `launch`
-//! decides who runs.
+//! ([`Inst`]); a thread runs by calling one after the other ([`run`]) until it exits, faults, must
+//! wait for other threads, or has used up its time slice. `decode` picks the functions; the
+//! scheduler in `launch` decides who runs.
 //!
 //! # What is supported
 //!
@@ -27,11 +27,12 @@
 //! | `bar.warp.sync shfl.sync vote.sync match.sync redux.sync elect.sync activemask` | all modes |
 //! | `bra brx.idx call ret exit trap brkpt` | direct and indirect calls, recursion, register and memory parameters |
 //!
-//! External functions: `vprintf malloc free __assertfail`. Special registers: thread, block and grid
-//! indices, lanes, warps, masks, clocks, shared memory sizes, clusters (of one block).
+//! External functions: `vprintf malloc free __assertfail`. Special registers: thread, block and
+//! grid indices, lanes, warps, masks, clocks, shared memory sizes, clusters (of one block).
 //!
-//! Not supported, and an error when executed: matrix and tensor instructions, textures and surfaces,
-//! `mbarrier` and bulk copies, clusters of several blocks, video instructions, 8-bit floats.
+//! Not supported, and an error when executed: matrix and tensor instructions, textures and
+//! surfaces, `mbarrier` and bulk copies, clusters of several blocks, video instructions, 8-bit
+//! floats.
 
 pub(crate) mod atomic;
 pub(crate) mod call;
@@ -47,11 +48,12 @@ use crate::memory::Range;
 use crate::program::Code;
 use value::Value;
 
-/// Executes an instruction and returns the next one, or null after it left an [`Event`] in the context.
+/// Executes an instruction and returns the next one, or null after it left an [`Event`] in the
+/// context.
 pub(crate) type Handler = unsafe fn(*const Inst, *mut u64, &mut Context) -> *const Inst;
 
-/// A decoded instruction. What the fields mean is between `decode` and the handler; register operands are
-/// slots of the function's frame, which `decode` has checked.
+/// A decoded instruction. What the fields mean is between `decode` and the handler; register
+/// operands are slots of the function's frame, which `decode` has checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Inst {
     pub run: Handler,
@@ -93,7 +95,8 @@ pub(crate) const WINDOW_SHIFT: u32 = 60;
 /// Entries of the range cache; a power of two.
 pub(crate) const CACHE_SIZE: usize = 512;
 
-/// What a running thread sees. One for each worker; the scheduler points it at a block and a thread.
+/// What a running thread sees. One for each worker; the scheduler points it at a block and a
+/// thread.
 pub(crate) struct Context<'l> {
     pub event: Event,
     pub next: *const Inst,
@@ -107,7 +110,8 @@ pub(crate) struct Context<'l> {
     pub frame: *mut u8,
     pub shared_memory: *mut u8,
     pub shared_len: u64,
-    pub params: *const u8,
+    /// The worker's own copy of the parameters: a kernel that writes there harms itself alone.
+    pub params: Vec<u128>,
     pub params_len: u64,
     pub block: [u32; 3],
     pub worker: u32,
@@ -123,8 +127,8 @@ pub(crate) struct Context<'l> {
 
 /// The registers of the current frame.
 ///
-/// Slots come from a decoded instruction of the function whose frame this is, so they are in range: that is
-/// what makes the accessors sound, and why nothing outside of handlers makes a `Regs`.
+/// Slots come from a decoded instruction of the function whose frame this is, so they are in range:
+/// that is what makes the accessors sound, and why nothing outside of handlers makes a `Regs`.
 #[derive(Clone, Copy)]
 pub(crate) struct Regs(pub *mut u64);
 
@@ -194,9 +198,9 @@ impl Context<'_> {
 /// # Safety
 /// `context.thread` is a live thread of the program in `context.code`, set up by the scheduler.
 pub(crate) unsafe fn run(context: &mut Context) -> Event {
-    // SAFETY: the thread's `next` is in its function's code, which ends in an instruction that does not fall
-    // through, and branch targets were resolved inside the code; handlers uphold the same for what they
-    // return. The registers are the current frame's.
+    // SAFETY: the thread's `next` is in its function's code, which ends in an instruction that does
+    // not fall through, and branch targets were resolved inside the code; handlers uphold the same
+    // for what they return. The registers are the current frame's.
     unsafe {
         let mut at = (*context.thread).next;
         loop {
@@ -216,13 +220,14 @@ pub(crate) unsafe fn run(context: &mut Context) -> Event {
     }
 }
 
-/// The function that a closure without captures is; `F` is a zero-sized type, so it can be had again from
-/// its type alone.
+/// The function that a closure without captures is; `F` is a zero-sized type, so it can be had
+/// again from its type alone.
 #[inline(always)]
 fn conjure<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "a handler's closure captures nothing") };
-    // SAFETY: `F` has no bytes to initialise, and the caller was given a value of it, so it is inhabited.
-    unsafe { std::mem::MaybeUninit::<F>::uninit().assume_init() }
+    // SAFETY: nothing is read of a type without bytes, and the caller was given a value of it, so
+    // it is inhabited.
+    unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() }
 }
 
 /// `d = f(a)`.

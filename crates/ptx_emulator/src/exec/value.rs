@@ -1,5 +1,6 @@
-//! How typed values live in a thread's registers, which are 64 bits each whatever their type. A value is
-//! written with anything above its own width, and every reader takes just the width that it wants.
+//! How typed values live in a thread's registers, which are 64 bits each whatever their type. A
+//! value is written with anything above its own width, and every reader takes just the width that
+//! it wants.
 
 use crate::exact::{BF16, F16, F32, F64, Format, Mode, Number};
 
@@ -21,8 +22,8 @@ macro_rules! integer_values {
         }
     )*};
 }
-// Signed values are extended to 64 bits: a load or conversion to a register wider than its type asks for
-// just that.
+// Signed values are extended to 64 bits: a load or conversion to a register wider than its type
+// asks for just that.
 integer_values!(u8 u16 u32 u64 i8 i16 i32 i64);
 
 impl Value for bool {
@@ -94,6 +95,12 @@ pub(crate) trait Float: Value {
 
     /// Subnormal numbers as zeros of their sign.
     fn flush(self) -> Self;
+
+    /// The NaN that an operation on these operands gives, the most important one first. Only
+    /// doubles keep what the operands hold.
+    fn not_a_number(_operands: &[Self]) -> Self {
+        Self::pack(Number::Nan, Mode::Nearest)
+    }
 }
 
 macro_rules! small_float {
@@ -180,6 +187,13 @@ impl Float for f64 {
     fn flush(self) -> Self {
         self
     }
+
+    #[cold]
+    fn not_a_number(operands: &[Self]) -> Self {
+        let nan = operands.iter().find(|operand| operand.is_nan());
+        let bits = nan.map_or(0xfff8_0000_0000_0000, |nan| nan.to_bits());
+        f64::from_bits(bits | 1 << 51)
+    }
 }
 
 /// The NaN that 32-bit operations produce on the device, whatever NaN went in.
@@ -189,5 +203,15 @@ pub(crate) fn canonical(value: f32) -> f32 {
         f32::from_bits(0x7fff_ffff)
     } else {
         value
+    }
+}
+
+/// The result of an operation on doubles; see [`Float::not_a_number`].
+#[inline(always)]
+pub(crate) fn settle<const N: usize>(result: f64, operands: [f64; N]) -> f64 {
+    if result.is_nan() {
+        f64::not_a_number(&operands)
+    } else {
+        result
     }
 }

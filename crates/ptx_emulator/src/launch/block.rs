@@ -1,5 +1,6 @@
-//! One block: its threads, who of them can run, and running them in turn. Threads of a warp run lane by lane,
-//! each until it must wait, and a warp goes as far as it can before the next one does.
+//! One block: its threads, who of them can run, and running them in turn. Threads of a warp run
+//! lane by lane, each until it must wait, and a warp goes as far as it can before the next one
+//! does.
 
 use super::sync::{Barrier, WarpSync};
 use super::{Thread, Worker};
@@ -56,7 +57,8 @@ pub(super) struct Block {
     pub barriers: [Barrier; 17],
 }
 
-/// What fills shared memory at the start: a device has leftovers there, and no kernel may count on zeros.
+/// What fills shared memory at the start: a device has leftovers there, and no kernel may count on
+/// zeros.
 const LEFTOVERS: u128 = u128::from_ne_bytes([0xa5; 16]);
 
 impl Block {

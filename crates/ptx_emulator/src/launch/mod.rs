@@ -1,8 +1,9 @@
-//! Launching a kernel: its blocks are spread over the host's cores, each block's threads run one after the
-//! other on one core (`block`), and barriers and warp operations bring them together (`sync`).
+//! Launching a kernel: its blocks are spread over the host's cores, each block's threads run one
+//! after the other on one core (`block`), and barriers and warp operations bring them together
+//! (`sync`).
 //!
-//! A block that makes no progress but spinning gives its core to others, so that kernels whose blocks wait
-//! for each other come to their end.
+//! A block that makes no progress but spinning gives its core to others, so that kernels whose
+//! blocks wait for each other come to their end.
 
 mod block;
 pub(crate) mod sync;
@@ -39,7 +40,8 @@ pub struct LaunchConfig {
     pub params: Vec<u8>,
     /// Bytes of stack for each thread, beyond what the kernel is known to need without recursion.
     pub stack_limit: usize,
-    /// Receives what the kernel prints, one call for each `vprintf`; `None` is the process's stdout.
+    /// Receives what the kernel prints, one call for each `vprintf`; `None` is the process's
+    /// stdout.
     pub output: Option<Output>,
     /// Bytes that `malloc` in kernels may hand out.
     pub heap_limit: usize,
@@ -173,6 +175,8 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 }
 
 /// Runs a grid to its end, blocks in parallel over the cores.
+// A fault is rare and says much; a box around it would only be in everybody's way.
+#[allow(clippy::result_large_err)]
 pub fn launch(
     program: &Program,
     kernel: KernelId,
@@ -291,8 +295,10 @@ pub fn launch(
 struct Worker<'l> {
     context: Context<'l>,
     program: &'l Program,
-    /// Threads and blocks to use again.
+    /// Threads and blocks to use again, boxed as their users have them.
+    #[allow(clippy::vec_box)]
     threads: Vec<Box<Thread>>,
+    #[allow(clippy::vec_box)]
     blocks: Vec<Box<Block>>,
 }
 
@@ -310,7 +316,7 @@ impl<'l> Worker<'l> {
             frame: std::ptr::null_mut(),
             shared_memory: std::ptr::null_mut(),
             shared_len: 0,
-            params: shared.params.as_ptr().cast(),
+            params: shared.params.to_vec(),
             params_len: shared.params_len,
             block: [0; 3],
             worker,

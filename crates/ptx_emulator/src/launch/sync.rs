@@ -1,5 +1,5 @@
-//! Barriers and warp operations: threads arrive one by one, and the last one carries the operation out for
-//! all. A thread that has ended counts as arrived, as on hardware.
+//! Barriers and warp operations: threads arrive one by one, and the last one carries the operation
+//! out for all. A thread that has ended counts as arrived, as on hardware.
 
 use super::Worker;
 use super::block::{Block, State};
@@ -35,8 +35,8 @@ pub(crate) enum Reduction {
     Or,
 }
 
-/// Operations of the threads that a mask, in `e`, names: value in `a`, more in `b` and `c`, result in `d`.
-/// A predicate result is in `c` where there is one.
+/// Operations of the threads that a mask, in `e`, names: value in `a`, more in `b` and `c`, result
+/// in `d`. A predicate result is in `c` where there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpSync {
     /// `bar.warp.sync`
@@ -97,8 +97,8 @@ impl WarpSync {
         }
     }
 
-    /// Whether lanes at two instructions meet in one operation: copies of one instruction that the compiler
-    /// made do, though their registers differ.
+    /// Whether lanes at two instructions meet in one operation: copies of one instruction that the
+    /// compiler made do, though their registers differ.
     fn meets(self, other: WarpSync) -> bool {
         match (self, other) {
             (WarpSync::Shuffle { mode: a, .. }, WarpSync::Shuffle { mode: b, .. }) => a == b,
@@ -205,7 +205,8 @@ impl Worker<'_> {
         let complete = if expected == 0 {
             here >= block.live
         } else {
-            // Hardware counts whole warps: lanes that a warp lacks or that have ended come with the others.
+            // Hardware counts whole warps: lanes that a warp lacks or that have ended come with the
+            // others.
             here >= expected || here + missing(block, id) >= expected
         };
         if !complete {
@@ -327,7 +328,8 @@ impl Worker<'_> {
                 for (lane, inst, regs) in lanes() {
                     let (source, inside) =
                         shuffle_source(mode, lane as u32, regs.get(inst.b), regs.get(inst.c));
-                    // What a lane outside of the operation holds is undefined; its own value is what it gets.
+                    // What a lane outside of the operation holds is undefined; its own value is
+                    // what it gets.
                     let from = if here >> source & 1 != 0 {
                         source as usize
                     } else {
@@ -402,9 +404,9 @@ impl Worker<'_> {
         }
     }
 
-    /// Lets the lanes of a warp go on that wait at `activemask`: all that are at the same one are active
-    /// together. Done only when no other lane of the warp can run, so that as many come together as would on
-    /// hardware. Returns whether any went on.
+    /// Lets the lanes of a warp go on that wait at `activemask`: all that are at the same one are
+    /// active together. Done only when no other lane of the warp can run, so that as many come
+    /// together as would on hardware. Returns whether any went on.
     pub(super) fn resolve_active(&mut self, block: &mut Block, warp: usize) -> bool {
         let waiting: Vec<usize> = block
             .lanes(warp)
@@ -440,7 +442,8 @@ fn step(block: &mut Block, seat: usize) {
     thread.next = unsafe { thread.next.add(1) };
 }
 
-/// Lanes that count at a barrier though no thread of theirs came: those that warps at the barrier lack.
+/// Lanes that count at a barrier though no thread of theirs came: those that warps at the barrier
+/// lack.
 fn missing(block: &Block, id: usize) -> u32 {
     let waits = |seat: &usize| block.seats[*seat].state == State::Barrier(id as u8);
     (0..block.seats.len().div_ceil(32))

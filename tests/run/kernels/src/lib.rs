@@ -2,8 +2,8 @@
 //! computes; each thread of its kernel runs it with another number, the host runs the same
 //! function, and the records must be equal. There is one module for each part of the language.
 //!
-//! [`cases!`] makes a case's function, its kernel and its row in the module's table, and
-//! [`all`] is the table of all. What is not a pure function has kernels of its own: parameters
+//! [`cases!`] makes a case's function and its row in the module's table, [`all`] is the table of all,
+//! and [`run_case`] the kernel that runs one of them. What is not a pure function has kernels of its own: parameters
 //! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
 
 #![no_std]
@@ -54,10 +54,10 @@ mod strings;
 mod traits;
 mod wide;
 
-/// A case: its name, which is its kernel's too, and its function.
+/// A case: its name and its function.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// The name of the case and of its kernel.
+    /// The name of the case.
     pub name: &'static str,
     /// What the kernel's threads and the host run.
     pub run: fn(u32, &mut Record),
@@ -73,12 +73,6 @@ macro_rules! cases {
                 use super::*;
 
                 pub fn run($i: u32, $record: &mut $crate::Record) $body
-
-                #[cuda_std::kernel]
-                pub unsafe fn $name(records: *mut $crate::Record) {
-                    let i = cuda_std::thread::index_1d();
-                    unsafe { run(i, &mut *records.add(i as usize)) };
-                }
             }
         )*
 
@@ -88,6 +82,18 @@ macro_rules! cases {
     };
 }
 pub(crate) use cases;
+
+/// The kernel that runs a case, by its place among [`all`]: ptxas compiles all that an entry reaches
+/// once for each entry, so that one entry for hundreds of cases saves it minutes.
+///
+/// # Safety
+/// There is a record for each thread.
+#[cuda_std::kernel]
+pub unsafe fn run_case(case: u32, records: *mut Record) {
+    let i = cuda_std::thread::index_1d();
+    let case = all().nth(case as usize).expect("a case of that number");
+    unsafe { (case.run)(i, &mut *records.add(i as usize)) };
+}
 
 /// All cases.
 pub fn all() -> impl Iterator<Item = Case> {

@@ -11,7 +11,7 @@ use cuda_std::prelude::*;
 /// A way to panic.
 #[derive(Clone, Copy)]
 pub struct Panic {
-    /// The name of the case and of its kernel.
+    /// The name of the case.
     pub name: &'static str,
     /// What panics, on the device and on the host.
     pub run: fn(u32) -> u64,
@@ -26,13 +26,6 @@ macro_rules! panics {
                 use super::*;
 
                 pub fn run($i: u32) -> u64 $body
-
-                #[kernel]
-                pub unsafe fn $name(who: u32, done: *mut u64) {
-                    let i = thread::index_1d();
-                    let value = if i == who { run(i) } else { 1 };
-                    unsafe { *done.add(i as usize) = value };
-                }
             }
         )*
 
@@ -45,6 +38,17 @@ macro_rules! panics {
     };
     (@overflow) => { false };
     (@overflow overflow) => { true };
+}
+
+/// The kernel in which one thread panics, in the way of that number.
+///
+/// # Safety
+/// There is an element of `done` for each thread.
+#[kernel]
+pub unsafe fn run_panic(case: u32, who: u32, done: *mut u64) {
+    let i = thread::index_1d();
+    let value = if i == who { (PANICS[case as usize].run)(i) } else { 1 };
+    unsafe { *done.add(i as usize) = value };
 }
 
 #[derive(Debug)]
