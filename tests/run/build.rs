@@ -1,6 +1,6 @@
 //! Compiles the crate `kernels` twice: as users release it, and as they debug it.
 
-use cuda_builder::{CudaBuilder, OptLevel};
+use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,11 +10,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     builder
         .clone()
         .debug(false)
+        .debug_info(DebugInfo::None)
         .copy_to(out.join("release.ptx"))
         .build()?;
     builder
         .debug(true)
         .opt_level(OptLevel::O0)
+        .debug_info(DebugInfo::LineTables)
         .copy_to(out.join("debug.ptx"))
         .build()?;
     Ok(())

@@ -15,8 +15,13 @@ use std::process::{Command, ExitCode, Stdio};
 /// The packages whose tests run on a device.
 const TESTED: [&str; 2] = ["cust", "device-tests"];
 
-/// The architectures that cubins are made for, beside the one that the PTX is for.
-const CUBINS: [nvvm::Arch; 3] = [nvvm::Arch::SM_80, nvvm::Arch::SM_90, nvvm::Arch::SM_120];
+/// The architectures that the examples' cubins are made for.
+const CUBINS: [nvvm::Arch; 4] =
+    [nvvm::Arch::SM_75, nvvm::Arch::SM_80, nvvm::Arch::SM_90, nvvm::Arch::SM_120];
+
+/// Those of the device tests' cubins, which are large. Elsewhere the driver assembles their PTX,
+/// which takes it minutes.
+const TEST_CUBINS: [nvvm::Arch; 1] = [nvvm::Arch::SM_90];
 
 /// What a bundle may weigh.
 const LIMIT: u64 = 64 << 20;
@@ -61,8 +66,8 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let strip = find_strip();
     pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
     pack_programs(&tests, &folder.join("tests"), strip.as_deref())?;
-    pack_ptx(&examples, &folder.join("ptx/examples"), &ptxas)?;
-    pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas)?;
+    pack_ptx(&examples, &folder.join("ptx/examples"), &ptxas, &CUBINS)?;
+    pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas, &TEST_CUBINS)?;
     let script = folder.join("run.sh");
     fs::write(&script, include_str!("run.sh"))?;
     make_executable(&script)?;
@@ -147,7 +152,7 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
 }
 
 /// Copies the PTX that the build scripts left, and makes cubins of it.
-fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
+fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -> Result<()> {
     for (package, out_dir) in &built.out_dirs {
         let Ok(entries) = fs::read_dir(out_dir) else {
             continue;
@@ -166,20 +171,35 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
             fs::copy(&ptx, &copy)?;
             let own = target_of(&fs::read_to_string(&ptx)?)
                 .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
-            let later = CUBINS
-                .into_iter()
-                .filter(|arch| arch.number() > own.number());
-            for arch in std::iter::once(own).chain(later) {
-                let mut command = Command::new(ptxas);
-                command
-                    .arg(format!("-arch={}", arch.sm()))
-                    .arg(&copy)
-                    .arg("-o");
-                command.arg(folder.join(format!("{package}-{stem}.{arch}.cubin")));
-                workspace::must_succeed(&mut command, "ptxas")?;
+            for &arch in cubins.iter().filter(|arch| arch.number() >= own.number()) {
+                let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
+                assemble(ptxas, arch, &copy, &cubin)?;
             }
         }
     }
+    Ok(())
+}
+
+/// Makes a cubin in two steps, assembling and linking. In one step ptxas looks at the whole program
+/// for every entry, which takes it many minutes for the device tests.
+fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path) -> Result<()> {
+    let object = cubin.with_extension("o");
+    let mut command = Command::new(ptxas);
+    command
+        .arg("-c")
+        .arg(format!("-arch={}", arch.sm()))
+        .arg(ptx)
+        .arg("-o")
+        .arg(&object);
+    workspace::must_succeed(&mut command, "ptxas")?;
+    let mut command = Command::new(ptxas.with_file_name("nvlink"));
+    command
+        .arg(format!("-arch={}", arch.sm()))
+        .arg(&object)
+        .arg("-o")
+        .arg(cubin);
+    workspace::must_succeed(&mut command, "nvlink")?;
+    fs::remove_file(&object)?;
     Ok(())
 }
 

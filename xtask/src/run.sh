@@ -12,6 +12,9 @@ CUST_DEVICE=${CUST_DEVICE:-gpu}
 export CUST_DEVICE
 RUST_BACKTRACE=1
 export RUST_BACKTRACE
+# Assembled already: the driver would take minutes for these.
+DEVICE_TESTS_CUBINS=$here/ptx/tests
+export DEVICE_TESTS_CUBINS
 
 {
     echo "device: $CUST_DEVICE"

@@ -29,7 +29,7 @@ unsafe impl DeviceCopy for OnDevice {}
 fn run(session: &Session, build: Build, number: u32, case: Case) -> Result<(), Failed> {
     let threads = BLOCKS * THREADS;
     let records = DeviceBuffer::from_slice(&vec![OnDevice(Record::default()); threads as usize])?;
-    let kernel = session.module(build).get_function("run_case")?;
+    let kernel = session.module(build)?.get_function("run_case")?;
     let stream = session.stream();
     // SAFETY: the kernel writes one record for each thread.
     unsafe {

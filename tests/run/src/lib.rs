@@ -4,6 +4,7 @@
 //! a test harness (`tests/device.rs`): one for each case and build. All share one context and two
 //! modules, which are loaded once.
 
+use cust::module::OptLevel;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -43,9 +44,9 @@ impl Build {
     }
 }
 
-/// The device with both modules.
+/// The device with both modules, each loaded when the first test asks for it.
 pub struct Session {
-    modules: [Module; 2],
+    modules: [OnceLock<Result<Module, String>>; 2],
     stream: Stream,
     /// Shown before the tests.
     pub device: String,
@@ -64,9 +65,14 @@ impl Session {
             Backend::Emulator => 128 << 10,
         };
         context.set_resource_limit(ResourceLimit::StackSize, stack)?;
-        let load = |build: Build| Module::from_ptx(build.ptx(), &[]);
+        let major = context
+            .device()
+            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
+        let minor = context
+            .device()
+            .get_attribute(DeviceAttribute::ComputeCapabilityMinor)?;
         Ok(Session {
-            modules: [load(Build::Release)?, load(Build::Debug)?],
+            modules: [const { OnceLock::new() }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
             device,
             _context: context,
@@ -74,8 +80,18 @@ impl Session {
     }
 
     /// The module of a build.
-    pub fn module(&self, build: Build) -> &Module {
-        &self.modules[build as usize]
+    pub fn module(&self, build: Build) -> Result<&Module, Failed> {
+        let module = self.modules[build as usize].get_or_init(|| {
+            // The driver's compiler takes long for so much code, above all if it optimises.
+            let options = match build {
+                Build::Release => vec![],
+                Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
+            };
+            Module::from_ptx(build.ptx(), &options).map_err(|error| error.to_string())
+        });
+        module
+            .as_ref()
+            .map_err(|error| Failed::from(error.as_str()))
     }
 
     /// The stream of all launches.

@@ -34,7 +34,7 @@ pub fn child() -> Option<ExitCode> {
 
 fn print(build: Build) -> Result<(), Failed> {
     let session = session()?;
-    let (module, stream) = (session.module(build), session.stream());
+    let (module, stream) = (session.module(build)?, session.stream());
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(module.block_print<<<2, 4, 0, stream>>>(LONG as u32))? };
     Ok(stream.synchronize()?)

@@ -49,7 +49,7 @@ fn record() -> CudaResult<DeviceBuffer<OnDevice>> {
 }
 
 fn scalars(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build), session.stream());
+    let (module, stream) = (session.module(build)?, session.stream());
     let record = record()?;
     let scalars: Scalars = (
         (0xfe, -3, 0xfffd, -4, 0xffff_fffc, -5),
@@ -67,7 +67,7 @@ fn scalars(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn aggregates(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build), session.stream());
+    let (module, stream) = (session.module(build)?, session.stream());
     let (array, pair) = ([1u16, 2, 3, 4, 5], (6u8, 7u64));
     let mut large = Large {
         table: [3; 100],
@@ -97,7 +97,7 @@ fn aggregates(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn small(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build), session.stream());
+    let (module, stream) = (session.module(build)?, session.stream());
     for optional in [Some(u32::MAX), None] {
         let record = record()?;
         let none: [u64; 0] = [];
@@ -130,7 +130,7 @@ fn small(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn references(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build), session.stream());
+    let (module, stream) = (session.module(build)?, session.stream());
     let bytes = [1u8, 2, 3];
     let plains = [plain(4), plain(5), plain(6)];
     let text = "text on the device: ü";
@@ -160,7 +160,7 @@ fn references(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn none(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build), session.stream());
+    let (module, stream) = (session.module(build)?, session.stream());
     // SAFETY: the kernel has no parameters and touches no memory.
     unsafe { launch!(module.add<<<1, 1, 0, stream>>>())? };
     Ok(stream.synchronize()?)

@@ -12,7 +12,7 @@ use crate::exec::float::{self, ADD};
 use crate::exec::memory::{
     GENERIC, GLOBAL, LOCAL, RELAXED, SHARED, SYNCHRONIZING, WEAK, copy_async,
 };
-use crate::exec::value::{Brain, Float, Half, canonical};
+use crate::exec::value::{Brain, Float, Half, canonical, settle};
 
 impl<'a> Decoder<'_, 'a> {
     pub(super) fn atomic(&mut self, words: &mut Modifiers<'_, 'a>, returns: bool) -> Result<()> {
@@ -202,12 +202,12 @@ fn update_handler(operation: &str, ty: Type, space: u8) -> Option<Handler> {
         ("add", Type::F32) => {
             update!(u32, |a: u32, b: u32| canonical(
                 f32::from_bits(a) + f32::from_bits(b)
-            )
-            .to_bits())
+            ))
         }
-        ("add", Type::F64) => update!(u64, |a: u64, b: u64| (f64::from_bits(a)
-            + f64::from_bits(b))
-        .to_bits()),
+        ("add", Type::F64) => update!(u64, |a: u64, b: u64| {
+            let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+            settle(a + b, [b, a])
+        }),
         ("add", Type::F16) => update!(u16, |a: u16, b: u16| float::narrow_binary(
             ADD,
             Half(a),

@@ -6,7 +6,7 @@ use super::integer::{for_integer, supported};
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::float;
-use crate::exec::value::{Brain, Float, Half};
+use crate::exec::value::{Brain, Double, Float, Half, Single, flush};
 use crate::exec::{Handler, binary, general, ternary, unary};
 
 /// Which outcomes a comparison accepts: 1 less, 2 equal, 4 greater, 8 unordered.
@@ -51,7 +51,7 @@ fn integer_comparison(ty: Type, outcomes: i64) -> Option<Handler> {
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
 fn float_comparison(ty: Type, outcomes: i64, ftz: bool) -> Option<Handler> {
     macro_rules! fast {
-        ($T:ty) => {
+        ($T:ty, $bits:ty) => {
             match outcomes {
                 2 => binary(|a: $T, b: $T| a == b),
                 1 => binary(|a: $T, b: $T| a < b),
@@ -64,7 +64,7 @@ fn float_comparison(ty: Type, outcomes: i64, ftz: bool) -> Option<Handler> {
                 12 => binary(|a: $T, b: $T| !(a <= b)),
                 14 => binary(|a: $T, b: $T| !(a < b)),
                 8 => binary(|a: $T, b: $T| a.is_nan() || b.is_nan()),
-                _ => slow::<$T>(),
+                _ => slow::<$bits>(),
             }
         };
     }
@@ -78,9 +78,9 @@ fn float_comparison(ty: Type, outcomes: i64, ftz: bool) -> Option<Handler> {
         })
     }
     Some(match ty {
-        Type::F32 if ftz => slow::<f32>(),
-        Type::F32 => fast!(f32),
-        Type::F64 => fast!(f64),
+        Type::F32 if ftz => slow::<Single>(),
+        Type::F32 => fast!(f32, Single),
+        Type::F64 => fast!(f64, Double),
         Type::F16 => slow::<Half>(),
         Type::Bf16 => slow::<Brain>(),
         _ => return None,
@@ -128,7 +128,7 @@ impl<'a> Decoder<'_, 'a> {
                 let run = match selector {
                     Type::S32 => ternary(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }),
                     Type::F32 if ftz => {
-                        ternary(|a: u64, b: u64, c: f32| if c.flush() >= 0.0 { a } else { b })
+                        ternary(|a: u64, b: u64, c: f32| if flush(c) >= 0.0 { a } else { b })
                     }
                     Type::F32 => ternary(|a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }),
                     _ => return invalid("`slct` with this selector"),

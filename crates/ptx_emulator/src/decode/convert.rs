@@ -6,8 +6,8 @@ use super::float::for_float;
 use super::integer::{for_integer, supported};
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
-use crate::exact::{self, Mode};
-use crate::exec::value::{Brain, Float, Half, Value};
+use crate::exact::{self, F32, F64, Mode};
+use crate::exec::value::{Brain, Float, Half, Single, Value};
 use crate::exec::{Handler, float, general, unary};
 
 /// Flags in `imm`, above the rounding mode.
@@ -168,8 +168,16 @@ fn plain_conversion(
         (Type::F64, _) if !from.is_float() && mode == Some(Mode::Nearest) => {
             for_integer!(from, S => unary(|a: S| a as f64))
         }
-        (Type::F64, Type::F32) if integral.is_none() => Some(unary(|a: f32| f64::from(a))),
-        (Type::F32, Type::F64) if mode == Some(Mode::Nearest) => Some(unary(|a: f64| a as f32)),
+        (Type::F64, Type::F32) if integral.is_none() => Some(unary(|a: f32| match a.is_nan() {
+            true => F32.convert_nan(a.to_bits().into(), F64),
+            false => f64::from(a).to_bits(),
+        })),
+        (Type::F32, Type::F64) if mode == Some(Mode::Nearest) => {
+            Some(unary(|a: f64| match a.is_nan() {
+                true => F64.convert_nan(a.to_bits(), F32) as u32,
+                false => (a as f32).to_bits(),
+            }))
+        }
         // A NaN to 32 bits from 32 is zero, as Rust has it.
         (Type::S32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as i32)),
         (Type::U32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as u32)),
@@ -178,9 +186,8 @@ fn plain_conversion(
 }
 
 /// A float rounded to the precision of tf32: 10 bits of fraction, in 32.
-fn to_tf32(value: f32, mode: Mode) -> u32 {
-    let bits = value.to_bits();
-    if !value.is_finite() {
+fn to_tf32(bits: u32, mode: Mode) -> u32 {
+    if bits & 0x7f80_0000 == 0x7f80_0000 {
         return bits & !0x1fff;
     }
     let rest = bits & 0x1fff;
@@ -222,7 +229,7 @@ impl<'a> Decoder<'_, 'a> {
                 let run = general(|i, r, _| {
                     let mut result = to_tf32(r.get(i.a), Mode::from_number(i.imm & 0xff));
                     if i.imm & RELU != 0 {
-                        result = float::relu(f32::from_bits(result)).to_bits();
+                        result = float::relu(Single(result)).0;
                     }
                     if i.imm & SAT != 0 && result & 0x7fff_ffff == 0x7f80_0000 {
                         result -= 0x2000;
@@ -266,7 +273,7 @@ impl<'a> Decoder<'_, 'a> {
     ) -> Result<()> {
         fn pair<T: Float>() -> Handler {
             general(|i, r, _| {
-                let half = |slot| between::<f32, T>(r.get(slot), i.imm);
+                let half = |slot| between::<Single, T>(r.get(slot), i.imm);
                 r.set(i.d, float::pair(half(i.b), half(i.a)));
             })
         }

@@ -8,7 +8,7 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exact::Mode;
 use crate::exec::float::{self, ADD, DIV, FMA, MUL, RCP, SQRT, SUB};
-use crate::exec::value::{Brain, Float, Half, canonical, settle};
+use crate::exec::value::{Brain, Float, Half, canonical, flush, settle};
 use crate::exec::{Handler, binary, general, ternary, unary};
 
 /// An expression for the float type of a PTX type.
@@ -24,11 +24,11 @@ macro_rules! for_float {
                 Some($e)
             }
             ptx::Type::F32 => {
-                type $T = f32;
+                type $T = crate::exec::value::Single;
                 Some($e)
             }
             ptx::Type::F64 => {
-                type $T = f64;
+                type $T = crate::exec::value::Double;
                 Some($e)
             }
             _ => None,
@@ -144,8 +144,8 @@ fn extremum_pair<T: Float>(imm: i64, a: u32, b: u32) -> u32 {
 macro_rules! function {
     ($ty:expr, $ftz:expr, $f:expr) => {
         match ($ty, $ftz) {
-            (Type::F32, false) => Some(unary(|a: f32| float::approximate(a, $f))),
-            (Type::F32, true) => Some(unary(|a: f32| float::approximate(a.flush(), $f).flush())),
+            (Type::F32, false) => Some(unary(|a: f32| float::approximate(a, false, $f))),
+            (Type::F32, true) => Some(unary(|a: f32| float::approximate(a, true, $f))),
             (Type::F16, _) => Some(unary(|a: Half| Half::narrow($f(a.wide())))),
             (Type::Bf16, _) => Some(unary(|a: Brain| Brain::narrow($f(a.wide())))),
             (Type::F16x2, _) => Some(unary(|a: u32| {
@@ -289,22 +289,22 @@ impl<'a> Decoder<'_, 'a> {
             (SQRT, Type::F32) if plain && !ftz => Some(unary(|a: f32| canonical(a.sqrt()))),
             (RCP, Type::F32) if plain && !ftz => Some(unary(|a: f32| canonical(1.0 / a))),
             (ADD, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
-                canonical(a.flush() + b.flush()).flush()
+                canonical(flush(flush(a) + flush(b)))
             })),
             (SUB, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
-                canonical(a.flush() - b.flush()).flush()
+                canonical(flush(flush(a) - flush(b)))
             })),
             (MUL, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
-                canonical(a.flush() * b.flush()).flush()
+                canonical(flush(flush(a) * flush(b)))
             })),
             (DIV, Type::F32) if plain => Some(binary(|a: f32, b: f32| {
-                canonical(a.flush() / b.flush()).flush()
+                canonical(flush(flush(a) / flush(b)))
             })),
             (FMA, Type::F32) if plain => Some(ternary(|a: f32, b: f32, c: f32| {
-                canonical(a.flush().mul_add(b.flush(), c.flush())).flush()
+                canonical(flush(flush(a).mul_add(flush(b), flush(c))))
             })),
-            (SQRT, Type::F32) if plain => Some(unary(|a: f32| canonical(a.flush().sqrt()))),
-            (RCP, Type::F32) if plain => Some(unary(|a: f32| canonical(1.0 / a.flush()).flush())),
+            (SQRT, Type::F32) if plain => Some(unary(|a: f32| canonical(flush(a).sqrt()))),
+            (RCP, Type::F32) if plain => Some(unary(|a: f32| canonical(flush(1.0 / flush(a))))),
             (ADD, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a + b, [b, a]))),
             (SUB, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a - b, [b, a]))),
             (MUL, Type::F64) if plain => Some(binary(|a: f64, b: f64| settle(a * b, [b, a]))),
@@ -337,7 +337,7 @@ impl<'a> Decoder<'_, 'a> {
             "rsqrt" if ty == Type::F64 && ftz => {
                 Some(unary(|a: f64| upper_half(1.0 / flush_wide(a).sqrt())))
             }
-            "rsqrt" if ty == Type::F64 => Some(unary(|a: f64| 1.0 / a.sqrt())),
+            "rsqrt" if ty == Type::F64 => Some(unary(|a: f64| settle(1.0 / a.sqrt(), [a]))),
             "rsqrt" => function!(ty, ftz, |x: f64| 1.0 / x.sqrt()),
             "sin" => function!(ty, ftz, f64::sin),
             "cos" => function!(ty, ftz, f64::cos),

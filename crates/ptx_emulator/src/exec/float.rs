@@ -1,7 +1,7 @@
 //! Floating-point operations that need more than an operator: PTX's rules for NaN, signed zeros,
 //! rounding modes and saturation.
 
-use super::value::{Float, canonical};
+use super::value::{Float, canonical, flush};
 use crate::exact::{self, Mode, Number};
 
 /// `.sat`: clamped to `[0, 1]`, NaN as zero.
@@ -169,6 +169,8 @@ pub(crate) fn pair<T: Float>(low: T, high: T) -> u32 {
 /// The functions that the device only approximates, computed in 64 bits and rounded: more precise
 /// than what hardware gives, and within PTX's bounds.
 #[inline(always)]
-pub(crate) fn approximate(value: f32, function: impl Fn(f64) -> f64) -> f32 {
-    canonical(function(value.into()) as f32)
+pub(crate) fn approximate(value: f32, ftz: bool, function: impl Fn(f64) -> f64) -> u32 {
+    let value = if ftz { flush(value) } else { value };
+    let result = function(value.into()) as f32;
+    canonical(if ftz { flush(result) } else { result })
 }

@@ -67,6 +67,15 @@ pub(crate) struct Half(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Brain(pub u16);
 
+/// A 32-bit float's bits. Where a NaN may come out these are used and not `f32`: the compiler
+/// counts one NaN as good as another, and PTX does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Single(pub u32);
+
+/// A 64-bit float's bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Double(pub u64);
+
 /// A floating-point type: its format, and what the 16-bit ones need to be computed in wider ones.
 pub(crate) trait Float: Value {
     const FORMAT: Format;
@@ -103,12 +112,12 @@ pub(crate) trait Float: Value {
     }
 }
 
-macro_rules! small_float {
-    ($ty:ident $format:ident $exponent:literal) => {
+macro_rules! float {
+    ($ty:ident, $bits:ident, $format:ident, { $($special:item)* }) => {
         impl Value for $ty {
             #[inline(always)]
             fn from_bits64(bits: u64) -> Self {
-                $ty(bits as u16)
+                $ty(bits as $bits)
             }
             #[inline(always)]
             fn to_bits64(self) -> u64 {
@@ -118,100 +127,105 @@ macro_rules! small_float {
 
         impl Float for $ty {
             const FORMAT: Format = $format;
+            #[inline(always)]
             fn bits(self) -> u64 {
                 self.0.into()
             }
+            #[inline(always)]
             fn with_bits(bits: u64) -> Self {
-                $ty(bits as u16)
+                $ty(bits as $bits)
             }
-            fn flush(self) -> Self {
-                if self.0 & $exponent == 0 {
-                    $ty(self.0 & 0x8000)
-                } else {
-                    self
-                }
-            }
+            $($special)*
         }
     };
 }
-small_float!(Half F16 0x7c00);
-small_float!(Brain BF16 0x7f80);
 
-impl Float for f32 {
-    const FORMAT: Format = F32;
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self.to_bits().into()
-    }
-    #[inline(always)]
-    fn with_bits(bits: u64) -> Self {
-        f32::from_bits(bits as u32)
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self.into()
-    }
-    #[inline(always)]
-    fn narrow(value: f64) -> Self {
-        value as f32
-    }
-    #[inline(always)]
+float!(Half, u16, F16, {
     fn flush(self) -> Self {
-        if self.is_subnormal() {
-            f32::from_bits(self.to_bits() & 0x8000_0000)
+        if self.0 & 0x7c00 == 0 {
+            Half(self.0 & 0x8000)
         } else {
             self
         }
     }
-}
+});
 
-impl Float for f64 {
-    const FORMAT: Format = F64;
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self.to_bits()
+float!(Brain, u16, BF16, {
+    fn flush(self) -> Self {
+        if self.0 & 0x7f80 == 0 {
+            Brain(self.0 & 0x8000)
+        } else {
+            self
+        }
     }
-    #[inline(always)]
-    fn with_bits(bits: u64) -> Self {
-        f64::from_bits(bits)
-    }
+});
+
+float!(Single, u32, F32, {
     #[inline(always)]
     fn wide(self) -> f64 {
-        self
+        f32::from_bits(self.0).into()
     }
     #[inline(always)]
     fn narrow(value: f64) -> Self {
-        value
+        Single(canonical(value as f32))
     }
+    #[inline(always)]
+    fn flush(self) -> Self {
+        if self.0 & 0x7f80_0000 == 0 {
+            Single(self.0 & 0x8000_0000)
+        } else {
+            self
+        }
+    }
+});
+
+float!(Double, u64, F64, {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+    #[inline(always)]
+    fn narrow(value: f64) -> Self {
+        Double(value.to_bits())
+    }
+    // Doubles are never flushed.
     #[inline(always)]
     fn flush(self) -> Self {
         self
     }
-
     #[cold]
     fn not_a_number(operands: &[Self]) -> Self {
-        let nan = operands.iter().find(|operand| operand.is_nan());
-        let bits = nan.map_or(0xfff8_0000_0000_0000, |nan| nan.to_bits());
-        f64::from_bits(bits | 1 << 51)
+        let nan = operands.iter().find(|operand| operand.wide().is_nan());
+        Double(nan.map_or(0xfff8_0000_0000_0000, |nan| nan.0) | 1 << 51)
     }
-}
+});
 
-/// The NaN that 32-bit operations produce on the device, whatever NaN went in.
+/// A subnormal number as a zero of its sign.
 #[inline(always)]
-pub(crate) fn canonical(value: f32) -> f32 {
-    if value.is_nan() {
-        f32::from_bits(0x7fff_ffff)
+pub(crate) fn flush(value: f32) -> f32 {
+    if value.is_subnormal() {
+        0f32.copysign(value)
     } else {
         value
     }
 }
 
-/// The result of an operation on doubles; see [`Float::not_a_number`].
+/// The bits of a result, with the NaN that 32-bit operations produce whatever NaN went in.
 #[inline(always)]
-pub(crate) fn settle<const N: usize>(result: f64, operands: [f64; N]) -> f64 {
-    if result.is_nan() {
-        f64::not_a_number(&operands)
+pub(crate) fn canonical(value: f32) -> u32 {
+    if value.is_nan() {
+        0x7fff_ffff
     } else {
-        result
+        value.to_bits()
+    }
+}
+
+/// The bits of the result of an operation on doubles; see [`Float::not_a_number`].
+#[inline(always)]
+pub(crate) fn settle<const N: usize>(result: f64, operands: [f64; N]) -> u64 {
+    if result.is_nan() {
+        Double::not_a_number(&operands.map(|operand| Double(operand.to_bits()))).0
+    } else {
+        result.to_bits()
     }
 }

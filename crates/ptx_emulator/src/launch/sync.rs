@@ -3,6 +3,8 @@
 
 use super::Worker;
 use super::block::{Block, State};
+use crate::exec::float::extremum;
+use crate::exec::value::Single;
 use crate::exec::{Inst, Regs};
 use crate::fault::FaultKind;
 
@@ -476,8 +478,8 @@ fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
 fn reduce(operation: Redux, a: u32, b: u32) -> u32 {
     let float = |abs: bool, nan: bool, max: bool| {
         let mask = if abs { 0x7fff_ffff } else { u32::MAX };
-        let (x, y) = (f32::from_bits(a & mask), f32::from_bits(b & mask));
-        crate::exec::float::extremum(x, y, max, nan).to_bits()
+        let (x, y) = (Single(a & mask), Single(b & mask));
+        extremum(x, y, max, nan).0
     };
     match operation {
         Redux::Add => a.wrapping_add(b),

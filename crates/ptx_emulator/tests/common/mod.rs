@@ -118,8 +118,8 @@ pub fn case(snippet: impl Into<String>, register: &'static str, expected: u64) -
     (snippet.into(), register, expected)
 }
 
-/// Runs all cases in one kernel and compares their results, after making sure that ptxas's grammar
-/// is not stretched: each snippet is one that a PTX file may hold.
+/// Runs all cases in one kernel and compares their results. With `PTX_DUMP=folder` the module is
+/// written there too, for ptxas to look at.
 pub fn check(cases: &[Case]) {
     let mut body = String::from("ld.param.u64 %rd39, [out];\n");
     for (index, (snippet, register, _)) in cases.iter().enumerate() {
