@@ -16,8 +16,12 @@ use std::process::{Command, ExitCode, Stdio};
 const TESTED: [&str; 2] = ["cust", "device-tests"];
 
 /// The architectures that the examples' cubins are made for.
-const CUBINS: [nvvm::Arch; 4] =
-    [nvvm::Arch::SM_75, nvvm::Arch::SM_80, nvvm::Arch::SM_90, nvvm::Arch::SM_120];
+const CUBINS: [nvvm::Arch; 4] = [
+    nvvm::Arch::SM_75,
+    nvvm::Arch::SM_80,
+    nvvm::Arch::SM_90,
+    nvvm::Arch::SM_120,
+];
 
 /// Those of the device tests' cubins, which are large. Elsewhere the driver assembles their PTX,
 /// which takes it minutes.

@@ -27,7 +27,11 @@ pub(crate) fn signature<'tcx>(cx: &CodegenCx<'tcx>, abi: &Abi<'tcx>) -> Type {
         }
         PassMode::IndirectUnsized { .. } => bug!("an unsized result"),
     };
-    let args = if abi.c_variadic { &abi.args[..abi.fixed_count as usize] } else { &abi.args };
+    let args = if abi.c_variadic {
+        &abi.args[..abi.fixed_count as usize]
+    } else {
+        &abi.args
+    };
     for arg in args {
         match &arg.mode {
             PassMode::Ignore => {}
@@ -42,7 +46,10 @@ pub(crate) fn signature<'tcx>(cx: &CodegenCx<'tcx>, abi: &Abi<'tcx>) -> Type {
                 params.push(cx.scalar_pair_element_backend_type(ptr, 0, true));
                 params.push(cx.scalar_pair_element_backend_type(ptr, 1, true));
             }
-            PassMode::Cast { cast, pad_i32_count } => {
+            PassMode::Cast {
+                cast,
+                pad_i32_count,
+            } => {
                 params.extend((0..*pad_i32_count).map(|_| cx.type_i32()));
                 params.push(cx.cast_backend_type(cast));
             }
@@ -86,7 +93,11 @@ pub(crate) fn attributes<'tcx>(
         PassMode::Indirect { attrs, .. } => params.push(param_attrs(cx, attrs)),
         _ => {}
     }
-    let args = if abi.c_variadic { &abi.args[..abi.fixed_count as usize] } else { &abi.args };
+    let args = if abi.c_variadic {
+        &abi.args[..abi.fixed_count as usize]
+    } else {
+        &abi.args
+    };
     for arg in args {
         match &arg.mode {
             PassMode::Ignore => {}
@@ -164,7 +175,10 @@ impl<'a, 'tcx> ArgAbiBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 let align = cast.align(self).max(arg.layout.align.abi);
                 let scratch = self.alloca(size, align);
                 rustc_codegen_ssa::mir::store_cast(self, cast, value, scratch, align);
-                let bytes = cast.unaligned_size(self).bytes().min(arg.layout.size.bytes());
+                let bytes = cast
+                    .unaligned_size(self)
+                    .bytes()
+                    .min(arg.layout.size.bytes());
                 let bytes = self.const_usize(bytes);
                 self.memcpy(
                     dst.val.llval,

@@ -101,12 +101,17 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         for (index, operand) in operands.iter().enumerate() {
             let (reg, late, place) = match operand {
                 InlineAsmOperandRef::Out { reg, late, place } => (*reg, *late, *place),
-                InlineAsmOperandRef::InOut { reg, late, out_place, .. } => {
-                    (*reg, *late, *out_place)
-                }
+                InlineAsmOperandRef::InOut {
+                    reg,
+                    late,
+                    out_place,
+                    ..
+                } => (*reg, *late, *out_place),
                 _ => continue,
             };
-            let Some((letter, bits)) = class(reg) else { continue };
+            let Some((letter, bits)) = class(reg) else {
+                continue;
+            };
             numbers[index] = outputs.len();
             outputs.push(format!("{}{letter}", if late { "=" } else { "=&" }));
             output_types.push(self.int(bits));
@@ -115,13 +120,17 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         for (index, operand) in operands.iter().enumerate() {
             match operand {
                 InlineAsmOperandRef::In { reg, value } => {
-                    let Some((letter, bits)) = class(*reg) else { continue };
+                    let Some((letter, bits)) = class(*reg) else {
+                        continue;
+                    };
                     numbers[index] = outputs.len() + inputs.len();
                     inputs.push(letter.to_owned());
                     args.push(self.to_register(value.immediate(), value.layout, bits));
                 }
                 InlineAsmOperandRef::InOut { reg, in_value, .. } => {
-                    let Some((_, bits)) = class(*reg) else { continue };
+                    let Some((_, bits)) = class(*reg) else {
+                        continue;
+                    };
                     inputs.push(numbers[index].to_string());
                     args.push(self.to_register(in_value.immediate(), in_value.layout, bits));
                 }
@@ -207,9 +216,7 @@ impl<'tcx> CodegenCx<'tcx> {
                 let value = match self.tcx.global_alloc(provenance.alloc_id()) {
                     GlobalAlloc::Function { instance } => self.get_fn(instance),
                     GlobalAlloc::Static(def_id) => self.global_of(self.static_address(def_id)),
-                    GlobalAlloc::Memory(alloc) => {
-                        self.global_of(self.static_addr_of(alloc, None))
-                    }
+                    GlobalAlloc::Memory(alloc) => self.global_of(self.static_addr_of(alloc, None)),
                     _ => {
                         crate::diagnostics::unsupported(self, span, "such a symbol operand");
                         return String::new();

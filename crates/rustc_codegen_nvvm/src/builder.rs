@@ -11,7 +11,9 @@ use rustc_abi::{
 };
 use rustc_ast::expand::typetree::FncTree;
 use rustc_codegen_ssa::MemFlags;
-use rustc_codegen_ssa::common::{AtomicRmwBinOp, IntPredicate, RealPredicate, SynchronizationScope};
+use rustc_codegen_ssa::common::{
+    AtomicRmwBinOp, IntPredicate, RealPredicate, SynchronizationScope,
+};
 use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
 use rustc_codegen_ssa::mir::place::PlaceRef;
 use rustc_codegen_ssa::traits::*;
@@ -46,7 +48,13 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
     }
 
     fn cast(&mut self, op: CastOp, value: Value, ty: Type) -> Value {
-        self.ir(|b| if b.module.ty(value) == ty { value } else { b.cast(op, value, ty) })
+        self.ir(|b| {
+            if b.module.ty(value) == ty {
+                value
+            } else {
+                b.cast(op, value, ty)
+            }
+        })
     }
 
     /// Calls an intrinsic.
@@ -63,7 +71,10 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
     }
 
     fn access(&self, align: Align) -> MemAccess {
-        MemAccess { align: align.bytes(), ..MemAccess::default() }
+        MemAccess {
+            align: align.bytes(),
+            ..MemAccess::default()
+        }
     }
 
     /// Calls a foreign function, such as one of libdevice, by name.
@@ -176,7 +187,12 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     type CodegenCx = CodegenCx<'tcx>;
 
     fn build(cx: &'a CodegenCx<'tcx>, block: Block) -> Self {
-        Builder { cx, block, loc: None, span: DUMMY_SP }
+        Builder {
+            cx,
+            block,
+            loc: None,
+            span: DUMMY_SP,
+        }
     }
 
     fn cx(&self) -> &CodegenCx<'tcx> {
@@ -191,7 +207,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         self.span = span;
         // What is required from here on is required by this line.
         if let Some(current) = self.cx.current.get() {
-            self.cx.current.set(Some(Spanned { node: current.node, span }));
+            self.cx.current.set(Some(Spanned {
+                node: current.node,
+                span,
+            }));
         }
     }
 
@@ -250,7 +269,16 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         instance: Option<Instance<'tcx>>,
     ) -> Value {
         // Nothing unwinds.
-        let value = self.call(sig, fn_attrs, fn_abi, func, return_slot, args, funclet, instance);
+        let value = self.call(
+            sig,
+            fn_attrs,
+            fn_abi,
+            func,
+            return_slot,
+            args,
+            funclet,
+            instance,
+        );
         self.br(then);
         value
     }
@@ -390,7 +418,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     }
 
     fn volatile_load(&mut self, ty: Type, ptr: Value, align: Align) -> Value {
-        let access = MemAccess { volatile: true, ..self.access(align) };
+        let access = MemAccess {
+            volatile: true,
+            ..self.access(align)
+        };
         self.ir(|b| b.load(ty, ptr, access))
     }
 
@@ -448,7 +479,11 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         } else {
             OperandValue::Ref(place.val)
         };
-        OperandRef { val: value, layout: place.layout, move_annotation: None }
+        OperandRef {
+            val: value,
+            layout: place.layout,
+            move_annotation: None,
+        }
     }
 
     fn write_operand_repeatedly(
@@ -509,8 +544,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         align: Align,
         flags: MemFlags,
     ) -> Value {
-        let access =
-            MemAccess { volatile: flags.contains(MemFlags::VOLATILE), ..self.access(align) };
+        let access = MemAccess {
+            volatile: flags.contains(MemFlags::VOLATILE),
+            ..self.access(align)
+        };
         self.ir(|b| b.store(value, ptr, access))
     }
 
@@ -602,7 +639,13 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         flags: MemFlags,
         _types: Option<FncTree>,
     ) {
-        self.copy(Intrinsic::Memcpy, (dst, dst_align), (src, src_align), size, flags);
+        self.copy(
+            Intrinsic::Memcpy,
+            (dst, dst_align),
+            (src, src_align),
+            size,
+            flags,
+        );
     }
 
     fn memmove(
@@ -614,7 +657,13 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         size: Value,
         flags: MemFlags,
     ) {
-        self.copy(Intrinsic::Memmove, (dst, dst_align), (src, src_align), size, flags);
+        self.copy(
+            Intrinsic::Memmove,
+            (dst, dst_align),
+            (src, src_align),
+            size,
+            flags,
+        );
     }
 
     fn memset(&mut self, ptr: Value, byte: Value, size: Value, align: Align, flags: MemFlags) {
@@ -671,7 +720,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     fn set_personality_fn(&mut self, _personality: Value) {}
 
     fn cleanup_landing_pad(&mut self, _personality: Value) -> (Value, Value) {
-        (self.const_undef(self.type_ptr()), self.const_undef(self.type_i32()))
+        (
+            self.const_undef(self.type_ptr()),
+            self.const_undef(self.type_i32()),
+        )
     }
 
     fn filter_landing_pad(&mut self, _personality: Value) {}
@@ -738,7 +790,11 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         };
         let old = self.ir(|b| b.atomic_rmw(op, dst, src, ordering(order), Scope::System));
         let ptr = self.type_ptr();
-        if ret_ptr && self.val_ty(old) != ptr { self.inttoptr(old, ptr) } else { old }
+        if ret_ptr && self.val_ty(old) != ptr {
+            self.inttoptr(old, ptr)
+        } else {
+            old
+        }
     }
 
     fn atomic_fence(&mut self, order: AtomicOrdering, scope: SynchronizationScope) {
@@ -802,7 +858,11 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     ) {
         let value = self.emit_call(sig, Some(fn_abi), func, return_slot, args, true);
         let void = self.void();
-        if self.val_ty(value) == void { self.ret_void() } else { self.ret(value) }
+        if self.val_ty(value) == void {
+            self.ret_void()
+        } else {
+            self.ret(value)
+        }
     }
 
     fn apply_attrs_to_cleanup_callsite(&mut self, _call: Value) {}
@@ -823,8 +883,9 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             all.push(slot);
         }
         all.extend_from_slice(args);
-        let (mut arg_attrs, ret_attrs) =
-            fn_abi.map(|abi| crate::abi::attributes(self.cx, abi)).unwrap_or_default();
+        let (mut arg_attrs, ret_attrs) = fn_abi
+            .map(|abi| crate::abi::attributes(self.cx, abi))
+            .unwrap_or_default();
         if arg_attrs.len() < all.len() {
             arg_attrs.resize(all.len(), ParamAttrs::default());
         }
@@ -919,7 +980,10 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 }
 
 fn aligned(align: Align) -> ParamAttrs {
-    ParamAttrs { align: align.bytes(), ..ParamAttrs::default() }
+    ParamAttrs {
+        align: align.bytes(),
+        ..ParamAttrs::default()
+    }
 }
 
 fn ordering(order: AtomicOrdering) -> Ordering {

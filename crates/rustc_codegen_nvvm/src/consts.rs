@@ -93,7 +93,9 @@ impl<'tcx> ConstCodegenMethods for CodegenCx<'tcx> {
     }
     fn const_to_opt_u128(&self, value: Value, sign_extend: bool) -> Option<u128> {
         let module = self.module.borrow();
-        let &Const::Int(int) = module.as_const(value)? else { return None };
+        let &Const::Int(int) = module.as_const(value)? else {
+            return None;
+        };
         let bits = module.types.int_bits(module.ty(value))?;
         Some(if sign_extend && bits < 128 {
             let shift = 128 - bits;
@@ -131,7 +133,9 @@ impl<'tcx> ConstCodegenMethods for CodegenCx<'tcx> {
                         if is_ptr {
                             address
                         } else {
-                            self.module.borrow_mut().constant(ty, Const::PtrToInt(address))
+                            self.module
+                                .borrow_mut()
+                                .constant(ty, Const::PtrToInt(address))
                         }
                     }
                     Err(base) => {
@@ -164,7 +168,11 @@ impl<'tcx> CodegenCx<'tcx> {
     /// A pointer with a known address and no provenance.
     fn integer_pointer(&self, address: u64, ty: Type) -> Value {
         let mut module = self.module.borrow_mut();
-        if address == 0 { module.const_zero(ty) } else { module.constant(ty, Const::IntToPtr(address)) }
+        if address == 0 {
+            module.const_zero(ty)
+        } else {
+            module.constant(ty, Const::IntToPtr(address))
+        }
     }
 
     /// The address of what the interpreter's pointers point to; `Err` for a bare number.
@@ -195,7 +203,9 @@ impl<'tcx> CodegenCx<'tcx> {
         let name = self.fresh_name(prefix);
         let mut module = self.module.borrow_mut();
         let ty = module.ty(init);
-        let global = module.add_global(&name, ty, AddrSpace::Global).expect("the name is fresh");
+        let global = module
+            .add_global(&name, ty, AddrSpace::Global)
+            .expect("the name is fresh");
         let data = module.global_mut(global);
         data.init = Some(init);
         data.align = align.bytes();
@@ -213,7 +223,9 @@ impl<'tcx> CodegenCx<'tcx> {
         let bytes = |fields: &mut Vec<Value>, range: std::ops::Range<usize>| {
             // Uninitialised bytes become zeros, unless nothing there is initialised.
             let chunks = alloc.init_mask().range_as_init_chunks(range.clone().into());
-            let undefined = chunks.clone().all(|chunk| matches!(chunk, InitChunk::Uninit(_)));
+            let undefined = chunks
+                .clone()
+                .all(|chunk| matches!(chunk, InitChunk::Uninit(_)));
             if undefined {
                 let ty = self.bytes(range.len() as u64);
                 fields.push(self.const_undef(ty));
@@ -254,7 +266,11 @@ impl<'tcx> CodegenCx<'tcx> {
         // Byte arrays fill what is between the pointers, so that a struct that is not packed has
         // the same layout wherever its pointers are aligned; PTX has a plainer form for it.
         let packed = !aligned;
-        if let [single] = fields[..] { single } else { self.const_struct(&fields, packed) }
+        if let [single] = fields[..] {
+            single
+        } else {
+            self.const_struct(&fields, packed)
+        }
     }
 
     /// The generic address of a static.
@@ -288,7 +304,10 @@ impl<'tcx> CodegenCx<'tcx> {
             crate::diagnostics::unknown_section(tcx, def_id, &section);
             AddrSpace::Global
         });
-        let DefKind::Static { nested, mutability, .. } = tcx.def_kind(def_id) else {
+        let DefKind::Static {
+            nested, mutability, ..
+        } = tcx.def_kind(def_id)
+        else {
             rustc_span::bug!("{def_id:?} is no static")
         };
         let size = if nested {
@@ -305,7 +324,9 @@ impl<'tcx> CodegenCx<'tcx> {
         // The contents, and with them the type, come when the static itself is lowered.
         let ty = self.bytes(size);
         let mut module = self.module.borrow_mut();
-        let global = module.add_global(&name, ty, space).expect("the name is free");
+        let global = module
+            .add_global(&name, ty, space)
+            .expect("the name is free");
         let data = module.global_mut(global);
         data.constant = mutability.is_not() && space == AddrSpace::Constant;
         let value = data.value;
@@ -342,9 +363,15 @@ impl<'tcx> CodegenCx<'tcx> {
     /// Gives a static its contents.
     pub(crate) fn define_static(&self, def_id: DefId) {
         let value = self.declare_static(def_id);
-        let Ok(alloc) = self.tcx.eval_static_initializer(def_id) else { return };
+        let Ok(alloc) = self.tcx.eval_static_initializer(def_id) else {
+            return;
+        };
         let alloc = alloc.inner();
-        let global = self.module.borrow().as_global(value).expect("a static is a global");
+        let global = self
+            .module
+            .borrow()
+            .as_global(value)
+            .expect("a static is a global");
         let space = self.module.borrow().global(global).space;
         let init = if space == AddrSpace::Shared {
             // Shared memory comes uninitialised (PTX ISA, ".shared").

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use nvvm_ir::{Builder as IrBuilder, Di, Linkage, Module, Type, Value};
 use rustc_abi::{HasDataLayout, TargetDataLayout};
+use rustc_attr_ir::InlineAttr;
 use rustc_codegen_ssa::traits::{BackendTypes, MiscCodegenMethods, PreDefineCodegenMethods};
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
-use rustc_attr_ir::InlineAttr;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::ConstAllocation;
 use rustc_middle::ty::layout::{
@@ -35,8 +35,7 @@ pub(crate) struct CodegenCx<'tcx> {
     pub statics: RefCell<FxHashMap<DefId, Value>>,
     /// Anonymous constants.
     pub allocations: RefCell<FxHashMap<ConstAllocation<'tcx>, Value>>,
-    pub vtables:
-        RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
+    pub vtables: RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
     pub strings: RefCell<FxHashMap<String, Value>>,
     /// What has been referred to and is still to be lowered.
     pub queue: RefCell<VecDeque<Item<'tcx>>>,
@@ -69,10 +68,7 @@ pub(crate) enum Item<'tcx> {
 }
 
 impl<'tcx> CodegenCx<'tcx> {
-    pub(crate) fn new(
-        tcx: TyCtxt<'tcx>,
-        symbols: FxHashMap<Symbol, DefId>,
-    ) -> Self {
+    pub(crate) fn new(tcx: TyCtxt<'tcx>, symbols: FxHashMap<Symbol, DefId>) -> Self {
         let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
         CodegenCx {
             tcx,
@@ -141,7 +137,11 @@ impl<'tcx> CodegenCx<'tcx> {
         let def_id = instance.def_id();
         if tcx.is_foreign_item(def_id) {
             let symbol = Symbol::intern(tcx.symbol_name(instance).name);
-            let definition = self.symbols.get(&symbol).copied().filter(|&found| found != def_id);
+            let definition = self
+                .symbols
+                .get(&symbol)
+                .copied()
+                .filter(|&found| found != def_id);
             // libdevice's functions are faster than those of compiler-builtins.
             let libm = device_functions::libm(symbol.as_str());
             if let Some(definition) = definition
@@ -208,9 +208,7 @@ impl<'tcx> CodegenCx<'tcx> {
 /// most of the program: what ptxas takes for it is what a user waits for.
 fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     use rustc_hir::definitions::DefPathData;
-    let in_core = |def_id: DefId| {
-        matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc")
-    };
+    let in_core = |def_id: DefId| matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc");
     let modules = |def_id: DefId, wanted: &[&[&str]]| {
         let path: Vec<Symbol> = tcx
             .def_path(def_id)
@@ -249,7 +247,15 @@ fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
 
 /// A symbol with only the characters that PTX and libnvvm both take.
 pub(crate) fn sanitize(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }
 
 impl<'tcx> BackendTypes for CodegenCx<'tcx> {
@@ -292,7 +298,9 @@ impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
         }
         let void = module.types.void();
         let sig = module.types.func(void, &[], false);
-        let func = module.add_func("rust_eh_personality", sig).expect("the name is free");
+        let func = module
+            .add_func("rust_eh_personality", sig)
+            .expect("the name is free");
         module.func(func).value
     }
 
@@ -403,5 +411,8 @@ pub(crate) fn item_span<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Span {
 
 /// An item without a known place of use.
 pub(crate) fn unspanned(item: Item<'_>) -> Spanned<Item<'_>> {
-    Spanned { node: item, span: DUMMY_SP }
+    Spanned {
+        node: item,
+        span: DUMMY_SP,
+    }
 }

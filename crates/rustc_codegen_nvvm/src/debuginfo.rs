@@ -22,10 +22,13 @@ impl<'tcx> CodegenCx<'tcx> {
 
     fn di_file(&self, file: &SourceFile) -> Di {
         let name = match &file.name {
-            FileName::Real(name) => {
-                name.path(RemapPathScopeComponents::DEBUGINFO).to_string_lossy().into_owned()
-            }
-            other => other.display(RemapPathScopeComponents::DEBUGINFO).to_string(),
+            FileName::Real(name) => name
+                .path(RemapPathScopeComponents::DEBUGINFO)
+                .to_string_lossy()
+                .into_owned(),
+            other => other
+                .display(RemapPathScopeComponents::DEBUGINFO)
+                .to_string(),
         };
         let directory = std::env::current_dir()
             .map(|dir| dir.to_string_lossy().into_owned())
@@ -112,7 +115,11 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         })
     }
 
-    fn dbg_location_clone_with_discriminator(&mut self, loc: Di, _discriminator: u32) -> Option<Di> {
+    fn dbg_location_clone_with_discriminator(
+        &mut self,
+        loc: Di,
+        _discriminator: u32,
+    ) -> Option<Di> {
         Some(loc)
     }
 
@@ -123,12 +130,22 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             let loc = self.tcx.sess.source_map().lookup_char_pos(span.lo());
             (loc.line as u32, loc.col_display as u32 + 1)
         };
-        self.cx.di(DiNode::Location { line, column, scope, inlined_at })
+        self.cx.di(DiNode::Location {
+            line,
+            column,
+            scope,
+            inlined_at,
+        })
     }
 
     fn extend_scope_to_file(&mut self, scope: Di, file: &SourceFile) -> Di {
         let file = self.cx.di_file(file);
-        self.cx.di(DiNode::LexicalBlock { scope, file, line: 0, column: 0 })
+        self.cx.di(DiNode::LexicalBlock {
+            scope,
+            file,
+            line: 0,
+            column: 0,
+        })
     }
 
     fn create_dbg_var(
@@ -178,7 +195,10 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let mut module = self.cx.module.borrow_mut();
         let data = module.value_mut(value);
         if data.name.is_none()
-            && matches!(data.kind, nvvm_ir::ValueKind::Inst(_) | nvvm_ir::ValueKind::Param(..))
+            && matches!(
+                data.kind,
+                nvvm_ir::ValueKind::Inst(_) | nvvm_ir::ValueKind::Param(..)
+            )
         {
             data.name = Some(crate::context::sanitize(name).into());
         }

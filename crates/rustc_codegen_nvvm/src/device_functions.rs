@@ -13,7 +13,10 @@ use crate::context::CodegenCx;
 /// What a foreign function of `cuda_std` stands for.
 enum Meaning {
     /// An intrinsic of NVVM IR, of the same signature.
-    Nvvm { name: &'static str, convergent: bool },
+    Nvvm {
+        name: &'static str,
+        convergent: bool,
+    },
     /// PTX after which control does not come back.
     Last(&'static str),
     /// `trap`.
@@ -21,31 +24,82 @@ enum Meaning {
 }
 
 const fn plain(name: &'static str) -> Meaning {
-    Meaning::Nvvm { name, convergent: false }
+    Meaning::Nvvm {
+        name,
+        convergent: false,
+    }
 }
 
 const fn convergent(name: &'static str) -> Meaning {
-    Meaning::Nvvm { name, convergent: true }
+    Meaning::Nvvm {
+        name,
+        convergent: true,
+    }
 }
 
 /// The names that a device crate may declare as `extern "C"`, without features.
 const TABLE: &[(&str, Meaning)] = &[
-    ("__nvvm_read_ptx_sreg_tid_x", plain("llvm.nvvm.read.ptx.sreg.tid.x")),
-    ("__nvvm_read_ptx_sreg_tid_y", plain("llvm.nvvm.read.ptx.sreg.tid.y")),
-    ("__nvvm_read_ptx_sreg_tid_z", plain("llvm.nvvm.read.ptx.sreg.tid.z")),
-    ("__nvvm_read_ptx_sreg_ntid_x", plain("llvm.nvvm.read.ptx.sreg.ntid.x")),
-    ("__nvvm_read_ptx_sreg_ntid_y", plain("llvm.nvvm.read.ptx.sreg.ntid.y")),
-    ("__nvvm_read_ptx_sreg_ntid_z", plain("llvm.nvvm.read.ptx.sreg.ntid.z")),
-    ("__nvvm_read_ptx_sreg_ctaid_x", plain("llvm.nvvm.read.ptx.sreg.ctaid.x")),
-    ("__nvvm_read_ptx_sreg_ctaid_y", plain("llvm.nvvm.read.ptx.sreg.ctaid.y")),
-    ("__nvvm_read_ptx_sreg_ctaid_z", plain("llvm.nvvm.read.ptx.sreg.ctaid.z")),
-    ("__nvvm_read_ptx_sreg_nctaid_x", plain("llvm.nvvm.read.ptx.sreg.nctaid.x")),
-    ("__nvvm_read_ptx_sreg_nctaid_y", plain("llvm.nvvm.read.ptx.sreg.nctaid.y")),
-    ("__nvvm_read_ptx_sreg_nctaid_z", plain("llvm.nvvm.read.ptx.sreg.nctaid.z")),
-    ("__nvvm_read_ptx_sreg_laneid", plain("llvm.nvvm.read.ptx.sreg.laneid")),
-    ("__nvvm_read_ptx_sreg_warpsize", plain("llvm.nvvm.read.ptx.sreg.warpsize")),
+    (
+        "__nvvm_read_ptx_sreg_tid_x",
+        plain("llvm.nvvm.read.ptx.sreg.tid.x"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_tid_y",
+        plain("llvm.nvvm.read.ptx.sreg.tid.y"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_tid_z",
+        plain("llvm.nvvm.read.ptx.sreg.tid.z"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_ntid_x",
+        plain("llvm.nvvm.read.ptx.sreg.ntid.x"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_ntid_y",
+        plain("llvm.nvvm.read.ptx.sreg.ntid.y"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_ntid_z",
+        plain("llvm.nvvm.read.ptx.sreg.ntid.z"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_ctaid_x",
+        plain("llvm.nvvm.read.ptx.sreg.ctaid.x"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_ctaid_y",
+        plain("llvm.nvvm.read.ptx.sreg.ctaid.y"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_ctaid_z",
+        plain("llvm.nvvm.read.ptx.sreg.ctaid.z"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_nctaid_x",
+        plain("llvm.nvvm.read.ptx.sreg.nctaid.x"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_nctaid_y",
+        plain("llvm.nvvm.read.ptx.sreg.nctaid.y"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_nctaid_z",
+        plain("llvm.nvvm.read.ptx.sreg.nctaid.z"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_laneid",
+        plain("llvm.nvvm.read.ptx.sreg.laneid"),
+    ),
+    (
+        "__nvvm_read_ptx_sreg_warpsize",
+        plain("llvm.nvvm.read.ptx.sreg.warpsize"),
+    ),
     ("__nvvm_barrier0", convergent("llvm.nvvm.barrier0")),
-    ("__nvvm_barrier0_popc", convergent("llvm.nvvm.barrier0.popc")),
+    (
+        "__nvvm_barrier0_popc",
+        convergent("llvm.nvvm.barrier0.popc"),
+    ),
     ("__nvvm_barrier0_and", convergent("llvm.nvvm.barrier0.and")),
     ("__nvvm_barrier0_or", convergent("llvm.nvvm.barrier0.or")),
     ("__nvvm_membar_cta", plain("llvm.nvvm.membar.cta")),
@@ -59,16 +113,63 @@ const TABLE: &[(&str, Meaning)] = &[
 pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
     name.starts_with("__nv_")
         || name.starts_with("llvm.")
-        || matches!(name, "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality")
+        || matches!(
+            name,
+            "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality"
+        )
 }
 
 /// C's math functions of `f64`; those of `f32` end in `f`.
 const LIBM: &[&str] = &[
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos",
-    "cosh", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax",
-    "fmin", "fmod", "hypot", "j0", "j1", "ldexp", "lgamma", "log", "log10", "log1p", "log2",
-    "nearbyint", "nextafter", "pow", "remainder", "rint", "round", "sin", "sinh", "sqrt", "tan",
-    "tanh", "tgamma", "trunc", "y0", "y1",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "j0",
+    "j1",
+    "ldexp",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nearbyint",
+    "nextafter",
+    "pow",
+    "remainder",
+    "rint",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tgamma",
+    "trunc",
+    "y0",
+    "y1",
 ];
 
 /// The function of libdevice that stands for one of C's math library.
@@ -195,7 +296,9 @@ pub(crate) fn memcmp(cx: &CodegenCx<'_>) {
     }
     define(cx, MEMCMP, sig, |b, func| {
         b.module.func_mut(func).attrs.always_inline = false;
-        let [left, right, len] = b.module.func(func).params[..] else { unreachable!() };
+        let [left, right, len] = b.module.func(func).params[..] else {
+            unreachable!()
+        };
         let entry = b.block();
         let header = b.module.add_block(func, "header");
         let body = b.module.add_block(func, "body");
@@ -204,7 +307,10 @@ pub(crate) fn memcmp(cx: &CodegenCx<'_>) {
         let equal = b.module.add_block(func, "equal");
         let zero = b.module.const_i64(0);
         let one = b.module.const_i64(1);
-        let access = MemAccess { align: 1, ..MemAccess::default() };
+        let access = MemAccess {
+            align: 1,
+            ..MemAccess::default()
+        };
         b.br(header);
 
         b.switch_to(header);

@@ -42,7 +42,13 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 let f16 = self.type_f16();
                 let wide: Vec<Value> = args
                     .iter()
-                    .map(|&a| if self.val_ty(a) == f16 { self.fpext(a, f32) } else { a })
+                    .map(|&a| {
+                        if self.val_ty(a) == f16 {
+                            self.fpext(a, f32)
+                        } else {
+                            a
+                        }
+                    })
                     .collect();
                 let result = self.call_named(&format!("__nv_{name}f"), f32, &wide);
                 self.fptrunc(result, f16)
@@ -204,8 +210,12 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             args.push(self.ptrtoint(ptr, i64));
             constraints.insert_str(0, "l,");
         }
-        let asm =
-            InlineAsm { template: String::new(), constraints, side_effects: true, convergent: false };
+        let asm = InlineAsm {
+            template: String::new(),
+            constraints,
+            side_effects: true,
+            convergent: false,
+        };
         self.ir(|b| b.asm(asm, void, &args));
     }
 
@@ -230,7 +240,11 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         if layout.is_zst() {
             return IntrinsicResult::Operand(OperandValue::ZeroSized);
         }
-        let align = if name == sym::volatile_load { layout.align.abi } else { Align::ONE };
+        let align = if name == sym::volatile_load {
+            layout.align.abi
+        } else {
+            Align::ONE
+        };
         if let BackendRepr::Scalar(scalar) = layout.backend_repr {
             let ty = self.backend_type(layout);
             let load = self.volatile_load(ty, ptr, align);
@@ -318,12 +332,17 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 let layout = self.layout_of(instance.args.type_at(0));
                 self.raw_eq(layout, args[0].immediate(), args[1].immediate())
             }
-            sym::compare_bytes => {
-                self.memcmp(args[0].immediate(), args[1].immediate(), args[2].immediate())
-            }
+            sym::compare_bytes => self.memcmp(
+                args[0].immediate(),
+                args[1].immediate(),
+                args[2].immediate(),
+            ),
             sym::black_box => {
                 let place = result_place.expect("black_box asks for a place");
-                let result = PlaceRef { val: place, layout: result_layout };
+                let result = PlaceRef {
+                    val: place,
+                    layout: result_layout,
+                };
                 args[0].val.store(self, result);
                 self.black_box((!result_layout.is_zst()).then_some(place.llval));
                 return IntrinsicResult::WroteIntoPlace;

@@ -136,7 +136,11 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
             Passing::Bytes(ty) => {
                 types.push(cx.type_ptr());
                 let align = arg.layout.align.abi.bytes();
-                param_attrs.push(ParamAttrs { byval: Some(ty), align, ..attrs });
+                param_attrs.push(ParamAttrs {
+                    byval: Some(ty),
+                    align,
+                    ..attrs
+                });
             }
         }
     }
@@ -194,7 +198,10 @@ fn pass<'tcx>(
     args: &mut Vec<Value>,
 ) {
     let layout = arg.layout;
-    let access = |align: u64| nvvm_ir::MemAccess { align, ..Default::default() };
+    let access = |align: u64| nvvm_ir::MemAccess {
+        align,
+        ..Default::default()
+    };
     // Where a value has to be in memory, and where it is: memory of this very entry, since the
     // Rust function may write to what it was given by value.
     let spill = |incoming: &Incoming| {
@@ -284,15 +291,25 @@ fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
     let void = b.module.types.void();
     let size = b.module.const_i64(size as i64);
     let volatile = b.module.const_bool(false);
-    let params: Vec<Type> =
-        [to, from, size, volatile].iter().map(|&value| b.module.ty(value)).collect();
+    let params: Vec<Type> = [to, from, size, volatile]
+        .iter()
+        .map(|&value| b.module.ty(value))
+        .collect();
     let sig = b.module.types.func(void, &params, false);
-    let aligned = ParamAttrs { align, ..ParamAttrs::default() };
+    let aligned = ParamAttrs {
+        align,
+        ..ParamAttrs::default()
+    };
     b.call_with(nvvm_ir::Call {
         callee: nvvm_ir::Callee::Intrinsic(Intrinsic::Memcpy),
         sig,
         args: vec![to, from, size, volatile],
-        arg_attrs: vec![aligned.clone(), aligned, ParamAttrs::default(), ParamAttrs::default()],
+        arg_attrs: vec![
+            aligned.clone(),
+            aligned,
+            ParamAttrs::default(),
+            ParamAttrs::default(),
+        ],
         ret_attrs: ParamAttrs::default(),
         noreturn: false,
         convergent: false,

@@ -74,7 +74,10 @@ impl CodegenBackend for NvvmCodegenBackend {
         diagnostics::install();
         options::check_early(sess);
         diagnostics::toolkit::check_arch(sess);
-        CodegenBackendInit { thin_lto_supported: false, ..Default::default() }
+        CodegenBackendInit {
+            thin_lto_supported: false,
+            ..Default::default()
+        }
     }
 
     fn target_config(&self, _sess: &EarlySession) -> TargetConfig {
@@ -93,7 +96,11 @@ impl CodegenBackend for NvvmCodegenBackend {
     }
 
     fn target_cpu(&self, sess: &Session) -> String {
-        sess.opts.cg.target_cpu.clone().unwrap_or_else(|| DEFAULT_ARCH.to_owned())
+        sess.opts
+            .cg
+            .target_cpu
+            .clone()
+            .unwrap_or_else(|| DEFAULT_ARCH.to_owned())
     }
 
     fn provide(&self, providers: &mut Providers) {
@@ -103,19 +110,22 @@ impl CodegenBackend for NvvmCodegenBackend {
             def_id.is_none_or(|def_id| !tcx.is_foreign_item(def_id))
         };
         // rustc's own collector and partitioner have nothing to do here; see `lower`.
-        providers.queries.collect_and_partition_mono_items = |tcx, ()| {
-            rustc_middle::mono::MonoItemPartitions {
+        providers.queries.collect_and_partition_mono_items =
+            |tcx, ()| rustc_middle::mono::MonoItemPartitions {
                 codegen_units: &[],
                 all_mono_items: tcx.arena.alloc(Default::default()),
-            }
-        };
+            };
         providers.queries.exported_generic_symbols = |_, _| &[];
     }
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let options = options::Options::from_session(tcx.sess);
         let needed = link::needs_ptx(tcx) || options.roots == options::Roots::All;
-        let ptx = if needed { pipeline::compile(tcx, &options) } else { None };
+        let ptx = if needed {
+            pipeline::compile(tcx, &options)
+        } else {
+            None
+        };
         tcx.dcx().abort_if_errors();
         Box::new(Ongoing { ptx })
     }
@@ -128,7 +138,9 @@ impl CodegenBackend for NvvmCodegenBackend {
         outputs: &OutputFilenames,
         crate_info: &CrateInfo,
     ) -> (CompiledModules, WorkProductMap) {
-        let ongoing = ongoing.downcast::<Ongoing>().expect("what codegen_crate returned");
+        let ongoing = ongoing
+            .downcast::<Ongoing>()
+            .expect("what codegen_crate returned");
         let modules = link::modules(sess, outputs, crate_info, ongoing.ptx);
         (modules, WorkProductMap::default())
     }

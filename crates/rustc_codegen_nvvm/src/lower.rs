@@ -53,7 +53,10 @@ pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Lowered {
         cx.current.set(None);
     }
     report_undefined(&cx, options);
-    Lowered { module: cx.module.into_inner(), asm_spans: cx.asm_spans.into_inner() }
+    Lowered {
+        module: cx.module.into_inner(),
+        asm_spans: cx.asm_spans.into_inner(),
+    }
 }
 
 /// Names that rustc's own allocator shim would define.
@@ -74,7 +77,10 @@ fn add_allocator_defaults(
 fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
     let tcx = cx.tcx;
     let def_id = instance.def_id();
-    if instance.def.def_id_if_not_guaranteed_local_codegen().is_some()
+    if instance
+        .def
+        .def_id_if_not_guaranteed_local_codegen()
+        .is_some()
         && !def_id.is_local()
         && !tcx.is_mir_available(def_id)
         && !matches!(tcx.def_kind(def_id), DefKind::Ctor(..))
@@ -88,7 +94,8 @@ fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
         return;
     }
     if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
-        && tcx.fn_sig(def_id).skip_binder().c_variadic() {
+        && tcx.fn_sig(def_id).skip_binder().c_variadic()
+    {
         let what = "a function with a variable number of arguments";
         diagnostics::unsupported_item(cx, Item::Fn(instance), what);
         return;

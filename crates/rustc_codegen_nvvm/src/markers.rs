@@ -21,7 +21,9 @@ pub(crate) enum Marker {
 
 /// The marker of a function.
 pub(crate) fn of_function(tcx: TyCtxt<'_>, instance: Instance<'_>) -> Marker {
-    let rustc_middle::ty::InstanceKind::Item(def_id) = instance.def else { return Marker::None };
+    let rustc_middle::ty::InstanceKind::Item(def_id) = instance.def else {
+        return Marker::None;
+    };
     if !tcx.def_kind(def_id).is_fn_like() || tcx.is_foreign_item(def_id) {
         return Marker::None;
     }
@@ -53,8 +55,10 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
     let mut attrs = KernelAttrs::default();
     for part in parts {
         let (key, value) = part.split_once('=')?;
-        let numbers: Vec<u32> =
-            value.split(',').map(|n| n.trim().parse().ok()).collect::<Option<_>>()?;
+        let numbers: Vec<u32> = value
+            .split(',')
+            .map(|n| n.trim().parse().ok())
+            .collect::<Option<_>>()?;
         let extent = || {
             let at = |i: usize| numbers.get(i).copied().unwrap_or(1);
             [at(0), at(1), at(2)]

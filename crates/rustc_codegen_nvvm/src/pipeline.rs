@@ -13,8 +13,8 @@ use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
 use rustc_span::Span;
 use rustc_span::def_id::LOCAL_CRATE;
 
-use crate::diagnostics::toolkit;
 use crate::device_functions;
+use crate::diagnostics::toolkit;
 use crate::lower::Lowered;
 use crate::options::{Options, Roots};
 
@@ -22,7 +22,12 @@ use crate::options::{Options, Roots};
 pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let sess = tcx.sess;
     let name = tcx.crate_name(LOCAL_CRATE);
-    let cpu = sess.opts.cg.target_cpu.as_deref().unwrap_or(crate::DEFAULT_ARCH);
+    let cpu = sess
+        .opts
+        .cg
+        .target_cpu
+        .as_deref()
+        .unwrap_or(crate::DEFAULT_ARCH);
     let arch: nvvm::Arch = match cpu.parse() {
         Ok(arch) => arch,
         Err(err) => {
@@ -36,10 +41,16 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     if sess.dcx().has_errors().is_some() {
         return None;
     }
-    let dumper = Dumper { sess, dir: options.dump.clone(), crate_name: name.to_string() };
+    let dumper = Dumper {
+        sess,
+        dir: options.dump.clone(),
+        crate_name: name.to_string(),
+    };
     let library = load_libnvvm(sess, options)?;
     let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
-    let ptx = sess.time("libnvvm", || run_libnvvm(sess, &library, arch, options, &text))?;
+    let ptx = sess.time("libnvvm", || {
+        run_libnvvm(sess, &library, arch, options, &text)
+    })?;
     let Ok(ptx) = String::from_utf8(ptx) else {
         sess.dcx().err("libnvvm made PTX that is not UTF-8");
         return None;
@@ -54,7 +65,9 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
             Some(stripped.into_bytes())
         }
         Err(err) => {
-            let mut diag = sess.dcx().struct_err(format!("libnvvm made PTX that cannot be read: {err}"));
+            let mut diag = sess
+                .dcx()
+                .struct_err(format!("libnvvm made PTX that cannot be read: {err}"));
             toolkit::our_fault(&mut diag);
             diag.emit();
             None
@@ -74,7 +87,9 @@ fn transform_and_write(
         nvvm::Dialect::Llvm7 => Dialect::Llvm7,
         nvvm::Dialect::Modern => Dialect::Modern,
     };
-    dumper.dump("lowered.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
+    dumper.dump("lowered.ll", || {
+        nvvm_ir::write_module(&module, Dialect::Modern)
+    });
     // Blocks that MIR has and nothing reaches would otherwise be read by the checks.
     passes::remove_unreachable_blocks(&mut module);
     check(sess, &module, "lowering")?;
@@ -82,14 +97,19 @@ fn transform_and_write(
         passes::dead_functions(&mut module);
         passes::dead_globals(&mut module);
     }
-    let target = legalize::Target { dialect, sm: arch.number().into() };
+    let target = legalize::Target {
+        dialect,
+        sm: arch.number().into(),
+    };
     if let Err(errors) = legalize::legalize(&mut module, &target) {
         for err in errors {
             sess.dcx().err(err.to_string());
         }
         return None;
     }
-    dumper.dump("legalized.ll", || nvvm_ir::write_module(&module, Dialect::Modern));
+    dumper.dump("legalized.ll", || {
+        nvvm_ir::write_module(&module, Dialect::Modern)
+    });
     check_legalized(sess, options, &module)?;
     let text = sess.time("nvvm_write", || nvvm_ir::write_module(&module, dialect));
     dumper.dump("written.ll", || text.clone());
@@ -98,7 +118,11 @@ fn transform_and_write(
 
 /// Lets the verifier look at what was lowered.
 fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
-    report(sess, sess.time("nvvm_verify", || nvvm_ir::verify(module)), stage)
+    report(
+        sess,
+        sess.time("nvvm_verify", || nvvm_ir::verify(module)),
+        stage,
+    )
 }
 
 /// Lets the verifier look at what is about to be written, and looks for functions that the
@@ -112,8 +136,10 @@ fn check_legalized(sess: &Session, options: &Options, module: &Module) -> Option
     for func in module.funcs() {
         let data = module.func(func);
         if data.blocks.is_empty() && !device_functions::comes_from_elsewhere(&data.name) {
-            let mut diag =
-                sess.dcx().struct_err(format!("the program needs `{}`, which no GPU has", data.name));
+            let mut diag = sess.dcx().struct_err(format!(
+                "the program needs `{}`, which no GPU has",
+                data.name
+            ));
             diag.note("arithmetic of `f128` is such a thing");
             diag.emit();
         }
@@ -127,15 +153,22 @@ fn report(
     verified: Result<(), Vec<nvvm_ir::VerifyError>>,
     stage: &str,
 ) -> Option<()> {
-    let Err(errors) = verified else { return Some(()) };
+    let Err(errors) = verified else {
+        return Some(());
+    };
     const SHOWN: usize = 5;
     for err in errors.iter().take(SHOWN) {
-        let mut diag = sess.dcx().struct_err(format!("{stage} made invalid code: {err}"));
+        let mut diag = sess
+            .dcx()
+            .struct_err(format!("{stage} made invalid code: {err}"));
         toolkit::our_fault(&mut diag);
         diag.emit();
     }
     if errors.len() > SHOWN {
-        sess.dcx().err(format!("… and {} further errors of this kind", errors.len() - SHOWN));
+        sess.dcx().err(format!(
+            "… and {} further errors of this kind",
+            errors.len() - SHOWN
+        ));
     }
     None
 }
@@ -154,7 +187,9 @@ fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
 fn find_toolkit(options: &Options) -> Toolkit {
     let beside: Vec<PathBuf> = beside_this_library().into_iter().collect();
     let usual = cuda_toolkit::find(&beside);
-    let Some(given) = &options.cuda else { return usual };
+    let Some(given) = &options.cuda else {
+        return usual;
+    };
     let given = cuda_toolkit::find_in(&[(given.clone(), cuda_toolkit::Origin::Caller)]);
     Toolkit {
         libnvvm: given.libnvvm.or(usual.libnvvm),
@@ -167,7 +202,10 @@ fn find_toolkit(options: &Options) -> Toolkit {
 /// `cuda` in the target folder that this library was built in.
 fn beside_this_library() -> Option<PathBuf> {
     let me = libloading_path()?;
-    me.ancestors().skip(1).map(|dir| dir.join("cuda")).find(|dir| dir.is_dir())
+    me.ancestors()
+        .skip(1)
+        .map(|dir| dir.join("cuda"))
+        .find(|dir| dir.is_dir())
 }
 
 /// The file this library was loaded from.
@@ -180,7 +218,9 @@ fn libloading_path() -> Option<PathBuf> {
         let start = usize::from_str_radix(start, 16).ok()?;
         let end = usize::from_str_radix(end, 16).ok()?;
         let path = rest.split_whitespace().nth(4)?;
-        (start..end).contains(&address).then(|| Path::new(path).to_path_buf())
+        (start..end)
+            .contains(&address)
+            .then(|| Path::new(path).to_path_buf())
     })
 }
 
@@ -238,11 +278,14 @@ fn check_assembly(
     ptx: &str,
     spans: &[Vec<Span>],
 ) -> Option<()> {
-    let Some(ptxas) = find_toolkit(options).ptxas else { return Some(()) };
+    let Some(ptxas) = find_toolkit(options).ptxas else {
+        return Some(());
+    };
     let file = match tempfile::Builder::new().suffix(".ptx").tempfile() {
         Ok(file) => file,
         Err(err) => {
-            sess.dcx().err(format!("cannot write a temporary file: {err}"));
+            sess.dcx()
+                .err(format!("cannot write a temporary file: {err}"));
             return None;
         }
     };
@@ -257,7 +300,8 @@ fn check_assembly(
         Ok(output) if output.status.success() => return Some(()),
         Ok(output) => output,
         Err(err) => {
-            sess.dcx().err(format!("cannot run `{}`: {err}", ptxas.path.display()));
+            sess.dcx()
+                .err(format!("cannot run `{}`: {err}", ptxas.path.display()));
             return None;
         }
     };
@@ -266,24 +310,39 @@ fn check_assembly(
     let mut reported = false;
     for message in text.lines().filter_map(|line| line.split_once(", line ")) {
         // `ptxas FILE, line N; error : …`
-        let Some((number, what)) = message.1.split_once(';') else { continue };
-        let Ok(number) = number.trim().parse::<usize>() else { continue };
+        let Some((number, what)) = message.1.split_once(';') else {
+            continue;
+        };
+        let Ok(number) = number.trim().parse::<usize>() else {
+            continue;
+        };
         let what = what.trim();
         let what = what.split_once(':').map_or(what, |(_, what)| what.trim());
         let before = lines[..number.min(lines.len())].iter().rev();
         let mark = before.enumerate().find_map(|(distance, line)| {
-            let number = line.trim().strip_prefix(crate::asm::MARK)?.trim().parse::<usize>();
+            let number = line
+                .trim()
+                .strip_prefix(crate::asm::MARK)?
+                .trim()
+                .parse::<usize>();
             Some((number.ok()?, distance))
         });
-        let Some((mark, distance)) = mark else { continue };
-        let Some(spans) = spans.get(mark) else { continue };
+        let Some((mark, distance)) = mark else {
+            continue;
+        };
+        let Some(spans) = spans.get(mark) else {
+            continue;
+        };
         // The mark's own line is before the first.
-        let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else { continue };
+        let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else {
+            continue;
+        };
         toolkit::assembly(sess, span, what, lines.get(number - 1).copied());
         reported = true;
     }
     if !reported {
-        sess.dcx().err(format!("ptxas refused the program:\n{text}"));
+        sess.dcx()
+            .err(format!("ptxas refused the program:\n{text}"));
     }
     None
 }
@@ -301,7 +360,9 @@ impl Dumper<'_> {
         let path = dir.join(format!("{}.{stage}", self.crate_name));
         let written = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text()));
         if let Err(err) = written {
-            self.sess.dcx().warn(format!("cannot write the dump `{}`: {err}", path.display()));
+            self.sess
+                .dcx()
+                .warn(format!("cannot write the dump `{}`: {err}", path.display()));
         }
     }
 }

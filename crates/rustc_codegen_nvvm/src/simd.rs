@@ -331,18 +331,26 @@ pub(crate) fn intrinsic<'tcx>(
         let mask = bx.mask(&args[0], count as usize);
         let (yes, no) = (bx.vector_arg(&args[1]), bx.vector_arg(&args[2]));
         let (yes, no) = (bx.lanes(yes), bx.lanes(no));
-        let lanes: Vec<Value> =
-            mask.iter().zip(yes.iter().zip(&no)).map(|(&m, (&y, &n))| bx.select(m, y, n)).collect();
+        let lanes: Vec<Value> = mask
+            .iter()
+            .zip(yes.iter().zip(&no))
+            .map(|(&m, (&y, &n))| bx.select(m, y, n))
+            .collect();
         return Some(bx.vector_of(&lanes));
     }
-    let (_, element) = args.first()?.layout.ty.is_simd().then(|| {
-        args[0].layout.ty.simd_size_and_type(tcx)
-    })?;
+    let (_, element) = args
+        .first()?
+        .layout
+        .ty
+        .is_simd()
+        .then(|| args[0].layout.ty.simd_size_and_type(tcx))?;
     let kind = lane(element);
     let first = bx.vector_arg(&args[0]);
     let lanes = bx.lanes(first);
-    let result_element =
-        result.ty.is_simd().then(|| result.ty.simd_size_and_type(tcx).1);
+    let result_element = result
+        .ty
+        .is_simd()
+        .then(|| result.ty.simd_size_and_type(tcx).1);
     Some(match name {
         "insert" | "insert_dyn" => {
             let value = args[2].immediate();
@@ -361,8 +369,10 @@ pub(crate) fn intrinsic<'tcx>(
             let mut all = lanes;
             all.extend(bx.lanes(second));
             let indices = shuffle_indices(bx, &args[2])?;
-            let picked: Option<Vec<Value>> =
-                indices.iter().map(|&i| all.get(i as usize).copied()).collect();
+            let picked: Option<Vec<Value>> = indices
+                .iter()
+                .map(|&i| all.get(i as usize).copied())
+                .collect();
             bx.vector_of(&picked?)
         }
         "eq" | "ne" | "lt" | "le" | "gt" | "ge" => {
@@ -382,8 +392,10 @@ pub(crate) fn intrinsic<'tcx>(
         }
         "cast" | "as" | "cast_ptr" | "expose_provenance" | "with_exposed_provenance" => {
             let to = result_element?;
-            let out: Vec<Value> =
-                lanes.iter().map(|&v| bx.convert(name == "as", kind, to, v)).collect();
+            let out: Vec<Value> = lanes
+                .iter()
+                .map(|&v| bx.convert(name == "as", kind, to, v))
+                .collect();
             bx.vector_of(&out)
         }
         "fma" | "relaxed_fma" | "funnel_shl" | "funnel_shr" => {
@@ -407,8 +419,11 @@ pub(crate) fn intrinsic<'tcx>(
             let pointee = element.builtin_deref(true)?;
             let layout = bx.layout_of(pointee);
             let ty = bx.backend_type(layout);
-            let out: Vec<Value> =
-                lanes.iter().zip(&offsets).map(|(&p, &o)| bx.gep(ty, p, &[o])).collect();
+            let out: Vec<Value> = lanes
+                .iter()
+                .zip(&offsets)
+                .map(|(&p, &o)| bx.gep(ty, p, &[o]))
+                .collect();
             bx.vector_of(&out)
         }
         "bitmask" => {
@@ -429,9 +444,18 @@ pub(crate) fn intrinsic<'tcx>(
             let pointers = bx.lanes(pointers);
             let mask = bx.mask(&args[2], lanes.len());
             let layout = bx.layout_of(element);
-            let out =
-                bx.masked_access(&mask, &pointers, &lanes, layout.align.abi, name == "scatter");
-            if out.is_empty() { bx.const_undef(bx.cx.ty(|t| t.void())) } else { bx.vector_of(&out) }
+            let out = bx.masked_access(
+                &mask,
+                &pointers,
+                &lanes,
+                layout.align.abi,
+                name == "scatter",
+            );
+            if out.is_empty() {
+                bx.const_undef(bx.cx.ty(|t| t.void()))
+            } else {
+                bx.vector_of(&out)
+            }
         }
         "masked_load" | "masked_store" => {
             let values = bx.vector_arg(&args[2]);
@@ -454,7 +478,11 @@ pub(crate) fn intrinsic<'tcx>(
             };
             let store = name == "masked_store";
             let out = bx.masked_access(&mask, &pointers, &values, align, store);
-            if out.is_empty() { bx.const_undef(bx.cx.ty(|t| t.void())) } else { bx.vector_of(&out) }
+            if out.is_empty() {
+                bx.const_undef(bx.cx.ty(|t| t.void()))
+            } else {
+                bx.vector_of(&out)
+            }
         }
         _ => {
             if let Some(name) = name.strip_prefix("reduce_") {
@@ -464,9 +492,16 @@ pub(crate) fn intrinsic<'tcx>(
             let out: Option<Vec<Value>> = if let Some(second) = args.get(1) {
                 let second = bx.vector_arg(second);
                 let other = bx.lanes(second);
-                lanes.iter().zip(&other).map(|(&a, &b)| bx.binary(name, kind, a, b)).collect()
+                lanes
+                    .iter()
+                    .zip(&other)
+                    .map(|(&a, &b)| bx.binary(name, kind, a, b))
+                    .collect()
             } else {
-                lanes.iter().map(|&a| bx.unary(name, kind, element, a)).collect()
+                lanes
+                    .iter()
+                    .map(|&a| bx.unary(name, kind, element, a))
+                    .collect()
             };
             bx.vector_of(&out?)
         }
@@ -478,9 +513,13 @@ fn shuffle_indices<'tcx>(
     bx: &Builder<'_, 'tcx>,
     arg: &OperandRef<'tcx, Value>,
 ) -> Option<Vec<u128>> {
-    let OperandValue::Immediate(vector) = arg.val else { return None };
+    let OperandValue::Immediate(vector) = arg.val else {
+        return None;
+    };
     let module = bx.module.borrow();
-    let Kind::Vector(_, count) = *module.types.kind(module.ty(vector)) else { return None };
+    let Kind::Vector(_, count) = *module.types.kind(module.ty(vector)) else {
+        return None;
+    };
     match module.as_const(vector)? {
         nvvm_ir::Const::Aggregate(elements) => elements
             .iter()

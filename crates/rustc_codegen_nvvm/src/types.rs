@@ -48,7 +48,11 @@ impl<'tcx> CodegenCx<'tcx> {
 
     /// A scalar in a register: `bool` is `i1` there.
     pub(crate) fn immediate_scalar_type(&self, scalar: Scalar) -> Type {
-        if scalar.is_bool() { self.int(1) } else { self.scalar_type(scalar) }
+        if scalar.is_bool() {
+            self.int(1)
+        } else {
+            self.scalar_type(scalar)
+        }
     }
 
     /// Bytes.
@@ -65,7 +69,10 @@ impl<'tcx> CodegenCx<'tcx> {
         match size {
             1 | 2 | 4 | 8 => self.int(size * 8),
             _ => {
-                let unit = [8, 4, 2, 1].into_iter().find(|unit| size % unit == 0).unwrap();
+                let unit = [8, 4, 2, 1]
+                    .into_iter()
+                    .find(|unit| size % unit == 0)
+                    .unwrap();
                 self.ty(|t| {
                     let int = t.int(unit as u32 * 8);
                     t.array(int, size / unit)
@@ -195,8 +202,11 @@ impl<'tcx> LayoutTypeCodegenMethods<'tcx> for CodegenCx<'tcx> {
         if cast.prefix.is_empty() {
             return self.ty(|t| t.array(unit, count));
         }
-        let mut fields: Vec<Type> =
-            cast.prefix.iter().map(|reg| self.reg_backend_type(reg)).collect();
+        let mut fields: Vec<Type> = cast
+            .prefix
+            .iter()
+            .map(|reg| self.reg_backend_type(reg))
+            .collect();
         fields.extend((0..count).map(|_| unit));
         self.ty(|t| t.structure(&fields, false))
     }
@@ -248,7 +258,11 @@ impl<'tcx> LayoutTypeCodegenMethods<'tcx> for CodegenCx<'tcx> {
             bug!("{:?} is no pair of scalars", layout.ty)
         };
         let scalar = [a, b][index];
-        if immediate { self.immediate_scalar_type(scalar) } else { self.scalar_type(scalar) }
+        if immediate {
+            self.immediate_scalar_type(scalar)
+        } else {
+            self.scalar_type(scalar)
+        }
     }
 }
 

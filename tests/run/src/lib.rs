@@ -7,6 +7,7 @@
 use cust::module::OptLevel;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 pub mod blocks;
@@ -50,6 +51,9 @@ pub struct Session {
     stream: Stream,
     /// Shown before the tests.
     pub device: String,
+    /// Where cubins of the modules are, if the driver shall not compile the PTX.
+    cubins: Option<PathBuf>,
+    capability: String,
     _context: Context,
 }
 
@@ -75,6 +79,10 @@ impl Session {
             modules: [const { OnceLock::new() }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
             device,
+            cubins: std::env::var_os("DEVICE_TESTS_CUBINS")
+                .filter(|_| context.backend() == Backend::Gpu)
+                .map(PathBuf::from),
+            capability: format!("{major}{minor}"),
             _context: context,
         })
     }
@@ -87,7 +95,13 @@ impl Session {
                 Build::Release => vec![],
                 Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
             };
-            Module::from_ptx(build.ptx(), &options).map_err(|error| error.to_string())
+            let name = format!("device-tests-{}.sm_{}.cubin", build.name(), self.capability);
+            let cubin = self.cubins.as_ref().and_then(|folder| std::fs::read(folder.join(name)).ok());
+            let module = match cubin {
+                Some(cubin) => Module::from_cubin(&cubin, &[]),
+                None => Module::from_ptx(build.ptx(), &options),
+            };
+            module.map_err(|error| error.to_string())
         });
         module
             .as_ref()

@@ -78,7 +78,11 @@ pub(super) fn raw_load(rw: &mut Rewriter, ty: Type, place: Place, sem: &str) -> 
         return pair_asm(rw, template, "=l,=l,l", &[place.ptr]);
     }
     let (register, letter) = register(rw, width);
-    let register = if rw.module.types.is_ptr(ty) { ty } else { register };
+    let register = if rw.module.types.is_ptr(ty) {
+        ty
+    } else {
+        register
+    };
     let kind = if width == 8 { 'u' } else { 'b' };
     let loaded = rw.memory_asm(
         format!("{prefix}.{kind}{width} $0, [$1];"),
@@ -86,7 +90,11 @@ pub(super) fn raw_load(rw: &mut Rewriter, ty: Type, place: Place, sem: &str) -> 
         register,
         &[place.ptr],
     );
-    if register == ty { loaded } else { rw.resize(loaded, ty, false) }
+    if register == ty {
+        loaded
+    } else {
+        rw.resize(loaded, ty, false)
+    }
 }
 
 /// `st.SEM` of an integer or a pointer.
@@ -104,7 +112,11 @@ pub(super) fn raw_store(rw: &mut Rewriter, value: Value, place: Place, sem: &str
         return;
     }
     let (register, letter) = register(rw, width);
-    let value = if rw.module.types.is_ptr(ty) { value } else { rw.resize(value, register, false) };
+    let value = if rw.module.types.is_ptr(ty) {
+        value
+    } else {
+        rw.resize(value, register, false)
+    };
     let kind = if width == 8 { 'u' } else { 'b' };
     let template = format!("{prefix}.{kind}{width} [$0], $1;");
     rw.memory_asm(template, &format!("l,{letter}"), void, &[place.ptr, value]);
@@ -152,7 +164,12 @@ pub(super) fn one_atom(
     if op == RmwOp::FAdd {
         let letter = if width == 32 { "f" } else { "d" };
         let template = format!("{prefix}.add.f{width} $0, [$1], $2;");
-        return rw.memory_asm(template, &format!("={letter},l,{letter}"), ty, &[place.ptr, value]);
+        return rw.memory_asm(
+            template,
+            &format!("={letter},l,{letter}"),
+            ty,
+            &[place.ptr, value],
+        );
     }
     let (name, kind) = match op {
         RmwOp::Xchg => ("exch", 'b'),
@@ -174,7 +191,12 @@ pub(super) fn one_atom(
     let letter = if width == 32 { "r" } else { "l" };
     let template = format!("{prefix}.{name}.{kind}{width} $0, [$1], $2;");
     let raw_ty = rw.ty(raw);
-    let old = rw.memory_asm(template, &format!("={letter},l,{letter}"), raw_ty, &[place.ptr, raw]);
+    let old = rw.memory_asm(
+        template,
+        &format!("={letter},l,{letter}"),
+        raw_ty,
+        &[place.ptr, raw],
+    );
     from_raw(rw, old, ty)
 }
 

@@ -61,7 +61,10 @@ fn space_of(rw: &Rewriter, ptr: Value) -> Option<AddrSpace> {
         ptr = match rw.module.inst(ptr)?.kind {
             InstKind::Alloca { .. } => return Some(AddrSpace::Local),
             InstKind::Gep { base, .. } => base,
-            InstKind::Cast { op: CastOp::AddrSpaceCast | CastOp::Bitcast, value } => value,
+            InstKind::Cast {
+                op: CastOp::AddrSpaceCast | CastOp::Bitcast,
+                value,
+            } => value,
             _ => return None,
         };
     }
@@ -86,7 +89,14 @@ pub(super) fn in_space(
     if let Some(space) = space {
         let ty = rw.module.types.ptr_in(space);
         let ptr = rw.cast(CastOp::AddrSpaceCast, ptr, ty);
-        return shared(rw, Place { ptr, space: suffix, scope });
+        return shared(
+            rw,
+            Place {
+                ptr,
+                space: suffix,
+                scope,
+            },
+        );
     }
     let ptr = rw.generic(ptr);
     let i1 = rw.int_ty(1);
@@ -99,7 +109,14 @@ pub(super) fn in_space(
     let own_end = rw.block();
     rw.br(join);
     rw.go_to(shared_block);
-    let shared_value = shared(rw, Place { ptr, space: "", scope });
+    let shared_value = shared(
+        rw,
+        Place {
+            ptr,
+            space: "",
+            scope,
+        },
+    );
     let shared_end = rw.block();
     rw.br(join);
     rw.go_to(join);
@@ -110,27 +127,44 @@ pub(super) fn in_space(
 
 /// A fence between threads.
 pub(super) fn legalize_fence(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Fence { ordering, scope } = *kind else { unreachable!("the rule chose a fence") };
+    let InstKind::Fence { ordering, scope } = *kind else {
+        unreachable!("the rule chose a fence")
+    };
     fence(rw, ordering, scope);
     rw.module.const_undef(ty)
 }
 
 /// An atomic load.
 pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Load { ptr, access } = *kind else { unreachable!("the rule chose a load") };
-    let Some((ordering, scope)) = access.atomic else { unreachable!("and an atomic one") };
+    let InstKind::Load { ptr, access } = *kind else {
+        unreachable!("the rule chose a load")
+    };
+    let Some((ordering, scope)) = access.atomic else {
+        unreachable!("and an atomic one")
+    };
     if width(rw, ty).is_none() {
         return refuse(rw, ty, ty);
     }
     if space_of(rw, ptr) == Some(AddrSpace::Local) {
-        return rw.load(ty, ptr, MemAccess { atomic: None, ..access });
+        return rw.load(
+            ty,
+            ptr,
+            MemAccess {
+                atomic: None,
+                ..access
+            },
+        );
     }
     let raw_ty = raw_ty(rw, ty);
     let place = strong_place(rw, ptr, scope);
     if ordering == Ordering::SeqCst {
         fence(rw, Ordering::SeqCst, scope);
     }
-    let sem = if ordering == Ordering::Relaxed { "relaxed" } else { "acquire" };
+    let sem = if ordering == Ordering::Relaxed {
+        "relaxed"
+    } else {
+        "acquire"
+    };
     let raw = raw_load(rw, raw_ty, place, sem);
     from_raw(rw, raw, ty)
 }
@@ -140,13 +174,22 @@ pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     let InstKind::Store { value, ptr, access } = *kind else {
         unreachable!("the rule chose a store")
     };
-    let Some((ordering, scope)) = access.atomic else { unreachable!("and an atomic one") };
+    let Some((ordering, scope)) = access.atomic else {
+        unreachable!("and an atomic one")
+    };
     let value_ty = rw.ty(value);
     if width(rw, value_ty).is_none() {
         return refuse(rw, ty, value_ty);
     }
     if space_of(rw, ptr) == Some(AddrSpace::Local) {
-        rw.store(value, ptr, MemAccess { atomic: None, ..access });
+        rw.store(
+            value,
+            ptr,
+            MemAccess {
+                atomic: None,
+                ..access
+            },
+        );
         return rw.module.const_undef(ty);
     }
     let raw = to_raw(rw, value);
@@ -172,26 +215,51 @@ fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
     };
     let ty = rw.module.types.ptr_in(space);
     let ptr = rw.cast(CastOp::AddrSpaceCast, ptr, ty);
-    Place { ptr, space: suffix, scope }
+    Place {
+        ptr,
+        space: suffix,
+        scope,
+    }
 }
 
 /// An atomic read-modify-write.
 pub(super) fn legalize_rmw(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::AtomicRmw { op, ptr, value, ordering, scope } = *kind else {
+    let InstKind::AtomicRmw {
+        op,
+        ptr,
+        value,
+        ordering,
+        scope,
+    } = *kind
+    else {
         unreachable!("the rule chose a read-modify-write")
     };
-    let Some(width) = width(rw, ty) else { return refuse(rw, ty, ty) };
+    let Some(width) = width(rw, ty) else {
+        return refuse(rw, ty, ty);
+    };
     if width == 128 && rw.target.sm < 90 {
         return rw.needs_arch(ty, "an atomic operation of 128 bits", 90);
     }
     if rw.module.types.is_ptr(ty) && op != RmwOp::Xchg {
         let int = rw.int_ty(width);
         let value = rw.cast(CastOp::PtrToInt, value, int);
-        let old = rw.emit(int, InstKind::AtomicRmw { op, ptr, value, ordering, scope });
+        let old = rw.emit(
+            int,
+            InstKind::AtomicRmw {
+                op,
+                ptr,
+                value,
+                ordering,
+                scope,
+            },
+        );
         return rw.cast(CastOp::IntToPtr, old, ty);
     }
     let own = |rw: &mut Rewriter, ptr| {
-        let access = MemAccess { align: u64::from(width / 8), ..MemAccess::default() };
+        let access = MemAccess {
+            align: u64::from(width / 8),
+            ..MemAccess::default()
+        };
         let old = rw.load(ty, ptr, access);
         let new = combine(rw, op, old, value);
         rw.store(new, ptr, access);
@@ -278,11 +346,21 @@ fn both_outcomes(success: Ordering, failure: Ordering) -> Ordering {
 
 /// An atomic compare-and-exchange: `{old, equal}`.
 pub(super) fn legalize_cmpxchg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::CmpXchg { ptr, expected, new, success, failure, scope } = *kind else {
+    let InstKind::CmpXchg {
+        ptr,
+        expected,
+        new,
+        success,
+        failure,
+        scope,
+    } = *kind
+    else {
         unreachable!("the rule chose a compare-and-exchange")
     };
     let value_ty = rw.ty(new);
-    let Some(width) = width(rw, value_ty) else { return refuse(rw, ty, value_ty) };
+    let Some(width) = width(rw, value_ty) else {
+        return refuse(rw, ty, value_ty);
+    };
     if width == 128 && rw.target.sm < 90 {
         return rw.needs_arch(ty, "an atomic operation of 128 bits", 90);
     }
@@ -291,7 +369,10 @@ pub(super) fn legalize_cmpxchg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> 
     let new = to_raw(rw, new);
     let raw_ty = rw.ty(new);
     let own = |rw: &mut Rewriter, ptr| {
-        let access = MemAccess { align: u64::from(width / 8), ..MemAccess::default() };
+        let access = MemAccess {
+            align: u64::from(width / 8),
+            ..MemAccess::default()
+        };
         let old = rw.load(raw_ty, ptr, access);
         let equal = rw.icmp(IntPred::Eq, old, expected);
         let written = rw.select(equal, new, old);

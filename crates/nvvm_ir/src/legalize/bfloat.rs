@@ -65,7 +65,9 @@ fn narrow_double(rw: &mut Rewriter, value: Value) -> Value {
 
 /// Arithmetic.
 pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Bin { op, lhs, rhs, .. } = *kind else { unreachable!("the rule chose one") };
+    let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
+        unreachable!("the rule chose one")
+    };
     let ty = rw.new_ty(ty);
     each_lane(rw, ty, &[lhs, rhs], |rw, _, args| {
         let lhs = widen(rw, args[0]);
@@ -77,7 +79,9 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
 
 /// A comparison.
 pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::FCmp { pred, lhs, rhs } = *kind else { unreachable!("the rule chose one") };
+    let InstKind::FCmp { pred, lhs, rhs } = *kind else {
+        unreachable!("the rule chose one")
+    };
     each_lane(rw, ty, &[lhs, rhs], |rw, _, args| {
         let lhs = widen(rw, args[0]);
         let rhs = widen(rw, args[1]);
@@ -87,7 +91,9 @@ pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 
 /// A conversion from or to `bf16`.
 pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
+    let InstKind::Cast { op, value } = *kind else {
+        unreachable!("the rule chose a conversion")
+    };
     let (from, new_ty) = (rw.old_ty(value), rw.new_ty(ty));
     let to_brain = class(rw, ty) == Class::Brain;
     let other = if to_brain { from } else { ty };
@@ -102,7 +108,11 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
             }
             CastOp::FpExt | CastOp::FpTrunc if !to_brain => {
                 let single = widen(rw, value);
-                let op = if rw.bits(ty) < 32 { CastOp::FpTrunc } else { CastOp::FpExt };
+                let op = if rw.bits(ty) < 32 {
+                    CastOp::FpTrunc
+                } else {
+                    CastOp::FpExt
+                };
                 rw.cast(op, single, ty)
             }
             CastOp::FpExt | CastOp::FpTrunc => match other_bits {
@@ -120,7 +130,11 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
             }
             CastOp::SiToFp | CastOp::UiToFp if other_bits <= 53 => {
                 let signed = op == CastOp::SiToFp;
-                let value = if signed { extend_sign(rw, value, other_bits) } else { value };
+                let value = if signed {
+                    extend_sign(rw, value, other_bits)
+                } else {
+                    value
+                };
                 let exact = rw.cast(op, value, double);
                 narrow_double(rw, exact)
             }

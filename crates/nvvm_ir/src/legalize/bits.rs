@@ -38,7 +38,11 @@ pub(super) fn join(rw: &mut Rewriter, low: Value, high: Value) -> Value {
 pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     if rw.bits(ty) == 1 {
-        return if intrinsic == Intrinsic::Ctpop { args[0] } else { rw.not(args[0]) };
+        return if intrinsic == Intrinsic::Ctpop {
+            args[0]
+        } else {
+            rw.not(args[0])
+        };
     }
     let (low, high) = halves(rw, args[0]);
     let i64 = rw.int_ty(64);
@@ -48,7 +52,11 @@ pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
         rw.bin(BinOp::Add, low, high)
     } else {
         // The half that is looked at first, and the one that counts if the first is all zeros.
-        let (first, second) = if intrinsic == Intrinsic::Ctlz { (high, low) } else { (low, high) };
+        let (first, second) = if intrinsic == Intrinsic::Ctlz {
+            (high, low)
+        } else {
+            (low, high)
+        };
         let defined = rw.module.const_bool(false);
         let empty = rw.icmp_int(IntPred::Eq, first, 0);
         let first = rw.intrinsic(intrinsic, i64, &[first, defined]);

@@ -74,7 +74,12 @@ impl Field {
         let shift = rw.bin_int(BinOp::Shl, bytes, 3);
         let ones = rw.int(i32, (1 << rw.bits(ty)) - 1);
         let mask = rw.bin(BinOp::Shl, ones, shift);
-        Field { word: Place { ptr, ..place }, shift, mask, ty }
+        Field {
+            word: Place { ptr, ..place },
+            shift,
+            mask,
+            ty,
+        }
     }
 
     /// The field out of a word.

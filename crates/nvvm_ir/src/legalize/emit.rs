@@ -40,7 +40,15 @@ impl Rewriter<'_> {
 
     pub fn bin(&mut self, op: BinOp, lhs: Value, rhs: Value) -> Value {
         let flags = Flags::default();
-        self.emit(self.ty(lhs), InstKind::Bin { op, lhs, rhs, flags })
+        self.emit(
+            self.ty(lhs),
+            InstKind::Bin {
+                op,
+                lhs,
+                rhs,
+                flags,
+            },
+        )
     }
 
     /// An operation with a constant on the right.
@@ -84,7 +92,14 @@ impl Rewriter<'_> {
     }
 
     pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
-        self.emit(self.ty(then), InstKind::Select { cond, then, otherwise })
+        self.emit(
+            self.ty(then),
+            InstKind::Select {
+                cond,
+                then,
+                otherwise,
+            },
+        )
     }
 
     /// A conversion; none where the type is the same already.
@@ -192,7 +207,15 @@ impl Rewriter<'_> {
     pub fn offset(&mut self, ptr: Value, bytes: Value) -> Value {
         let element = self.int_ty(8);
         let indices = vec![bytes];
-        self.emit(self.ty(ptr), InstKind::Gep { element, base: ptr, indices, inbounds: false })
+        self.emit(
+            self.ty(ptr),
+            InstKind::Gep {
+                element,
+                base: ptr,
+                indices,
+                inbounds: false,
+            },
+        )
     }
 
     /// A pointer as one into generic memory.
@@ -214,7 +237,14 @@ impl Rewriter<'_> {
     pub fn aggregate(&mut self, ty: Type, fields: &[Value]) -> Value {
         let mut aggregate = self.undef(ty);
         for (index, &value) in (0..).zip(fields) {
-            aggregate = self.emit(ty, InstKind::InsertValue { aggregate, value, index });
+            aggregate = self.emit(
+                ty,
+                InstKind::InsertValue {
+                    aggregate,
+                    value,
+                    index,
+                },
+            );
         }
         aggregate
     }
@@ -232,7 +262,14 @@ impl Rewriter<'_> {
         let mut vector = self.undef(ty);
         for (index, &value) in (0..).zip(elements) {
             let index = self.module.const_i32(index);
-            vector = self.emit(ty, InstKind::InsertElement { vector, value, index });
+            vector = self.emit(
+                ty,
+                InstKind::InsertElement {
+                    vector,
+                    value,
+                    index,
+                },
+            );
         }
         vector
     }

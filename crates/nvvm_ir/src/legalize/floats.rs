@@ -34,7 +34,12 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
     }
     let mut folded: HashSet<Value> = candidates.iter().copied().collect();
     for &block in &module.func(func).blocks {
-        for data in module.block(block).insts.iter().filter_map(|&inst| module.inst(inst)) {
+        for data in module
+            .block(block)
+            .insts
+            .iter()
+            .filter_map(|&inst| module.inst(inst))
+        {
             if !is_arithmetic(&data.kind) {
                 data.kind.for_each_operand(|operand| {
                     folded.remove(&operand);
@@ -57,12 +62,21 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
                     TypeKind::Vector(_, len) => module.const_vector(&vec![zero; len as usize]),
                     _ => zero,
                 };
-                InstKind::Bin { op: BinOp::FSub, lhs, rhs, flags: Flags::default() }
+                InstKind::Bin {
+                    op: BinOp::FSub,
+                    lhs,
+                    rhs,
+                    flags: Flags::default(),
+                }
             }
             InstKind::Call(call) => {
                 let mut call = call.clone();
                 let double = *module.types.kind(ty) == TypeKind::Double;
-                let name = if double { "llvm.nvvm.fabs.d" } else { "llvm.nvvm.fabs.f" };
+                let name = if double {
+                    "llvm.nvvm.fabs.d"
+                } else {
+                    "llvm.nvvm.fabs.f"
+                };
                 call.callee = Callee::Value(super::emit::declared(module, name, call.sig));
                 InstKind::Call(call)
             }
@@ -75,7 +89,9 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
 /// A function's negations and magnitudes in single and double precision.
 fn foldable(module: &Module, func: Func) -> Vec<Value> {
     let is_foldable = |&inst: &Value| {
-        let Some(data) = module.inst(inst) else { return false };
+        let Some(data) = module.inst(inst) else {
+            return false;
+        };
         let fits = |ty| matches!(module.types.kind(ty), TypeKind::Float | TypeKind::Double);
         match &data.kind {
             InstKind::FNeg(_) => fits(module.types.scalar(module.ty(inst))),
@@ -108,7 +124,9 @@ fn is_arithmetic(kind: &InstKind) -> bool {
 /// Flips the sign bit, a NaN's too: PTX's `neg` makes every NaN one and the same, and Rust keeps
 /// them as they are.
 pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::FNeg(value) = *kind else { unreachable!("the rule chose a negation") };
+    let InstKind::FNeg(value) = *kind else {
+        unreachable!("the rule chose a negation")
+    };
     if rw.vector_len(ty).is_some() {
         return super::lanes::scalarize(rw, ty, kind);
     }
@@ -126,7 +144,11 @@ pub(super) fn legalize_fabs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 /// A float with an operation done to its bits.
 fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> Value {
     if let Some(&Const::Float(bits)) = rw.module.as_const(value) {
-        let bits = if op == BinOp::Xor { bits ^ mask } else { bits & mask };
+        let bits = if op == BinOp::Xor {
+            bits ^ mask
+        } else {
+            bits & mask
+        };
         return rw.module.const_float_bits(ty, bits);
     }
     let bits = rw.bits_of(value);
@@ -171,7 +193,10 @@ fn in_single(
 ) -> Value {
     let half = rw.ty(args[0]);
     let float = rw.module.types.intern(TypeKind::Float);
-    let args: Vec<Value> = args.iter().map(|&arg| rw.cast(CastOp::FpExt, arg, float)).collect();
+    let args: Vec<Value> = args
+        .iter()
+        .map(|&arg| rw.cast(CastOp::FpExt, arg, float))
+        .collect();
     let result = f(rw, float, &args);
     rw.cast(CastOp::FpTrunc, result, half)
 }
@@ -182,12 +207,18 @@ fn is_half(rw: &Rewriter, ty: Type) -> bool {
 
 /// The remainder, exact, by libdevice; that of halves is a half, so single precision loses nothing.
 pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Bin { lhs, rhs, .. } = *kind else { unreachable!("the rule chose a remainder") };
+    let InstKind::Bin { lhs, rhs, .. } = *kind else {
+        unreachable!("the rule chose a remainder")
+    };
     if rw.vector_len(ty).is_some() {
         return super::lanes::scalarize(rw, ty, kind);
     }
     let remainder = |rw: &mut Rewriter, ty, args: &[Value]| {
-        let name = if *rw.kind(ty) == TypeKind::Double { "__nv_fmod" } else { "__nv_fmodf" };
+        let name = if *rw.kind(ty) == TypeKind::Double {
+            "__nv_fmod"
+        } else {
+            "__nv_fmodf"
+        };
         rw.call_named(name, ty, args)
     };
     if is_half(rw, ty) {
@@ -205,11 +236,19 @@ pub(super) fn legalize_rounding(rw: &mut Rewriter, ty: Type, kind: &InstKind) ->
         Intrinsic::Trunc => truncated(rw, ty, args[0]),
         _ => nvvm(rw, "round", ty, args[0]),
     };
-    if is_half(rw, ty) { in_single(rw, args, round) } else { round(rw, ty, args) }
+    if is_half(rw, ty) {
+        in_single(rw, args, round)
+    } else {
+        round(rw, ty, args)
+    }
 }
 
 fn nvvm(rw: &mut Rewriter, name: &str, ty: Type, value: Value) -> Value {
-    let suffix = if *rw.kind(ty) == TypeKind::Double { 'd' } else { 'f' };
+    let suffix = if *rw.kind(ty) == TypeKind::Double {
+        'd'
+    } else {
+        'f'
+    };
     rw.call_named(&format!("llvm.nvvm.{name}.{suffix}"), ty, &[value])
 }
 
@@ -224,26 +263,53 @@ pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
         let cut = truncated(rw, ty, args[0]);
         // Exact; a NaN where the operand is infinite, and then the comparison is false.
         let flags = Flags::default();
-        let rest = rw.emit(ty, InstKind::Bin { op: BinOp::FSub, lhs: args[0], rhs: cut, flags });
+        let rest = rw.emit(
+            ty,
+            InstKind::Bin {
+                op: BinOp::FSub,
+                lhs: args[0],
+                rhs: cut,
+                flags,
+            },
+        );
         let rest = nvvm(rw, "fabs", ty, rest);
         let half = rw.float(ty, 0.5);
         let up = rw.fcmp(FloatPred::Oge, rest, half);
         let one = rw.float(ty, 1.0);
         let one = copysign(rw, ty, one, args[0]);
-        let outward = rw.emit(ty, InstKind::Bin { op: BinOp::FAdd, lhs: cut, rhs: one, flags });
+        let outward = rw.emit(
+            ty,
+            InstKind::Bin {
+                op: BinOp::FAdd,
+                lhs: cut,
+                rhs: one,
+                flags,
+            },
+        );
         rw.select(up, outward, cut)
     };
-    if is_half(rw, ty) { in_single(rw, args, round) } else { round(rw, ty, args) }
+    if is_half(rw, ty) {
+        in_single(rw, args, round)
+    } else {
+        round(rw, ty, args)
+    }
 }
 
 /// `minimum` and `maximum`: NaN if either is, and -0 is less than +0. PTX's `min` and `max` order
 /// the zeros so; from sm_80 they also do what is wanted of NaNs, but not in double precision.
 pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
-    let op = if intrinsic == Intrinsic::Minimum { "min" } else { "max" };
+    let op = if intrinsic == Intrinsic::Minimum {
+        "min"
+    } else {
+        "max"
+    };
     let extreme = |rw: &mut Rewriter, ty, args: &[Value]| {
-        let (suffix, constraints) =
-            if *rw.kind(ty) == TypeKind::Double { ("f64", "=d,d,d") } else { ("f32", "=f,f,f") };
+        let (suffix, constraints) = if *rw.kind(ty) == TypeKind::Double {
+            ("f64", "=d,d,d")
+        } else {
+            ("f32", "=f,f,f")
+        };
         if suffix == "f32" && rw.target.sm >= 80 {
             return rw.pure_asm(&format!("{op}.NaN.f32 $0, $1, $2;"), constraints, ty, args);
         }
@@ -251,16 +317,30 @@ pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstK
         let number = rw.pure_asm(&format!("{op}.{suffix} $0, $1, $2;"), constraints, ty, args);
         let nan = rw.fcmp(FloatPred::Uno, args[0], args[1]);
         let (lhs, rhs, flags) = (args[0], args[1], Flags::default());
-        let sum = rw.emit(ty, InstKind::Bin { op: BinOp::FAdd, lhs, rhs, flags });
+        let sum = rw.emit(
+            ty,
+            InstKind::Bin {
+                op: BinOp::FAdd,
+                lhs,
+                rhs,
+                flags,
+            },
+        );
         rw.select(nan, sum, number)
     };
-    if is_half(rw, ty) { in_single(rw, args, extreme) } else { extreme(rw, ty, args) }
+    if is_half(rw, ty) {
+        in_single(rw, args, extreme)
+    } else {
+        extreme(rw, ty, args)
+    }
 }
 
 /// Half precision to and from 128-bit integers. What a half can be fits into 32 bits; and an
 /// integer that single precision rounds is out of a half's range anyway.
 pub(super) fn legalize_half_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
+    let InstKind::Cast { op, value } = *kind else {
+        unreachable!("the rule chose a conversion")
+    };
     if is_half(rw, ty) {
         let float = rw.module.types.intern(TypeKind::Float);
         let wide = rw.cast(op, value, float);

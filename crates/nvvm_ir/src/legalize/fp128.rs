@@ -23,12 +23,16 @@ pub(super) fn each_lane(
     f: impl Fn(&mut Rewriter, Type, &[Value]) -> Value,
 ) -> Value {
     let operands: Vec<Value> = operands.iter().map(|&value| rw.current(value)).collect();
-    let Some(len) = rw.vector_len(ty) else { return f(rw, ty, &operands) };
+    let Some(len) = rw.vector_len(ty) else {
+        return f(rw, ty, &operands);
+    };
     let element = rw.module.types.scalar(ty);
     let lanes: Vec<Value> = (0..len)
         .map(|index| {
-            let operands: Vec<Value> =
-                operands.iter().map(|&value| lane(rw, value, index)).collect();
+            let operands: Vec<Value> = operands
+                .iter()
+                .map(|&value| lane(rw, value, index))
+                .collect();
             f(rw, element, &operands)
         })
         .collect();
@@ -37,7 +41,9 @@ pub(super) fn each_lane(
 
 /// Flips the sign bit of what was a float and is an integer.
 pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::FNeg(value) = *kind else { unreachable!("the rule chose a negation") };
+    let InstKind::FNeg(value) = *kind else {
+        unreachable!("the rule chose a negation")
+    };
     let sign = 1 << (rw.bits(ty) - 1);
     let value = rw.current(value);
     rw.bin_int(BinOp::Xor, value, sign)
@@ -45,7 +51,9 @@ pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 
 /// Arithmetic.
 pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Bin { op, lhs, rhs, .. } = *kind else { unreachable!("the rule chose one") };
+    let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
+        unreachable!("the rule chose one")
+    };
     let name = match op {
         BinOp::FAdd => "__addtf3",
         BinOp::FSub => "__subtf3",
@@ -55,14 +63,18 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
         _ => unreachable!("floats, not integers"),
     };
     let ty = rw.new_ty(ty);
-    each_lane(rw, ty, &[lhs, rhs], |rw, ty, args| rw.call_named(name, ty, args))
+    each_lane(rw, ty, &[lhs, rhs], |rw, ty, args| {
+        rw.call_named(name, ty, args)
+    })
 }
 
 /// A comparison, by libgcc's functions: each answers with a number to be compared with zero, and
 /// with one that makes the ordered predicate of its name false for a NaN.
 pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use FloatPred::*;
-    let InstKind::FCmp { pred, lhs, rhs } = *kind else { unreachable!("the rule chose one") };
+    let InstKind::FCmp { pred, lhs, rhs } = *kind else {
+        unreachable!("the rule chose one")
+    };
     each_lane(rw, ty, &[lhs, rhs], |rw, _, args| match pred {
         False => rw.module.const_bool(false),
         True => rw.module.const_bool(true),
@@ -100,7 +112,9 @@ fn compare(rw: &mut Rewriter, name: &str, pred: IntPred, args: &[Value]) -> Valu
 
 /// A conversion from or to `f128`.
 pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
+    let InstKind::Cast { op, value } = *kind else {
+        unreachable!("the rule chose a conversion")
+    };
     let (from, new_ty) = (rw.old_ty(value), rw.new_ty(ty));
     let other = if is_quad(rw, from) { ty } else { from };
     let other_bits = rw.bits(other);
@@ -149,7 +163,11 @@ fn to_int(rw: &mut Rewriter, value: Value, bits: u32, signed: bool) -> Value {
 fn from_int(rw: &mut Rewriter, value: Value, bits: u32, signed: bool, ty: Type) -> Value {
     let (width, suffix) = mode(bits);
     let name = format!("__float{}{suffix}tf", if signed { "" } else { "un" });
-    let value = if signed { extend_sign(rw, value, bits) } else { value };
+    let value = if signed {
+        extend_sign(rw, value, bits)
+    } else {
+        value
+    };
     let wide = rw.int_ty(width);
     let value = rw.resize(value, wide, signed);
     rw.call_named(&name, ty, &[value])

@@ -15,7 +15,13 @@ use crate::value::Value;
 /// `fptosi.sat` and `fptoui.sat`.
 pub(super) fn legalize_saturating_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
-    saturating_cast(rw, args[0], ty, rw.bits(ty), intrinsic == Intrinsic::FpToSiSat)
+    saturating_cast(
+        rw,
+        args[0],
+        ty,
+        rw.bits(ty),
+        intrinsic == Intrinsic::FpToSiSat,
+    )
 }
 
 /// A float as an integer of `width` bits in an integer type of as many or more.
@@ -50,7 +56,15 @@ pub(super) fn saturating_cast(
                 let narrow = convert(rw, value, 32, signed);
                 rw.resize(narrow, ty, signed)
             } else {
-                rw.cast(if signed { CastOp::FpToSi } else { CastOp::FpToUi }, value, ty)
+                rw.cast(
+                    if signed {
+                        CastOp::FpToSi
+                    } else {
+                        CastOp::FpToUi
+                    },
+                    value,
+                    ty,
+                )
             };
             wide_cast(rw, value, converted, width, signed)
         }
@@ -95,7 +109,11 @@ fn wide_cast(rw: &mut Rewriter, value: Value, converted: Value, width: u32, sign
     let (float, ty) = (rw.ty(value), rw.ty(converted));
     // The first power of two that does not fit; infinity as f32 if it is 2¹²⁸.
     let limit = rw.float(float, 2f64.powi(width as i32 - i32::from(signed)));
-    let max = if signed { super::saturate::max_signed(width) } else { u128::MAX >> (128 - width) };
+    let max = if signed {
+        super::saturate::max_signed(width)
+    } else {
+        u128::MAX >> (128 - width)
+    };
     let max_int = rw.int(ty, max);
     let above = rw.fcmp(FloatPred::Oge, value, limit);
     let result = rw.select(above, max_int, converted);

@@ -7,7 +7,9 @@ use crate::value::{Const, Value};
 
 /// Replaces an operation on vectors by one on each of their elements.
 pub(super) fn scalarize(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let len = rw.vector_len(ty).expect("the rule chose an operation whose result is a vector");
+    let len = rw
+        .vector_len(ty)
+        .expect("the rule chose an operation whose result is a vector");
     let element = rw.module.types.scalar(ty);
     let lanes: Vec<Value> = (0..len)
         .map(|lane| {
@@ -21,19 +23,31 @@ pub(super) fn scalarize(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
 /// The operation on one lane.
 fn lane_kind(rw: &mut Rewriter, ty: Type, kind: &InstKind, index: u32) -> InstKind {
     match kind {
-        InstKind::Bin { op, lhs, rhs, flags } => InstKind::Bin {
+        InstKind::Bin {
+            op,
+            lhs,
+            rhs,
+            flags,
+        } => InstKind::Bin {
             op: *op,
             lhs: lane(rw, *lhs, index),
             rhs: lane(rw, *rhs, index),
             flags: *flags,
         },
         InstKind::FNeg(value) => InstKind::FNeg(lane(rw, *value, index)),
-        InstKind::Cast { op, value } => InstKind::Cast { op: *op, value: lane(rw, *value, index) },
+        InstKind::Cast { op, value } => InstKind::Cast {
+            op: *op,
+            value: lane(rw, *value, index),
+        },
         InstKind::Call(call) => {
             let args: Vec<Value> = call.args.iter().map(|&arg| lane(rw, arg, index)).collect();
             let params: Vec<Type> = args.iter().map(|&arg| rw.ty(arg)).collect();
             let sig = rw.module.types.func(ty, &params, false);
-            InstKind::Call(Box::new(Call { sig, args, ..(**call).clone() }))
+            InstKind::Call(Box::new(Call {
+                sig,
+                args,
+                ..(**call).clone()
+            }))
         }
         _ => unreachable!("the rules scalarize operations, conversions and intrinsics"),
     }
@@ -41,11 +55,17 @@ fn lane_kind(rw: &mut Rewriter, ty: Type, kind: &InstKind, index: u32) -> InstKi
 
 /// An element of a vector; a scalar operand (a flag of an intrinsic) as it is.
 pub(super) fn lane(rw: &mut Rewriter, value: Value, index: u32) -> Value {
-    let TypeKind::Vector(element, _) = *rw.kind(rw.ty(value)) else { return value };
+    let TypeKind::Vector(element, _) = *rw.kind(rw.ty(value)) else {
+        return value;
+    };
     let zero = match rw.module.as_const(value) {
         Some(Const::Aggregate(elements)) => return elements[index as usize],
         Some(Const::Zero) => true,
         _ => false,
     };
-    if zero { rw.module.const_zero(element) } else { rw.extract_element(value, index) }
+    if zero {
+        rw.module.const_zero(element)
+    } else {
+        rw.extract_element(value, index)
+    }
 }

@@ -51,7 +51,10 @@ pub struct Target {
 impl Target {
     /// The target for an architecture's number (90 of `sm_90`), in its own dialect.
     pub fn new(sm: u32) -> Self {
-        Target { dialect: Dialect::for_arch(sm), sm }
+        Target {
+            dialect: Dialect::for_arch(sm),
+            sm,
+        }
     }
 }
 
@@ -70,5 +73,9 @@ pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<Legalize
         rewriter.run(rules::rule);
     }
     statics::legalize_statics(module, target, &mut errors);
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
 }

@@ -44,7 +44,9 @@ fn signed_operand(rw: &mut Rewriter, value: Value) -> Value {
 /// An operation of two operands.
 pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use BinOp::*;
-    let InstKind::Bin { op, lhs, rhs, .. } = *kind else { unreachable!("the rule chose one") };
+    let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
+        unreachable!("the rule chose one")
+    };
     let bits = rw.bits(ty);
     let (x, y) = (rw.current(lhs), rw.current(rhs));
     match op {
@@ -71,7 +73,9 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
 /// A comparison.
 pub(super) fn legalize_icmp(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     use IntPred::*;
-    let InstKind::ICmp { pred, lhs, rhs } = *kind else { unreachable!("the rule chose one") };
+    let InstKind::ICmp { pred, lhs, rhs } = *kind else {
+        unreachable!("the rule chose one")
+    };
     if matches!(pred, Sgt | Sge | Slt | Sle) {
         let lhs = signed_operand(rw, lhs);
         let rhs = signed_operand(rw, rhs);
@@ -83,18 +87,34 @@ pub(super) fn legalize_icmp(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Valu
 
 /// An address with odd indices, which count with their sign.
 pub(super) fn legalize_gep(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Gep { element, base, indices, inbounds } = kind else {
+    let InstKind::Gep {
+        element,
+        base,
+        indices,
+        inbounds,
+    } = kind
+    else {
         unreachable!("the rule chose an address")
     };
-    let indices = indices.iter().map(|&index| signed_operand(rw, index)).collect();
+    let indices = indices
+        .iter()
+        .map(|&index| signed_operand(rw, index))
+        .collect();
     let base = rw.current(*base);
-    let kind = InstKind::Gep { element: *element, base, indices, inbounds: *inbounds };
+    let kind = InstKind::Gep {
+        element: *element,
+        base,
+        indices,
+        inbounds: *inbounds,
+    };
     rw.emit(ty, kind)
 }
 
 /// A conversion from or to an odd width; the other side is no float that this sweep replaces.
 pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else { unreachable!("the rule chose a conversion") };
+    let InstKind::Cast { op, value } = *kind else {
+        unreachable!("the rule chose a conversion")
+    };
     let new_ty = rw.new_ty(ty);
     let from_odd = matches!(class(rw, rw.old_ty(value)), Class::Odd(_));
     let from = match op {
@@ -115,7 +135,9 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 /// The same bits as another type. `f128` and `bf16` are integers now; an odd width is that of a
 /// vector, whose elements are its digits, the first the lowest.
 pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { value, .. } = *kind else { unreachable!("the rule chose a conversion") };
+    let InstKind::Cast { value, .. } = *kind else {
+        unreachable!("the rule chose a conversion")
+    };
     let new_ty = rw.new_ty(ty);
     let from_odd = matches!(class(rw, rw.old_ty(value)), Class::Odd(_));
     let to_odd = matches!(class(rw, ty), Class::Odd(_));
@@ -210,7 +232,11 @@ fn funnel_shift(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Valu
     let by = rw.bin_int(BinOp::URem, args[2], bits.into());
     let width = rw.int(rw.ty(by), bits.into());
     let rest = rw.bin(BinOp::Sub, width, by);
-    let (left, right) = if intrinsic == Intrinsic::Fshl { (by, rest) } else { (rest, by) };
+    let (left, right) = if intrinsic == Intrinsic::Fshl {
+        (by, rest)
+    } else {
+        (rest, by)
+    };
     let high = rw.bin(BinOp::Shl, args[0], left);
     let low = rw.bin(BinOp::LShr, args[1], right);
     let result = rw.bin(BinOp::Or, high, low);
@@ -230,7 +256,11 @@ fn overflow(
     let wide_ty = rw.int_ty(container(needed.min(128)));
     let new_ty = rw.ty(args[0]);
     let widen = |rw: &mut Rewriter, value| {
-        let value = if signed { extend_sign(rw, value, bits) } else { value };
+        let value = if signed {
+            extend_sign(rw, value, bits)
+        } else {
+            value
+        };
         rw.resize(value, wide_ty, signed)
     };
     let lhs = widen(rw, args[0]);
@@ -241,7 +271,10 @@ fn overflow(
         let i1 = rw.int_ty(1);
         let pair = rw.module.types.structure(&[wide_ty, i1], false);
         let result = rw.intrinsic(intrinsic, pair, &[lhs, rhs]);
-        (rw.extract_value(result, 0), Some(rw.extract_value(result, 1)))
+        (
+            rw.extract_value(result, 0),
+            Some(rw.extract_value(result, 1)),
+        )
     };
     let result = rw.resize(wide, new_ty, false);
     let result = keep_low(rw, result, bits);

@@ -29,7 +29,11 @@ fn pieces(bits: u32) -> impl Iterator<Item = (u64, u64)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let left = bytes - at;
-        let size = if left >= 8 { 8 } else { 1 << left.checked_ilog2()? };
+        let size = if left >= 8 {
+            8
+        } else {
+            1 << left.checked_ilog2()?
+        };
         at += size;
         Some((at - size, size))
     })
@@ -37,8 +41,16 @@ fn pieces(bits: u32) -> impl Iterator<Item = (u64, u64)> {
 
 /// The access of a piece at an offset.
 fn piece_access(access: MemAccess, at: u64, size: u64) -> MemAccess {
-    let align = if at == 0 { access.align } else { access.align.min(1 << at.trailing_zeros()) };
-    MemAccess { align: align.clamp(1, size), range: None, ..access }
+    let align = if at == 0 {
+        access.align
+    } else {
+        access.align.min(1 << at.trailing_zeros())
+    };
+    MemAccess {
+        align: align.clamp(1, size),
+        range: None,
+        ..access
+    }
 }
 
 fn at_offset(rw: &mut Rewriter, ptr: Value, at: u64) -> Value {
@@ -51,7 +63,9 @@ fn at_offset(rw: &mut Rewriter, ptr: Value, at: u64) -> Value {
 
 /// A load of an odd integer, or of an aggregate that holds one.
 pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Load { ptr, access } = *kind else { unreachable!("the rule chose a load") };
+    let InstKind::Load { ptr, access } = *kind else {
+        unreachable!("the rule chose a load")
+    };
     if access.atomic.is_some() {
         return refuse_atomic(rw, ty, kind);
     }
@@ -61,7 +75,14 @@ pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 fn load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
     let new_ty = rw.new_ty(ty);
     if !contains_odd(rw, ty) {
-        return rw.load(new_ty, ptr, MemAccess { range: None, ..access });
+        return rw.load(
+            new_ty,
+            ptr,
+            MemAccess {
+                range: None,
+                ..access
+            },
+        );
     }
     let Class::Odd(bits) = class(rw, ty) else {
         let fields: Vec<Value> = fields(rw, ty)
@@ -89,16 +110,21 @@ fn load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
         });
     }
     let value = value.expect("an integer has at least one byte");
-    if bits.is_multiple_of(8) { value } else { keep_low(rw, value, bits) }
+    if bits.is_multiple_of(8) {
+        value
+    } else {
+        keep_low(rw, value, bits)
+    }
 }
 
 /// The fields of an aggregate and their offsets.
 fn fields(rw: &Rewriter, ty: Type) -> Vec<(Type, u64)> {
     let types = &rw.module.types;
     match types.kind(ty) {
-        TypeKind::Struct { fields, .. } => {
-            (0..).zip(fields).map(|(i, &field)| (field, types.field_offset(ty, i))).collect()
-        }
+        TypeKind::Struct { fields, .. } => (0..)
+            .zip(fields)
+            .map(|(i, &field)| (field, types.field_offset(ty, i)))
+            .collect(),
         TypeKind::Array(element, len) => {
             let size = types.size(*element);
             (0..*len).map(|i| (*element, i * size)).collect()
@@ -108,7 +134,11 @@ fn fields(rw: &Rewriter, ty: Type) -> Vec<(Type, u64)> {
 }
 
 fn field_access(access: MemAccess, at: u64) -> MemAccess {
-    let align = if at == 0 { access.align } else { access.align.min(1 << at.trailing_zeros()) };
+    let align = if at == 0 {
+        access.align
+    } else {
+        access.align.min(1 << at.trailing_zeros())
+    };
     MemAccess { align, ..access }
 }
 
@@ -140,8 +170,11 @@ fn store(rw: &mut Rewriter, ty: Type, value: Value, ptr: Value, access: MemAcces
     };
     for (at, size) in pieces(bits) {
         let piece_ty = rw.int_ty(size as u32 * 8);
-        let piece =
-            if at == 0 { value } else { rw.bin_int(BinOp::LShr, value, u128::from(at * 8)) };
+        let piece = if at == 0 {
+            value
+        } else {
+            rw.bin_int(BinOp::LShr, value, u128::from(at * 8))
+        };
         let piece = rw.resize(piece, piece_ty, false);
         let ptr = at_offset(rw, ptr, at);
         rw.store(piece, ptr, piece_access(access, at, size));

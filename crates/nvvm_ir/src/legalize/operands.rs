@@ -17,30 +17,53 @@ pub(super) fn map_operands(kind: &mut InstKind, mut f: impl FnMut(Value) -> Valu
         | FNeg(value)
         | Freeze(value)
         | Cast { value, .. }
-        | ExtractValue { aggregate: value, .. } => set(value),
+        | ExtractValue {
+            aggregate: value, ..
+        } => set(value),
         Alloca { count, .. } => count.iter_mut().for_each(set),
         Gep { base, indices, .. } => {
             set(base);
             indices.iter_mut().for_each(set)
         }
-        CmpXchg { ptr, expected, new, .. } => {
+        CmpXchg {
+            ptr, expected, new, ..
+        } => {
             set(ptr);
             set(expected);
             set(new)
         }
-        Store { value: a, ptr: b, .. }
-        | AtomicRmw { ptr: a, value: b, .. }
+        Store {
+            value: a, ptr: b, ..
+        }
+        | AtomicRmw {
+            ptr: a, value: b, ..
+        }
         | Bin { lhs: a, rhs: b, .. }
         | ICmp { lhs: a, rhs: b, .. }
         | FCmp { lhs: a, rhs: b, .. }
-        | InsertValue { aggregate: a, value: b, .. }
-        | ExtractElement { vector: a, index: b }
+        | InsertValue {
+            aggregate: a,
+            value: b,
+            ..
+        }
+        | ExtractElement {
+            vector: a,
+            index: b,
+        }
         | ShuffleVector { a, b, .. } => {
             set(a);
             set(b)
         }
-        Select { cond: a, then: b, otherwise: c }
-        | InsertElement { vector: a, value: b, index: c } => {
+        Select {
+            cond: a,
+            then: b,
+            otherwise: c,
+        }
+        | InsertElement {
+            vector: a,
+            value: b,
+            index: c,
+        } => {
             set(a);
             set(b);
             set(c)
@@ -62,7 +85,9 @@ pub(super) fn map_types(kind: &mut InstKind, mut f: impl FnMut(Type) -> Type) {
         InstKind::Call(call) => {
             call.sig = f(call.sig);
             map_attr_types(&mut call.ret_attrs, &mut f);
-            call.arg_attrs.iter_mut().for_each(|attrs| map_attr_types(attrs, &mut f));
+            call.arg_attrs
+                .iter_mut()
+                .for_each(|attrs| map_attr_types(attrs, &mut f));
         }
         _ => {}
     }

@@ -87,12 +87,17 @@ impl<'m> Rewriter<'m> {
     pub fn prepend_to_entry(&mut self, emit: impl FnOnce(&mut Self) -> HashMap<Value, Value>) {
         let insts = std::mem::take(&mut self.module.block_mut(self.block).insts);
         let is_alloca = |&inst: &Value| {
-            self.module.inst(inst).is_some_and(|data| matches!(data.kind, InstKind::Alloca { .. }))
+            self.module
+                .inst(inst)
+                .is_some_and(|data| matches!(data.kind, InstKind::Alloca { .. }))
         };
         let allocas = insts.iter().take_while(|inst| is_alloca(inst)).count();
         self.module.block_mut(self.block).insts = insts[..allocas].to_vec();
         self.replaced = emit(self);
-        self.module.block_mut(self.block).insts.extend(&insts[allocas..]);
+        self.module
+            .block_mut(self.block)
+            .insts
+            .extend(&insts[allocas..]);
         self.redirect();
     }
 
@@ -105,7 +110,9 @@ impl<'m> Rewriter<'m> {
                 let data = self.module.inst(inst).expect("blocks hold instructions");
                 rule(self, self.old_ty(inst), &data.kind).is_some()
             };
-            let Some(first) = insts.iter().position(hit) else { continue };
+            let Some(first) = insts.iter().position(hit) else {
+                continue;
+            };
             let rest = self.module.block_mut(block).insts.split_off(first);
             for inst in rest {
                 self.walk_inst(inst, rule);
@@ -147,10 +154,14 @@ impl<'m> Rewriter<'m> {
         let module = &mut *self.module;
         for &block in &module.funcs[self.func.0 as usize].blocks {
             for &inst in &module.blocks[block.0 as usize].insts {
-                let ValueKind::Inst(data) = &mut module.values[inst.index()].kind else { continue };
+                let ValueKind::Inst(data) = &mut module.values[inst.index()].kind else {
+                    continue;
+                };
                 map_operands(&mut data.kind, |v| resolve(&self.replaced, self.consts, v));
                 // Phis that were emitted since name the parts of a split block they mean.
-                let InstKind::Phi(incoming) = &mut data.kind else { continue };
+                let InstKind::Phi(incoming) = &mut data.kind else {
+                    continue;
+                };
                 if inst.index() < self.first_new {
                     for (_, from) in incoming {
                         *from = self.tails.get(from).copied().unwrap_or(*from);
@@ -174,7 +185,10 @@ impl<'m> Rewriter<'m> {
 
     /// The type a value had before the sweep over types.
     pub fn old_ty(&self, value: Value) -> Type {
-        self.old_types.get(value.index()).copied().unwrap_or_else(|| self.module.ty(value))
+        self.old_types
+            .get(value.index())
+            .copied()
+            .unwrap_or_else(|| self.module.ty(value))
     }
 
     /// What the sweep over types makes of a type.
@@ -205,7 +219,11 @@ impl<'m> Rewriter<'m> {
     /// Notes that nothing stands in for an operation.
     pub fn unsupported(&mut self, ty: Type, what: impl Into<String>) -> Value {
         let func = self.module.func(self.func).name.clone();
-        self.errors.push(LegalizeError::Unsupported { func, what: what.into(), loc: self.loc });
+        self.errors.push(LegalizeError::Unsupported {
+            func,
+            what: what.into(),
+            loc: self.loc,
+        });
         self.undef(ty)
     }
 
@@ -213,7 +231,13 @@ impl<'m> Rewriter<'m> {
     pub fn needs_arch(&mut self, ty: Type, what: impl Into<String>, needs: u32) -> Value {
         let func = self.module.func(self.func).name.clone();
         let (what, sm, loc) = (what.into(), self.target.sm, self.loc);
-        self.errors.push(LegalizeError::NeedsArch { func, what, needs, sm, loc });
+        self.errors.push(LegalizeError::NeedsArch {
+            func,
+            what,
+            needs,
+            sm,
+            loc,
+        });
         self.undef(ty)
     }
 
@@ -267,7 +291,11 @@ impl<'m> Rewriter<'m> {
     }
 
     pub fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) {
-        self.emit_void(InstKind::CondBr { cond, then, otherwise });
+        self.emit_void(InstKind::CondBr {
+            cond,
+            then,
+            otherwise,
+        });
     }
 }
 

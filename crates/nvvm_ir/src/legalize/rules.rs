@@ -29,9 +29,11 @@ pub(super) fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
         InstKind::CmpXchg { .. } => Some(atomics::legalize_cmpxchg),
         InstKind::Fence { .. } => Some(atomics::legalize_fence),
         InstKind::Call(call) => match call.callee {
-            Callee::Intrinsic(intrinsic) => {
-                intrinsic_rule(rw, intrinsic, call.args.first().map_or(ty, |&arg| rw.ty(arg)))
-            }
+            Callee::Intrinsic(intrinsic) => intrinsic_rule(
+                rw,
+                intrinsic,
+                call.args.first().map_or(ty, |&arg| rw.ty(arg)),
+            ),
             _ => None,
         },
         _ => None,
@@ -108,7 +110,9 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
 
 /// LLVM 7 has no `freeze`; its `undef` is what a frozen value is made of at worst.
 fn legalize_freeze(_: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
-    let InstKind::Freeze(value) = *kind else { unreachable!("the rule chose a freeze") };
+    let InstKind::Freeze(value) = *kind else {
+        unreachable!("the rule chose a freeze")
+    };
     value
 }
 
@@ -137,7 +141,9 @@ pub(super) fn poison_to_undef(module: &mut Module, target: &Target) -> HashMap<V
     }
     for global in module.globals() {
         let data = module.global_mut(global);
-        data.init = data.init.map(|init| undefs.get(&init).copied().unwrap_or(init));
+        data.init = data
+            .init
+            .map(|init| undefs.get(&init).copied().unwrap_or(init));
     }
     undefs
 }

@@ -21,8 +21,12 @@ pub(super) fn legalize_statics(
     target: &Target,
     errors: &mut Vec<LegalizeError>,
 ) {
-    let references: Vec<References> =
-        module.globals().map(|global| References::of(module, global)).collect();
+    // By handle, of which some stand for globals that were removed.
+    let mut references: Vec<References> = Vec::new();
+    for global in module.globals() {
+        references.resize_with(global.0 as usize + 1, References::default);
+        references[global.0 as usize] = References::of(module, global);
+    }
     let circles = circles(&references);
     if circles.is_empty() {
         return;
@@ -31,7 +35,10 @@ pub(super) fn legalize_statics(
     let symbols = crate::write::symbol_names(module);
     let symbol = |module: &Module, global: Global| {
         let data = module.global(global);
-        symbols.get(&data.value).cloned().unwrap_or_else(|| data.name.clone())
+        symbols
+            .get(&data.value)
+            .cloned()
+            .unwrap_or_else(|| data.name.clone())
     };
     let mut definitions = Vec::new();
     for &member in &members {
@@ -45,8 +52,14 @@ pub(super) fn legalize_statics(
         match result {
             Ok(image) => definitions.push(image.write(&symbol(module, member))),
             Err(reason) => {
-                let statics = members.iter().map(|&g| module.global(g).name.clone()).collect();
-                errors.push(LegalizeError::CyclicStatics { statics, reason: reason.to_owned() });
+                let statics = members
+                    .iter()
+                    .map(|&g| module.global(g).name.clone())
+                    .collect();
+                errors.push(LegalizeError::CyclicStatics {
+                    statics,
+                    reason: reason.to_owned(),
+                });
                 return;
             }
         }
@@ -54,8 +67,10 @@ pub(super) fn legalize_statics(
     let (declarations, definitions): (Vec<_>, Vec<_>) = definitions.into_iter().unzip();
     module.asm.extend(declarations);
     module.asm.extend(definitions);
-    let names: HashMap<Value, String> =
-        members.iter().map(|&g| (module.global(g).value, symbol(module, g))).collect();
+    let names: HashMap<Value, String> = members
+        .iter()
+        .map(|&g| (module.global(g).value, symbol(module, g)))
+        .collect();
     for &member in &members {
         let data = module.global_mut(member);
         data.init = None;
@@ -86,7 +101,9 @@ impl References {
         match &module.value(value).kind {
             ValueKind::Const(Const::Aggregate(fields)) => {
                 if seen.insert(value) {
-                    fields.iter().for_each(|&field| self.walk(module, field, seen));
+                    fields
+                        .iter()
+                        .for_each(|&field| self.walk(module, field, seen));
                 }
             }
             ValueKind::Const(Const::PtrToInt(address)) => self.walk(module, *address, seen),
@@ -136,7 +153,10 @@ fn circles(references: &[References]) -> Vec<Global> {
             if low[node] != order[node] {
                 continue;
             }
-            let start = path.iter().rposition(|&n| n == node).expect("it is on the path");
+            let start = path
+                .iter()
+                .rposition(|&n| n == node)
+                .expect("it is on the path");
             let group = path.split_off(start);
             let itself = edges.iter().any(|global| global.0 as usize == node);
             group.iter().for_each(|&member| open[member] = false);
@@ -153,7 +173,10 @@ fn circles(references: &[References]) -> Vec<Global> {
 fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
     let mut users: Vec<Vec<Global>> = vec![Vec::new(); references.len()];
     for (user, references) in (0..).map(Global).zip(references) {
-        references.globals.iter().for_each(|used| users[used.0 as usize].push(user));
+        references
+            .globals
+            .iter()
+            .for_each(|used| users[used.0 as usize].push(user));
     }
     let mut member = vec![false; references.len()];
     let mut work = circles.to_vec();
@@ -163,7 +186,12 @@ fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
             work.extend(references[index].globals.iter().chain(&users[index]));
         }
     }
-    (0..).map(Global).zip(&member).filter(|&(_, &is)| is).map(|(global, _)| global).collect()
+    (0..)
+        .map(Global)
+        .zip(&member)
+        .filter(|&(_, &is)| is)
+        .map(|(global, _)| global)
+        .collect()
 }
 
 /// A static's bytes and the addresses among them.
@@ -182,8 +210,18 @@ impl Image {
     ) -> Result<Image, &'static str> {
         let data = module.global(global);
         let size = module.types.size(data.ty) as usize;
-        let mut image = Image { align: data.align, bytes: vec![0; size], addresses: Vec::new() };
-        image.put(module, data.init.expect("checked before"), data.ty, 0, symbol)?;
+        let mut image = Image {
+            align: data.align,
+            bytes: vec![0; size],
+            addresses: Vec::new(),
+        };
+        image.put(
+            module,
+            data.init.expect("checked before"),
+            data.ty,
+            0,
+            symbol,
+        )?;
         image.addresses.sort();
         Ok(image)
     }
@@ -197,7 +235,9 @@ impl Image {
         symbol: &impl Fn(&Module, Global) -> String,
     ) -> Result<(), &'static str> {
         let unknown = Err("one of them holds a value that has no bytes");
-        let ValueKind::Const(constant) = &module.value(value).kind else { return unknown };
+        let ValueKind::Const(constant) = &module.value(value).kind else {
+            return unknown;
+        };
         let size = module.types.size(ty) as usize;
         match constant {
             Const::Int(bits) | Const::Float(bits) => {
@@ -218,7 +258,13 @@ impl Image {
                         }
                         _ => return unknown,
                     };
-                    self.put(module, field, module.ty(field), at + offset as usize, symbol)?;
+                    self.put(
+                        module,
+                        field,
+                        module.ty(field),
+                        at + offset as usize,
+                        symbol,
+                    )?;
                 }
             }
             Const::PtrToInt(address) if size == 8 => {
@@ -236,12 +282,20 @@ impl Image {
     /// The declaration and the definition.
     fn write(mut self, name: &str) -> (String, String) {
         let aligned = self.align.is_multiple_of(8)
-            && self.addresses.iter().all(|address| address.0.is_multiple_of(8));
+            && self
+                .addresses
+                .iter()
+                .all(|address| address.0.is_multiple_of(8));
         let step = if aligned { 8 } else { 1 };
         // PTX has no empty arrays.
-        self.bytes.resize(self.bytes.len().max(1).next_multiple_of(step), 0);
+        self.bytes
+            .resize(self.bytes.len().max(1).next_multiple_of(step), 0);
         let count = self.bytes.len() / step;
-        let head = format!(".global .align {} .u{} {name}[{count}]", self.align, step * 8);
+        let head = format!(
+            ".global .align {} .u{} {name}[{count}]",
+            self.align,
+            step * 8
+        );
         let mut values = String::new();
         let mut addresses = self.addresses.iter().peekable();
         let mut at = 0;
@@ -249,7 +303,10 @@ impl Image {
             let sep = if at == 0 { "" } else { ", " };
             let Some((_, symbol, offset)) = addresses.next_if(|address| address.0 == at) else {
                 let unit = &self.bytes[at..at + step];
-                let value = unit.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte));
+                let value = unit
+                    .iter()
+                    .rev()
+                    .fold(0u64, |all, &byte| all << 8 | u64::from(byte));
                 let _ = write!(values, "{sep}{value}");
                 at += step;
                 continue;
@@ -266,7 +323,10 @@ impl Image {
             }
             at += 8;
         }
-        (format!(".extern {head};"), format!(".visible {head} = {{{values}}};"))
+        (
+            format!(".extern {head};"),
+            format!(".visible {head} = {{{values}}};"),
+        )
     }
 }
 
@@ -285,7 +345,9 @@ fn redirect_uses(
         let none = HashMap::new();
         let mut rewriter = Rewriter::new(module, *target, func, &none, errors);
         rewriter.prepend_to_entry(|rw| {
-            used.into_iter().map(|constant| (constant, materialize(rw, constant, names))).collect()
+            used.into_iter()
+                .map(|constant| (constant, materialize(rw, constant, names)))
+                .collect()
         });
     }
 }
@@ -297,7 +359,9 @@ fn used_constants(module: &Module, func: Func, names: &HashMap<Value, String>) -
     let mut known: HashMap<Value, bool> = HashMap::new();
     for &block in &module.func(func).blocks {
         for &inst in &module.block(block).insts {
-            let Some(data) = module.inst(inst) else { continue };
+            let Some(data) = module.inst(inst) else {
+                continue;
+            };
             data.kind.for_each_operand(|operand| {
                 if seen.insert(operand) && holds_address(module, operand, names, &mut known) {
                     used.push(operand);
@@ -320,9 +384,10 @@ fn holds_address(
     let holds = match &module.value(value).kind {
         ValueKind::Const(Const::Addr { base, .. }) => names.contains_key(base),
         ValueKind::Const(Const::PtrToInt(address)) => holds_address(module, *address, names, known),
-        ValueKind::Const(Const::Aggregate(fields)) => {
-            fields.clone().iter().any(|&field| holds_address(module, field, names, known))
-        }
+        ValueKind::Const(Const::Aggregate(fields)) => fields
+            .clone()
+            .iter()
+            .any(|&field| holds_address(module, field, names, known)),
         _ => false,
     };
     known.insert(value, holds);
@@ -350,11 +415,19 @@ fn materialize(rw: &mut Rewriter, constant: Value, names: &HashMap<Value, String
         }
         Some(Const::PtrToInt(address)) => {
             let address = materialize(rw, address, names);
-            rw.emit(ty, InstKind::Cast { op: crate::CastOp::PtrToInt, value: address })
+            rw.emit(
+                ty,
+                InstKind::Cast {
+                    op: crate::CastOp::PtrToInt,
+                    value: address,
+                },
+            )
         }
         Some(Const::Aggregate(fields)) => {
-            let fields: Vec<Value> =
-                fields.iter().map(|&field| materialize(rw, field, names)).collect();
+            let fields: Vec<Value> = fields
+                .iter()
+                .map(|&field| materialize(rw, field, names))
+                .collect();
             if rw.vector_len(ty).is_some() {
                 rw.vector(ty, &fields)
             } else {

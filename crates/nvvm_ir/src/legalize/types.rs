@@ -34,7 +34,9 @@ pub(super) fn legalize_types(
             ValueKind::Param(..) => {}
             ValueKind::Inst(data) => {
                 map_types(&mut data.kind, new);
-                mask_cases(&mut data.kind, |value| module.types.int_bits(old_types[value.index()]));
+                mask_cases(&mut data.kind, |value| {
+                    module.types.int_bits(old_types[value.index()])
+                });
             }
             _ => continue,
         }
@@ -42,13 +44,17 @@ pub(super) fn legalize_types(
     }
     for global in &mut module.globals {
         global.ty = new(global.ty);
-        global.init = global.init.map(|init| consts.get(&init).copied().unwrap_or(init));
+        global.init = global
+            .init
+            .map(|init| consts.get(&init).copied().unwrap_or(init));
     }
     for func in module.funcs() {
         let data = module.func_mut(func);
         data.sig = new(data.sig);
         map_attr_types(&mut data.ret_attrs, new);
-        data.param_attrs.iter_mut().for_each(|attrs| map_attr_types(attrs, new));
+        data.param_attrs
+            .iter_mut()
+            .for_each(|attrs| map_attr_types(attrs, new));
         if !data.blocks.is_empty() {
             let mut rewriter = Rewriter::new(module, *target, func, &consts, errors);
             rewriter.old_types = &old_types;
@@ -60,15 +66,23 @@ pub(super) fn legalize_types(
 
 /// Cuts a switch's cases to the width of its operand, which zeros fill up from now on.
 fn mask_cases(kind: &mut InstKind, bits: impl Fn(Value) -> Option<u32>) {
-    let InstKind::Switch { value, cases, .. } = kind else { return };
+    let InstKind::Switch { value, cases, .. } = kind else {
+        return;
+    };
     if let Some(bits @ 1..=128) = bits(*value) {
-        cases.iter_mut().for_each(|case| case.0 &= u128::MAX >> (128 - bits));
+        cases
+            .iter_mut()
+            .for_each(|case| case.0 &= u128::MAX >> (128 - bits));
     }
 }
 
 /// The width of the register that an integer of a width lives in.
 pub(super) fn container(bits: u32) -> u32 {
-    if bits == 1 { 1 } else { bits.next_power_of_two().max(8) }
+    if bits == 1 {
+        1
+    } else {
+        bits.next_power_of_two().max(8)
+    }
 }
 
 /// What each type becomes, by its number.
@@ -89,7 +103,11 @@ fn new_types(types: &mut Types) -> Vec<Type> {
                 fields: fields.iter().map(|&field| at(&new, field)).collect(),
                 packed,
             },
-            TypeKind::Func { ret, params, variadic } => TypeKind::Func {
+            TypeKind::Func {
+                ret,
+                params,
+                variadic,
+            } => TypeKind::Func {
                 ret: at(&new, ret),
                 params: params.iter().map(|&param| at(&new, param)).collect(),
                 variadic,
@@ -105,9 +123,9 @@ fn new_types(types: &mut Types) -> Vec<Type> {
 fn is_hopeless(types: &Types, ty: Type) -> bool {
     match types.kind(ty) {
         TypeKind::Int(bits) => *bits > 128,
-        TypeKind::Vector(element, _) => {
-            types.int_bits(*element).is_some_and(|bits| bits != container(bits) || bits > 128)
-        }
+        TypeKind::Vector(element, _) => types
+            .int_bits(*element)
+            .is_some_and(|bits| bits != container(bits) || bits > 128),
         TypeKind::Array(element, _) => is_hopeless(types, *element),
         TypeKind::Struct { fields, .. } => fields.iter().any(|&field| is_hopeless(types, field)),
         TypeKind::Func { ret, params, .. } => {
@@ -126,7 +144,10 @@ fn check_types(module: &Module, errors: &mut Vec<LegalizeError>) {
     let mut check = |symbol: &str, ty: Type| {
         if hopeless[ty.0 as usize] {
             let what = crate::write::type_name(module, ty);
-            errors.push(LegalizeError::UnsupportedType { symbol: symbol.to_owned(), what });
+            errors.push(LegalizeError::UnsupportedType {
+                symbol: symbol.to_owned(),
+                what,
+            });
         }
     };
     for global in module.globals().map(|global| module.global(global)) {
@@ -135,7 +156,11 @@ fn check_types(module: &Module, errors: &mut Vec<LegalizeError>) {
     for func in module.funcs().map(|func| module.func(func)) {
         check(&func.name, func.sig);
         for &block in &func.blocks {
-            module.block(block).insts.iter().for_each(|&inst| check(&func.name, module.ty(inst)));
+            module
+                .block(block)
+                .insts
+                .iter()
+                .for_each(|&inst| check(&func.name, module.ty(inst)));
         }
     }
 }
@@ -146,7 +171,9 @@ fn rewrite_consts(module: &mut Module, new_types: &[Type]) -> HashMap<Value, Val
     // An aggregate's fields are constants that were made before it.
     for index in 0..module.values.len() {
         let value = Value(index as u32);
-        let ValueKind::Const(old) = &module.value(value).kind else { continue };
+        let ValueKind::Const(old) = &module.value(value).kind else {
+            continue;
+        };
         let ty = new_types[module.ty(value).0 as usize];
         if ty == module.ty(value) {
             continue;
@@ -214,9 +241,12 @@ fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
             .iter()
             .any(|&index| matches!(of(index), Odd(_)))
             .then_some(odd_ints::legalize_gep as Expand),
-        InstKind::Bin { lhs, .. } => {
-            pick(of(*lhs), odd_ints::legalize_bin, fp128::legalize_bin, bfloat::legalize_bin)
-        }
+        InstKind::Bin { lhs, .. } => pick(
+            of(*lhs),
+            odd_ints::legalize_bin,
+            fp128::legalize_bin,
+            bfloat::legalize_bin,
+        ),
         InstKind::FNeg(value) => match of(*value) {
             Quad | Brain => Some(fp128::legalize_fneg),
             _ => None,
@@ -241,7 +271,9 @@ fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
             }
         }
         InstKind::Call(call) => {
-            let Callee::Intrinsic(_) = call.callee else { return None };
+            let Callee::Intrinsic(_) = call.callee else {
+                return None;
+            };
             let arg = call.args.first().map_or(Plain, |&arg| of(arg));
             // A float's conversion is its family's, whatever the integer.
             let class = if arg == Plain { class(rw, ty) } else { arg };

@@ -4,8 +4,13 @@
 use crate::harness::{Suite, Ty, Want, edges, mask, signed};
 use nvvm_ir::*;
 
-const ORDERINGS: [Ordering; 5] =
-    [Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
+const ORDERINGS: [Ordering; 5] = [
+    Ordering::Relaxed,
+    Ordering::Acquire,
+    Ordering::Release,
+    Ordering::AcqRel,
+    Ordering::SeqCst,
+];
 const SCOPES: [Scope; 4] = [Scope::Block, Scope::Cluster, Scope::Device, Scope::System];
 const OPS: [RmwOp; 11] = [
     RmwOp::Xchg,
@@ -34,11 +39,19 @@ enum Place {
     Local,
 }
 
-const PLACES: [Place; 5] =
-    [Place::Generic, Place::Static, Place::Shared, Place::HiddenLocal, Place::Local];
+const PLACES: [Place; 5] = [
+    Place::Generic,
+    Place::Static,
+    Place::Shared,
+    Place::HiddenLocal,
+    Place::Local,
+];
 
 fn access(align: u64) -> MemAccess {
-    MemAccess { align, ..MemAccess::default() }
+    MemAccess {
+        align,
+        ..MemAccess::default()
+    }
 }
 
 /// Sixteen bytes of a place, for this thread, with the contents of `slot`.
@@ -107,7 +120,14 @@ fn field(b: &mut Builder, ptr: Value, offset: u64) -> Value {
 
 fn whole(b: &mut Builder, ptr: Value) -> Value {
     let i128 = b.module.types.int(128);
-    b.load(i128, ptr, MemAccess { volatile: true, ..access(16) })
+    b.load(
+        i128,
+        ptr,
+        MemAccess {
+            volatile: true,
+            ..access(16)
+        },
+    )
 }
 
 fn combined(op: RmwOp, width: u32, old: u128, value: u128) -> u128 {
@@ -138,7 +158,11 @@ fn slots(width: u32) -> Vec<u128> {
     let filler = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128;
     let values = edges(width);
     let repeat = |v: u128| (0..128 / width).fold(0, |all, i| all | v << (i * width));
-    values.iter().flat_map(|&v| [filler ^ repeat(v), repeat(v)]).take(24).collect()
+    values
+        .iter()
+        .flat_map(|&v| [filler ^ repeat(v), repeat(v)])
+        .take(24)
+        .collect()
 }
 
 fn read_modify_write(suite: &mut Suite, widths: &[u32]) {
@@ -147,8 +171,10 @@ fn read_modify_write(suite: &mut Suite, widths: &[u32]) {
         for place in PLACES {
             for op in OPS {
                 let offset = u64::from(width / 8) * (count % 4) % 16;
-                let (ordering, scope) =
-                    (ORDERINGS[count as usize % 5], SCOPES[count as usize / 5 % 4]);
+                let (ordering, scope) = (
+                    ORDERINGS[count as usize % 5],
+                    SCOPES[count as usize / 5 % 4],
+                );
                 count += 1;
                 let operands: Vec<u128> = edges(width).into_iter().step_by(4).collect();
                 let inputs = slots(width)
@@ -170,7 +196,10 @@ fn read_modify_write(suite: &mut Suite, widths: &[u32]) {
                     |a| {
                         let old = a[0] >> (offset * 8) & mask(width);
                         let new = combined(op, width, old, a[1]);
-                        vec![Want::Bits(old), Want::Bits(replaced(a[0], offset, width, new))]
+                        vec![
+                            Want::Bits(old),
+                            Want::Bits(replaced(a[0], offset, width, new)),
+                        ]
                     },
                 );
             }
@@ -208,7 +237,11 @@ fn compare_exchange(suite: &mut Suite, widths: &[u32]) {
                         let slot = put(b, place, args[0]);
                         let ptr = field(b, slot, offset);
                         let pair = b.cmpxchg(ptr, args[1], args[2], (success, failure), scope);
-                        vec![b.extract_value(pair, 0), b.extract_value(pair, 1), whole(b, slot)]
+                        vec![
+                            b.extract_value(pair, 0),
+                            b.extract_value(pair, 1),
+                            whole(b, slot),
+                        ]
                     },
                     |a| {
                         let old = a[0] >> (offset * 8) & mask(width);
@@ -236,8 +269,11 @@ fn load_and_store(suite: &mut Suite, types: &[Ty]) {
                     .into_iter()
                     .map(|slot| vec![slot, slot >> 3 & mask(width)])
                     .collect();
-                let store =
-                    if ordering == Ordering::Acquire { Ordering::Release } else { ordering };
+                let store = if ordering == Ordering::Acquire {
+                    Ordering::Release
+                } else {
+                    ordering
+                };
                 suite.case(
                     &format!("ldst_{ty:?}_{place:?}_{ordering:?}").replace(['(', ')'], "_"),
                     &[Ty::Ptr, ty],
@@ -247,17 +283,30 @@ fn load_and_store(suite: &mut Suite, types: &[Ty]) {
                         let slot = put(b, place, args[0]);
                         let ptr = field(b, slot, offset);
                         let align = u64::from(width / 8);
-                        let load = MemAccess { atomic: Some((ordering, scope)), ..access(align) };
+                        let load = MemAccess {
+                            atomic: Some((ordering, scope)),
+                            ..access(align)
+                        };
                         let ty = b.module.ty(args[1]);
                         let old = b.load(ty, ptr, load);
-                        b.store(args[1], ptr, MemAccess { atomic: Some((store, scope)), ..load });
+                        b.store(
+                            args[1],
+                            ptr,
+                            MemAccess {
+                                atomic: Some((store, scope)),
+                                ..load
+                            },
+                        );
                         b.fence(Ordering::AcqRel, scope);
                         b.fence(Ordering::SeqCst, scope);
                         vec![old, whole(b, slot)]
                     },
                     |a| {
                         let old = a[0] >> (offset * 8) & mask(width);
-                        vec![Want::Bits(old), Want::Bits(replaced(a[0], offset, width, a[1]))]
+                        vec![
+                            Want::Bits(old),
+                            Want::Bits(replaced(a[0], offset, width, a[1])),
+                        ]
                     },
                 );
             }
@@ -284,7 +333,15 @@ fn loads_and_stores() {
     let mut suite = Suite::new("ldst");
     load_and_store(
         &mut suite,
-        &[Ty::I(8), Ty::I(16), Ty::I(32), Ty::I(64), Ty::F16, Ty::F32, Ty::F64],
+        &[
+            Ty::I(8),
+            Ty::I(16),
+            Ty::I(32),
+            Ty::I(64),
+            Ty::F16,
+            Ty::F32,
+            Ty::F64,
+        ],
     );
     suite.run();
 }
@@ -338,7 +395,10 @@ fn contention() {
             let name = format!("counters_{op:?}{width}");
             let ty = suite.module.types.int(width);
             let table = suite.module.types.array(ty, 4);
-            let global = suite.module.add_global(&name, table, AddrSpace::Global).unwrap();
+            let global = suite
+                .module
+                .add_global(&name, table, AddrSpace::Global)
+                .unwrap();
             let zero = suite.module.const_zero(table);
             suite.module.global_mut(global).init = Some(zero);
             suite.module.global_mut(global).align = 8;
@@ -401,7 +461,14 @@ fn too_old_for_128_bits() {
     b.ret(Some(old));
     let errors = legalize(&mut m.clone(), &Target::new(80)).unwrap_err();
     assert!(
-        matches!(&errors[..], [LegalizeError::NeedsArch { needs: 90, sm: 80, .. }]),
+        matches!(
+            &errors[..],
+            [LegalizeError::NeedsArch {
+                needs: 90,
+                sm: 80,
+                ..
+            }]
+        ),
         "{errors:?}"
     );
     assert_eq!(

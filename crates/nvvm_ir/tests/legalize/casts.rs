@@ -26,7 +26,11 @@ fn saturating() {
         .collect();
     for width in [8, 16, 32, 64, 128, 24, 48, 72] {
         for is_signed in [true, false] {
-            let intrinsic = if is_signed { Intrinsic::FpToSiSat } else { Intrinsic::FpToUiSat };
+            let intrinsic = if is_signed {
+                Intrinsic::FpToSiSat
+            } else {
+                Intrinsic::FpToUiSat
+            };
             let build = move |b: &mut Builder, args: &[Value]| {
                 let ty = b.module.types.int(width);
                 vec![b.intrinsic(intrinsic, ty, args)]
@@ -61,7 +65,13 @@ fn saturating() {
                 &to,
                 singles(&f64_bits),
                 build,
-                |a| vec![Want::Bits(saturated(f64::from_bits(a[0] as u64), width, is_signed))],
+                |a| {
+                    vec![Want::Bits(saturated(
+                        f64::from_bits(a[0] as u64),
+                        width,
+                        is_signed,
+                    ))]
+                },
             );
         }
     }
@@ -75,9 +85,17 @@ fn from_integers() {
         let mut inputs = edges(width);
         // Halfway between neighbours, and a bit off it.
         for shift in [23, 24, 25, 53, 54, 55, 60] {
-            for base in [1u128 << shift, 3 << shift, (1 << shift) + (1 << (shift / 2))] {
+            for base in [
+                1u128 << shift,
+                3 << shift,
+                (1 << shift) + (1 << (shift / 2)),
+            ] {
                 for top in [25u32, 54, 64, 100, 127] {
-                    let value = if top > shift { base << (top - shift) } else { base };
+                    let value = if top > shift {
+                        base << (top - shift)
+                    } else {
+                        base
+                    };
                     inputs
                         .extend([value, value + 1, value.wrapping_sub(1)].map(|v| v & mask(width)));
                 }
@@ -86,7 +104,11 @@ fn from_integers() {
         inputs.sort_unstable();
         inputs.dedup();
         for is_signed in [true, false] {
-            let op = if is_signed { CastOp::SiToFp } else { CastOp::UiToFp };
+            let op = if is_signed {
+                CastOp::SiToFp
+            } else {
+                CastOp::UiToFp
+            };
             let sign = if is_signed { 's' } else { 'u' };
             let from = [Ty::I(width)];
             let build = |ty: Ty| {
@@ -95,8 +117,20 @@ fn from_integers() {
                     vec![b.cast(op, args[0], ty)]
                 }
             };
-            let single = move |v: u128| if is_signed { signed(v, width) as f32 } else { v as f32 };
-            let double = move |v: u128| if is_signed { signed(v, width) as f64 } else { v as f64 };
+            let single = move |v: u128| {
+                if is_signed {
+                    signed(v, width) as f32
+                } else {
+                    v as f32
+                }
+            };
+            let double = move |v: u128| {
+                if is_signed {
+                    signed(v, width) as f64
+                } else {
+                    v as f64
+                }
+            };
             suite.case(
                 &format!("{sign}{width}_f16"),
                 &from,

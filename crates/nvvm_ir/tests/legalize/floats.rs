@@ -71,7 +71,11 @@ pub fn f32s() -> Vec<f32> {
 }
 
 pub fn f64s() -> Vec<f64> {
-    let mut values: Vec<f64> = f32s().into_iter().map(f64::from).filter(|v| *v >= 0.0).collect();
+    let mut values: Vec<f64> = f32s()
+        .into_iter()
+        .map(f64::from)
+        .filter(|v| *v >= 0.0)
+        .collect();
     values.extend([
         0.49999999999999994,
         0.5000000000000001,
@@ -132,16 +136,25 @@ fn bits64() -> Vec<u128> {
 fn signs() {
     let mut suite = Suite::new("signs");
     for (ty, width, inputs) in [
-        (Ty::F16, 16, (0..0x1_0000).step_by(97).collect::<Vec<u128>>()),
+        (
+            Ty::F16,
+            16,
+            (0..0x1_0000).step_by(97).collect::<Vec<u128>>(),
+        ),
         (Ty::F32, 32, bits32()),
         (Ty::F64, 64, bits64()),
     ] {
         let sign = 1u128 << (width - 1);
         let exact = |v| vec![Want::Bits(v)];
         let build = |b: &mut Builder, args: &[Value]| vec![b.fneg(args[0])];
-        suite.case(&format!("neg{width}"), &[ty], &[ty], singles(&inputs), build, |a| {
-            exact(a[0] ^ sign)
-        });
+        suite.case(
+            &format!("neg{width}"),
+            &[ty],
+            &[ty],
+            singles(&inputs),
+            build,
+            |a| exact(a[0] ^ sign),
+        );
         suite.case(
             &format!("abs{width}"),
             &[ty],
@@ -169,11 +182,21 @@ fn rounding() {
     use Intrinsic::*;
     let mut suite = Suite::new("rounding");
     for (name, intrinsic, f32_, f64_) in [
-        ("trunc", Trunc, f32::trunc as fn(f32) -> f32, f64::trunc as fn(f64) -> f64),
+        (
+            "trunc",
+            Trunc,
+            f32::trunc as fn(f32) -> f32,
+            f64::trunc as fn(f64) -> f64,
+        ),
         ("floor", Floor, f32::floor, f64::floor),
         ("ceil", Ceil, f32::ceil, f64::ceil),
         ("rint", Rint, f32::round_ties_even, f64::round_ties_even),
-        ("roundeven", RoundEven, f32::round_ties_even, f64::round_ties_even),
+        (
+            "roundeven",
+            RoundEven,
+            f32::round_ties_even,
+            f64::round_ties_even,
+        ),
         ("round", Round, f32::round, f64::round),
         ("sqrt", Sqrt, f32::sqrt, f64::sqrt),
     ] {
@@ -209,8 +232,11 @@ fn rounding() {
 
 /// The value of a half.
 pub fn half(bits: u128) -> f32 {
-    let (sign, exponent, fraction) =
-        (bits >> 15 & 1, (bits >> 10 & 31) as i32, (bits & 1023) as f32);
+    let (sign, exponent, fraction) = (
+        bits >> 15 & 1,
+        (bits >> 10 & 31) as i32,
+        (bits & 1023) as f32,
+    );
     let magnitude = match exponent {
         0 => fraction * 2f32.powi(-24),
         31 if fraction == 0.0 => f32::INFINITY,
@@ -235,10 +261,18 @@ pub fn half_nearest(value: f64) -> Want {
     let (mut low, mut high) = (0u128, 0x7C00u128);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        if f64::from(half(middle)) <= magnitude { low = middle } else { high = middle }
+        if f64::from(half(middle)) <= magnitude {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     let below = f64::from(half(low));
-    let above = if high == 0x7C00 { 65536.0 } else { f64::from(half(high)) };
+    let above = if high == 0x7C00 {
+        65536.0
+    } else {
+        f64::from(half(high))
+    };
     let bits = match (magnitude - below).partial_cmp(&(above - magnitude)) {
         _ if magnitude >= 65536.0 => 0x7C00,
         Some(std::cmp::Ordering::Less) => low,
@@ -270,9 +304,14 @@ fn remainders() {
         |a| vec![Want::f64(a64(a[0]) % a64(a[1]))],
     );
     let halves: Vec<u128> = (0..0x1_0000).step_by(699).collect();
-    suite.case("frem16", &[Ty::F16, Ty::F16], &[Ty::F16], pairs(&halves, &halves), build, |a| {
-        vec![half_want(half(a[0]) % half(a[1]))]
-    });
+    suite.case(
+        "frem16",
+        &[Ty::F16, Ty::F16],
+        &[Ty::F16],
+        pairs(&halves, &halves),
+        build,
+        |a| vec![half_want(half(a[0]) % half(a[1]))],
+    );
     suite.run();
 }
 
@@ -307,7 +346,11 @@ fn minima_and_maxima() {
         // Which zero is the less of the two is only said by two of them.
         let number = matches!(intrinsic, MinNum | MaxNum);
         let free = move |a: f64, b: f64, want| {
-            if number && a == 0.0 && b == 0.0 { Want::Any } else { want }
+            if number && a == 0.0 && b == 0.0 {
+                Want::Any
+            } else {
+                want
+            }
         };
         // A signaling NaN may count as one or not.
         let quiet = |v: f64| !(v.is_nan() && v.to_bits() & 1 << 51 == 0);
@@ -337,11 +380,17 @@ fn minima_and_maxima() {
                 if number && !(quiet32(x) && quiet32(y)) {
                     return vec![Want::Any];
                 }
-                vec![free(x.into(), y.into(), Want::f32(f(x.into(), y.into()) as f32))]
+                vec![free(
+                    x.into(),
+                    y.into(),
+                    Want::f32(f(x.into(), y.into()) as f32),
+                )]
             },
         );
-        let halves: Vec<u128> =
-            (0..0x1_0000).step_by(699).chain([0x8000, 0x7E00, 0xFE00, 0x7C00, 0xFC00]).collect();
+        let halves: Vec<u128> = (0..0x1_0000)
+            .step_by(699)
+            .chain([0x8000, 0x7E00, 0xFE00, 0x7C00, 0xFC00])
+            .collect();
         suite.case(
             &format!("{name}16"),
             &[Ty::F16, Ty::F16],
@@ -353,7 +402,11 @@ fn minima_and_maxima() {
                 if number && (x.is_nan() || y.is_nan()) {
                     return vec![Want::Any];
                 }
-                vec![free(x.into(), y.into(), half_want(f(x.into(), y.into()) as f32))]
+                vec![free(
+                    x.into(),
+                    y.into(),
+                    half_want(f(x.into(), y.into()) as f32),
+                )]
             },
         );
     }

@@ -56,11 +56,19 @@ pub enum Want {
 
 impl Want {
     pub fn f32(value: f32) -> Want {
-        if value.is_nan() { Want::Nan(32) } else { Want::Bits(value.to_bits().into()) }
+        if value.is_nan() {
+            Want::Nan(32)
+        } else {
+            Want::Bits(value.to_bits().into())
+        }
     }
 
     pub fn f64(value: f64) -> Want {
-        if value.is_nan() { Want::Nan(64) } else { Want::Bits(value.to_bits().into()) }
+        if value.is_nan() {
+            Want::Nan(64)
+        } else {
+            Want::Bits(value.to_bits().into())
+        }
     }
 
     fn holds(self, got: u128) -> bool {
@@ -99,7 +107,12 @@ const THREADS: usize = 128;
 
 impl Suite {
     pub fn new(name: &'static str) -> Suite {
-        Suite { name, module: Module::new(name), cases: Vec::new(), archs: &[75, 90, 100, 120] }
+        Suite {
+            name,
+            module: Module::new(name),
+            cases: Vec::new(),
+            archs: &[75, 90, 100, 120],
+        }
     }
 
     /// A kernel that loads one set of operands, builds, and stores the results.
@@ -113,8 +126,12 @@ impl Suite {
         want: impl Fn(&[u128]) -> Vec<Want>,
     ) {
         let m = &mut self.module;
-        let (void, ptr, i32, i64) =
-            (m.types.void(), m.types.ptr(), m.types.int(32), m.types.int(64));
+        let (void, ptr, i32, i64) = (
+            m.types.void(),
+            m.types.ptr(),
+            m.types.int(32),
+            m.types.int(64),
+        );
         let i8 = m.types.int(8);
         let sreg = |m: &mut Module, name: &str| {
             let name = format!("llvm.nvvm.read.ptx.sreg.{name}");
@@ -133,8 +150,11 @@ impl Suite {
         let sig = m.types.func(void, &[ptr, ptr, i32], false);
         let func = m.add_func(&kernel, sig).unwrap();
         m.func_mut(func).kernel = Some(KernelAttrs::default());
-        let (input, output, count) =
-            (m.func(func).params[0], m.func(func).params[1], m.func(func).params[2]);
+        let (input, output, count) = (
+            m.func(func).params[0],
+            m.func(func).params[1],
+            m.func(func).params[2],
+        );
         let entry = m.add_block(func, "entry");
         let body = m.add_block(func, "body");
         let exit = m.add_block(func, "exit");
@@ -167,26 +187,55 @@ impl Suite {
                 let at = slot(&mut b, input, args.len(), i);
                 let align = b.module.types.align(ty);
                 if args[i] == Ty::I(1) {
-                    let byte = b.load(i8, at, MemAccess { align: 1, ..MemAccess::default() });
+                    let byte = b.load(
+                        i8,
+                        at,
+                        MemAccess {
+                            align: 1,
+                            ..MemAccess::default()
+                        },
+                    );
                     return b.cast(CastOp::Trunc, byte, ty);
                 }
-                b.load(ty, at, MemAccess { align, ..MemAccess::default() })
+                b.load(
+                    ty,
+                    at,
+                    MemAccess {
+                        align,
+                        ..MemAccess::default()
+                    },
+                )
             })
             .collect();
         let results = build(&mut b, &values);
         assert_eq!(results.len(), rets.len(), "{name}");
         for (i, &result) in results.iter().enumerate() {
             let at = slot(&mut b, output, rets.len(), i);
-            let result =
-                if rets[i] == Ty::I(1) { b.cast(CastOp::ZExt, result, i8) } else { result };
+            let result = if rets[i] == Ty::I(1) {
+                b.cast(CastOp::ZExt, result, i8)
+            } else {
+                result
+            };
             let align = b.module.types.align(b.module.ty(result));
-            b.store(result, at, MemAccess { align, ..MemAccess::default() });
+            b.store(
+                result,
+                at,
+                MemAccess {
+                    align,
+                    ..MemAccess::default()
+                },
+            );
         }
         b.br(exit);
         b.switch_to(exit);
         b.ret(None);
         let want = inputs.iter().map(|input| want(input)).collect();
-        self.cases.push(Case { kernel, inputs, rets: rets.to_vec(), want });
+        self.cases.push(Case {
+            kernel,
+            inputs,
+            rets: rets.to_vec(),
+            want,
+        });
     }
 
     /// Compiles for all architectures and runs.
@@ -211,7 +260,11 @@ impl Suite {
         }
         let text = write_module(&module, target.dialect);
         let ptx = tools.compile(self.name, &text, sm, opt_level);
-        let level = if opt_level == OptLevel::O0 { "O0" } else { "O3" };
+        let level = if opt_level == OptLevel::O0 {
+            "O0"
+        } else {
+            "O3"
+        };
         // For a run on a GPU: the PTX, and the inputs and expectations as text.
         if let Ok(dir) = std::env::var("LEGALIZE_DUMP") {
             let stem = format!("{dir}/{}.{sm}.{level}", self.name);
@@ -230,8 +283,12 @@ impl Suite {
             .unwrap_or_else(|error| panic!("{}: sm_{sm} {level}: {error}", self.name));
         let mut wrong = Vec::new();
         for case in &self.cases {
-            let inputs: Vec<u8> =
-                case.inputs.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
+            let inputs: Vec<u8> = case
+                .inputs
+                .iter()
+                .flatten()
+                .flat_map(|v| v.to_le_bytes())
+                .collect();
             let outputs = case.want.len() * case.rets.len() * SLOT as usize;
             let input = Buffer::new(&memory, &inputs);
             let output = Buffer::new(&memory, &vec![FILL; outputs]);
@@ -248,19 +305,29 @@ impl Suite {
                 output: None,
                 heap_limit: 1 << 20,
             };
-            let kernel = program.kernel(&case.kernel).expect("the PTX has the kernel");
+            let kernel = program
+                .kernel(&case.kernel)
+                .expect("the PTX has the kernel");
             match ptx_emulator::launch(&program, kernel, &config) {
                 Ok(_) => {
                     let found = Self::compare(case, &output.read());
                     wrong.extend(
-                        found.into_iter().take(3).map(|line| format!("{}: {line}", case.kernel)),
+                        found
+                            .into_iter()
+                            .take(3)
+                            .map(|line| format!("{}: {line}", case.kernel)),
                     );
                 }
                 Err(fault) => wrong.push(format!("{}: {fault}", case.kernel)),
             }
         }
         wrong.truncate(40);
-        assert!(wrong.is_empty(), "{}: sm_{sm} {level}:\n{}", self.name, wrong.join("\n"));
+        assert!(
+            wrong.is_empty(),
+            "{}: sm_{sm} {level}:\n{}",
+            self.name,
+            wrong.join("\n")
+        );
     }
 
     /// What is wrong with a case's outputs.
@@ -277,10 +344,14 @@ impl Suite {
                 let got = u128::from_le_bytes(bits);
                 if !want.holds(got) {
                     let input = &case.inputs[i];
-                    wrong.push(format!("result {j} of {input:x?} is {got:#x}, not {want:x?}"));
+                    wrong.push(format!(
+                        "result {j} of {input:x?} is {got:#x}, not {want:x?}"
+                    ));
                 }
                 if slot[bytes..].iter().any(|&byte| byte != FILL) {
-                    wrong.push(format!("result {j} is stored beyond its {bytes} bytes: {slot:x?}"));
+                    wrong.push(format!(
+                        "result {j} is stored beyond its {bytes} bytes: {slot:x?}"
+                    ));
                 }
             }
         }
@@ -328,10 +399,16 @@ struct Buffer<'m> {
 
 impl<'m> Buffer<'m> {
     fn new(memory: &'m Memory, bytes: &[u8]) -> Self {
-        let address = memory.alloc(bytes.len().max(1), 256).expect("there is memory");
+        let address = memory
+            .alloc(bytes.len().max(1), 256)
+            .expect("there is memory");
         // SAFETY: the emulator's global memory is host memory at the same address, and no kernel runs.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
-        Buffer { memory, address, size: bytes.len() }
+        Buffer {
+            memory,
+            address,
+            size: bytes.len(),
+        }
     }
 
     fn read(&self) -> Vec<u8> {
@@ -359,16 +436,25 @@ impl Tools {
         let kit = cuda_toolkit::find(&[root]);
         let library = nvvm::Library::from_toolkit(&kit).ok()?;
         let libdevice = std::fs::read(&kit.libdevice.as_ref()?.path).ok()?;
-        Some(Tools { library, libdevice, ptxas: kit.ptxas.map(|found| found.path) })
+        Some(Tools {
+            library,
+            libdevice,
+            ptxas: kit.ptxas.map(|found| found.path),
+        })
     }
 
     pub fn compile(&self, name: &str, text: &str, sm: u32, opt_level: OptLevel) -> String {
         let arch = format!("sm_{sm}").parse().unwrap();
-        let options = Options { opt_level, ..Options::new(arch) };
+        let options = Options {
+            opt_level,
+            ..Options::new(arch)
+        };
         let mut program = nvvm::Program::new(&self.library).unwrap();
         program.add_module(name, text.as_bytes()).unwrap();
         program.add_libdevice_lazily(&self.libdevice).unwrap();
-        let result = program.verify(&options).and_then(|()| program.compile(&options));
+        let result = program
+            .verify(&options)
+            .and_then(|()| program.compile(&options));
         let ptx =
             result.unwrap_or_else(|error| panic!("{name}: sm_{sm}: {error}\n{:#?}", error.log()));
         String::from_utf8(ptx).unwrap()
@@ -393,7 +479,9 @@ impl Tools {
 
 /// Every combination of two lists of operands.
 pub fn pairs(a: &[u128], b: &[u128]) -> Vec<Vec<u128>> {
-    a.iter().flat_map(|&a| b.iter().map(move |&b| vec![a, b])).collect()
+    a.iter()
+        .flat_map(|&a| b.iter().map(move |&b| vec![a, b]))
+        .collect()
 }
 
 /// Every value alone.
@@ -403,15 +491,39 @@ pub fn singles(a: &[u128]) -> Vec<Vec<u128>> {
 
 /// Values at the edges of a width, and some in between.
 pub fn edges(bits: u32) -> Vec<u128> {
-    let mask = if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
-    let mut values = vec![0, 1, 2, 3, 5, 7, mask, mask - 1, mask - 2, mask >> 1, (mask >> 1) + 1];
-    values.extend([(mask >> 1) - 1, (mask >> 1) + 2, mask / 3, mask / 5, mask / 7 * 3]);
+    let mask = if bits == 128 {
+        u128::MAX
+    } else {
+        (1 << bits) - 1
+    };
+    let mut values = vec![
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        mask,
+        mask - 1,
+        mask - 2,
+        mask >> 1,
+        (mask >> 1) + 1,
+    ];
+    values.extend([
+        (mask >> 1) - 1,
+        (mask >> 1) + 2,
+        mask / 3,
+        mask / 5,
+        mask / 7 * 3,
+    ]);
     for shift in [bits / 4, bits / 2, bits / 2 + 1, bits * 3 / 4] {
         values.extend([1 << shift, (1 << shift) - 1, (mask << shift) & mask]);
     }
     let mut random = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835u128;
     for _ in 0..6 {
-        random = random.wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645).wrapping_add(99);
+        random = random
+            .wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645)
+            .wrapping_add(99);
         values.push((random ^ (random >> 64)) & mask);
     }
     values.iter_mut().for_each(|v| *v &= mask);

@@ -17,7 +17,11 @@ fn counting_and_swapping() {
             move |b: &mut Builder, args: &[Value]| {
                 let ty = b.module.ty(args[0]);
                 let no = b.module.const_bool(false);
-                let args = if flag { vec![args[0], no] } else { args.to_vec() };
+                let args = if flag {
+                    vec![args[0], no]
+                } else {
+                    args.to_vec()
+                };
                 vec![b.intrinsic(intrinsic, ty, &args)]
             }
         };
@@ -30,12 +34,22 @@ fn counting_and_swapping() {
             one(Intrinsic::Ctpop, false),
             |a| bits(a[0].count_ones().into()),
         );
-        suite.case(&format!("ctlz{width}"), &ty, &ty, inputs(), one(Intrinsic::Ctlz, true), |a| {
-            bits(u128::from(a[0].leading_zeros()) - (128 - w))
-        });
-        suite.case(&format!("cttz{width}"), &ty, &ty, inputs(), one(Intrinsic::Cttz, true), |a| {
-            bits(u128::from(a[0].trailing_zeros()).min(w))
-        });
+        suite.case(
+            &format!("ctlz{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Intrinsic::Ctlz, true),
+            |a| bits(u128::from(a[0].leading_zeros()) - (128 - w)),
+        );
+        suite.case(
+            &format!("cttz{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Intrinsic::Cttz, true),
+            |a| bits(u128::from(a[0].trailing_zeros()).min(w)),
+        );
         suite.case(
             &format!("bswap{width}"),
             &ty,
@@ -73,24 +87,36 @@ fn minima_maxima_and_magnitudes() {
                 let ty = b.module.ty(args[0]);
                 vec![b.intrinsic(intrinsic, ty, args)]
             };
-            suite.case(&format!("{name}{width}"), &[ty[0], ty[0]], &ty, inputs, build, |a| {
-                let (x, y) = (a[0], a[1]);
-                bits(match intrinsic {
-                    Intrinsic::SMax => s(x).max(s(y)) as u128 & mask(width),
-                    Intrinsic::SMin => s(x).min(s(y)) as u128 & mask(width),
-                    Intrinsic::UMax => x.max(y),
-                    _ => x.min(y),
-                })
-            });
+            suite.case(
+                &format!("{name}{width}"),
+                &[ty[0], ty[0]],
+                &ty,
+                inputs,
+                build,
+                |a| {
+                    let (x, y) = (a[0], a[1]);
+                    bits(match intrinsic {
+                        Intrinsic::SMax => s(x).max(s(y)) as u128 & mask(width),
+                        Intrinsic::SMin => s(x).min(s(y)) as u128 & mask(width),
+                        Intrinsic::UMax => x.max(y),
+                        _ => x.min(y),
+                    })
+                },
+            );
         }
         let build = |b: &mut Builder, args: &[Value]| {
             let ty = b.module.ty(args[0]);
             let no = b.module.const_bool(false);
             vec![b.intrinsic(Intrinsic::Abs, ty, &[args[0], no])]
         };
-        suite.case(&format!("abs{width}"), &ty, &ty, singles(&edges(width)), build, |a| {
-            bits(s(a[0]).wrapping_abs() as u128 & mask(width))
-        });
+        suite.case(
+            &format!("abs{width}"),
+            &ty,
+            &ty,
+            singles(&edges(width)),
+            build,
+            |a| bits(s(a[0]).wrapping_abs() as u128 & mask(width)),
+        );
     }
     suite.run();
 }
@@ -137,10 +163,17 @@ fn overflow() {
                 let result = b.intrinsic(intrinsic, pair, args);
                 vec![b.extract_value(result, 0), b.extract_value(result, 1)]
             };
-            suite.case(&format!("{name}{width}"), &[ty, ty], &[ty, Ty::I(1)], inputs, build, |a| {
-                let (low, over) = exact(op, is_signed, width, a[0], a[1]);
-                vec![Want::Bits(low), Want::Bits(over.into())]
-            });
+            suite.case(
+                &format!("{name}{width}"),
+                &[ty, ty],
+                &[ty, Ty::I(1)],
+                inputs,
+                build,
+                |a| {
+                    let (low, over) = exact(op, is_signed, width, a[0], a[1]);
+                    vec![Want::Bits(low), Want::Bits(over.into())]
+                },
+            );
         }
     }
     suite.run();
@@ -163,17 +196,24 @@ fn saturation() {
                 let ty = b.module.ty(args[0]);
                 vec![b.intrinsic(intrinsic, ty, args)]
             };
-            suite.case(&format!("{name}_sat{width}"), &[ty, ty], &[ty], inputs, build, |a| {
-                let (low, over) = exact(op, is_signed, width, a[0], a[1]);
-                let max = mask(width) >> 1;
-                bits(match (over, is_signed, op) {
-                    (false, ..) => low,
-                    (true, true, _) if signed(a[0], width) < 0 => max + 1,
-                    (true, true, _) => max,
-                    (true, false, BinOp::Add) => mask(width),
-                    (true, false, _) => 0,
-                })
-            });
+            suite.case(
+                &format!("{name}_sat{width}"),
+                &[ty, ty],
+                &[ty],
+                inputs,
+                build,
+                |a| {
+                    let (low, over) = exact(op, is_signed, width, a[0], a[1]);
+                    let max = mask(width) >> 1;
+                    bits(match (over, is_signed, op) {
+                        (false, ..) => low,
+                        (true, true, _) if signed(a[0], width) < 0 => max + 1,
+                        (true, true, _) => max,
+                        (true, false, BinOp::Add) => mask(width),
+                        (true, false, _) => 0,
+                    })
+                },
+            );
         }
     }
     suite.run();
@@ -231,64 +271,100 @@ fn arithmetic() {
     let mut suite = Suite::new("arithmetic");
     for width in [8u32, 16, 32, 64, 128, 24, 48, 56, 72, 3] {
         let ty = Ty::I(width);
-        for op in [BinOp::Add, BinOp::Sub, BinOp::Mul, BinOp::And, BinOp::Or, BinOp::Xor] {
+        for op in [
+            BinOp::Add,
+            BinOp::Sub,
+            BinOp::Mul,
+            BinOp::And,
+            BinOp::Or,
+            BinOp::Xor,
+        ] {
             let inputs = pairs(&edges(width), &edges(width));
             let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
-            suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
-                bits(
-                    match op {
-                        BinOp::Add => a[0].wrapping_add(a[1]),
-                        BinOp::Sub => a[0].wrapping_sub(a[1]),
-                        BinOp::Mul => a[0].wrapping_mul(a[1]),
-                        BinOp::And => a[0] & a[1],
-                        BinOp::Or => a[0] | a[1],
-                        _ => a[0] ^ a[1],
-                    } & mask(width),
-                )
-            });
+            suite.case(
+                &format!("{op:?}{width}"),
+                &[ty, ty],
+                &[ty],
+                inputs,
+                build,
+                |a| {
+                    bits(
+                        match op {
+                            BinOp::Add => a[0].wrapping_add(a[1]),
+                            BinOp::Sub => a[0].wrapping_sub(a[1]),
+                            BinOp::Mul => a[0].wrapping_mul(a[1]),
+                            BinOp::And => a[0] & a[1],
+                            BinOp::Or => a[0] | a[1],
+                            _ => a[0] ^ a[1],
+                        } & mask(width),
+                    )
+                },
+            );
         }
         for op in [BinOp::UDiv, BinOp::SDiv, BinOp::URem, BinOp::SRem] {
             let mut inputs = pairs(&edges(width), &edges(width));
             let min = 1 << (width - 1);
             inputs.retain(|a| a[1] != 0 && !(a[0] == min && a[1] == mask(width)));
             let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
-            suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
-                let (x, y) = (signed(a[0], width), signed(a[1], width));
-                bits(
-                    match op {
-                        BinOp::UDiv => a[0] / a[1],
-                        BinOp::URem => a[0] % a[1],
-                        BinOp::SDiv => (x / y) as u128,
-                        _ => (x % y) as u128,
-                    } & mask(width),
-                )
-            });
+            suite.case(
+                &format!("{op:?}{width}"),
+                &[ty, ty],
+                &[ty],
+                inputs,
+                build,
+                |a| {
+                    let (x, y) = (signed(a[0], width), signed(a[1], width));
+                    bits(
+                        match op {
+                            BinOp::UDiv => a[0] / a[1],
+                            BinOp::URem => a[0] % a[1],
+                            BinOp::SDiv => (x / y) as u128,
+                            _ => (x % y) as u128,
+                        } & mask(width),
+                    )
+                },
+            );
         }
         for op in [BinOp::Shl, BinOp::LShr, BinOp::AShr] {
             let amounts: Vec<u128> = (0..u128::from(width)).collect();
             let inputs = pairs(&edges(width)[..8], &amounts);
             let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
-            suite.case(&format!("{op:?}{width}"), &[ty, ty], &[ty], inputs, build, |a| {
-                bits(
-                    match op {
-                        BinOp::Shl => a[0] << a[1],
-                        BinOp::LShr => a[0] >> a[1],
-                        _ => (signed(a[0], width) >> a[1]) as u128,
-                    } & mask(width),
-                )
-            });
+            suite.case(
+                &format!("{op:?}{width}"),
+                &[ty, ty],
+                &[ty],
+                inputs,
+                build,
+                |a| {
+                    bits(
+                        match op {
+                            BinOp::Shl => a[0] << a[1],
+                            BinOp::LShr => a[0] >> a[1],
+                            _ => (signed(a[0], width) >> a[1]) as u128,
+                        } & mask(width),
+                    )
+                },
+            );
         }
         for (pred, test) in [
-            (IntPred::Slt, (|x, y, _, _| x < y) as fn(i128, i128, u128, u128) -> bool),
+            (
+                IntPred::Slt,
+                (|x, y, _, _| x < y) as fn(i128, i128, u128, u128) -> bool,
+            ),
             (IntPred::Sge, |x, y, _, _| x >= y),
             (IntPred::Ult, |_, _, x, y| x < y),
             (IntPred::Eq, |_, _, x, y| x == y),
         ] {
             let inputs = pairs(&edges(width), &edges(width));
             let build = move |b: &mut Builder, args: &[Value]| vec![b.icmp(pred, args[0], args[1])];
-            suite.case(&format!("{pred:?}{width}"), &[ty, ty], &[Ty::I(1)], inputs, build, |a| {
-                bits(test(signed(a[0], width), signed(a[1], width), a[0], a[1]).into())
-            });
+            suite.case(
+                &format!("{pred:?}{width}"),
+                &[ty, ty],
+                &[Ty::I(1)],
+                inputs,
+                build,
+                |a| bits(test(signed(a[0], width), signed(a[1], width), a[0], a[1]).into()),
+            );
         }
     }
     suite.run();

@@ -66,46 +66,93 @@ fn intrinsics() {
             move |b: &mut Builder, args: &[Value]| {
                 let ty = b.module.ty(args[0]);
                 let no = b.module.const_bool(false);
-                let args = if flag { vec![args[0], no] } else { args.to_vec() };
+                let args = if flag {
+                    vec![args[0], no]
+                } else {
+                    args.to_vec()
+                };
                 vec![b.intrinsic(intrinsic, ty, &args)]
             }
         };
         use Intrinsic::*;
         let s = move |v| signed(v, width);
-        suite.case(&format!("pop{width}"), &ty, &ty, inputs(), one(Ctpop, false), |a| {
-            bits(a[0].count_ones().into())
-        });
-        suite.case(&format!("lz{width}"), &ty, &ty, inputs(), one(Ctlz, true), |a| {
-            bits(u128::from(a[0].leading_zeros()) - (128 - w))
-        });
-        suite.case(&format!("tz{width}"), &ty, &ty, inputs(), one(Cttz, true), |a| {
-            bits(u128::from(a[0].trailing_zeros()).min(w))
-        });
-        suite.case(&format!("rev{width}"), &ty, &ty, inputs(), one(Bitreverse, false), |a| {
-            bits(a[0].reverse_bits() >> (128 - w))
-        });
+        suite.case(
+            &format!("pop{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Ctpop, false),
+            |a| bits(a[0].count_ones().into()),
+        );
+        suite.case(
+            &format!("lz{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Ctlz, true),
+            |a| bits(u128::from(a[0].leading_zeros()) - (128 - w)),
+        );
+        suite.case(
+            &format!("tz{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Cttz, true),
+            |a| bits(u128::from(a[0].trailing_zeros()).min(w)),
+        );
+        suite.case(
+            &format!("rev{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Bitreverse, false),
+            |a| bits(a[0].reverse_bits() >> (128 - w)),
+        );
         if width % 16 == 0 {
-            suite.case(&format!("swap{width}"), &ty, &ty, inputs(), one(Bswap, false), |a| {
-                bits(a[0].swap_bytes() >> (128 - w))
-            });
+            suite.case(
+                &format!("swap{width}"),
+                &ty,
+                &ty,
+                inputs(),
+                one(Bswap, false),
+                |a| bits(a[0].swap_bytes() >> (128 - w)),
+            );
         }
-        suite.case(&format!("abs{width}"), &ty, &ty, inputs(), one(Abs, true), |a| {
-            bits(s(a[0]).wrapping_abs() as u128 & mask(width))
-        });
+        suite.case(
+            &format!("abs{width}"),
+            &ty,
+            &ty,
+            inputs(),
+            one(Abs, true),
+            |a| bits(s(a[0]).wrapping_abs() as u128 & mask(width)),
+        );
         let two = [ty[0], ty[0]];
         let both = || pairs(&edges(width), &edges(width));
-        suite.case(&format!("smax{width}"), &two, &ty, both(), one(SMax, false), |a| {
-            bits(s(a[0]).max(s(a[1])) as u128 & mask(width))
-        });
-        suite.case(&format!("umin{width}"), &two, &ty, both(), one(UMin, false), |a| {
-            bits(a[0].min(a[1]))
-        });
+        suite.case(
+            &format!("smax{width}"),
+            &two,
+            &ty,
+            both(),
+            one(SMax, false),
+            |a| bits(s(a[0]).max(s(a[1])) as u128 & mask(width)),
+        );
+        suite.case(
+            &format!("umin{width}"),
+            &two,
+            &ty,
+            both(),
+            one(UMin, false),
+            |a| bits(a[0].min(a[1])),
+        );
     }
     suite.run();
 }
 
 fn access(align: u64) -> MemAccess {
-    MemAccess { align, ..MemAccess::default() }
+    MemAccess {
+        align,
+        ..MemAccess::default()
+    }
 }
 
 /// Odd integers in structs, phis, calls, switches, statics, vectors and as indices.
@@ -113,7 +160,12 @@ fn access(align: u64) -> MemAccess {
 fn in_all_places() {
     let mut suite = Suite::new("oddplaces");
     let m = &mut suite.module;
-    let (i1, i8, i24, i48) = (m.types.int(1), m.types.int(8), m.types.int(24), m.types.int(48));
+    let (i1, i8, i24, i48) = (
+        m.types.int(1),
+        m.types.int(8),
+        m.types.int(24),
+        m.types.int(48),
+    );
     let record = m.types.structure(&[i24, i8, i48], false);
 
     // `f(a, b) = switch a { 0xFFFFFF => b, 5 => a * b, _ => a - b }`, called and by pointer.
@@ -135,7 +187,14 @@ fn in_all_places() {
     let difference = b.bin(BinOp::Sub, x, y);
     b.br(blocks[4]);
     b.switch_to(blocks[4]);
-    let result = b.phi(i24, vec![(y, blocks[1]), (product, blocks[2]), (difference, blocks[3])]);
+    let result = b.phi(
+        i24,
+        vec![
+            (y, blocks[1]),
+            (product, blocks[2]),
+            (difference, blocks[3]),
+        ],
+    );
     b.ret(Some(result));
     let helper = m.func(func).value;
 
@@ -175,14 +234,23 @@ fn in_all_places() {
             let minus_one = b.module.const_int(i24, u128::MAX);
             vec![b.select(less, args[0], minus_one)]
         },
-        |a| bits(if signed(a[0], 24) < signed(a[1], 24) { a[0] } else { mask(24) }),
+        |a| {
+            bits(if signed(a[0], 24) < signed(a[1], 24) {
+                a[0]
+            } else {
+                mask(24)
+            })
+        },
     );
     // Through a struct in memory, as a whole and by its fields.
     suite.case(
         "record",
         &[t24, Ty::I(8), Ty::I(48)],
         &[Ty::I(48), t24, Ty::I(128)],
-        pairs(&edges(24), &edges(48)).into_iter().map(|v| vec![v[0], v[1] & 255, v[1]]).collect(),
+        pairs(&edges(24), &edges(48))
+            .into_iter()
+            .map(|v| vec![v[0], v[1] & 255, v[1]])
+            .collect(),
         |b, args| {
             let i128 = b.module.types.int(128);
             let slot = b.alloca(i128, 16);
@@ -193,7 +261,14 @@ fn in_all_places() {
                 value = b.insert_value(value, arg, i as u32);
             }
             b.store(value, slot, access(8));
-            let all = b.load(i128, slot, MemAccess { volatile: true, ..access(16) });
+            let all = b.load(
+                i128,
+                slot,
+                MemAccess {
+                    volatile: true,
+                    ..access(16)
+                },
+            );
             let back = b.load(record, slot, access(8));
             vec![b.extract_value(back, 2), b.extract_value(back, 0), all]
         },
@@ -219,14 +294,22 @@ fn in_all_places() {
             let sum = b.bin(BinOp::Add, first, args[0]);
             vec![sum, b.extract_value(whole, 2)]
         },
-        |a| vec![Want::Bits((0xABCDEF + a[0]) & mask(24)), Want::Bits(0x3456_789A_BCDE)],
+        |a| {
+            vec![
+                Want::Bits((0xABCDEF + a[0]) & mask(24)),
+                Want::Bits(0x3456_789A_BCDE),
+            ]
+        },
     );
     // As an index, with its sign.
     suite.case(
         "index",
         &[Ty::I(24), Ty::I(64)],
         &[Ty::I(8)],
-        vec![vec![2, 0x8877_6655_4433_2211], vec![0xFF_FFFF, 0x8877_6655_4433_2211]],
+        vec![
+            vec![2, 0x8877_6655_4433_2211],
+            vec![0xFF_FFFF, 0x8877_6655_4433_2211],
+        ],
         |b, args| {
             let (i8, i64) = (b.module.types.int(8), b.module.types.int(64));
             let slot = b.alloca(i64, 8);
@@ -305,22 +388,41 @@ fn vectors() {
     use Intrinsic::*;
     let mut suite = Suite::new("vectors");
     let f = |v: f32| u128::from(v.to_bits());
-    let numbers: Vec<u128> =
-        [0.0, -0.0, 1.5, -2.5, 0.5, 1e30, -1e30, 300.7, f32::INFINITY, 7.25, -0.3]
-            .iter()
-            .map(|&v| f(v))
-            .collect();
+    let numbers: Vec<u128> = [
+        0.0,
+        -0.0,
+        1.5,
+        -2.5,
+        0.5,
+        1e30,
+        -1e30,
+        300.7,
+        f32::INFINITY,
+        7.25,
+        -0.3,
+    ]
+    .iter()
+    .map(|&v| f(v))
+    .collect();
     let quads = |ty: Ty, values: &[u128]| -> Vec<Vec<u128>> {
         let n = values.len();
         let all = (0..n).map(|i| {
-            (0..8).map(|j| values[(i * 5 + j * 3) % n] & mask(ty.bytes() as u32 * 8)).collect()
+            (0..8)
+                .map(|j| values[(i * 5 + j * 3) % n] & mask(ty.bytes() as u32 * 8))
+                .collect()
         });
         all.collect()
     };
     type Make = fn(&mut Builder, Type, Type, &[Value]) -> Value;
     type Model = fn(u128, u128) -> u128;
     let cases: Vec<(&str, Ty, Ty, Make, Model)> = vec![
-        ("fneg", Ty::F32, Ty::F32, |b, _, _, v| b.fneg(v[0]), |x, _| x ^ 0x8000_0000),
+        (
+            "fneg",
+            Ty::F32,
+            Ty::F32,
+            |b, _, _, v| b.fneg(v[0]),
+            |x, _| x ^ 0x8000_0000,
+        ),
         (
             "fabs",
             Ty::F32,
@@ -366,7 +468,11 @@ fn vectors() {
             |b, _, t, v| b.intrinsic(Maximum, t, v),
             |x, y| {
                 let (a, b) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
-                u128::from(if a == b { (x & y) as u32 } else { a.max(b).to_bits() })
+                u128::from(if a == b {
+                    (x & y) as u32
+                } else {
+                    a.max(b).to_bits()
+                })
             },
         ),
         (
@@ -428,7 +534,11 @@ fn vectors() {
             |b, _, t, v| b.intrinsic(Fshl, t, &[v[0], v[1], v[1]]),
             |x, y| {
                 let s = (y % 64) as u32;
-                if s == 0 { x } else { (x << s | y >> (64 - s)) & mask(64) }
+                if s == 0 {
+                    x
+                } else {
+                    (x << s | y >> (64 - s)) & mask(64)
+                }
             },
         ),
         (
@@ -517,9 +627,14 @@ fn bf16() {
         (BinOp::FDiv, |x, y| x / y),
     ] {
         let build = move |b: &mut Builder, args: &[Value]| vec![b.bin(op, args[0], args[1])];
-        suite.case(&format!("{op:?}"), &[b16, b16], &[b16], pairs(&values, &values), build, |a| {
-            vec![brain(f(float(a[0]), float(a[1])))]
-        });
+        suite.case(
+            &format!("{op:?}"),
+            &[b16, b16],
+            &[b16],
+            pairs(&values, &values),
+            build,
+            |a| vec![brain(f(float(a[0]), float(a[1])))],
+        );
     }
     suite.case(
         "less",
@@ -580,7 +695,11 @@ fn bf16() {
                     } else {
                         f64::from(f32::from_bits(v << 16)).abs()
                     };
-                    if value.abs() > 2f64.powi(128) { 1.0 / v } else { (v - value.abs()).abs() }
+                    if value.abs() > 2f64.powi(128) {
+                        1.0 / v
+                    } else {
+                        (v - value.abs()).abs()
+                    }
                 };
                 far(x).total_cmp(&far(y)).then((x & 1).cmp(&(y & 1)))
             });
@@ -620,7 +739,13 @@ fn f128() {
     let entry = m.add_block(func, "entry");
     let mut b = Builder::new(&mut m, entry);
     let mut x = p[0];
-    for op in [BinOp::FAdd, BinOp::FSub, BinOp::FMul, BinOp::FDiv, BinOp::FRem] {
+    for op in [
+        BinOp::FAdd,
+        BinOp::FSub,
+        BinOp::FMul,
+        BinOp::FDiv,
+        BinOp::FRem,
+    ] {
         x = b.bin(op, x, p[1]);
     }
     let y = b.cast(CastOp::FpExt, p[2], quad);
@@ -629,7 +754,12 @@ fn f128() {
     x = b.bin(BinOp::FAdd, x, z);
     x = b.bin(BinOp::FMul, x, one);
     x = b.fneg(x);
-    for intrinsic in [Intrinsic::Sqrt, Intrinsic::Fabs, Intrinsic::Floor, Intrinsic::RoundEven] {
+    for intrinsic in [
+        Intrinsic::Sqrt,
+        Intrinsic::Fabs,
+        Intrinsic::Floor,
+        Intrinsic::RoundEven,
+    ] {
         x = b.intrinsic(intrinsic, quad, &[x]);
     }
     x = b.intrinsic(Intrinsic::Copysign, quad, &[x, p[1]]);
@@ -674,7 +804,10 @@ fn f128() {
             "__trunctfdf2",
             "__fixtfsi",
         ] {
-            assert!(text.contains(&format!("@{name}(")), "{name} is missing:\n{text}");
+            assert!(
+                text.contains(&format!("@{name}(")),
+                "{name} is missing:\n{text}"
+            );
         }
         let Some(tools) = Tools::find() else { continue };
         let ptx = tools.compile("quad", &text, sm, OptLevel::O3);

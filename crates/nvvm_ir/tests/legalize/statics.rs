@@ -5,7 +5,10 @@ use nvvm_ir::legalize::{LegalizeError, Target, legalize};
 use nvvm_ir::*;
 
 fn access(align: u64) -> MemAccess {
-    MemAccess { align, ..MemAccess::default() }
+    MemAccess {
+        align,
+        ..MemAccess::default()
+    }
 }
 
 /// A list of four nodes that bites its tail, one that points to itself at an odd place, a table
@@ -23,7 +26,10 @@ fn circles() {
     m.global_mut(text_global).align = 1;
     let text = m.global(text_global).value;
     let nodes: Vec<Global> = (0..4)
-        .map(|i| m.add_global(&format!("node.{i}"), node, AddrSpace::Global).unwrap())
+        .map(|i| {
+            m.add_global(&format!("node.{i}"), node, AddrSpace::Global)
+                .unwrap()
+        })
         .collect();
     for (i, &global) in nodes.iter().enumerate() {
         let next = m.global(nodes[(i + 1) % 4]).value;
@@ -74,7 +80,11 @@ fn circles() {
         |a| {
             // Two and one, and five steps on: three and two.
             let node = 3 - a[0];
-            vec![Want::Bits(node * 11), Want::Bits(u128::from(b'a') + node), Want::Bits(2)]
+            vec![
+                Want::Bits(node * 11),
+                Want::Bits(u128::from(b'a') + node),
+                Want::Bits(2),
+            ]
         },
     );
     suite.run();

@@ -1,6 +1,6 @@
 //! `alloc`'s types on the device heap: `Vec`, `Box`, `Rc`, `Arc`, `BTreeMap`, `VecDeque` and so on.
 
-use crate::{cases, mix};
+use crate::{Record, cases, mix};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, BinaryHeap, LinkedList, VecDeque};
 use alloc::rc::{Rc, Weak};
@@ -136,23 +136,18 @@ cases! {
     }
 
     fn btree_map(i, record) {
-        let mut map = BTreeMap::new();
-        for k in 0..60u64 {
-            map.insert((mix(u64::from(i) * 100 + k) % 80) as u32, k);
-        }
+        let mut map = filled(i);
         record.put((map.len(), map.first_key_value().map(|(k, v)| (*k, *v))));
-        for (k, v) in map.range(20..40) {
-            record.put((*k, *v));
-        }
-        for k in (0..80).step_by(3) {
-            record.put(map.remove(&k).is_some());
-        }
-        *map.entry(i).or_insert(0) += 5;
-        *map.entry(i).or_default() += 1;
-        record.put(map.get(&i).copied());
-        record.put(map.values().sum::<u64>());
+        put_range(&map, record);
+        record.put(remove_thirds(&mut map));
+        add(&mut map, i, 5);
+        add(&mut map, i, 1);
+        record.put((map.get(&i).copied(), map.values().sum::<u64>()));
+    }
+
+    fn btree_map_of_strings(i, record) {
         let mut words: BTreeMap<String, usize> = BTreeMap::new();
-        for word in "the cat and the dog and the end".split(' ') {
+        for word in "the cat and the dog and the end".split(' ').skip(i as usize % 3) {
             *words.entry(word.into()).or_default() += 1;
         }
         for (word, count) in &words {
@@ -161,12 +156,10 @@ cases! {
     }
 
     fn btree_set(i, record) {
-        let a: BTreeSet<u32> = (0..20).map(|k| k * k % 23).collect();
-        let b: BTreeSet<u32> = (0..20).map(|k| (k * 3 + i) % 23).collect();
-        record.put((a.intersection(&b).count(), a.union(&b).sum::<u32>()));
-        for x in a.difference(&b) {
-            record.put(*x);
-        }
+        let a: BTreeSet<u32> = set(20, |k| k * k % 23);
+        let b: BTreeSet<u32> = set(20, |k| (k * 3 + i) % 23);
+        put_common(&a, &b, record);
+        put_difference(&a, &b, record);
         record.put((a.is_subset(&b), a.contains(&i), b.last().copied()));
     }
 
@@ -242,5 +235,56 @@ struct List(Option<Box<(u32, List)>>);
 impl List {
     fn sum(&self) -> u32 {
         self.0.as_ref().map_or(0, |node| node.0 + node.1.sum())
+    }
+}
+
+// These are not inlined, so that one case does not become one function of a megabyte.
+
+#[inline(never)]
+fn filled(i: u32) -> BTreeMap<u32, u64> {
+    let mut map = BTreeMap::new();
+    for k in 0..60u64 {
+        map.insert((mix(u64::from(i) * 100 + k) % 80) as u32, k);
+    }
+    map
+}
+
+#[inline(never)]
+fn put_range(map: &BTreeMap<u32, u64>, record: &mut Record) {
+    for (k, v) in map.range(20..40) {
+        record.put((*k, *v));
+    }
+}
+
+#[inline(never)]
+fn remove_thirds(map: &mut BTreeMap<u32, u64>) -> u32 {
+    (0..80)
+        .step_by(3)
+        .fold(0, |bits, k| bits << 1 | u32::from(map.remove(&k).is_some()))
+}
+
+#[inline(never)]
+fn add(map: &mut BTreeMap<u32, u64>, key: u32, by: u64) {
+    *map.entry(key).or_insert(0) += by;
+}
+
+#[inline(never)]
+fn set(n: u32, f: impl Fn(u32) -> u32) -> BTreeSet<u32> {
+    let mut set = BTreeSet::new();
+    for k in 0..n {
+        set.insert(f(k));
+    }
+    set
+}
+
+#[inline(never)]
+fn put_common(a: &BTreeSet<u32>, b: &BTreeSet<u32>, record: &mut Record) {
+    record.put((a.intersection(b).count(), a.union(b).sum::<u32>()));
+}
+
+#[inline(never)]
+fn put_difference(a: &BTreeSet<u32>, b: &BTreeSet<u32>, record: &mut Record) {
+    for x in a.difference(b) {
+        record.put(*x);
     }
 }

@@ -47,7 +47,11 @@ macro_rules! panics {
 #[kernel]
 pub unsafe fn run_panic(case: u32, who: u32, done: *mut u64) {
     let i = thread::index_1d();
-    let value = if i == who { (PANICS[case as usize].run)(i) } else { 1 };
+    let value = if i == who {
+        (PANICS[case as usize].run)(i)
+    } else {
+        1
+    };
     unsafe { *done.add(i as usize) = value };
 }
 

@@ -47,7 +47,6 @@ cases! {
     fn slice_rearrange(i, record) {
         let mut v = numbers(i, 12);
         v.reverse();
-        v.rotate_left(i as usize % 12);
         v.swap(2, 9);
         record.put(&v[..]);
         v.copy_within(1..5, 6);
@@ -58,6 +57,16 @@ cases! {
         left.swap_with_slice(right);
         left[0] = right[5];
         record.put(&v[..]);
+    }
+
+    fn slice_rotate(i, record) {
+        let mut v = numbers(i, 12);
+        v.rotate_left(i as usize % 12);
+        record.put(&v[..]);
+    }
+
+    fn slice_select(i, record) {
+        let mut v = numbers(i, 12);
         v.select_nth_unstable(5);
         record.put(v[5]);
     }
