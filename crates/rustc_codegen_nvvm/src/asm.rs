@@ -36,7 +36,7 @@ fn escape(text: &str) -> String {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
-    fn to_register(&mut self, value: Value, layout: TyAndLayout<'tcx>, bits: u64) -> Value {
+    fn emit_to_register(&mut self, value: Value, layout: TyAndLayout<'tcx>, bits: u64) -> Value {
         let value = match layout.backend_repr {
             BackendRepr::Scalar(scalar) => match scalar.primitive() {
                 Primitive::Float(float) => {
@@ -125,14 +125,14 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                     };
                     numbers[index] = outputs.len() + inputs.len();
                     inputs.push(letter.to_owned());
-                    args.push(self.to_register(value.immediate(), value.layout, bits));
+                    args.push(self.emit_to_register(value.immediate(), value.layout, bits));
                 }
                 InlineAsmOperandRef::InOut { reg, in_value, .. } => {
                     let Some((_, bits)) = class(*reg) else {
                         continue;
                     };
                     inputs.push(numbers[index].to_string());
-                    args.push(self.to_register(in_value.immediate(), in_value.layout, bits));
+                    args.push(self.emit_to_register(in_value.immediate(), in_value.layout, bits));
                 }
                 InlineAsmOperandRef::SymThreadLocalStatic { .. } => {
                     self.unsupported("a thread-local static");

@@ -71,7 +71,7 @@ impl<'tcx> CodegenCx<'tcx> {
             _ => {
                 let unit = [8, 4, 2, 1]
                     .into_iter()
-                    .find(|unit| size % unit == 0)
+                    .find(|&unit| size.is_multiple_of(unit))
                     .unwrap();
                 self.ty(|t| {
                     let int = t.int(unit as u32 * 8);

@@ -96,7 +96,10 @@ impl Session {
                 Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
             };
             let name = format!("device-tests-{}.sm_{}.cubin", build.name(), self.capability);
-            let cubin = self.cubins.as_ref().and_then(|folder| std::fs::read(folder.join(name)).ok());
+            let cubin = self
+                .cubins
+                .as_ref()
+                .and_then(|folder| std::fs::read(folder.join(name)).ok());
             let module = match cubin {
                 Some(cubin) => Module::from_cubin(&cubin, &[]),
                 None => Module::from_ptx(build.ptx(), &options),
