@@ -22,7 +22,7 @@ pub fn clippy(mut parser: lexopt::Parser) -> Result<ExitCode> {
     command
         .arg("clippy")
         .args(manifest())
-        .args(["--workspace", "--all-targets"]);
+        .args(["--workspace", "--all-targets", "--keep-going"]);
     command.args(["--", "-D", "warnings"]);
     workspace::become_command(&mut command, "cargo")
 }

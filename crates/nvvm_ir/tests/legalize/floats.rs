@@ -61,7 +61,7 @@ pub fn f32s() -> Vec<f32> {
         f32::NAN,
         f32::from_bits(0x7F80_0001),
         f32::from_bits(0x7FC1_2345),
-        3.1415927,
+        std::f32::consts::PI,
         1234.5678,
         0.33333334,
     ];

@@ -274,7 +274,7 @@ fn in_all_places() {
         },
         |a| {
             // i24 at 0, i8 at 4, i48 at 8; what is between them is not written.
-            let all = u128::MAX & !mask(24) & !(0xFF << 32) & !(mask(48) << 64);
+            let all = !(mask(24) | 0xFF << 32 | mask(48) << 64);
             vec![
                 Want::Bits(a[2]),
                 Want::Bits(a[0]),
@@ -667,7 +667,7 @@ fn bf16() {
         1.0,
         1.00390625,
         1.003906250000001,
-        1.0117187499999999,
+        f64::from_bits(0x3FF0_2FFF_FFFF_FFFF),
         -1.01171875,
         3.0e38,
         1e-40,
