@@ -6,6 +6,7 @@
 
 use crate::{backend, no_more_arguments, toolkit, workspace};
 use anyhow::{Context, Result, bail};
+use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -45,6 +46,9 @@ struct Built {
     /// The folders that build scripts wrote to, each with its package's name.
     out_dirs: BTreeSet<(String, PathBuf)>,
 }
+
+/// Files of `ptx` from this size on are packed; `run.sh` unpacks them.
+const PACKED: u64 = 1 << 20;
 
 /// The command.
 pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
@@ -173,11 +177,18 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
             fs::create_dir_all(folder)?;
             let copy = folder.join(format!("{package}-{stem}.ptx"));
             fs::copy(&ptx, &copy)?;
+            let mut files = vec![copy.clone()];
             let own = target_of(&fs::read_to_string(&ptx)?)
                 .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
             for &arch in cubins.iter().filter(|arch| arch.number() >= own.number()) {
                 let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
                 assemble(ptxas, arch, &copy, &cubin)?;
+                files.push(cubin);
+            }
+            for file in files {
+                if fs::metadata(&file)?.len() >= PACKED {
+                    compress(&file)?;
+                }
             }
         }
     }
@@ -205,6 +216,17 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path) -> Result<
     workspace::must_succeed(&mut command, "nvlink")?;
     fs::remove_file(&object)?;
     Ok(())
+}
+
+/// Replaces a file by `FILE.gz`.
+fn compress(file: &Path) -> Result<()> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".gz");
+    let packed = fs::File::create(name)?;
+    let mut encoder = GzEncoder::new(packed, Compression::default());
+    std::io::copy(&mut fs::File::open(file)?, &mut encoder)?;
+    encoder.finish()?;
+    Ok(fs::remove_file(file)?)
 }
 
 /// The architecture that a PTX module is for.

@@ -355,11 +355,14 @@ fn target_folder(options: &CudaBuilder, krate: &Path) -> PathBuf {
 }
 
 /// The target folder that a build script's `OUT_DIR` lies in: cargo marks it with a
-/// `CACHEDIR.TAG`. How deep `OUT_DIR` lies depends on cargo's version and on `--target`.
+/// `CACHEDIR.TAG` if it made the folder itself, and keeps what it knows of rustc there. How deep
+/// `OUT_DIR` lies depends on cargo's version and on `--target`.
 pub(crate) fn target_of(out_dir: &Path) -> Option<&Path> {
-    out_dir
-        .ancestors()
-        .find(|folder| folder.join("CACHEDIR.TAG").exists())
+    out_dir.ancestors().find(|folder| {
+        ["CACHEDIR.TAG", ".rustc_info.json"]
+            .iter()
+            .any(|file| folder.join(file).exists())
+    })
 }
 
 /// Prints an instruction for the outer cargo, if there is one.

@@ -91,10 +91,19 @@ mod system {
         pub fn malloc(size: usize) -> *mut u8;
         /// Gives back what `malloc` returned.
         pub fn free(pointer: *mut u8);
+        /// Ends the launch as a failed `assert`, with texts that end with a NUL and whose
+        /// characters have `char_size` bytes.
+        pub fn __assertfail(
+            message: *const u8,
+            file: *const u8,
+            line: u32,
+            function: *const u8,
+            char_size: usize,
+        );
     }
 }
 #[cfg(target_arch = "nvptx64")]
-pub use system::{free, malloc, vprintf};
+pub use system::{__assertfail, free, malloc, vprintf};
 
 /// libdevice's functions, under their own names: NVIDIA's `libm` for the device.
 /// [`GpuFloat`](crate::GpuFloat) has them as methods that exist on the host too.

@@ -3,8 +3,9 @@
 //! With the feature `panic-handler` (on by default), the first thread of a launch that panics
 //! writes its message, `file:line:column`, block and thread into memory that the host reads too,
 //! and ends; other panicking threads just end. The launch completes, and the host's next
-//! `synchronize` returns the report as an error. A host that does not know of the report (one not
-//! written with `cust`) gets the message on the output of `printf`, and the launch fails.
+//! `synchronize` returns the report as an error. On a host that does not know of the report (one not
+//! written with `cust`) a panic is a failed `assert` of CUDA C++: the message goes to standard
+//! error, and the launch fails.
 //!
 //! [`ReportSlot`] and the constants of [`report`] are what device and host agree on.
 
@@ -60,10 +61,11 @@ pub mod report {
 #[cfg(all(target_arch = "nvptx64", feature = "panic-handler"))]
 mod device {
     use super::{ReportSlot, report};
-    use crate::{intrinsics, io, thread};
+    use crate::{intrinsics, thread};
     use core::fmt::{self, Write};
-    use core::panic::PanicInfo;
-    use core::ptr::{copy_nonoverlapping, with_exposed_provenance_mut};
+    use core::panic::{Location, PanicInfo};
+    use core::ptr::with_exposed_provenance_mut;
+    use core::slice::from_raw_parts;
     use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
     #[unsafe(no_mangle)]
@@ -73,99 +75,371 @@ mod device {
         pad: AtomicU32::new(0),
     };
 
+    /// The functions that the compiler calls in place of core's of the same names. core's format
+    /// their messages through function pointers, and a kernel that might call through a pointer
+    /// gets as many registers as the hungriest function of the program needs, and a stack of
+    /// unknown size: a bounds check then costs a memory-bound kernel most of its speed. These
+    /// write their messages piece by piece and call nothing that is not known.
+    mod replacements {
+        use super::Piece::{Number, Text};
+        use super::{Location, fmt, panic_with, panic_with_arguments};
+
+        /// `panic!` with a message to format. The backend inlines it, so that a message which is
+        /// known to be constant leaves nothing of the formatting.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        fn __cuda_std_panic_fmt(message: fmt::Arguments<'_>) -> ! {
+            match message.as_str() {
+                Some(message) => __cuda_std_panic_str(message),
+                None => panic_with_arguments(message, Location::caller()),
+            }
+        }
+
+        /// As above, for those that must not unwind.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_panic_nounwind_fmt(message: fmt::Arguments<'_>, _: bool) -> ! {
+            __cuda_std_panic_fmt(message)
+        }
+
+        /// `panic!` with a plain text, and `expect` on a `None`.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_panic_str(message: &str) -> ! {
+            panic_with(&[Text(message)], Location::caller())
+        }
+
+        /// An index out of bounds.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_panic_bounds_check(index: usize, len: usize) -> ! {
+            let pieces = [
+                Text("index out of bounds: the len is "),
+                Number(len),
+                Text(" but the index is "),
+                Number(index),
+            ];
+            panic_with(&pieces, Location::caller())
+        }
+
+        /// A range out of bounds.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_slice_index_fail(start: usize, end: usize, len: usize) -> ! {
+            let pieces = if start > len {
+                [
+                    Text("range start index "),
+                    Number(start),
+                    Text(" out of range for slice of length "),
+                    Number(len),
+                ]
+            } else if end > len {
+                [
+                    Text("range end index "),
+                    Number(end),
+                    Text(" out of range for slice of length "),
+                    Number(len),
+                ]
+            } else if start > end {
+                [
+                    Text("slice index starts at "),
+                    Number(start),
+                    Text(" but ends at "),
+                    Number(end),
+                ]
+            } else {
+                // An inclusive range whose end is `usize::MAX` leaves only this.
+                [
+                    Text("range end index "),
+                    Number(end),
+                    Text(" out of range for slice of length "),
+                    Number(len),
+                ]
+            };
+            panic_with(&pieces, Location::caller())
+        }
+
+        /// `RefCell::borrow_mut` of what is borrowed.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_panic_already_borrowed(_: core::cell::BorrowMutError) -> ! {
+            panic_with(&[Text("RefCell already borrowed")], Location::caller())
+        }
+
+        /// `RefCell::borrow` of what is mutably borrowed.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_panic_already_mutably_borrowed(_: core::cell::BorrowError) -> ! {
+            let pieces = [Text("RefCell already mutably borrowed")];
+            panic_with(&pieces, Location::caller())
+        }
+
+        /// No memory, where the program does not say what to do then.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_alloc_error_handler(size: usize, _align: usize) -> ! {
+            let pieces = [
+                Text("memory allocation of "),
+                Number(size),
+                Text(" bytes failed"),
+            ];
+            panic_with(&pieces, Location::caller())
+        }
+
+        /// `copy_from_slice` and the like with two lengths.
+        #[unsafe(no_mangle)]
+        #[track_caller]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_len_mismatch_fail(destination: usize, source: usize) -> ! {
+            let pieces = [
+                Text("copy_from_slice: source slice length ("),
+                Number(source),
+                Text(") does not match destination slice length ("),
+                Number(destination),
+                Text(")"),
+            ];
+            panic_with(&pieces, Location::caller())
+        }
+    }
+
+    /// What no replacement has caught: panics that code in the program makes by other means.
     #[panic_handler]
     fn panic(info: &PanicInfo<'_>) -> ! {
-        let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
-        if address == 0 {
-            print_and_trap(info);
-        }
-        let report = Report {
-            base: with_exposed_provenance_mut(address as usize),
-        };
-        let claim = &__cuda_std_report.claim;
-        // Not zero, and another for each thread of a grid of less than 2³² threads.
-        let mine = (thread::index() as u32).wrapping_add(1).max(1);
-        // SAFETY: a non-zero address is that of a report which the host keeps as long as the
-        // module is loaded, and the claim makes this thread its only writer.
-        match claim.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => unsafe { report.write(info) },
-            // This thread's own claim: the message panicked while it was formatted. What there is
-            // of it is all there will be.
-            Err(theirs) if theirs == mine && report.is_of_this_thread() => report.complete(),
-            Err(_) => {}
+        let location = info.location().unwrap_or(Location::caller());
+        panic_with_arguments(format_args!("{}", info.message()), location)
+    }
+
+    /// Reports a message that has to be formatted.
+    #[cold]
+    #[inline(never)]
+    #[optimize(size)]
+    fn panic_with_arguments(message: fmt::Arguments<'_>, location: &Location<'_>) -> ! {
+        let mut report = Report::new();
+        if report.claim() {
+            report.push(location.file().as_bytes());
+            report.describe(location);
+            // An error means that a `Display` of the user's failed: what came before stands.
+            let _ = report.write_fmt(message);
+            report.complete();
         }
         intrinsics::__nvvm_exit()
     }
 
-    #[cold]
-    fn print_and_trap(info: &PanicInfo<'_>) -> ! {
-        let (block, thread) = (thread::block_idx(), thread::thread_idx());
-        io::print_fmt(format_args!(
-            "block ({}, {}, {}), thread ({}, {}, {}): {info}\n",
-            block.x, block.y, block.z, thread.x, thread.y, thread.z
-        ));
-        intrinsics::__nvvm_trap()
+    /// A part of a message that needs no formatting.
+    enum Piece<'a> {
+        Text(&'a str),
+        Number(usize),
     }
 
-    /// A report in memory that the host reads too.
-    #[derive(Clone, Copy)]
+    /// Reports a message of simple parts.
+    #[cold]
+    #[inline(never)]
+    #[optimize(size)]
+    fn panic_with(pieces: &[Piece<'_>], location: &Location<'_>) -> ! {
+        let mut report = Report::new();
+        if report.claim() {
+            report.push(location.file().as_bytes());
+            report.describe(location);
+            for piece in pieces {
+                match *piece {
+                    Piece::Text(text) => report.push(text.as_bytes()),
+                    Piece::Number(number) => report.push_number(number),
+                }
+            }
+            report.complete();
+        }
+        intrinsics::__nvvm_exit()
+    }
+
+    /// A report that this thread writes: in memory that the host reads too, or, for a host that
+    /// does not know of reports, in the device's heap.
     struct Report {
         base: *mut u8,
+        /// How much of the text's part is used.
+        len: u32,
+        /// How much there was to write.
+        total: u32,
+        /// How much of the text is the file's name.
+        file: u32,
+        /// Whether the host knows of it.
+        shared: bool,
     }
 
     impl Report {
-        /// Writes all of it.
-        unsafe fn write(self, info: &PanicInfo<'_>) {
-            self.state().store(report::WRITING, Ordering::Relaxed);
-            let (block, thread) = (thread::block_idx(), thread::thread_idx());
-            for (i, value) in [block.x, block.y, block.z].into_iter().enumerate() {
-                self.set(report::BLOCK + 4 * i, value);
-            }
-            for (i, value) in [thread.x, thread.y, thread.z].into_iter().enumerate() {
-                self.set(report::THREAD + 4 * i, value);
-            }
-
-            let mut text = TextWriter {
-                report: self,
+        fn new() -> Report {
+            let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
+            Report {
+                base: with_exposed_provenance_mut(address as usize),
                 len: 0,
                 total: 0,
-            };
-            if let Some(location) = info.location() {
-                text.push(location.file());
-                self.set(report::LINE, location.line());
-                self.set(report::COLUMN, location.column());
+                file: 0,
+                shared: address != 0,
             }
-            self.set(report::FILE_LEN, text.len as u32);
+        }
 
-            let (start, before) = (text.len, text.total);
-            let mut message = MessageWriter {
-                text,
-                start,
-                before,
+        /// Whether this thread is the one to write it.
+        #[inline(never)]
+        #[optimize(size)]
+        fn claim(&mut self) -> bool {
+            if !self.shared {
+                // SAFETY: null is looked for.
+                self.base = unsafe { intrinsics::malloc(report::SIZE + 1) };
+                if self.base.is_null() {
+                    intrinsics::__nvvm_trap();
+                }
+                return true;
+            }
+            // Not zero, and another for each thread of a grid of less than 2³² threads.
+            let mine = (thread::index() as u32).wrapping_add(1).max(1);
+            let claim = &__cuda_std_report.claim;
+            match claim.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => {
+                    self.set(report::STATE, report::WRITING);
+                    true
+                }
+                Err(theirs) => {
+                    // This thread's own claim: the message panicked while it was formatted. What
+                    // there is of it is all there will be.
+                    if theirs == mine && self.is_of_this_thread() {
+                        self.publish();
+                    }
+                    false
+                }
+            }
+        }
+
+        /// Writes all but the file's name, which is the text so far, and the message.
+        #[inline(never)]
+        #[optimize(size)]
+        fn describe(&mut self, location: &Location<'_>) {
+            self.set(report::FILE_LEN, self.len);
+            if !self.shared && (self.len as usize) < report::SIZE - report::TEXT {
+                // SAFETY: there is room.
+                unsafe { self.base.add(report::TEXT + self.len as usize).write(0) };
+                self.len += 1;
+            }
+            self.file = self.len;
+            self.total = self.len;
+            self.set(report::MESSAGE_LEN, 0);
+            self.set(report::MESSAGE_TOTAL, 0);
+            self.set(report::LINE, location.line());
+            self.set(report::COLUMN, location.column());
+            let (block, thread) = (thread::block_idx(), thread::thread_idx());
+            self.set(report::BLOCK, block.x);
+            self.set(report::BLOCK + 4, block.y);
+            self.set(report::BLOCK + 8, block.z);
+            self.set(report::THREAD, thread.x);
+            self.set(report::THREAD + 4, thread.y);
+            self.set(report::THREAD + 8, thread.z);
+        }
+
+        /// Appends to the text, as far as there is room, and keeps the message's lengths up to
+        /// date, so that they are right even if a `Display` panics in the middle.
+        #[inline(never)]
+        #[optimize(size)]
+        fn push(&mut self, text: &[u8]) {
+            // Once something did not fit, nothing after it is written: the text has no holes.
+            let room = match self.total > self.len {
+                true => 0,
+                false => (report::SIZE - report::TEXT) as u32 - self.len,
             };
-            // An error means that a `Display` of the user's failed: what came before stands.
-            let _ = write!(message, "{}", info.message());
-            self.complete();
+            let mut stored = 0;
+            while (stored as usize) < text.len() && stored < room {
+                // Volatile, lest ptxas unrolls the loop and every kernel has the registers for it.
+                // SAFETY: there is room behind what is used.
+                unsafe {
+                    let end = self.base.add(report::TEXT + (self.len + stored) as usize);
+                    end.write_volatile(*text.as_ptr().add(stored as usize));
+                }
+                stored += 1;
+            }
+            if (stored as usize) < text.len() {
+                // Not in the middle of a character.
+                // SAFETY: both indices are inside the text.
+                while stored > 0 && unsafe { *text.as_ptr().add(stored as usize) } & 0xC0 == 0x80 {
+                    stored -= 1;
+                }
+            }
+            self.len += stored;
+            self.total += text.len() as u32;
+            self.set(report::MESSAGE_LEN, self.len - self.file);
+            self.set(report::MESSAGE_TOTAL, self.total - self.file);
+        }
+
+        /// Appends a number in decimal.
+        #[inline(never)]
+        #[optimize(size)]
+        fn push_number(&mut self, number: usize) {
+            let mut digits = [0u8; 20];
+            let end = digits.as_mut_ptr_range().end;
+            let (mut first, mut rest) = (end, number);
+            loop {
+                // SAFETY: the largest number has 20 digits.
+                unsafe {
+                    first = first.sub(1);
+                    first.write(b'0' + (rest % 10) as u8);
+                }
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            // SAFETY: from the first digit to the end of the array.
+            self.push(unsafe { from_raw_parts(first, end.offset_from_unsigned(first)) });
+        }
+
+        /// Gives it to the host.
+        fn complete(&self) {
+            if self.shared {
+                self.publish();
+            } else {
+                self.fail()
+            }
         }
 
         /// Makes all of it visible to the host.
-        fn complete(self) {
+        fn publish(&self) {
             intrinsics::__nvvm_membar_sys();
-            self.state().store(report::COMPLETE, Ordering::Release);
+            self.set(report::STATE, report::COMPLETE);
+        }
+
+        /// Ends the launch as a failed `assert` of CUDA C++ does: a message on the host's standard
+        /// error, and an error that the context does not survive.
+        #[cold]
+        fn fail(&self) -> ! {
+            // SAFETY: the memory is `SIZE + 1` long, and the file's name ends with a NUL.
+            unsafe {
+                let text = self.base.add(report::TEXT);
+                text.add(self.len as usize).write(0);
+                let (message, function) = (text.add(self.file as usize), c"kernel");
+                let function = function.as_ptr().cast();
+                intrinsics::__assertfail(message, text, self.get(report::LINE), function, 1)
+            }
+            intrinsics::__nvvm_trap()
         }
 
         /// Whether this thread has begun to write it.
-        fn is_of_this_thread(self) -> bool {
+        fn is_of_this_thread(&self) -> bool {
             let (block, thread) = (thread::block_idx(), thread::thread_idx());
             let at = |offset| (self.get(offset), self.get(offset + 4), self.get(offset + 8));
-            self.state().load(Ordering::Relaxed) == report::WRITING
+            self.get(report::STATE) == report::WRITING
                 && at(report::BLOCK) == (block.x, block.y, block.z)
                 && at(report::THREAD) == (thread.x, thread.y, thread.z)
-        }
-
-        fn state(&self) -> &AtomicU32 {
-            // SAFETY: the state is inside the report, aligned, and only ever used atomically.
-            unsafe { AtomicU32::from_ptr(self.base.add(report::STATE).cast()) }
         }
 
         fn set(&self, offset: usize, value: u32) {
@@ -179,48 +453,9 @@ mod device {
         }
     }
 
-    /// Fills the part behind the header, as far as it goes.
-    struct TextWriter {
-        report: Report,
-        /// How much of the part is used.
-        len: usize,
-        /// How much there was to write.
-        total: usize,
-    }
-
-    impl TextWriter {
-        fn push(&mut self, s: &str) {
-            let room = report::SIZE - report::TEXT - self.len;
-            // Once something did not fit, nothing after it is written: the text has no holes.
-            let room = if self.total > self.len { 0 } else { room };
-            let stored = s.floor_char_boundary(room.min(s.len()));
-            // SAFETY: `stored` bytes fit behind what is used.
-            unsafe {
-                let end = self.report.base.add(report::TEXT + self.len);
-                copy_nonoverlapping(s.as_ptr(), end, stored);
-            }
-            self.len += stored;
-            self.total += s.len();
-        }
-    }
-
-    /// Appends to the text and keeps the message's lengths up to date, so that they are right even
-    /// if a `Display` panics in the middle.
-    struct MessageWriter {
-        text: TextWriter,
-        start: usize,
-        before: usize,
-    }
-
-    impl Write for MessageWriter {
-        fn write_str(&mut self, s: &str) -> fmt::Result {
-            self.text.push(s);
-            let report = &self.text.report;
-            report.set(report::MESSAGE_LEN, (self.text.len - self.start) as u32);
-            report.set(
-                report::MESSAGE_TOTAL,
-                (self.text.total - self.before) as u32,
-            );
+    impl Write for Report {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.push(text.as_bytes());
             Ok(())
         }
     }

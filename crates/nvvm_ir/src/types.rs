@@ -109,6 +109,11 @@ impl Types {
         ty
     }
 
+    /// Whether the module has a type.
+    pub fn has(&self, kind: &TypeKind) -> bool {
+        self.ids.contains_key(kind)
+    }
+
     /// How many types there are.
     pub(crate) fn len(&self) -> usize {
         self.kinds.len()

@@ -1,4 +1,4 @@
-//! Reads and writes PTX, and removes its dead functions.
+//! Reads and writes PTX, removes its dead functions, and works around a fault of ptxas.
 //!
 //! libnvvm hands over PTX text; [`Module::parse`] makes a [`Module`] of it, [`remove_dead`] drops
 //! what no kernel reaches, and `Display` prints it for the driver and ptxas. The emulator decodes
@@ -20,11 +20,13 @@
 mod ast;
 mod dead;
 mod lexer;
+mod negation;
 mod parse;
 mod write;
 
 pub use ast::*;
 pub use dead::{Removed, remove_dead};
+pub use negation::widen_negations;
 
 /// Why a text is not PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,9 +45,11 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Removes from PTX text what neither a kernel nor one of the symbols `keep` reaches.
-pub fn strip(text: &str, keep: &[&str]) -> Result<String, Error> {
+/// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
+/// symbols `keep` reaches, and avoids what ptxas compiles wrongly.
+pub fn finish(text: &str, keep: &[&str]) -> Result<String, Error> {
     let mut module = Module::parse(text)?;
     remove_dead(&mut module, keep);
+    widen_negations(&mut module);
     Ok(module.to_string())
 }

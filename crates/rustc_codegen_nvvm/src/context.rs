@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use nvvm_ir::{Builder as IrBuilder, Di, Linkage, Module, Type, Value};
 use rustc_abi::{HasDataLayout, TargetDataLayout};
-use rustc_attr_ir::InlineAttr;
+use rustc_attr_ir::{InlineAttr, OptimizeAttr};
 use rustc_codegen_ssa::traits::{BackendTypes, MiscCodegenMethods, PreDefineCodegenMethods};
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
@@ -180,15 +180,16 @@ impl<'tcx> CodegenCx<'tcx> {
         let data = module.func_mut(func);
         data.attrs.no_unwind = true;
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
-        data.attrs.opt_size = self.optimizes() && is_formatting(tcx, def_id);
+        let formats = self.optimizes() && is_formatting(tcx, def_id);
+        data.attrs.opt_size = formats || (self.optimizes() && attrs.optimize == OptimizeAttr::Size);
         match attrs.inline {
             // libnvvm's inliner knows no bounds; see `is_formatting`.
-            InlineAttr::None => data.attrs.no_inline = data.attrs.opt_size,
+            InlineAttr::None => data.attrs.no_inline = formats,
             InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
             InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
             InlineAttr::Never => data.attrs.no_inline = true,
         }
-        if matches!(marker, Marker::Kernel(_)) {
+        if matches!(marker, Marker::Kernel(_)) || crate::replacements::is_inlined(tcx, &name) {
             data.attrs.always_inline = true;
             data.attrs.no_inline = false;
         }
@@ -281,7 +282,10 @@ impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
         if let Some(&value) = self.functions.borrow().get(&instance) {
             return value;
         }
-        let value = self.declare_function(instance);
+        let value = match crate::replacements::of(self, instance) {
+            Some(replacement) => self.get_fn(replacement),
+            None => self.declare_function(instance),
+        };
         self.functions.borrow_mut().insert(instance, value);
         value
     }

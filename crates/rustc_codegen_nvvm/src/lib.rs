@@ -39,6 +39,7 @@ mod lower;
 mod markers;
 mod options;
 mod pipeline;
+mod replacements;
 mod simd;
 mod types;
 
@@ -86,7 +87,7 @@ impl CodegenBackend for NvvmCodegenBackend {
             has_reliable_f16: true,
             has_reliable_f16_math: true,
             has_reliable_f16b: false,
-            has_reliable_f128: false,
+            has_reliable_f128: true,
             has_reliable_f128_math: false,
         }
     }

@@ -1,6 +1,6 @@
 //! The whole program from its kernels: each function and static that is reached is lowered once.
 
-use nvvm_ir::Module;
+use nvvm_ir::{Module, TypeKind};
 use rustc_codegen_ssa::mir::codegen_mir;
 use rustc_codegen_ssa::traits::*;
 use rustc_hir::def::DefKind;
@@ -42,21 +42,42 @@ pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Lowered {
         }
     }
     let cx = cx;
-    loop {
-        let next = cx.queue.borrow_mut().pop_front();
-        let Some(item) = next else { break };
-        cx.current.set(Some(unspanned(item)));
-        match item {
-            Item::Fn(instance) => lower_function(&cx, instance),
-            Item::Static(def_id) => cx.define_static(def_id),
-        }
-        cx.current.set(None);
+    lower_required(&cx);
+    if require_soft_float(&cx) {
+        lower_required(&cx);
     }
     report_undefined(&cx, options);
     Lowered {
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
     }
+}
+
+/// Lowers what is required, and what that requires, to the end.
+fn lower_required(cx: &CodegenCx<'_>) {
+    loop {
+        let next = cx.queue.borrow_mut().pop_front();
+        let Some(item) = next else { break };
+        cx.current.set(Some(unspanned(item)));
+        match item {
+            Item::Fn(instance) => lower_function(cx, instance),
+            Item::Static(def_id) => cx.define_static(def_id),
+        }
+        cx.current.set(None);
+    }
+}
+
+/// Requires the functions that the legalizer makes of `f128`'s operations, if there is one.
+fn require_soft_float(cx: &CodegenCx<'_>) -> bool {
+    let has_quads = cx.ty(|types| types.has(&TypeKind::Fp128));
+    if has_quads {
+        for name in nvvm_ir::legalize::SOFT_FLOAT {
+            if let Some(&definition) = cx.symbols.get(&Symbol::intern(name)) {
+                cx.get_fn(Instance::mono(cx.tcx, definition));
+            }
+        }
+    }
+    has_quads
 }
 
 /// Names that rustc's own allocator shim would define.

@@ -59,7 +59,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     if !asm_spans.is_empty() {
         check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }
-    match ptx::strip(&ptx, &[]) {
+    match ptx::finish(&ptx, &[]) {
         Ok(stripped) => {
             dumper.dump("stripped.ptx", || stripped.clone());
             Some(stripped.into_bytes())

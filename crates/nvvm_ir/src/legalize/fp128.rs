@@ -14,6 +14,21 @@ use crate::value::Value;
 
 const SIGN: u128 = 1 << 127;
 
+/// The symbols that legalized code may call where the module has `f128`. Whoever lowers a program
+/// brings their definitions along; what is not called is dropped at the end.
+#[rustfmt::skip]
+pub const SOFT_FLOAT: &[&str] = &[
+    "__addtf3", "__subtf3", "__multf3", "__divtf3", "fmodf128",
+    "__eqtf2", "__netf2", "__lttf2", "__letf2", "__gttf2", "__getf2", "__unordtf2",
+    "__extendhftf2", "__extendsftf2", "__extenddftf2",
+    "__trunctfhf2", "__trunctfsf2", "__trunctfdf2",
+    "__fixtfsi", "__fixtfdi", "__fixtfti", "__fixunstfsi", "__fixunstfdi", "__fixunstfti",
+    "__floatsitf", "__floatditf", "__floattitf",
+    "__floatunsitf", "__floatunditf", "__floatuntitf",
+    "sqrtf128", "fmaf128", "floorf128", "ceilf128", "truncf128", "rintf128", "roundf128",
+    "roundevenf128", "fminf128", "fmaxf128", "fminimumf128", "fmaximumf128",
+];
+
 /// Does `f` to operands, or to each of their elements where they are vectors; `ty` is the new
 /// type of the result.
 pub(super) fn each_lane(

@@ -34,6 +34,7 @@ mod statics;
 mod types;
 
 pub use error::LegalizeError;
+pub use fp128::SOFT_FLOAT;
 
 use crate::module::Module;
 use crate::write::Dialect;

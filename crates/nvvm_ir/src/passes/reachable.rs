@@ -1,6 +1,8 @@
 //! What kernels and used statics reach, for the passes that drop the rest.
 
+use crate::legalize::SOFT_FLOAT;
 use crate::module::Module;
+use crate::types::TypeKind;
 use crate::uses::{Symbol, SymbolWalk};
 
 /// Which globals and functions are reached, by their handles' numbers.
@@ -22,7 +24,14 @@ pub(super) fn reachable(module: &Module) -> Reachable {
         .globals()
         .filter(|&g| module.global(g).used)
         .map(Symbol::Global);
-    let mut queue: Vec<Symbol> = kernels.chain(used).collect();
+    // The legalizer will call these where the module has `f128`.
+    let quads = module.types.has(&TypeKind::Fp128);
+    let soft_float = SOFT_FLOAT
+        .iter()
+        .filter(|_| quads)
+        .filter_map(|name| module.as_func(module.named(name)?))
+        .map(Symbol::Func);
+    let mut queue: Vec<Symbol> = kernels.chain(used).chain(soft_float).collect();
     let mut walk = SymbolWalk::new(module);
     while let Some(symbol) = queue.pop() {
         let seen = match symbol {

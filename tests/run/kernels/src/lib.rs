@@ -7,6 +7,7 @@
 //! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
 
 #![no_std]
+#![feature(f16, f128)]
 // The cases are about what the language allows, not about how it is best written; and what only
 // the device uses of the prelude is unused on the host.
 #![allow(
@@ -48,6 +49,7 @@ mod layouts;
 mod matching;
 mod math;
 mod pointers;
+mod quads;
 mod slices;
 mod statics;
 mod strings;
@@ -114,6 +116,7 @@ pub fn all() -> impl Iterator<Item = Case> {
         math::CASES,
         matching::CASES,
         pointers::CASES,
+        quads::CASES,
         slices::CASES,
         statics::CASES,
         strings::CASES,

@@ -1,0 +1,31 @@
+//! 16-bit negations become 32-bit ones, which ptxas compiles rightly.
+
+use ptx::{Module, widen_negations};
+
+#[test]
+fn sixteen_bit_negations_are_widened() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry k() {\n.reg .pred %p<2>;\n.reg .b16 %rs<4>;\n.reg .b32 %r<2>;\n\
+        neg.s16 %rs1, %rs2;\n@%p1 abs.s16 %rs3, %rs3;\nneg.s32 %r1, %r1;\nneg.f16 %rs1, %rs1;\nret;\n}\n";
+    let mut module = Module::parse(text).unwrap();
+    assert_eq!(widen_negations(&mut module), 2);
+    let text = module.to_string();
+    assert!(
+        !text.contains("neg.s16") && !text.contains("abs.s16"),
+        "{text}"
+    );
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let widened = [
+        "{",
+        ".reg .b32 %widened;",
+        "@%p1 cvt.s32.s16 %widened, %rs3;",
+        "@%p1 abs.s32 %widened, %widened;",
+        "@%p1 cvt.u16.u32 %rs3, %widened;",
+        "}",
+    ];
+    assert!(lines.windows(widened.len()).any(|w| w == widened), "{text}");
+    assert!(lines.contains(&"neg.s32 %r1, %r1;"));
+    assert!(lines.contains(&"neg.f16 %rs1, %rs1;"));
+    // What was written is read again, and nothing is left to do.
+    assert_eq!(widen_negations(&mut Module::parse(&text).unwrap()), 0);
+}
