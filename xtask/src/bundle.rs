@@ -105,6 +105,25 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
+/// Where the build scripts of the examples and the device tests left their PTX in cargo's usual
+/// profile, each with its package's name.
+pub(crate) fn device_code() -> Result<BTreeSet<(String, PathBuf)>> {
+    let mut command = cargo(&["build", "--package", "device-tests"])?;
+    for example in workspace::examples()? {
+        command.arg("--package").arg(format!("example-{example}"));
+    }
+    let built = build(command, What::Examples)?;
+    let mut files = BTreeSet::new();
+    for (package, out_dir) in built.out_dirs {
+        for file in fs::read_dir(out_dir)?.flatten().map(|entry| entry.path()) {
+            if file.extension().is_some_and(|extension| extension == "ptx") {
+                files.insert((package.clone(), file));
+            }
+        }
+    }
+    Ok(files)
+}
+
 fn build(mut command: Command, what: What) -> Result<Built> {
     let output = command
         .stderr(Stdio::inherit())

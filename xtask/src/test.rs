@@ -3,14 +3,17 @@
 //! 1. The whole workspace with the pinned toolchain, in one run of cargo: unit tests, device
 //!    tests, examples, documentation's examples.
 //! 2. The backend's own unit tests, in the folder and profile that it is built in anyway.
-//! 3. The host packages on stable Rust, if it is installed; in CI it always is.
+//! 3. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
+//!    architecture.
+//! 4. The host packages on stable Rust, if it is installed; in CI it always is.
 
-use crate::{backend, workspace};
+use crate::{backend, bundle, toolkit, workspace};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// How many tests passed and failed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +111,10 @@ impl Selection {
 
         // A selection is to be quick.
         let selected = self.package.is_some() || !self.arguments.is_empty();
+        if !selected {
+            heading("ptxas");
+            assemble(total)?;
+        }
         let stable = if selected { None } else { ensure_stable()? };
         if let Some(mut command) = stable {
             heading("The host packages on stable Rust");
@@ -156,6 +163,49 @@ impl Selection {
         }
         Ok(())
     }
+}
+
+/// Lets ptxas take all PTX for the oldest and the newest architecture.
+fn assemble(total: &mut Total) -> Result<()> {
+    const ARCHS: [&str; 2] = ["sm_75", "sm_121"];
+    // Unoptimised programs of many functions take it minutes.
+    const LARGEST: u64 = 16 << 20;
+    let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
+    let mut jobs = Vec::new();
+    for (package, file) in bundle::device_code()? {
+        if std::fs::metadata(&file)?.len() <= LARGEST {
+            jobs.extend(ARCHS.map(|arch| (package.clone(), file.clone(), arch)));
+        }
+    }
+    let (next, passed, failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let work = || {
+        while let Some((package, file, arch)) = jobs.get(next.fetch_add(1, Relaxed)) {
+            let name = file.file_name().unwrap_or_default().display();
+            let output = Command::new(&ptxas)
+                // To link later: faster, and all that is to be seen is whether it is taken.
+                .args(["-c", "-arch", arch, "-o", "/dev/null"])
+                .arg(file)
+                .output();
+            let good = output.as_ref().is_ok_and(|output| output.status.success());
+            println!(
+                "{package} {name} for {arch} ... {}",
+                if good { "ok" } else { "FAILED" }
+            );
+            if let (false, Ok(output)) = (good, output) {
+                eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+            }
+            if good { &passed } else { &failed }.fetch_add(1, Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    total.passed += passed.into_inner();
+    total.failed += failed.into_inner();
+    Ok(())
 }
 
 impl Total {
