@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 pub mod blocks;
 pub mod cases;
+pub mod litmus;
 pub mod output;
 pub mod panics;
 pub mod parameters;
@@ -54,7 +55,7 @@ pub struct Session {
     /// Where cubins of the modules are, if the driver shall not compile the PTX.
     cubins: Option<PathBuf>,
     capability: String,
-    _context: Context,
+    context: Context,
 }
 
 impl Session {
@@ -83,7 +84,7 @@ impl Session {
                 .filter(|_| context.backend() == Backend::Gpu)
                 .map(PathBuf::from),
             capability: format!("{major}{minor}"),
-            _context: context,
+            context: context,
         })
     }
 
@@ -109,6 +110,11 @@ impl Session {
         module
             .as_ref()
             .map_err(|error| Failed::from(error.as_str()))
+    }
+
+    /// Whether this is a GPU.
+    pub fn on_gpu(&self) -> bool {
+        self.context.backend() == Backend::Gpu
     }
 
     /// The stream of all launches.
@@ -153,6 +159,7 @@ pub fn trials() -> Vec<Trial> {
             blocks::trials(build),
             panics::trials(build),
             output::trials(build),
+            litmus::trials(build),
         ]
     };
     Build::ALL.into_iter().flat_map(of).flatten().collect()

@@ -30,6 +30,7 @@ mod record;
 pub use record::{Kind, Put, Record, mix};
 
 pub mod blocks;
+pub mod litmus;
 pub mod panics;
 pub mod parameters;
 
