@@ -3,6 +3,9 @@
 //! Every operand travels in an untyped register of its class (`.b16`, `.b32`, `.b64`), which PTX
 //! lets any instruction of that width use (PTX ISA, "Operand Type Checking"): floats are bitcast,
 //! and what is narrower than its class is zero-extended.
+//!
+//! LLVM 7 knows no inline assembly that jumps. One with labels of Rust's gets an output more, which
+//! says which label it went to, and a `switch` after it goes there.
 
 use nvvm_ir::{InlineAsm, Linkage, Type, Value};
 use rustc_abi::{BackendRepr, Primitive};
@@ -117,6 +120,18 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             output_types.push(self.int(bits));
             places.push(place);
         }
+        let mut labels: Vec<Self::BasicBlock> = Vec::new();
+        for (index, operand) in operands.iter().enumerate() {
+            if let InlineAsmOperandRef::Label { label } = operand {
+                labels.push(*label);
+                numbers[index] = labels.len();
+            }
+        }
+        let went_to = outputs.len();
+        if !labels.is_empty() {
+            outputs.push("=&r".to_owned());
+            output_types.push(self.int(32));
+        }
         for (index, operand) in operands.iter().enumerate() {
             match operand {
                 InlineAsmOperandRef::In { reg, value } => {
@@ -138,10 +153,6 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                     self.unsupported("a thread-local static");
                     return;
                 }
-                InlineAsmOperandRef::Label { .. } => {
-                    self.unsupported("an inline assembly that jumps to a label of Rust");
-                    return;
-                }
                 _ => {}
             }
         }
@@ -154,10 +165,16 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                         InlineAsmOperandRef::Const { value, ty } => {
                             text.push_str(&escape(&self.cx.asm_const(*value, *ty, self.span)));
                         }
+                        InlineAsmOperandRef::Label { .. } => {
+                            text.push_str(&label_name(numbers[*operand_idx]));
+                        }
                         _ => text.push_str(&format!("${}", numbers[*operand_idx])),
                     }
                 }
             }
+        }
+        if !labels.is_empty() {
+            text = with_exits(&text, labels.len(), went_to);
         }
         let mut constraints = outputs.clone();
         constraints.extend(inputs);
@@ -177,24 +194,53 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             convergent: !pure_,
         };
         let result = self.ir(|b| b.asm(asm, ret, &args));
-        if options.contains(InlineAsmOptions::NORETURN) {
-            self.unreachable();
-            return;
-        }
-        if let Some(dest) = dest {
-            self.br(dest);
-            self.switch_to_block(dest);
+        let output = |bx: &mut Self, index: usize| match outputs.len() {
+            1 => result,
+            _ => bx.extract_value(result, index as u64),
+        };
+        let returns = !options.contains(InlineAsmOptions::NORETURN);
+        if labels.is_empty() {
+            if !returns {
+                self.unreachable();
+                return;
+            }
+            if let Some(dest) = dest {
+                self.br(dest);
+                self.switch_to_block(dest);
+            }
         }
         for (index, place) in places.iter().enumerate() {
-            let Some(place) = *place else { continue };
-            let value = if places.len() == 1 {
-                result
-            } else {
-                self.extract_value(result, index as u64)
-            };
-            self.store_register(value, place);
+            if let Some(place) = *place {
+                let value = output(self, index);
+                self.store_register(value, place);
+            }
+        }
+        if !labels.is_empty() {
+            let end = dest.expect("rustc gives an assembly with labels a block to go on in");
+            let target = output(self, went_to);
+            let targets: Vec<_> = (1..).zip(labels.iter().copied()).collect();
+            self.switch(target, end, targets.into_iter());
         }
     }
+}
+
+/// The name of a label in an assembly's template. The number makes it another one in every copy of
+/// the assembly.
+fn label_name(number: usize) -> String {
+    format!("$$L__rust_${{:uid}}_{number}")
+}
+
+/// An assembly's template with its labels at the end, where each says that it was gone to.
+fn with_exits(text: &str, labels: usize, output: usize) -> String {
+    let mut result = format!("{{\n\t{text}\n\tmov.b32 ${output}, 0;\n\tbra {};\n", label_name(0));
+    for number in 1..=labels {
+        result += &format!(
+            "{}:\n\tmov.b32 ${output}, {number};\n\tbra {};\n",
+            label_name(number),
+            label_name(0)
+        );
+    }
+    result + &format!("{}:\n\t}}", label_name(0))
 }
 
 /// The comment that an inline assembly starts with, so that an error of ptxas finds its source.

@@ -8,6 +8,7 @@
 
 #![no_std]
 #![feature(f16, f128)]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, asm_goto_with_outputs))]
 // The cases are about what the language allows, not about how it is best written; and what only
 // the device uses of the prelude is unused on the host.
 #![allow(
@@ -35,6 +36,7 @@ pub mod panics;
 pub mod parameters;
 
 mod arrays;
+mod assembly;
 mod cells;
 mod closures;
 mod collections;
@@ -102,6 +104,7 @@ pub unsafe fn run_case(case: u32, records: *mut Record) {
 pub fn all() -> impl Iterator<Item = Case> {
     [
         arrays::CASES,
+        assembly::CASES,
         cells::CASES,
         closures::CASES,
         collections::CASES,
