@@ -10,14 +10,21 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
-use cust_raw::{CUcontext, CUlimit, CUresult};
+use cust_raw::{
+    CUcontext, CUevent, CUevent_flags, CUlimit, CUmemAllocationType, CUmemLocationType,
+    CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
+};
 
 use crate::backend::{Api, Backend, set_default};
-use crate::device::Device;
+use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaResult, Error, KernelPanic};
 use crate::report::Report;
+use crate::stream::StreamInner;
+
+/// Freed device memory is kept for later buffers up to this part of all.
+const KEPT_FRACTION: usize = 16;
 
 bitflags::bitflags! {
     /// How the host waits for the device, and what the context keeps.
@@ -95,7 +102,20 @@ struct ContextInner {
     pending: Mutex<Vec<KernelPanic>>,
     /// Set by `Context::reset`: everything made in the context is gone.
     destroyed: AtomicBool,
+    /// The event that orders streams among each other; made on first use.
+    ordering: Mutex<Option<Handle<CUevent>>>,
+    /// The pool that device memory comes from, where the device has pools; made on first use.
+    pool: OnceLock<Option<Handle<CUmemoryPool>>>,
 }
+
+/// A handle of the driver's that any thread may use.
+#[derive(Clone, Copy)]
+struct Handle<T>(T);
+
+// SAFETY: the driver's handles are good on every thread.
+unsafe impl<T> Send for Handle<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Handle<T> {}
 
 // SAFETY: the driver's functions may be called from any thread.
 unsafe impl Send for ContextInner {}
@@ -145,6 +165,8 @@ impl Context {
             reports: Mutex::new(Vec::new()),
             pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
+            ordering: Mutex::new(None),
+            pool: OnceLock::new(),
         });
         alive.insert(key, Arc::downgrade(&inner));
         Ok(Context { inner })
@@ -314,6 +336,89 @@ impl Context {
         Err(Error::WrongContext { doing: doing() })
     }
 
+    /// Lets the work put into a stream from now on come after all that is in `other`.
+    pub(crate) fn order(&self, stream: CUstream, other: &StreamInner) -> CudaResult<()> {
+        let doing = || "letting a stream wait for another".to_owned();
+        let api = self.bind()?;
+        // One event for all: the driver takes down what it stands for when it is waited for, so
+        // it may be recorded anew at once; but not in between.
+        let mut ordering = lock(&self.inner.ordering);
+        let event = match *ordering {
+            Some(Handle(event)) => event,
+            None => {
+                let mut event = std::ptr::null_mut();
+                let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+                // SAFETY: the pointer is valid for the call.
+                let result = unsafe { api.driver.cuEventCreate(&mut event, flags) };
+                api.check(result, doing)?;
+                *ordering = Some(Handle(event));
+                event
+            }
+        };
+        // SAFETY: all handles are alive.
+        unsafe {
+            api.check(api.driver.cuEventRecord(event, other.raw), doing)?;
+            api.check(api.driver.cuStreamWaitEvent(stream, event, 0), doing)
+        }
+    }
+
+    /// The pool that device memory comes from; `None` for devices without pools.
+    pub(crate) fn pool(&self) -> Option<CUmemoryPool> {
+        let pool = self.inner.pool.get_or_init(|| self.make_pool().map(Handle));
+        pool.map(|Handle(pool)| pool)
+    }
+
+    fn make_pool(&self) -> Option<CUmemoryPool> {
+        let api = self.bind().ok()?;
+        let device = self.device();
+        let supported = device
+            .get_attribute(DeviceAttribute::MemoryPoolsSupported)
+            .ok()?;
+        if supported == 0 {
+            return None;
+        }
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
+        properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        properties.location.id = device.raw;
+        let mut pool = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe { api.driver.cuMemPoolCreate(&mut pool, &properties) };
+        if result != CUresult::CUDA_SUCCESS {
+            return None;
+        }
+        // What is freed stays at hand up to a part of the memory. The host waits for allocations,
+        // so these must not come to wait for frees in streams that are busy.
+        let mut kept = (device.total_memory().unwrap_or(0) / KEPT_FRACTION) as u64;
+        let mut no = 0i32;
+        use cust_raw::CUmemPool_attribute as Attribute;
+        let threshold = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let dependencies = Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+        // SAFETY: the values are of the attributes' types. Both are only advice.
+        unsafe {
+            let _ = api
+                .driver
+                .cuMemPoolSetAttribute(pool, threshold, (&raw mut kept).cast());
+            let _ = api
+                .driver
+                .cuMemPoolSetAttribute(pool, dependencies, (&raw mut no).cast());
+        }
+        Some(pool)
+    }
+
+    /// Gives freed device memory that is kept for later buffers back to the system, but for
+    /// `keep` bytes.
+    pub fn trim_memory(&self, keep: usize) -> CudaResult<()> {
+        let api = self.bind()?;
+        let Some(pool) = self.pool() else {
+            return Ok(());
+        };
+        // SAFETY: the pool is alive.
+        let result = unsafe { api.driver.cuMemPoolTrimTo(pool, keep) };
+        api.check(result, || "giving back unused memory".to_owned())
+    }
+
     pub(crate) fn add_report(&self, report: &Arc<Report>) {
         lock(&self.inner.reports).push(Arc::clone(report));
     }
@@ -380,6 +485,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Drop for ContextInner {
     fn drop(&mut self) {
         let api = self.device.api;
+        let ordering = lock(&self.ordering).take();
+        let pool = self.pool.take().flatten();
+        if !self.destroyed.load(Ordering::SeqCst) && (ordering.is_some() || pool.is_some()) {
+            // SAFETY: both were made in this context, which is alive, and go only here. The pool's
+            // memory goes with the last of its allocations.
+            unsafe {
+                let _ = api.driver.cuCtxSetCurrent(self.raw);
+                if let Some(Handle(event)) = ordering {
+                    let _ = api.driver.cuEventDestroy_v2(event);
+                }
+                if let Some(Handle(pool)) = pool {
+                    let _ = api.driver.cuMemPoolDestroy(pool);
+                }
+            }
+        }
         // SAFETY: retained once in `retain`, released once here. At the process's end the driver
         // may be gone already, and says so; there is nothing left to do then.
         let _ = unsafe { api.driver.cuDevicePrimaryCtxRelease_v2(self.device.raw) };

@@ -145,6 +145,17 @@ pub enum Error {
         doing: String,
     },
 
+    /// The stream is being captured into a graph: what is put in now happens when the graph is
+    /// launched, and nothing would keep the buffers alive until then.
+    #[error(
+        "{doing}: the stream is being captured into a graph, which only the unsafe forms of \
+        launches and copies can be"
+    )]
+    Capturing {
+        /// What was being done.
+        doing: String,
+    },
+
     /// The two sides of a copy differ in length.
     #[error("{doing}: the source has {source_len} elements, the destination {destination_len}")]
     SizeMismatch {

@@ -81,6 +81,7 @@ pub mod util;
 
 mod backend;
 mod report;
+mod tracker;
 
 use std::fmt;
 

@@ -26,6 +26,7 @@ pub use cust_core::traits::DeviceCopy;
 pub use cust_derive::DeviceCopy;
 pub use device_box::DeviceBox;
 pub use device_buffer::DeviceBuffer;
+pub(crate) use device_slice::RangeOnDevice;
 pub use device_slice::{DeviceSlice, DeviceSliceMut};
 pub use locked::LockedBuffer;
 pub use pointer::DevicePointer;

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::context::{Context, ResourceLimit};
 use crate::error::{CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, WrongDevice};
 use crate::report::{Report, SLOT_NAME};
+use crate::tracker::Tracker;
 
 /// The stack that each thread gets at least, in bytes, once a module is loaded whose kernels can
 /// panic: formatting a panic's message calls through function pointers, so the driver cannot tell
@@ -204,7 +205,7 @@ fn finish(
 ) -> CudaResult<Module> {
     let mut module = Module {
         raw,
-        context,
+        tracker: Tracker::new(context),
         report: None,
         entries,
         kernels: Mutex::new(HashMap::new()),
@@ -212,13 +213,12 @@ fn finish(
     if !can_panic {
         return Ok(module);
     }
-    let context = &module.context;
+    let context = module.context().clone();
     if let Some(report) = Report::install(context.bind()?, raw)? {
         let report = Arc::new(report);
         context.add_report(&report);
         // The module owns the report from here on, also if what follows fails.
         module.report = Some(report);
-        let context = &module.context;
         if context.get_resource_limit(ResourceLimit::StackSize)? < PANIC_STACK_SIZE {
             context.set_resource_limit(ResourceLimit::StackSize, PANIC_STACK_SIZE)?;
         }

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};
 
+use cust_core::kernel::Access;
 use cust_raw::{CUfunction, CUmodule, CUresult};
 
 use crate::backend::Api;
@@ -21,6 +22,7 @@ use crate::error::{CudaResult, Error};
 use crate::function::{Function, Kernel};
 use crate::memory::DeviceCopy;
 use crate::report::Report;
+use crate::tracker::Tracker;
 
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use load::PANIC_STACK_SIZE;
@@ -31,7 +33,8 @@ use ptx_text::Entry;
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
     raw: CUmodule,
-    context: Context,
+    /// The launches of its kernels: they use its code and its variables.
+    tracker: Tracker,
     /// Where panics of its kernels arrive, if they can panic.
     report: Option<Arc<Report>>,
     /// The kernels as the PTX text lists them, if it was loaded from PTX.
@@ -66,7 +69,7 @@ impl Module {
 
     fn look_up(&self, name: &str) -> CudaResult<Kernel> {
         let c_name = c_name(name)?;
-        let api = self.context.bind()?;
+        let api = self.context().bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call, and the module is loaded.
         let result = unsafe {
@@ -99,7 +102,7 @@ impl Module {
         if let Some(entries) = &self.entries {
             return entries.iter().map(|entry| entry.name.clone()).collect();
         }
-        let Ok(api) = self.context.bind() else {
+        let Ok(api) = self.context().bind() else {
             return Vec::new();
         };
         let mut count = 0;
@@ -157,7 +160,7 @@ impl Module {
     pub fn get_global<T: DeviceCopy>(&self, name: impl SymbolName) -> CudaResult<Symbol<'_, T>> {
         let c_name = name.to_c_name()?;
         let name = || c_name.to_string_lossy().into_owned();
-        let api = self.context.bind()?;
+        let api = self.context().bind()?;
         let (mut address, mut size) = (0, 0);
         // SAFETY: the pointers are valid for the call, and the module is loaded.
         let result = unsafe {
@@ -180,12 +183,16 @@ impl Module {
 
     /// The context that it is loaded into.
     pub fn context(&self) -> &Context {
-        &self.context
+        self.tracker.context()
     }
 
     /// The driver's handle.
     pub fn as_raw(&self) -> CUmodule {
         self.raw
+    }
+
+    pub(crate) fn tracker(&self) -> &Tracker {
+        &self.tracker
     }
 
     pub(crate) fn report(&self) -> Option<&Report> {
@@ -229,14 +236,16 @@ impl std::fmt::Debug for Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        let api = self.context.bind();
+        // Kernels that still run need its code, and the memory for its panics.
+        self.tracker.settle(Access::Write);
+        let api = self.context().bind();
         if let Ok(api) = api {
             // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An
             // error means that the context is gone, and the module with it.
             let _ = unsafe { api.driver.cuModuleUnload(self.raw) };
         }
         if let Some(report) = &self.report {
-            self.context.remove_report(report);
+            self.context().remove_report(report);
             if let Ok(api) = api {
                 report.free(api);
             }
