@@ -41,6 +41,7 @@ impl<T> crate::kernel::KernelParam for PerThread<T> {}
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl<T> cust_core::kernel::Output for PerThread<T> {
     type Element = T;
+    const WIDE: bool = false;
 }
 
 impl<T> PerThread<T> {

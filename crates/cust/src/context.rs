@@ -104,8 +104,21 @@ struct ContextInner {
     destroyed: AtomicBool,
     /// The event that orders streams among each other; made on first use.
     ordering: Mutex<Option<Handle<CUevent>>>,
+    /// What the device allows launches; looked up on first use.
+    limits: OnceLock<DeviceLimits>,
     /// The pool that device memory comes from, where the device has pools; made on first use.
     pool: OnceLock<Option<Handle<CUmemoryPool>>>,
+}
+
+/// What a device allows launches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeviceLimits {
+    /// Blocks along each axis.
+    pub(crate) grid: [u32; 3],
+    /// Threads along each axis.
+    pub(crate) block: [u32; 3],
+    /// Bytes of shared memory for a block that asks for them.
+    pub(crate) shared: u32,
 }
 
 /// A handle of the driver's that any thread may use.
@@ -166,6 +179,7 @@ impl Context {
             pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
             ordering: Mutex::new(None),
+            limits: OnceLock::new(),
             pool: OnceLock::new(),
         });
         alive.insert(key, Arc::downgrade(&inner));
@@ -360,6 +374,30 @@ impl Context {
             api.check(api.driver.cuEventRecord(event, other.raw), doing)?;
             api.check(api.driver.cuStreamWaitEvent(stream, event, 0), doing)
         }
+    }
+
+    /// What the device allows launches.
+    pub(crate) fn device_limits(&self) -> CudaResult<DeviceLimits> {
+        if let Some(limits) = self.inner.limits.get() {
+            return Ok(*limits);
+        }
+        let device = self.device();
+        let get = |attribute| Ok(device.get_attribute(attribute)?.max(0) as u32);
+        let limits = DeviceLimits {
+            grid: [
+                get(DeviceAttribute::MaxGridDimX)?,
+                get(DeviceAttribute::MaxGridDimY)?,
+                get(DeviceAttribute::MaxGridDimZ)?,
+            ],
+            block: [
+                get(DeviceAttribute::MaxBlockDimX)?,
+                get(DeviceAttribute::MaxBlockDimY)?,
+                get(DeviceAttribute::MaxBlockDimZ)?,
+            ],
+            shared: get(DeviceAttribute::MaxSharedMemoryPerBlockOptin)?
+                .max(get(DeviceAttribute::MaxSharedMemoryPerBlock)?),
+        };
+        Ok(*self.inner.limits.get_or_init(|| limits))
     }
 
     /// The pool that device memory comes from; `None` for devices without pools.

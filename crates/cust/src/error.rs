@@ -5,6 +5,8 @@ use std::fmt;
 
 use cust_raw::CUresult;
 
+use crate::function::{BlockSize, GridSize};
+
 /// What calls of this crate return.
 pub type CudaResult<T> = Result<T, Error>;
 
@@ -247,6 +249,22 @@ pub enum Error {
         found: usize,
     },
 
+    /// A kernel of a crate was asked of a module that is not known to be built from that crate.
+    #[error(
+        "the module is not known to be built from the package `{package}`, which the kernel \
+        `{kernel}` is of. Load a module that `cuda_builder` embedded, with `cust::include_module!`"
+    )]
+    ForeignModule {
+        /// The kernel.
+        kernel: &'static str,
+        /// The package that it is in.
+        package: &'static str,
+    },
+
+    /// A launch with sizes that the kernel or the device does not allow.
+    #[error(transparent)]
+    LaunchSize(Box<LaunchSize>),
+
     /// A launch with too few or too many arguments.
     #[error(
         "the kernel `{kernel}` takes {expected} parameters, but {found} arguments were given \
@@ -439,6 +457,21 @@ fn log_text(log: &str) -> String {
         "" => String::new(),
         log => format!("\n{log}"),
     }
+}
+
+/// A launch with sizes that the kernel or the device does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("launching the kernel `{kernel}` with grid {grid} and block {block}: {reason}")]
+#[non_exhaustive]
+pub struct LaunchSize {
+    /// The kernel.
+    pub kernel: String,
+    /// The grid asked for.
+    pub grid: GridSize,
+    /// The block asked for.
+    pub block: BlockSize,
+    /// What does not fit, and what would.
+    pub reason: String,
 }
 
 /// A binary module that does not fit the device.

@@ -1,10 +1,11 @@
 //! Kernels of a loaded module, and the sizes that they are launched with.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use cust_raw::{CUfunc_cache, CUfunction, CUfunction_attribute};
 
-use crate::context::Context;
+use crate::context::{Context, DeviceLimits};
 use crate::error::CudaResult;
 use crate::module::Module;
 use crate::report::Report;
@@ -163,6 +164,32 @@ pub(crate) struct Kernel {
     pub(crate) name: Arc<str>,
     /// The sizes of its parameters in bytes, where the driver or the PTX text tells.
     pub(crate) parameters: Option<Box<[usize]>>,
+    /// What its launches may ask for; looked up on the first that is checked.
+    limits: OnceLock<Limits>,
+    /// The dynamic shared memory that launches may ask for now.
+    shared: AtomicU32,
+}
+
+/// What launches of a kernel may ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) device: DeviceLimits,
+    /// Threads in a block.
+    pub(crate) threads: u32,
+    /// Bytes of dynamic shared memory, if they are asked for.
+    shared: u32,
+}
+
+impl Kernel {
+    pub(crate) fn new(raw: CUfunction, name: &str, parameters: Option<Vec<usize>>) -> Kernel {
+        Kernel {
+            raw,
+            name: name.into(),
+            parameters: parameters.map(Vec::into_boxed_slice),
+            limits: OnceLock::new(),
+            shared: AtomicU32::new(0),
+        }
+    }
 }
 
 // SAFETY: the handle may be used from any thread as long as the module is loaded.
@@ -302,6 +329,41 @@ impl Function<'_> {
         };
         api.check(result, || format!("computing a launch size for {self:?}"))?;
         Ok((blocks as u32, block_size as u32))
+    }
+
+    /// What launches may ask for.
+    pub(crate) fn limits(&self) -> CudaResult<&Limits> {
+        if let Some(limits) = self.kernel.limits.get() {
+            return Ok(limits);
+        }
+        let device = self.context().device_limits()?;
+        let attribute = |attribute| Ok(self.get_attribute(attribute)?.max(0) as u32);
+        let used = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
+        let default = attribute(FunctionAttribute::MaxDynamicSharedSizeBytes)?;
+        let limits = Limits {
+            device,
+            threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+            shared: device.shared.saturating_sub(used).max(default),
+        };
+        self.kernel.shared.fetch_max(default, Ordering::Relaxed);
+        Ok(self.kernel.limits.get_or_init(|| limits))
+    }
+
+    /// Sees to it that launches may ask for so much dynamic shared memory; `Some` is the most that
+    /// there is, if that is less.
+    pub(crate) fn allow_shared(&self, bytes: u32) -> CudaResult<Option<u32>> {
+        let limits = self.limits()?;
+        if bytes <= self.kernel.shared.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        if bytes > limits.shared {
+            return Ok(Some(limits.shared));
+        }
+        // All that there is, so that no other thread's launch finds less than it asked for.
+        let attribute = FunctionAttribute::MaxDynamicSharedSizeBytes;
+        self.set_attribute(attribute, limits.shared as i32)?;
+        self.kernel.shared.fetch_max(limits.shared, Ordering::Relaxed);
+        Ok(None)
     }
 
     /// The driver's handle; valid as long as the module.

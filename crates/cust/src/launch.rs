@@ -254,7 +254,7 @@ pub(crate) unsafe fn launch_raw(
 }
 
 /// Before a launch: a panic may be this kernel's.
-fn note_launch(function: &Function<'_>, stream: &Stream) {
+pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) {
     if let Some(report) = function.report() {
         report.note_launch(stream.as_inner() as usize, &function.kernel.name);
     }

@@ -71,6 +71,7 @@ pub mod device;
 pub mod error;
 pub mod event;
 pub mod function;
+pub mod kernel;
 #[doc(hidden)]
 pub mod launch;
 pub mod memory;

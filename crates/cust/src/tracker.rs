@@ -14,6 +14,7 @@
 //! Borrows do the rest: a buffer is borrowed, mutably by a writer, while work is put into a stream,
 //! so no two threads put in conflicting work on the same elements at the same time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cust_core::kernel::Access;
@@ -73,6 +74,10 @@ impl<'a> Dependency<'a> {
 pub(crate) struct Tracker {
     context: Context,
     uses: Mutex<Vec<Use>>,
+    /// Whether there may be uses that read, or write: for the host's accesses to memory that it
+    /// shares with the device, which should cost next to nothing.
+    read: AtomicBool,
+    written: AtomicBool,
 }
 
 impl Tracker {
@@ -81,6 +86,8 @@ impl Tracker {
         Tracker {
             context,
             uses: Mutex::new(Vec::new()),
+            read: AtomicBool::new(false),
+            written: AtomicBool::new(false),
         }
     }
 
@@ -98,6 +105,11 @@ impl Tracker {
         let Dependency {
             access, start, end, ..
         } = *dependency;
+        let flag = match access {
+            Access::Read => &self.read,
+            Access::Write => &self.written,
+        };
+        flag.store(true, Ordering::Release);
         for known in uses.iter_mut() {
             let same_place = known.start == start && known.end == end && known.access == access;
             if same_place && Arc::ptr_eq(&known.stream, stream) {
@@ -186,13 +198,22 @@ impl Tracker {
         for (stream, _) in waits {
             stream.settle();
         }
+        let mut uses = self.uses();
         // Readers stay where only a writer was waited for.
-        self.uses().retain(|known| !known.stream.is_past(known.number));
+        uses.retain(|known| !known.stream.is_past(known.number));
+        let is = |access| uses.iter().any(|known| known.access == access);
+        self.read.store(is(Access::Read), Ordering::Release);
+        self.written.store(is(Access::Write), Ordering::Release);
     }
 
-    /// Whether some use may not be over.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.uses().iter().any(|known| !known.stream.is_past(known.number))
+    /// Waits on the host until it may access the memory itself.
+    #[inline]
+    pub(crate) fn settle_for_host(&self, access: Access) {
+        let written = self.written.load(Ordering::Acquire);
+        let read = access == Access::Write && self.read.load(Ordering::Acquire);
+        if written || read {
+            self.settle(access);
+        }
     }
 
     /// Frees memory of a pool after all its uses, in one of the streams that use it.

@@ -158,15 +158,38 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
 }
 
 /// A type of parameters that stands for elements of the device's memory which the kernel writes,
-/// such that threads never get in each other's way.
+/// such that threads never get in each other's way: the host passes a `&mut DeviceBuffer`.
 ///
 /// # Safety
 ///
-/// Its layout is that of `#[repr(C)] struct { pointer: *mut Element, length: usize }`, it is one
-/// parameter of the kernel's entry, and its safe functions let the threads of a grid access no
-/// element at the same time if one of them writes to it.
+/// Its value is a pointer to the elements and their number: if `WIDE`, as a slice has them, which
+/// are two parameters of the kernel's entry; else with the layout of
+/// `#[repr(C)] struct { pointer: *mut Element, length: usize }`, which is one. Its safe functions
+/// let the threads of a grid access no element at the same time if one of them writes to it,
+/// unless atomically.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` does not write, so it takes no `&mut` memory",
+    label = "the kernel's parameter is `{Self}`",
+    note = "pass `&DeviceBuffer<T>` for `&[T]`, and `DeviceCopy` values for themselves"
+)]
 pub unsafe trait Output {
-    /// The elements' type.
+    /// The elements' type, as the host has them.
+    type Element;
+    /// Whether it is passed as a slice is.
+    const WIDE: bool;
+}
+
+/// As [`Output`], for one value: the host passes a `&mut DeviceBox`.
+///
+/// # Safety
+///
+/// Its value is the address of the element; the rest as for [`Output`].
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` does not write, so it takes no `&mut` memory",
+    label = "the kernel's parameter is `{Self}`"
+)]
+pub unsafe trait OutputValue {
+    /// The value's type, as the host has it.
     type Element;
 }
 
@@ -178,6 +201,17 @@ pub unsafe trait Output {
 pub unsafe trait Atomic: Sync {
     /// What it is without the atomicity.
     type Value: DeviceCopy;
+}
+
+// SAFETY: a slice of what is changed atomically.
+unsafe impl<A: Atomic> Output for &[A] {
+    type Element = A::Value;
+    const WIDE: bool = true;
+}
+
+// SAFETY: as above.
+unsafe impl<A: Atomic> OutputValue for &A {
+    type Element = A::Value;
 }
 
 macro_rules! atomics {

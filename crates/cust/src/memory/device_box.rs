@@ -85,7 +85,11 @@ impl<T: DeviceCopy> DeviceBox<T> {
         self.buffer.as_mut_slice()
     }
 
-    pub(super) fn range(&self) -> RangeOnDevice<'_, T> {
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.buffer.range()
+    }
+
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
         self.buffer.range()
     }
 }

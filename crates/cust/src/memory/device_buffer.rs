@@ -194,6 +194,10 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         })
     }
 
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range()
+    }
+
     pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
         RangeOnDevice::new(&self.tracker, self.address, self.len)
     }

@@ -161,6 +161,14 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         DeviceSliceMut { range }
     }
 
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range
+    }
+
+    pub(crate) fn into_range(self) -> RangeOnDevice<'a, T> {
+        self.range
+    }
+
     pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
         self.range
     }

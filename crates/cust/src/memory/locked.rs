@@ -3,9 +3,12 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use super::{DeviceCopy, Zeroable, byte_size, elements_text};
+use cust_core::kernel::Access;
+
+use super::{DeviceCopy, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
 use crate::error::CudaResult;
+use crate::tracker::Tracker;
 
 /// A buffer in pinned memory of the host. Copies between it and the device run at full speed, and
 /// beside other work. It is a slice in every other respect.
@@ -24,7 +27,7 @@ use crate::error::CudaResult;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct LockedBuffer<T> {
-    context: Context,
+    tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
 }
@@ -91,7 +94,7 @@ impl<T: DeviceCopy> LockedBuffer<T> {
             pointer = allocated;
         }
         Ok(LockedBuffer {
-            context,
+            tracker: Tracker::new(context),
             pointer,
             len,
         })
@@ -108,18 +111,33 @@ impl<T: DeviceCopy> LockedBuffer<T> {
     }
 }
 
+impl<T> LockedBuffer<T> {
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        let address = self.pointer.as_ptr().expose_provenance() as u64;
+        RangeOnDevice::new(&self.tracker, address, self.len)
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range()
+    }
+}
+
 impl<T> Deref for LockedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the allocation holds `len` elements.
+        self.tracker.settle_for_host(Access::Read);
+        // SAFETY: the allocation holds `len` elements, and nothing writes to them: that would need
+        // the buffer mutably.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
 
 impl<T> DerefMut for LockedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
+        self.tracker.settle_for_host(Access::Write);
+        // SAFETY: as above, and nothing reads them either.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -141,8 +159,9 @@ impl<T> Drop for LockedBuffer<T> {
         if self.len == 0 || size_of::<T>() == 0 {
             return;
         }
+        self.tracker.settle(Access::Write);
         // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.context.bind() {
+        if let Ok(api) = self.tracker.context().bind() {
             // SAFETY: allocated once, freed once.
             let _ = unsafe { api.driver.cuMemFreeHost(self.pointer.as_ptr().cast()) };
         }

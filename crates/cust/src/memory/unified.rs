@@ -1,16 +1,19 @@
 //! Unified memory, which host and device access at the same address.
 //!
-//! The driver moves it to where it is accessed. The host must not access it while a kernel that
-//! uses it runs: launching is unsafe, and that is part of what a launch vouches for.
+//! The driver moves it to where it is accessed. An access of the host's waits for the work in
+//! streams that writes it, and one that may write for all work that uses it. What `launch!` put in
+//! is not known: that the host leaves the memory alone meanwhile is part of what it vouches for.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use cust_core::kernel::Access;
 use cust_raw::CUmemAttach_flags;
 
-use super::{DeviceCopy, DevicePointer, Zeroable, byte_size, elements_text};
+use super::{DeviceCopy, DevicePointer, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
 use crate::error::CudaResult;
+use crate::tracker::Tracker;
 
 /// A buffer that host and device access at the same address.
 ///
@@ -24,7 +27,7 @@ use crate::error::CudaResult;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct UnifiedBuffer<T> {
-    context: Context,
+    tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
 }
@@ -93,7 +96,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
             pointer = allocated;
         }
         Ok(UnifiedBuffer {
-            context,
+            tracker: Tracker::new(context),
             pointer,
             len,
         })
@@ -115,18 +118,33 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     }
 }
 
+impl<T> UnifiedBuffer<T> {
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        let address = self.pointer.as_ptr().expose_provenance() as u64;
+        RangeOnDevice::new(&self.tracker, address, self.len)
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range()
+    }
+}
+
 impl<T> Deref for UnifiedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the allocation holds `len` elements.
+        self.tracker.settle_for_host(Access::Read);
+        // SAFETY: the allocation holds `len` elements, and nothing writes to them: that would need
+        // the buffer mutably.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
 
 impl<T> DerefMut for UnifiedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
+        self.tracker.settle_for_host(Access::Write);
+        // SAFETY: as above, and nothing reads them either.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -148,8 +166,9 @@ impl<T> Drop for UnifiedBuffer<T> {
         if self.len == 0 || size_of::<T>() == 0 {
             return;
         }
+        self.tracker.settle(Access::Write);
         // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.context.bind() {
+        if let Ok(api) = self.tracker.context().bind() {
             let address = self.pointer.as_ptr().addr() as u64;
             // SAFETY: allocated once, freed once.
             let _ = unsafe { api.driver.cuMemFree_v2(address) };
@@ -178,6 +197,14 @@ impl<T: DeviceCopy> UnifiedBox<T> {
     /// The value's address, as kernels take it.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.buffer.as_device_ptr()
+    }
+
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        self.buffer.range()
+    }
+
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.buffer.range()
     }
 }
 

@@ -209,6 +209,7 @@ fn finish(
         report: None,
         entries,
         kernels: Mutex::new(HashMap::new()),
+        packages: &[],
     };
     if !can_panic {
         return Ok(module);
@@ -224,6 +225,12 @@ fn finish(
         }
     }
     Ok(module)
+}
+
+/// Notes what a module was built from.
+pub(super) fn of_packages(mut module: Module, packages: &'static [&'static str]) -> Module {
+    module.packages = packages;
+    module
 }
 
 fn invalid_ptx(reason: impl Into<String>, code: Option<CudaError>, log: &str) -> Error {

@@ -1,9 +1,10 @@
 //! Modules: device code loaded into a context.
 //!
-//! `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
+//! `embedded.rs` chooses among the images that a program carries; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
 //! options of the driver's compiler; `ptx_text.rs` reads from PTX what errors and checks need;
 //! `symbol.rs` is access to global variables. This file is the loaded module.
 
+mod embedded;
 mod jit;
 mod load;
 mod ptx_text;
@@ -24,6 +25,7 @@ use crate::memory::DeviceCopy;
 use crate::report::Report;
 use crate::tracker::Tracker;
 
+pub use embedded::{Embedded, Image};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use load::PANIC_STACK_SIZE;
 pub use symbol::{Symbol, SymbolName};
@@ -41,6 +43,8 @@ pub struct Module {
     entries: Option<Vec<Entry>>,
     /// Kernels looked up so far.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
+    /// The packages that it is known to be built from.
+    packages: &'static [&'static str],
 }
 
 // SAFETY: the driver's modules may be used from any thread.
@@ -89,11 +93,7 @@ impl Module {
         };
         // The text first: asking the driver ends with an error code, which its tools report.
         let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
-        Ok(Kernel {
-            raw,
-            name: name.into(),
-            parameters: parameters.map(Vec::into_boxed_slice),
-        })
+        Ok(Kernel::new(raw, name, parameters))
     }
 
     /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
@@ -189,6 +189,11 @@ impl Module {
     /// The driver's handle.
     pub fn as_raw(&self) -> CUmodule {
         self.raw
+    }
+
+    /// Whether it is known to be built from this package, and maybe others.
+    pub(crate) fn has_package(&self, package: &str) -> bool {
+        self.packages.contains(&package)
     }
 
     pub(crate) fn tracker(&self) -> &Tracker {
