@@ -280,6 +280,7 @@ impl<'a> Collector<'a> {
     }
 
     /// What the kernel uses.
+    #[expect(dead_code)]
     pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
         &self.dependencies
     }

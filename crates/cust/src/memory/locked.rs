@@ -11,7 +11,8 @@ use crate::error::CudaResult;
 use crate::tracker::Tracker;
 
 /// A buffer in pinned memory of the host. Copies between it and the device run at full speed, and
-/// beside other work. It is a slice in every other respect.
+/// beside other work. It is a slice in every other respect; an access waits for the copies in
+/// streams that use it.
 ///
 /// ```
 /// use cust::prelude::*;
@@ -20,10 +21,8 @@ use crate::tracker::Tracker;
 /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 /// let mut pinned = LockedBuffer::new(&7u32, 100)?;
 /// let device = DeviceBuffer::from_slice(&[8u32; 100])?;
-/// // SAFETY: both are left alone until the stream is done.
-/// unsafe { device.async_copy_to(&mut pinned, &stream)? };
-/// stream.synchronize()?;
-/// assert_eq!(pinned[99], 8);
+/// stream.download(&device, &mut pinned)?;
+/// assert_eq!(pinned[99], 8); // waits for the copy
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct LockedBuffer<T> {
@@ -117,9 +116,9 @@ impl<T> LockedBuffer<T> {
         RangeOnDevice::new(&self.tracker, address, self.len)
     }
 
-    #[allow(dead_code)]
-    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
-        self.range()
+    /// The address, without waiting for what uses the memory.
+    pub(crate) fn as_pointer(&self) -> *const T {
+        self.pointer.as_ptr()
     }
 }
 

@@ -5,12 +5,19 @@
 //! - [`LockedBuffer`] is pinned memory of the host, which the device copies from and to without
 //!   the CPU.
 //! - [`UnifiedBuffer`] and [`UnifiedBox`] are accessed from both sides.
-//! - [`CopyDestination`] and [`AsyncCopyDestination`] copy.
+//! - [`CopyDestination`] copies and waits. [`Stream::upload`](crate::stream::Stream::upload),
+//!   [`download`](crate::stream::Stream::download) and [`copy`](crate::stream::Stream::copy) copy in
+//!   a stream; [`AsyncCopyDestination`] does so with memory that does not know what uses it.
+//!
+//! Device, pinned and unified buffers know the streams whose work reads and writes them. Later work
+//! in other streams, the host's accesses and the freeing wait for it; one stream that uses a buffer
+//! alone waits for nothing. So code without `unsafe` has no races, whatever it forgets.
 
 mod copy;
 mod device_box;
 mod device_buffer;
 mod device_slice;
+mod in_stream;
 mod locked;
 mod pointer;
 pub mod raw;

@@ -124,7 +124,6 @@ impl<T> UnifiedBuffer<T> {
         RangeOnDevice::new(&self.tracker, address, self.len)
     }
 
-    #[allow(dead_code)]
     pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
         self.range()
     }
