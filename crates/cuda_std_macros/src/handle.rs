@@ -41,6 +41,10 @@ pub fn expand(function: &ItemFn) -> TokenStream {
             _ => None,
         }
     });
+    let captured = function.sig.generics.lifetimes().map(|parameter| {
+        let lifetime = &parameter.lifetime;
+        quote!(#lifetime,)
+    });
     let bounds = &function.sig.generics.where_clause;
     let elided = parameters.iter().any(|parameter| parameter.elided);
     let elided = elided.then(|| quote!('__k,));
@@ -52,14 +56,11 @@ pub fn expand(function: &ItemFn) -> TokenStream {
         let ty = &parameter.ty;
         quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>)
     });
-    let (mut passed, mut values) = (quote!(()), quote!(()));
-    for ((parameter, generic), name) in parameters.iter().zip(&generics).zip(&names).rev() {
+    let mut values = quote!(());
+    for (parameter, name) in parameters.iter().zip(&names).rev() {
         let ty = &parameter.ty;
-        passed = quote! {
-            (<#generic as ::cuda_std::kernel::host::Argument<#ty>>::Passed, #passed)
-        };
         values = quote! {
-            (::cuda_std::kernel::host::Argument::into_passed(#name), #values)
+            (::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name), #values)
         };
     }
     // A kernel that takes raw pointers reads or writes through them, whether it says `unsafe` or
@@ -105,7 +106,10 @@ pub fn expand(function: &ItemFn) -> TokenStream {
             #[inline]
             pub #unsafety fn args<#(#lifetimes)* #elided #(#declared),*>(
                 #(#names: #generics),*
-            ) -> ::cuda_std::kernel::host::Args<#name, #passed> #bounds {
+            ) -> ::cuda_std::kernel::host::Args<
+                #name,
+                impl ::cuda_std::kernel::host::Pass + use<#(#captured)* #elided #(#generics),*>
+            > #bounds {
                 // SAFETY: these are the kernel's parameters; that it is sound is what its
                 // signature says, or else the caller.
                 unsafe { ::cuda_std::kernel::host::Args::new(#values) }

@@ -158,6 +158,36 @@ pub enum Error {
         doing: String,
     },
 
+    /// A buffer that a graph owns was used outside of that graph.
+    #[error("{doing}: a buffer of a graph is used only by the nodes of that graph")]
+    BufferOfGraph {
+        /// What was being done.
+        doing: String,
+    },
+
+    /// One buffer of a graph as two arguments of a kernel, of which it writes at least one.
+    #[error("a buffer is passed to a kernel twice, and the kernel writes to it")]
+    AliasedBuffer,
+
+    /// A node of a graph cannot come after one that was added later.
+    #[error("a node of a graph can only be told to come after nodes that were added before it")]
+    GraphOrder,
+
+    /// A node of another kind was expected.
+    #[error("the node of the graph is not a launch of a kernel")]
+    GraphNodeKind,
+
+    /// A launch in a graph that was to be changed would use other buffers, or use them otherwise.
+    #[error(
+        "the node of the graph would use other buffers than before, or write to what it only read: \
+        the order of the graph's nodes would no longer be right"
+    )]
+    GraphUses,
+
+    /// A launch in a graph with clusters, cooperation or a priority.
+    #[error("launches in graphs have no clusters, no cooperation and no priority of their own")]
+    GraphLaunchAttribute,
+
     /// The two sides of a copy differ in length.
     #[error("{doing}: the source has {source_len} elements, the destination {destination_len}")]
     SizeMismatch {

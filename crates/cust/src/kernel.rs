@@ -228,6 +228,15 @@ struct Parameter<'a> {
 pub(crate) struct Collector<'a> {
     parameters: SmallVec<[Parameter<'a>; 16]>,
     dependencies: SmallVec<[Dependency<'a>; 8]>,
+    /// What belongs to graphs.
+    in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
+}
+
+/// Memory that belongs to a graph: the graph's number, and which of its buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InGraph {
+    pub(crate) graph: u64,
+    pub(crate) buffer: usize,
 }
 
 impl<'a> Launch<'a> for Collector<'a> {
@@ -244,6 +253,8 @@ impl<'a> Launch<'a> for Collector<'a> {
         if let Some(tracker) = resource.downcast_ref::<Tracker>() {
             let dependency = Dependency::new(tracker, access, address, bytes);
             self.dependencies.push(dependency);
+        } else if let Some(resource) = resource.downcast_ref::<InGraph>() {
+            self.in_graphs.push((resource, access));
         }
     }
 }
@@ -280,9 +291,13 @@ impl<'a> Collector<'a> {
     }
 
     /// What the kernel uses.
-    #[expect(dead_code)]
     pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
         &self.dependencies
+    }
+
+    /// The buffers of graphs that the kernel uses.
+    pub(crate) fn in_graphs(&self) -> &[(&'a InGraph, Access)] {
+        &self.in_graphs
     }
 
     /// # Safety
@@ -297,6 +312,9 @@ impl<'a> Collector<'a> {
     ) -> CudaResult<()> {
         let doing = || doing(function, config);
         stream.context().require_same(function.context(), doing)?;
+        if !self.in_graphs.is_empty() {
+            return Err(Error::BufferOfGraph { doing: doing() });
+        }
         check_size(function, config)?;
         let mut pointers = self.pointers(function)?;
         let captured = Captured::Refused;

@@ -71,6 +71,7 @@ pub mod device;
 pub mod error;
 pub mod event;
 pub mod function;
+pub mod graph;
 pub mod kernel;
 #[doc(hidden)]
 pub mod launch;

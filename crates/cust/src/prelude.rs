@@ -6,6 +6,7 @@ pub use crate::device::{Device, DeviceAttribute};
 pub use crate::error::{CudaError, CudaResult};
 pub use crate::event::{Event, EventFlags, EventStatus};
 pub use crate::function::{BlockSize, Function, FunctionAttribute, GridSize};
+pub use crate::graph::{GraphBuffer, GraphBuilder, GraphExec};
 pub use crate::kernel::{Kernel, LaunchConfig};
 pub use crate::launch;
 pub use crate::memory::{

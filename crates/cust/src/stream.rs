@@ -162,6 +162,10 @@ impl StreamInner {
         self.mark_past(issued);
     }
 
+    pub(crate) fn set_capturing(&self, capturing: bool) {
+        self.capturing.store(capturing, Ordering::Release);
+    }
+
     /// Whether work put in is only recorded.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {

@@ -39,7 +39,8 @@ pub unsafe trait Kernel {
     message = "`{Self}` cannot be passed to a kernel's parameter `{P}`",
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
-            for `PerThread<T>` or `&[AtomicT]`, and `DeviceCopy` values for themselves"
+            for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
+    note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
     /// How it is kept until the launch.
@@ -50,6 +51,7 @@ pub unsafe trait Argument<P> {
 }
 
 // SAFETY: the bytes of a value are what the parameter is.
+#[diagnostic::do_not_recommend]
 unsafe impl<T: DeviceCopy> Argument<T> for T {
     type Passed = ByValue<T>;
 
@@ -142,6 +144,12 @@ impl<K: Kernel, A: Pass> Args<K, A> {
             arguments,
             kernel: PhantomData,
         }
+    }
+
+    /// The arguments alone.
+    #[inline]
+    pub fn into_arguments(self) -> A {
+        self.arguments
     }
 
     /// Tells `launch` of all arguments.
