@@ -70,6 +70,7 @@ pub mod context;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod finished;
 pub mod function;
 pub mod graph;
 pub mod kernel;

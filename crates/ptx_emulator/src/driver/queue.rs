@@ -80,6 +80,8 @@ impl<T: Copy> Promised<T> {
 
 enum Item {
     Do(Work, Arc<OnceLock<Outcome>>),
+    /// A call of the host that is made whatever happened before; it is told of that.
+    Tell(Box<dyn FnOnce(CUresult) + Send>),
     /// Another stream has to have done its work up to a number.
     WaitFor(Arc<Stream>, u64),
 }
@@ -151,6 +153,9 @@ impl Stream {
     fn run(&self, context: &Context, item: Item) {
         let (work, outcome) = match item {
             Item::WaitFor(stream, number) => return stream.run_up_to(context, number),
+            Item::Tell(call) => {
+                return call(context.check().err().unwrap_or(CUresult::CUDA_SUCCESS));
+            }
             Item::Do(work, outcome) => (work, outcome),
         };
         // A lost context does nothing more.
@@ -243,10 +248,26 @@ pub(super) fn host_function(
     if let Some(capture) = stream.capture() {
         return capture.record(stream, work);
     }
+    spawn(state, context, stream, Item::Do(work, Arc::default()))
+}
+
+/// Puts a function of the host's into a stream that is called whatever happened before.
+pub(super) fn callback(
+    state: &State,
+    context: &Arc<Context>,
+    stream: &Arc<Stream>,
+    call: Box<dyn FnOnce(CUresult) + Send>,
+) -> Outcome {
+    stream.refuse_capture()?;
+    spawn(state, context, stream, Item::Tell(call))
+}
+
+/// Puts something in, and gets a thread of its own to do it when its turn comes.
+fn spawn(state: &State, context: &Arc<Context>, stream: &Arc<Stream>, item: Item) -> Outcome {
     if is_late() {
         wait_for_default(state, context, stream);
     }
-    let number = stream.queue.push(Item::Do(work, Arc::default()));
+    let number = stream.queue.push(item);
     let (context, stream) = (Arc::clone(context), Arc::clone(stream));
     let thread = std::thread::Builder::new().name("host function".to_owned());
     let thread = thread.spawn(move || stream.run_up_to(&context, number));

@@ -9,7 +9,7 @@ use cust_raw::{
     CUstreamCallback,
 };
 
-use super::queue::{Promised, Work, host_function, in_stream, wait_for};
+use super::queue::{self, Promised, Work, host_function, in_stream, wait_for};
 use super::state::{Context, Event, Object, Stream, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put};
 
@@ -195,12 +195,11 @@ api! {
         let (context, found) = state()?.stream(from_pointer(stream))?;
         context.check()?;
         let (handle, data) = (from_pointer(stream), Promised::new(data));
-        let work = Arc::new(move || {
+        let call = Box::new(move |result| {
             // SAFETY: the caller's function and pointer, as `cuda.h` asks for them.
-            unsafe { callback(to_pointer(handle), CUresult::CUDA_SUCCESS, data.get()) };
-            Ok(())
+            unsafe { callback(to_pointer(handle), result, data.get()) }
         });
-        host_function(state()?, &context, &found, work)
+        queue::callback(state()?, &context, &found, call)
     }
 
     fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, data: *mut c_void) {
