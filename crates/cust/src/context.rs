@@ -8,7 +8,7 @@
 //! one made last.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
@@ -102,6 +102,8 @@ struct ContextInner {
     pending: Mutex<Vec<KernelPanic>>,
     /// Set by `Context::reset`: everything made in the context is gone.
     destroyed: AtomicBool,
+    /// The kernels launched last, for errors that come later.
+    launched: Mutex<VecDeque<Launched>>,
     /// The event that orders streams among each other; made on first use.
     ordering: Mutex<Option<Handle<CUevent>>>,
     /// What the device allows launches; looked up on first use.
@@ -109,6 +111,24 @@ struct ContextInner {
     /// The pool that device memory comes from, where the device has pools; made on first use.
     pool: OnceLock<Option<Handle<CUmemoryPool>>>,
 }
+
+/// A launch that may not be done.
+struct Launched {
+    kernel: Arc<str>,
+    stream: Weak<StreamInner>,
+    /// Its number in the stream.
+    number: u64,
+}
+
+impl Launched {
+    fn is_past(&self) -> bool {
+        let stream = self.stream.upgrade();
+        stream.is_some_and(|stream| stream.is_past(self.number))
+    }
+}
+
+/// As many launches are remembered.
+const LAUNCHES: usize = 32;
 
 /// What a device allows launches.
 #[derive(Debug, Clone, Copy)]
@@ -178,6 +198,7 @@ impl Context {
             reports: Mutex::new(Vec::new()),
             pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
+            launched: Mutex::default(),
             ordering: Mutex::new(None),
             limits: OnceLock::new(),
             pool: OnceLock::new(),
@@ -482,6 +503,31 @@ impl Context {
         }
     }
 
+    /// Notes that a kernel was launched.
+    pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<StreamInner>, number: u64) {
+        let mut launched = lock(&self.inner.launched);
+        while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_past) {
+            launched.pop_front();
+        }
+        launched.push_back(Launched {
+            kernel: Arc::clone(kernel),
+            stream: Arc::downgrade(stream),
+            number,
+        });
+    }
+
+    /// The kernels that may have been running just now, those launched last if there are many.
+    fn kernels_in_flight(&self) -> Vec<String> {
+        let mut kernels: Vec<String> = Vec::new();
+        for launched in lock(&self.inner.launched).iter() {
+            let known = kernels.iter().any(|kernel| **kernel == *launched.kernel);
+            if !known && !launched.is_past() {
+                kernels.push(launched.kernel.to_string());
+            }
+        }
+        kernels
+    }
+
     /// Ends a wait: looks for panic reports. `stream` is what was waited for, `None` for the whole
     /// context.
     pub(crate) fn finish_wait(
@@ -490,6 +536,13 @@ impl Context {
         stream: Option<usize>,
     ) -> CudaResult<()> {
         let panic = self.take_panic();
+        let waited = waited.map_err(|error| match error {
+            Error::Driver(mut error) if error.code.is_sticky() => {
+                error.kernels = self.kernels_in_flight();
+                Error::Driver(error)
+            }
+            error => error,
+        });
         if waited.is_ok() {
             for report in lock(&self.inner.reports).iter() {
                 report.note_synchronized(stream);

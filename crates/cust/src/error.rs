@@ -372,7 +372,7 @@ impl Error {
 
 /// An error that the driver returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{doing}: {text} ({code}){}", detail_text(detail))]
+#[error("{doing}: {text} ({code}){}{}", detail_text(detail), kernels_text(kernels))]
 #[non_exhaustive]
 pub struct DriverError {
     /// The driver's code.
@@ -383,6 +383,16 @@ pub struct DriverError {
     pub doing: String,
     /// What else is known, such as where in the kernel the emulator found the fault.
     pub detail: Option<String>,
+    /// For a fault in a kernel, the kernels that may have been running: launched, and not known to
+    /// be done when the error came.
+    pub kernels: Vec<String>,
+}
+
+fn kernels_text(kernels: &[String]) -> String {
+    match kernels {
+        [] => String::new(),
+        kernels => format!("; kernels in flight: `{}`", kernels.join("`, `")),
+    }
 }
 
 fn detail_text(detail: &Option<String>) -> String {

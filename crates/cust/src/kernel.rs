@@ -326,7 +326,7 @@ impl<'a> Collector<'a> {
                 call(api.driver, function, config, raw, &mut pointers)
             })?;
         }
-        function.module.tracker().note_all(inner, inner.issued());
+        crate::launch::note_launched(function, inner, inner.issued());
         Ok(())
     }
 }

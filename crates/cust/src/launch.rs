@@ -260,11 +260,16 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) {
     }
 }
 
+/// After a launch: its number in the stream.
+pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
+    function.module.tracker().note_all(stream, number);
+    (stream.context).note_kernel(&function.kernel.name, stream, number);
+}
+
 /// After a launch: the module's code and variables are in use.
 fn note_work(function: &Function<'_>, stream: &Arc<StreamInner>) {
     if stream.is_capturing() {
         return;
     }
-    let module = function.module.tracker();
-    module.note_all(stream, stream.next_number());
+    note_launched(function, stream, stream.next_number());
 }

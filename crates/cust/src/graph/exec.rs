@@ -86,7 +86,7 @@ impl<'m> GraphExec<'m> {
         }
         let issued = stream.inner().issued();
         for function in functions {
-            function.module.tracker().note_all(stream.inner(), issued);
+            crate::launch::note_launched(function, stream.inner(), issued);
         }
         Ok(())
     }
