@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use cust_raw::{
-    CUcontext, CUevent, CUevent_flags, CUlimit, CUmemAllocationType, CUmemLocationType,
+    CUcontext, CUevent, CUevent_flags, CUfunc_cache, CUlimit, CUmemAllocationType, CUmemLocationType,
     CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
 };
 
 use crate::backend::{Api, Backend, set_default};
 use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaResult, Error, KernelPanic};
+use crate::function::CacheConfig;
 use crate::report::Report;
 use crate::stream::StreamInner;
 
@@ -301,6 +302,81 @@ impl Context {
         };
         api.check(result, || "asking for the priorities of streams".to_owned())?;
         Ok(StreamPriorityRange { least, greatest })
+    }
+
+    /// The context's number, unique in the process.
+    pub fn id(&self) -> CudaResult<u64> {
+        let api = self.bind()?;
+        let mut id = 0;
+        // SAFETY: the context is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetId(self.inner.raw, &mut id) };
+        api.check(result, || "asking for the context's number".to_owned())?;
+        Ok(id)
+    }
+
+    /// The version of the driver's interface that the context is of.
+    pub fn get_api_version(&self) -> CudaResult<u32> {
+        let api = self.bind()?;
+        let mut version = 0;
+        // SAFETY: the context is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetApiVersion(self.inner.raw, &mut version) };
+        api.check(result, || "asking for the context's version".to_owned())?;
+        Ok(version)
+    }
+
+    /// What kernels prefer the first-level cache and shared memory to be divided for, unless they
+    /// say so themselves.
+    pub fn get_cache_config(&self) -> CudaResult<CacheConfig> {
+        let api = self.bind()?;
+        let mut config = CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetCacheConfig(&mut config) };
+        api.check(result, || "asking for the cache preference".to_owned())?;
+        Ok(CacheConfig::from_raw(config))
+    }
+
+    /// Sets what kernels prefer, unless they say so themselves.
+    pub fn set_cache_config(&self, config: CacheConfig) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no pointers.
+        let result = unsafe { api.driver.cuCtxSetCacheConfig(config.raw()) };
+        api.check(result, || {
+            format!("setting the cache preference to {config:?}")
+        })
+    }
+
+    /// Lets all lines of the second-level cache that were to stay in it go.
+    pub fn reset_persisting_l2_cache(&self) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no arguments.
+        let result = unsafe { api.driver.cuCtxResetPersistingL2Cache() };
+        api.check(result, || {
+            "resetting the persisting lines of the cache".to_owned()
+        })
+    }
+
+    /// Lets kernels of this context access memory of another device's; once for each direction. It
+    /// is no error if they can already.
+    pub fn enable_peer_access(&self, peer: &Context) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: both contexts are alive.
+        let result = unsafe { api.driver.cuCtxEnablePeerAccess(peer.inner.raw, 0) };
+        if result == CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+            return Ok(());
+        }
+        api.check(result, || {
+            format!("giving {self:?} access to the memory of {peer:?}")
+        })
+    }
+
+    /// Takes back [`Context::enable_peer_access`].
+    pub fn disable_peer_access(&self, peer: &Context) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: both contexts are alive.
+        let result = unsafe { api.driver.cuCtxDisablePeerAccess(peer.inner.raw) };
+        api.check(result, || {
+            format!("taking access to the memory of {peer:?} from {self:?}")
+        })
     }
 
     /// Destroys everything on the device's primary context, also in other libraries of this

@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use cust_raw::{CUfunc_cache, CUfunction, CUfunction_attribute};
+use cust_raw::{
+    CUfunc_cache, CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUlaunchConfig,
+};
 
 use crate::context::{Context, DeviceLimits};
 use crate::error::CudaResult;
+use crate::kernel::LaunchConfig;
 use crate::module::Module;
 use crate::report::Report;
 
@@ -157,6 +160,26 @@ pub enum CacheConfig {
     PreferEqual,
 }
 
+impl CacheConfig {
+    pub(crate) fn raw(self) -> CUfunc_cache {
+        match self {
+            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
+            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
+            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
+        }
+    }
+
+    pub(crate) fn from_raw(raw: CUfunc_cache) -> CacheConfig {
+        match raw {
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED => CacheConfig::PreferShared,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_L1 => CacheConfig::PreferL1,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL => CacheConfig::PreferEqual,
+            _ => CacheConfig::None,
+        }
+    }
+}
+
 /// What is known of a kernel once it was looked up.
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -245,12 +268,7 @@ impl Function<'_> {
 
     /// Sets what the cache is preferred for while it runs.
     pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
-        let raw = match config {
-            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
-            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
-            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
-            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
-        };
+        let raw = config.raw();
         let api = self.context().bind()?;
         // SAFETY: the function is alive.
         let result = unsafe { api.driver.cuFuncSetCacheConfig(self.kernel.raw, raw) };
@@ -331,6 +349,56 @@ impl Function<'_> {
         Ok((blocks as u32, block_size as u32))
     }
 
+    /// The largest cluster, in blocks, that a launch with this grid and block size can have.
+    pub fn max_cluster_size(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
+        let api = self.context().bind()?;
+        let raw = raw_config(&config.into());
+        let mut blocks = 0;
+        // SAFETY: the function is alive, and the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuOccupancyMaxPotentialClusterSize(&mut blocks, self.kernel.raw, &raw)
+        };
+        api.check(result, || format!("computing a cluster size for {self:?}"))?;
+        Ok(blocks as u32)
+    }
+
+    /// The number of clusters of this launch that run at the same time on the whole device.
+    pub fn max_active_clusters(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
+        let api = self.context().bind()?;
+        let config = config.into();
+        let mut attributes = crate::kernel::attributes(&config);
+        let mut raw = raw_config(&config);
+        raw.attrs = attributes.as_mut_ptr();
+        raw.numAttrs = attributes.len() as u32;
+        let mut clusters = 0;
+        // SAFETY: the function is alive, and the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuOccupancyMaxActiveClusters(&mut clusters, self.kernel.raw, &raw)
+        };
+        api.check(result, || format!("computing the occupancy of {self:?}"))?;
+        Ok(clusters as u32)
+    }
+
+    /// Whether the kernel's code is on the device already: modules may be loaded lazily.
+    pub fn is_loaded(&self) -> CudaResult<bool> {
+        let api = self.context().bind()?;
+        let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
+        // SAFETY: the function is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuFuncIsLoaded(&mut state, self.kernel.raw) };
+        api.check(result, || format!("asking whether {self:?} is loaded"))?;
+        Ok(state == CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED)
+    }
+
+    /// Brings the kernel's code to the device, so that the first launch is as fast as others.
+    pub fn load(&self) -> CudaResult<()> {
+        let api = self.context().bind()?;
+        // SAFETY: the function is alive.
+        let result = unsafe { api.driver.cuFuncLoad(self.kernel.raw) };
+        api.check(result, || format!("loading {self:?}"))
+    }
+
     /// What launches may ask for.
     pub(crate) fn limits(&self) -> CudaResult<&Limits> {
         if let Some(limits) = self.kernel.limits.get() {
@@ -384,6 +452,17 @@ impl std::fmt::Debug for Function<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the kernel `{}`", self.kernel.name)
     }
+}
+
+/// The sizes, without attributes and without a stream.
+fn raw_config(config: &LaunchConfig) -> CUlaunchConfig {
+    // SAFETY: zeros are valid for these plain numbers and pointers.
+    let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
+    let (grid, block) = (config.grid, config.block);
+    (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);
+    (raw.blockDimX, raw.blockDimY, raw.blockDimZ) = (block.x, block.y, block.z);
+    raw.sharedMemBytes = config.shared_mem_bytes;
+    raw
 }
 
 fn threads(size: BlockSize) -> i32 {

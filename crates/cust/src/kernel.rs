@@ -393,7 +393,7 @@ unsafe fn call(
     }
 }
 
-fn attributes(config: &LaunchConfig) -> SmallVec<[CUlaunchAttribute; 4]> {
+pub(crate) fn attributes(config: &LaunchConfig) -> SmallVec<[CUlaunchAttribute; 4]> {
     let mut attributes = SmallVec::new();
     let attribute = |id| {
         // SAFETY: zeros are a value of every kind of attribute.

@@ -5,12 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cust_raw::{CUresult, CUstream};
+use cust_core::kernel::Access;
+use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
 
 use crate::context::Context;
 use crate::error::CudaResult;
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
+use crate::memory::{DeviceBox, DevicePointer};
+use crate::tracker::{self, Captured, Dependency};
 
 bitflags::bitflags! {
     /// How a stream behaves towards the default stream.
@@ -311,6 +314,74 @@ impl Stream {
         }
     }
 
+    /// Its flags.
+    pub fn get_flags(&self) -> CudaResult<StreamFlags> {
+        let api = self.inner.context.bind()?;
+        let mut flags = 0;
+        // SAFETY: the stream is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuStreamGetFlags(self.inner.raw, &mut flags) };
+        api.check(result, || "asking for a stream's flags".to_owned())?;
+        Ok(StreamFlags::from_bits_truncate(flags))
+    }
+
+    /// Its priority; lower numbers are served first.
+    pub fn get_priority(&self) -> CudaResult<i32> {
+        let api = self.inner.context.bind()?;
+        let mut priority = 0;
+        // SAFETY: the stream is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuStreamGetPriority(self.inner.raw, &mut priority) };
+        api.check(result, || "asking for a stream's priority".to_owned())?;
+        Ok(priority)
+    }
+
+    /// The driver's number of it, as profilers show it.
+    pub fn id(&self) -> CudaResult<u64> {
+        let api = self.inner.context.bind()?;
+        let mut id = 0;
+        // SAFETY: the stream is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuStreamGetId(self.inner.raw, &mut id) };
+        api.check(result, || "asking for a stream's number".to_owned())?;
+        Ok(id)
+    }
+
+    /// Puts writing `value` to `to` into the stream: a cheap message to others that wait for it
+    /// with [`Stream::wait_value`], or poll it.
+    pub fn write_value<T: StreamValue>(&self, to: &mut DeviceBox<T>, value: T) -> CudaResult<()> {
+        let doing = || "putting writing of a value into a stream".to_owned();
+        let to = to.range();
+        let write = Dependency::new(to.tracker, Access::Write, to.address, size_of::<T>());
+        // SAFETY: the value is of the box's type.
+        unsafe {
+            let refused = Captured::Refused;
+            tracker::enqueue(&self.inner, &[write], refused, doing, |api, stream| {
+                T::write(api.driver, stream, to.address, value)
+            })
+        }
+    }
+
+    /// Lets the work put into the stream from now on wait until the value at `of` is as asked for:
+    /// something that only a kernel or another device may write there meanwhile, through pointers.
+    ///
+    /// # Safety
+    ///
+    /// The box stays alive until the wait is over. If nothing ever writes such a value, the stream
+    /// waits forever.
+    pub unsafe fn wait_value<T: StreamValue>(
+        &self,
+        of: DevicePointer<T>,
+        until: WaitUntil,
+        value: T,
+    ) -> CudaResult<()> {
+        let api = self.inner.context.bind()?;
+        // SAFETY: as the caller promises.
+        let result = unsafe {
+            T::wait(api.driver, self.inner.raw, of.as_raw(), value, until.raw().0)
+        };
+        api.check(result, || "letting a stream wait for a value".to_owned())?;
+        self.inner.next_number();
+        Ok(())
+    }
+
     /// The context that it belongs to.
     pub fn context(&self) -> &Context {
         &self.inner.context
@@ -325,6 +396,85 @@ impl Stream {
         &self.inner
     }
 }
+
+/// What a stream waits for a value to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WaitUntil {
+    /// At least the value given, counting around: `(found - value) as signed >= 0`.
+    AtLeast,
+    /// The value given.
+    Equal,
+    /// One with bits in common with the value given.
+    AnyBit,
+    /// One for which `!(found | value)` is not zero.
+    Nor,
+}
+
+impl WaitUntil {
+    fn raw(self) -> CUstreamWaitValue_flags {
+        match self {
+            WaitUntil::AtLeast => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ,
+            WaitUntil::Equal => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_EQ,
+            WaitUntil::AnyBit => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_AND,
+            WaitUntil::Nor => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_NOR,
+        }
+    }
+}
+
+mod value {
+    use cust_raw::{CUdeviceptr, CUresult, CUstream, Driver};
+
+    /// A type that streams write and wait for.
+    pub trait StreamValue: crate::memory::DeviceCopy {
+        /// # Safety
+        ///
+        /// The address is good for a write of the type.
+        unsafe fn write(d: &Driver, stream: CUstream, to: CUdeviceptr, value: Self) -> CUresult;
+
+        /// # Safety
+        ///
+        /// The address is good for reads of the type until the wait is over.
+        unsafe fn wait(
+            d: &Driver,
+            stream: CUstream,
+            of: CUdeviceptr,
+            value: Self,
+            flags: u32,
+        ) -> CUresult;
+    }
+
+    macro_rules! values {
+        ($($ty:ty: $write:ident $wait:ident;)*) => {
+            $(impl StreamValue for $ty {
+                unsafe fn write(
+                    d: &Driver,
+                    stream: CUstream,
+                    to: CUdeviceptr,
+                    value: Self,
+                ) -> CUresult {
+                    // SAFETY: as the caller promises.
+                    unsafe { d.$write(stream, to, value.into(), 0) }
+                }
+
+                unsafe fn wait(
+                    d: &Driver,
+                    stream: CUstream,
+                    of: CUdeviceptr,
+                    value: Self,
+                    flags: u32,
+                ) -> CUresult {
+                    // SAFETY: as the caller promises.
+                    unsafe { d.$wait(stream, of, value.into(), flags) }
+                }
+            })*
+        };
+    }
+    values! {
+        u32: cuStreamWriteValue32_v2 cuStreamWaitValue32_v2;
+        u64: cuStreamWriteValue64_v2 cuStreamWaitValue64_v2;
+    }
+}
+use value::StreamValue;
 
 impl Drop for StreamInner {
     fn drop(&mut self) {

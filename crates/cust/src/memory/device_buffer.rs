@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use cust_core::kernel::Access;
-use cust_raw::{CUdeviceptr, CUresult};
+use cust_raw::{CUdeviceptr, CUmemoryPool, CUresult};
 
 use super::device_slice::{RangeOnDevice, debug, host_vec};
 use super::{
@@ -194,6 +194,17 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         })
     }
 
+    /// A buffer of memory that was allocated from a pool.
+    pub(super) fn of_pool(context: Context, address: CUdeviceptr, len: usize) -> Self {
+        DeviceBuffer {
+            tracker: Tracker::new(context),
+            address,
+            len,
+            pooled: true,
+            elements: PhantomData,
+        }
+    }
+
     pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
         self.range()
     }
@@ -205,19 +216,31 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 
 /// Allocates device memory that any stream may use at once, from the context's pool if it has one;
 /// says whether it has.
-fn allocate(
+pub(super) fn allocate(
     context: &Context,
     bytes: usize,
     doing: impl Fn() -> String,
 ) -> CudaResult<(CUdeviceptr, bool)> {
+    if let Some(pool) = context.pool() {
+        return Ok((allocate_from(context, pool, bytes, doing)?, true));
+    }
     let api = context.bind()?;
     let mut address = 0;
-    let Some(pool) = context.pool() else {
-        // SAFETY: the pointer is valid for the call.
-        let result = unsafe { api.driver.cuMemAlloc_v2(&mut address, bytes) };
-        api.check(result, doing)?;
-        return Ok((address, false));
-    };
+    // SAFETY: the pointer is valid for the call.
+    let result = unsafe { api.driver.cuMemAlloc_v2(&mut address, bytes) };
+    api.check(result, doing)?;
+    Ok((address, false))
+}
+
+/// As [`allocate`], from a pool.
+pub(super) fn allocate_from(
+    context: &Context,
+    pool: CUmemoryPool,
+    bytes: usize,
+    doing: impl Fn() -> String,
+) -> CudaResult<CUdeviceptr> {
+    let api = context.bind()?;
+    let mut address = 0;
     let mut from_pool = || {
         // SAFETY: the pointer is valid for the call, and the pool is alive.
         unsafe {
@@ -237,23 +260,28 @@ fn allocate(
     // SAFETY: this thread's own stream is always there.
     let result = unsafe { api.driver.cuStreamSynchronize(PER_THREAD_STREAM) };
     api.check(result, &doing)?;
-    Ok((address, true))
+    Ok(address)
+}
+
+/// Frees what [`allocate`] allocated, after the work that uses it.
+pub(super) fn free(tracker: &Tracker, address: CUdeviceptr, pooled: bool) {
+    if address == 0 {
+        return;
+    }
+    if pooled {
+        return tracker.free_in_order(address);
+    }
+    tracker.settle(Access::Write);
+    // An error means that the context is gone, and the memory with it.
+    if let Ok(api) = tracker.context().bind() {
+        // SAFETY: allocated once, freed once, and no longer in use.
+        let _ = unsafe { api.driver.cuMemFree_v2(address) };
+    }
 }
 
 impl<T> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        if self.address == 0 {
-            return;
-        }
-        if self.pooled {
-            return self.tracker.free_in_order(self.address);
-        }
-        self.tracker.settle(Access::Write);
-        // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.tracker.context().bind() {
-            // SAFETY: allocated once, freed once, and no longer in use.
-            let _ = unsafe { api.driver.cuMemFree_v2(self.address) };
-        }
+        free(&self.tracker, self.address, self.pooled);
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use cust_core::kernel::Access;
+use cust_raw::CU_MEMHOSTREGISTER_PORTABLE;
 
 use super::{DeviceCopy, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
@@ -29,6 +30,8 @@ pub struct LockedBuffer<T> {
     tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
+    /// The capacity of the vector that the memory is, if it is one that was pinned where it lies.
+    vec: Option<usize>,
 }
 
 // SAFETY: it owns its elements.
@@ -96,6 +99,38 @@ impl<T: DeviceCopy> LockedBuffer<T> {
             tracker: Tracker::new(context),
             pointer,
             len,
+            vec: None,
+        })
+    }
+
+    /// Pins a vector's memory where it lies. It takes the system longer than a copy of a few
+    /// megabytes: for memory that is there already, and is copied from and to many times.
+    pub fn from_vec(vec: Vec<T>) -> CudaResult<Self> {
+        let context = Context::current("pinning memory")?;
+        let mut vec = std::mem::ManuallyDrop::new(vec);
+        let (pointer, len, capacity) = (vec.as_mut_ptr(), vec.len(), vec.capacity());
+        let bytes = len * size_of::<T>();
+        let registered = match bytes {
+            0 => Ok(()),
+            bytes => context.bind().and_then(|api| {
+                let flags = CU_MEMHOSTREGISTER_PORTABLE;
+                // SAFETY: the vector's memory, which stays until it is taken out again.
+                let result =
+                    unsafe { api.driver.cuMemHostRegister_v2(pointer.cast(), bytes, flags) };
+                api.check(result, || format!("pinning {bytes} bytes where they lie"))
+            }),
+        };
+        if let Err(error) = registered {
+            drop(std::mem::ManuallyDrop::into_inner(vec));
+            return Err(error);
+        }
+        // SAFETY: a vector's pointer is never null.
+        let pointer = unsafe { NonNull::new_unchecked(pointer) };
+        Ok(LockedBuffer {
+            tracker: Tracker::new(context),
+            pointer,
+            len,
+            vec: Some(capacity),
         })
     }
 
@@ -155,14 +190,24 @@ impl<T> AsMut<[T]> for LockedBuffer<T> {
 
 impl<T> Drop for LockedBuffer<T> {
     fn drop(&mut self) {
-        if self.len == 0 || size_of::<T>() == 0 {
-            return;
+        let bytes = self.len * size_of::<T>();
+        if bytes > 0 {
+            self.tracker.settle(Access::Write);
+            // An error means that the context is gone, and what it had pinned with it.
+            if let Ok(api) = self.tracker.context().bind() {
+                let pointer = self.pointer.as_ptr().cast();
+                // SAFETY: allocated or pinned once, given back once, and no longer in use.
+                let _ = unsafe {
+                    match self.vec {
+                        Some(_) => api.driver.cuMemHostUnregister(pointer),
+                        None => api.driver.cuMemFreeHost(pointer),
+                    }
+                };
+            }
         }
-        self.tracker.settle(Access::Write);
-        // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.tracker.context().bind() {
-            // SAFETY: allocated once, freed once.
-            let _ = unsafe { api.driver.cuMemFreeHost(self.pointer.as_ptr().cast()) };
+        if let Some(capacity) = self.vec {
+            // SAFETY: the parts of the vector that was taken apart in `from_vec`.
+            drop(unsafe { Vec::from_raw_parts(self.pointer.as_ptr(), self.len, capacity) });
         }
     }
 }

@@ -206,7 +206,7 @@ impl Module {
 }
 
 /// A name as the driver takes it.
-fn c_name(name: &str) -> CudaResult<CString> {
+pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
     CString::new(name).map_err(|_| Error::NulInName {
         name: name.to_owned(),
     })
