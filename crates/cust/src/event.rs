@@ -86,11 +86,16 @@ impl Event {
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuEventCreate(&mut raw, flags.bits()) };
         api.check(result, || format!("making an event with flags {flags:?}"))?;
-        Ok(Event {
+        Ok(Event::of_raw(raw, context))
+    }
+
+    /// An event that the driver made.
+    pub(crate) fn of_raw(raw: CUevent, context: Context) -> Event {
+        Event {
             raw,
             context,
             mark: Mutex::default(),
-        })
+        }
     }
 
     /// Puts the mark into a stream, after the work that is in it now.

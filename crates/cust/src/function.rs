@@ -126,7 +126,7 @@ pub enum FunctionAttribute {
 }
 
 impl FunctionAttribute {
-    fn raw(self) -> CUfunction_attribute {
+    pub(crate) fn raw(self) -> CUfunction_attribute {
         use CUfunction_attribute as A;
         match self {
             FunctionAttribute::MaxThreadsPerBlock => A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,

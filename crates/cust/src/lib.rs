@@ -73,13 +73,16 @@ pub mod event;
 pub mod finished;
 pub mod function;
 pub mod graph;
+pub mod ipc;
 pub mod kernel;
 #[doc(hidden)]
 pub mod launch;
 pub mod memory;
 pub mod module;
 pub mod prelude;
+pub mod profiler;
 pub mod stream;
+pub mod texture;
 pub mod util;
 
 mod backend;

@@ -557,6 +557,13 @@ impl<T: ArrayElement> Array<T> {
         Ok(descriptor)
     }
 
+    /// The context that it belongs to.
+    pub fn context(&self) -> &Context {
+        self.tracker.context()
+    }
+}
+
+impl<T> Array<T> {
     pub(crate) fn tracker(&self) -> &Tracker {
         &self.tracker
     }

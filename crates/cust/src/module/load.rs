@@ -345,7 +345,7 @@ fn bad_image(kind: &str, reason: &str) -> Error {
 }
 
 /// Checks that the tables which an ELF file's header tells of lie inside it.
-fn check_elf(bytes: &[u8]) -> CudaResult<()> {
+pub(super) fn check_elf(bytes: &[u8]) -> CudaResult<()> {
     let bad = |reason| bad_image("a cubin", reason);
     if ImageKind::of(bytes) != ImageKind::Cubin {
         return Err(bad("it is not an ELF file, so it is not a cubin"));
@@ -367,7 +367,7 @@ fn check_elf(bytes: &[u8]) -> CudaResult<()> {
 }
 
 /// Checks that the size which a fat binary's header tells is there.
-fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
+pub(super) fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
     let bad = |reason| bad_image("a fat binary", reason);
     if ImageKind::of(bytes) != ImageKind::Fatbin {
         return Err(bad("it is not a fat binary: its magic number is wrong"));

@@ -6,6 +6,8 @@
 
 mod embedded;
 mod jit;
+mod library;
+mod linker;
 mod load;
 mod ptx_text;
 mod symbol;
@@ -27,6 +29,8 @@ use crate::tracker::Tracker;
 
 pub use embedded::{Embedded, Image};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
+pub use library::Library;
+pub use linker::{LinkInput, Linker};
 pub use load::PANIC_STACK_SIZE;
 pub use symbol::{Symbol, SymbolName};
 

@@ -244,4 +244,13 @@ api! {
     fn cuCtxResetPersistingL2Cache() {
         state()?.current().map(|_| ())
     }
+
+    fn cuProfilerStart() {
+        // Nobody profiles it.
+        state()?.current().map(|_| ())
+    }
+
+    fn cuProfilerStop() {
+        state()?.current().map(|_| ())
+    }
 }

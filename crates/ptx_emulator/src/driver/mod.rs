@@ -7,7 +7,7 @@
 //! destroyed or reset.
 //!
 //! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
-//! `launch.rs`, `memory.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs` each hold the functions of
+//! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs` each hold the functions of
 //! one part of the API; `queue.rs` is where a stream's work waits.
 //! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
 
@@ -20,6 +20,8 @@ mod device;
 mod function;
 mod graph;
 mod launch;
+mod library;
+mod mapping;
 mod memory;
 mod module;
 mod pool;
@@ -65,6 +67,8 @@ pub fn driver() -> &'static Driver {
         copy::fill(&mut driver);
         stream::fill(&mut driver);
         pool::fill(&mut driver);
+        library::fill(&mut driver);
+        mapping::fill(&mut driver);
         graph::fill(&mut driver);
         driver
     })

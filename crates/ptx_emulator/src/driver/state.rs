@@ -93,6 +93,8 @@ pub(super) struct Context {
     pub(super) null_stream: Arc<Stream>,
     /// Work in the default stream excludes work in streams that wait for it.
     pub(super) legacy: RwLock<()>,
+    /// Reserved addresses, by their starts.
+    pub(super) reservations: Mutex<BTreeMap<u64, Reservation>>,
     /// The handle of the device's default pool, once somebody asked for it.
     pub(super) default_pool: Mutex<Option<Handle>>,
 }
@@ -151,10 +153,38 @@ pub(super) enum Object {
     Event(Arc<Event>),
     Pool(Arc<Pool>),
     Array(Arc<Array>),
+    Physical(Arc<Physical>),
+    Link(Arc<Link>),
     Graph(Arc<Graph>),
     /// A node is known by its graph and its number.
     Node(Arc<Graph>, usize),
     Exec(Arc<Exec>),
+}
+
+/// A range of addresses, parts of which memory is mapped to.
+pub(super) struct Reservation {
+    /// What is behind all of it.
+    #[expect(dead_code, reason = "kept for the addresses in it")]
+    pub(super) memory: Vec<u8>,
+    pub(super) size: usize,
+    /// What is mapped: sizes and handles, by address.
+    pub(super) pieces: BTreeMap<u64, (usize, Handle)>,
+    /// The starts of the ranges that kernels and copies know of.
+    pub(super) published: Vec<u64>,
+}
+
+/// Memory that can be mapped.
+pub(super) struct Physical {
+    pub(super) context: Handle,
+    pub(super) size: usize,
+}
+
+/// The state of the linker.
+pub(super) struct Link {
+    pub(super) context: Handle,
+    pub(super) texts: Mutex<Vec<String>>,
+    /// What it made.
+    pub(super) output: Mutex<Option<CString>>,
 }
 
 /// An array: memory without texture units to read it, row after row.
@@ -232,6 +262,8 @@ impl Object {
             Object::Event(event) => event.context,
             Object::Pool(pool) => pool.context,
             Object::Array(array) => array.context,
+            Object::Physical(physical) => physical.context,
+            Object::Link(link) => link.context,
             Object::Graph(graph) | Object::Node(graph, _) => graph.context,
             Object::Exec(exec) => exec.context,
         }
@@ -251,6 +283,7 @@ impl State {
             blocks: Mutex::default(),
             null_stream: Arc::new(Stream::new(handle, 0, 0)),
             legacy: RwLock::new(()),
+            reservations: Mutex::default(),
             default_pool: Mutex::default(),
         });
         lock(&self.contexts).insert(handle, Arc::clone(&context));
@@ -361,6 +394,20 @@ impl State {
     pub(super) fn array(&self, handle: Handle) -> Result<Arc<Array>, CUresult> {
         match self.object(handle) {
             Some(Object::Array(array)) => Ok(array),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn physical(&self, handle: Handle) -> Result<Arc<Physical>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Physical(physical)) => Ok(physical),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn link(&self, handle: Handle) -> Result<Arc<Link>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Link(link)) => Ok(link),
             _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
         }
     }

@@ -1,11 +1,12 @@
 //! Streams, events and host functions. When their work is done, `queue.rs` says.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cust_raw::{
-    CUcontext, CUdevice, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
     CUstreamCallback,
 };
 
@@ -285,4 +286,84 @@ api! {
         unsafe { put(milliseconds, (seconds * 1000.0) as f32) }
     }
 
+    fn cuStreamWriteValue32_v2(stream: CUstream, to: CUdeviceptr, value: u32, _flags: c_uint) {
+        write_value(stream, to, move |word: &AtomicU32| word.store(value, Ordering::SeqCst))
+    }
+
+    fn cuStreamWriteValue64_v2(stream: CUstream, to: CUdeviceptr, value: u64, _flags: c_uint) {
+        write_value(stream, to, move |word: &AtomicU64| word.store(value, Ordering::SeqCst))
+    }
+
+    fn cuStreamWaitValue32_v2(stream: CUstream, of: CUdeviceptr, value: u32, flags: c_uint) {
+        wait_value(stream, of, move |word: &AtomicU32| {
+            let found = word.load(Ordering::SeqCst);
+            is_reached(flags, found.wrapping_sub(value) as i32 >= 0, found.into(), value.into())
+        })
+    }
+
+    fn cuStreamWaitValue64_v2(stream: CUstream, of: CUdeviceptr, value: u64, flags: c_uint) {
+        wait_value(stream, of, move |word: &AtomicU64| {
+            let found = word.load(Ordering::SeqCst);
+            is_reached(flags, found.wrapping_sub(value) as i64 >= 0, found, value)
+        })
+    }
+}
+
+/// Whether a value is what a stream waits for.
+fn is_reached(flags: c_uint, at_least: bool, found: u64, value: u64) -> bool {
+    match flags & 3 {
+        0 => at_least,
+        1 => found == value,
+        2 => found & value != 0,
+        _ => !(found | value) != 0,
+    }
+}
+
+/// The word at an address of the device, if it is one.
+fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let (base, size) = context.memory.range_of(address).ok_or(invalid)?;
+    let inside = (address - base) as usize + size_of::<W>() <= size;
+    if !inside || !address.is_multiple_of(size_of::<W>() as u64) {
+        return Err(invalid);
+    }
+    Ok(Promised::new(std::ptr::with_exposed_provenance(address as usize)))
+}
+
+fn write_value<W: 'static>(
+    stream: CUstream,
+    to: u64,
+    write: impl Fn(&W) + Send + Sync + 'static,
+) -> Outcome {
+    let state = state()?;
+    let (context, stream) = state.stream(from_pointer(stream))?;
+    context.check()?;
+    let word = word_at::<W>(&context, to)?;
+    let work = Arc::new(move || {
+        // SAFETY: it was checked to be the device's when the work was put in, and is the caller's
+        // to keep until it is done.
+        write(unsafe { &*word.get() });
+        Ok(())
+    });
+    in_stream(state, &context, &stream, work)
+}
+
+fn wait_value<W: 'static>(
+    stream: CUstream,
+    of: u64,
+    reached: impl Fn(&W) -> bool + Send + Sync + 'static,
+) -> Outcome {
+    let state = state()?;
+    let (context, stream) = state.stream(from_pointer(stream))?;
+    context.check()?;
+    let word = word_at::<W>(&context, of)?;
+    let work = Arc::new(move || {
+        // SAFETY: as above.
+        while !reached(unsafe { &*word.get() }) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    });
+    // The caller goes on, and may be the one who writes the value.
+    host_function(state, &context, &stream, work)
 }
