@@ -1,12 +1,8 @@
-//! Compiles the crate `kernels` to PTX, which `main.rs` includes.
+//! Compiles the crate `kernels` for the device, for `main.rs` to embed.
 
-use cuda_builder::CudaBuilder;
-use std::path::PathBuf;
-
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    CudaBuilder::new("kernels")
-        .copy_to(out.join("kernels.ptx"))
+fn main() -> Result<(), cuda_builder::Error> {
+    cuda_builder::CudaBuilder::new("kernels")
+        .embed("kernels")
         .build()?;
     Ok(())
 }

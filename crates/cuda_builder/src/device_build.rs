@@ -5,7 +5,7 @@ use crate::messages::{self, Level, Progress, Report, Show};
 use crate::toolchain::Toolchain;
 use crate::{
     Arch, Artifact, CudaBuilder, DebugInfo, Emit, Error, OptLevel, Output, Profile, assemble,
-    backend, depinfo, environment, output,
+    backend, depinfo, embed, environment, output,
 };
 use cuda_toolkit::{Part, Toolkit};
 use std::collections::BTreeSet;
@@ -26,6 +26,8 @@ struct Session<'a> {
     progress: Progress,
     /// The files the outer cargo is to watch.
     watch: BTreeSet<PathBuf>,
+    /// The packages that are in the result.
+    packages: BTreeSet<String>,
 }
 
 /// What [`CudaBuilder::build`] does.
@@ -71,6 +73,7 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
         target,
         progress,
         watch: backend.watch.into_iter().collect(),
+        packages: BTreeSet::new(),
     };
 
     let mut output = Output {
@@ -85,6 +88,9 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
     result?;
     if let Some(path) = &options.copy_to {
         output.copy_to(path)?;
+    }
+    if let Some(name) = &options.embed {
+        embed::embed(name, &output, &session.packages)?;
     }
     Ok(output)
 }
@@ -141,6 +147,7 @@ impl Session<'_> {
                 cargo_output: report.output,
             });
         }
+        self.packages.extend(report.packages.iter().cloned());
         warn(&report);
         let ptx = report
             .artifacts_of(&self.krate.join("Cargo.toml"))

@@ -3,20 +3,18 @@
 //! ```no_run
 //! // build.rs
 //! fn main() -> Result<(), cuda_builder::Error> {
-//!     cuda_builder::CudaBuilder::new("kernels")
-//!         .arch("sm_90")
-//!         .copy_to(std::env::var("OUT_DIR").unwrap() + "/kernels.ptx")
-//!         .build()?;
+//!     cuda_builder::CudaBuilder::new("kernels").embed("kernels").build()?;
 //!     Ok(())
 //! }
 //! ```
-//! and in the program `include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))`.
+//! and in the program `static KERNELS: Embedded = cust::include_module!("kernels");`.
 //!
 //! [`CudaBuilder::build`] runs these steps, a file each: find the pinned toolchain
 //! (`toolchain`), find or build the backend (`backend`), find libnvvm, run cargo on the GPU crate
 //! for each architecture (`device_build`, in an environment that `environment` cleans, reading
-//! cargo's messages with `messages`), make cubins (`assemble`), copy what was asked for, and tell
-//! the outer cargo which files were read (`depinfo`), so that nothing is rebuilt without need.
+//! cargo's messages with `messages`), make cubins (`assemble`), copy what was asked for, write what
+//! the program embeds (`embed`), and tell the outer cargo which files were read (`depinfo`), so
+//! that nothing is rebuilt without need.
 //!
 //! # Environment variables
 //! - `RUSTC_CODEGEN_NVVM`: the backend's dylib. Without it the backend is built from the sources
@@ -30,6 +28,7 @@ mod assemble;
 mod backend;
 mod depinfo;
 mod device_build;
+mod embed;
 mod environment;
 mod error;
 mod flags;

@@ -69,6 +69,8 @@ pub(crate) struct Report {
     /// For each crate that was built or was fresh: its manifest, whether it is the user's own
     /// (and not from a registry or the standard library), and the files made.
     crates: Vec<(PathBuf, bool, Vec<PathBuf>)>,
+    /// The names of the packages that these are of.
+    pub(crate) packages: std::collections::BTreeSet<String>,
 }
 
 impl Report {
@@ -118,12 +120,24 @@ impl Report {
                     && !manifest
                         .components()
                         .any(|part| part.as_os_str() == "rustlib");
+                self.packages.insert(package_name(&text(&message["package_id"])));
                 self.crates
                     .push((manifest, own, files.map(text).map(PathBuf::from).collect()));
             }
             _ => {}
         }
     }
+}
+
+/// The name in a package's identifier: `path+file:///a/b#name@0.1.0`, or without the name where it
+/// is that of the folder.
+fn package_name(id: &str) -> String {
+    let (place, version) = id.rsplit_once('#').unwrap_or((id, ""));
+    let name = match version.split_once('@') {
+        Some((name, _)) => name,
+        None => place.rsplit('/').next().unwrap_or_default(),
+    };
+    name.to_owned()
 }
 
 /// Which diagnostics are shown.

@@ -89,6 +89,7 @@ pub struct CudaBuilder {
     pub(crate) ftz: bool,
     pub(crate) dump: Option<PathBuf>,
     pub(crate) copy_to: Option<PathBuf>,
+    pub(crate) embed: Option<String>,
     pub(crate) target_dir: Option<PathBuf>,
     pub(crate) features: Vec<String>,
     pub(crate) default_features: bool,
@@ -112,6 +113,7 @@ impl CudaBuilder {
             ftz: false,
             dump: None,
             copy_to: None,
+            embed: None,
             target_dir: None,
             features: Vec::new(),
             default_features: true,
@@ -153,6 +155,25 @@ impl CudaBuilder {
     #[must_use]
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Leaves all that the build makes in the build script's `OUT_DIR`, for the program to embed:
+    /// `cust::include_module!("NAME")` is a module that loads what fits the device, and whose
+    /// kernels are launched with checked arguments.
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// fn main() -> Result<(), cuda_builder::Error> {
+    ///     cuda_builder::CudaBuilder::new("kernels").embed("kernels").build()?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// The features of the GPU crate have to be those with which the program depends on it.
+    #[must_use]
+    pub fn embed(mut self, name: impl Into<String>) -> Self {
+        self.embed = Some(name.into());
         self
     }
 

@@ -12,6 +12,11 @@
 )]
 pub trait KernelParam {}
 
+/// What the handles that `#[kernel]` makes for the host are made of.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use cust_core::kernel as host;
+
 #[diagnostic::do_not_recommend]
 impl<T: Copy> KernelParam for T {}
 

@@ -4,18 +4,13 @@
 //! else: this crate brings the panic handler and the allocator of the device.
 //!
 //! ```
-//! # #![allow(clippy::missing_safety_doc)]
 //! use cuda_std::prelude::*;
 //!
 //! /// Adds two vectors.
-//! ///
-//! /// # Safety
-//! /// `sum` points to at least `a.len()` writable floats.
 //! #[kernel]
-//! pub unsafe fn add(a: &[f32], b: &[f32], sum: *mut f32) {
-//!     let i = thread::index_1d() as usize;
-//!     if i < a.len() {
-//!         unsafe { *sum.add(i) = a[i] + b[i] };
+//! pub fn add(a: &[f32], b: &[f32], mut sum: PerThread<f32>) {
+//!     for (i, sum) in sum.own() {
+//!         *sum = a[i] + b[i];
 //!     }
 //! }
 //! # fn main() {}
@@ -44,9 +39,11 @@ pub mod intrinsics;
 pub mod io;
 pub mod kernel;
 pub mod panic;
+pub mod per_thread;
 pub mod prelude;
 pub mod shared;
 pub mod thread;
 
 pub use cuda_std_macros::{address_space, kernel};
 pub use float::{FloatExt, GpuFloat};
+pub use per_thread::PerThread;

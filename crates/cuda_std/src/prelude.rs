@@ -1,6 +1,7 @@
 //! What every crate of kernels imports: `use cuda_std::prelude::*;`.
 
 pub use crate::float::{FloatExt, GpuFloat};
+pub use crate::per_thread::PerThread;
 pub use crate::{address_space, kernel};
 pub use crate::{eprint, eprintln, print, println, shared_array};
 pub use crate::{shared, thread};

@@ -25,7 +25,11 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     match check(attribute, &function.sig) {
-        Ok(()) => mark(function),
+        Ok(()) => {
+            let handle = crate::handle::expand(&function);
+            let function = mark(function);
+            quote!(#function #handle)
+        }
         Err(errors) => {
             let errors = errors.into_compile_error();
             quote!(#errors #function)
@@ -212,7 +216,7 @@ impl Errors {
 }
 
 /// The type inside parentheses, written or put there by a macro.
-fn without_parens(ty: &Type) -> &Type {
+pub(crate) fn without_parens(ty: &Type) -> &Type {
     match ty {
         Type::Paren(paren) => without_parens(&paren.elem),
         Type::Group(group) => without_parens(&group.elem),

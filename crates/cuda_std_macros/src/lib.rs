@@ -6,6 +6,7 @@
 //! which its unit tests call.
 
 mod address_space;
+mod handle;
 mod kernel;
 
 use proc_macro::TokenStream;
@@ -14,20 +15,32 @@ use proc_macro::TokenStream;
 ///
 /// ```ignore
 /// #[kernel]
-/// pub unsafe fn scale(factor: f32, from: &[f32], to: *mut f32) {
-///     let i = thread::index_1d() as usize;
-///     if i < from.len() {
-///         unsafe { *to.add(i) = factor * from[i] };
+/// pub fn scale(factor: f32, from: &[f32], mut to: PerThread<f32>) {
+///     for (i, to) in to.own() {
+///         *to = factor * from[i];
 ///     }
 /// }
 /// ```
 ///
 /// Parameters are passed by value and must be `Copy`: numbers, structs, arrays, raw pointers, and
-/// shared references and slices to memory of the device. A kernel returns nothing. It has no
-/// `&mut` parameters: all threads would have the same one, while `&mut` promises Rust that nobody
-/// else has it. Pass a raw pointer instead.
+/// shared references and slices to memory of the device; or types for output, such as `PerThread`.
+/// A kernel returns nothing. It has no `&mut` parameters: all threads would have the same one,
+/// while `&mut` promises Rust that nobody else has it. Take a `PerThread` instead, or a raw
+/// pointer.
 ///
-/// On the host the function is an ordinary one.
+/// # On the host
+///
+/// The function is an ordinary one, and beside it is a type of the same name, with a function
+/// `args` that takes the kernel's arguments. `cust` launches them:
+///
+/// ```ignore
+/// let module = KERNELS.load()?;
+/// let scaled = scale::args(2.0, &from, &mut to);
+/// module.launch(&stream, (blocks, threads), scaled)?;
+/// ```
+///
+/// Arguments that do not fit the parameters do not compile. `args` is unsafe for a kernel that is
+/// unsafe, or that takes raw pointers.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(attribute.into(), item.into()).into()

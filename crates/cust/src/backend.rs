@@ -154,6 +154,7 @@ impl Api {
             text: self.text(result),
             doing,
             detail,
+            kernels: Vec::new(),
         }))
     }
 

@@ -8,16 +8,24 @@
 //! one made last.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
-use cust_raw::{CUcontext, CUlimit, CUresult};
+use cust_raw::{
+    CUcontext, CUevent, CUevent_flags, CUfunc_cache, CUlimit, CUmemAllocationType, CUmemLocationType,
+    CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
+};
 
 use crate::backend::{Api, Backend, set_default};
-use crate::device::Device;
+use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaResult, Error, KernelPanic};
+use crate::function::CacheConfig;
 use crate::report::Report;
+use crate::stream::StreamInner;
+
+/// Freed device memory is kept for later buffers up to this part of all.
+const KEPT_FRACTION: usize = 16;
 
 bitflags::bitflags! {
     /// How the host waits for the device, and what the context keeps.
@@ -95,7 +103,53 @@ struct ContextInner {
     pending: Mutex<Vec<KernelPanic>>,
     /// Set by `Context::reset`: everything made in the context is gone.
     destroyed: AtomicBool,
+    /// The kernels launched last, for errors that come later.
+    launched: Mutex<VecDeque<Launched>>,
+    /// The event that orders streams among each other; made on first use.
+    ordering: Mutex<Option<Handle<CUevent>>>,
+    /// What the device allows launches; looked up on first use.
+    limits: OnceLock<DeviceLimits>,
+    /// The pool that device memory comes from, where the device has pools; made on first use.
+    pool: OnceLock<Option<Handle<CUmemoryPool>>>,
 }
+
+/// A launch that may not be done.
+struct Launched {
+    kernel: Arc<str>,
+    stream: Weak<StreamInner>,
+    /// Its number in the stream.
+    number: u64,
+}
+
+impl Launched {
+    fn is_past(&self) -> bool {
+        let stream = self.stream.upgrade();
+        stream.is_some_and(|stream| stream.is_past(self.number))
+    }
+}
+
+/// As many launches are remembered.
+const LAUNCHES: usize = 32;
+
+/// What a device allows launches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeviceLimits {
+    /// Blocks along each axis.
+    pub(crate) grid: [u32; 3],
+    /// Threads along each axis.
+    pub(crate) block: [u32; 3],
+    /// Bytes of shared memory for a block that asks for them.
+    pub(crate) shared: u32,
+}
+
+/// A handle of the driver's that any thread may use.
+#[derive(Clone, Copy)]
+struct Handle<T>(T);
+
+// SAFETY: the driver's handles are good on every thread.
+unsafe impl<T> Send for Handle<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Handle<T> {}
 
 // SAFETY: the driver's functions may be called from any thread.
 unsafe impl Send for ContextInner {}
@@ -145,6 +199,10 @@ impl Context {
             reports: Mutex::new(Vec::new()),
             pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
+            launched: Mutex::default(),
+            ordering: Mutex::new(None),
+            limits: OnceLock::new(),
+            pool: OnceLock::new(),
         });
         alive.insert(key, Arc::downgrade(&inner));
         Ok(Context { inner })
@@ -246,6 +304,81 @@ impl Context {
         Ok(StreamPriorityRange { least, greatest })
     }
 
+    /// The context's number, unique in the process.
+    pub fn id(&self) -> CudaResult<u64> {
+        let api = self.bind()?;
+        let mut id = 0;
+        // SAFETY: the context is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetId(self.inner.raw, &mut id) };
+        api.check(result, || "asking for the context's number".to_owned())?;
+        Ok(id)
+    }
+
+    /// The version of the driver's interface that the context is of.
+    pub fn get_api_version(&self) -> CudaResult<u32> {
+        let api = self.bind()?;
+        let mut version = 0;
+        // SAFETY: the context is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetApiVersion(self.inner.raw, &mut version) };
+        api.check(result, || "asking for the context's version".to_owned())?;
+        Ok(version)
+    }
+
+    /// What kernels prefer the first-level cache and shared memory to be divided for, unless they
+    /// say so themselves.
+    pub fn get_cache_config(&self) -> CudaResult<CacheConfig> {
+        let api = self.bind()?;
+        let mut config = CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { api.driver.cuCtxGetCacheConfig(&mut config) };
+        api.check(result, || "asking for the cache preference".to_owned())?;
+        Ok(CacheConfig::from_raw(config))
+    }
+
+    /// Sets what kernels prefer, unless they say so themselves.
+    pub fn set_cache_config(&self, config: CacheConfig) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no pointers.
+        let result = unsafe { api.driver.cuCtxSetCacheConfig(config.raw()) };
+        api.check(result, || {
+            format!("setting the cache preference to {config:?}")
+        })
+    }
+
+    /// Lets all lines of the second-level cache that were to stay in it go.
+    pub fn reset_persisting_l2_cache(&self) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no arguments.
+        let result = unsafe { api.driver.cuCtxResetPersistingL2Cache() };
+        api.check(result, || {
+            "resetting the persisting lines of the cache".to_owned()
+        })
+    }
+
+    /// Lets kernels of this context access memory of another device's; once for each direction. It
+    /// is no error if they can already.
+    pub fn enable_peer_access(&self, peer: &Context) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: both contexts are alive.
+        let result = unsafe { api.driver.cuCtxEnablePeerAccess(peer.inner.raw, 0) };
+        if result == CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+            return Ok(());
+        }
+        api.check(result, || {
+            format!("giving {self:?} access to the memory of {peer:?}")
+        })
+    }
+
+    /// Takes back [`Context::enable_peer_access`].
+    pub fn disable_peer_access(&self, peer: &Context) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: both contexts are alive.
+        let result = unsafe { api.driver.cuCtxDisablePeerAccess(peer.inner.raw) };
+        api.check(result, || {
+            format!("taking access to the memory of {peer:?} from {self:?}")
+        })
+    }
+
     /// Destroys everything on the device's primary context, also in other libraries of this
     /// process. After a fault in a kernel, which loses the context, work goes on with a new one
     /// from [`Context::new`]: always on the emulator, and where the driver allows it on a GPU.
@@ -314,6 +447,113 @@ impl Context {
         Err(Error::WrongContext { doing: doing() })
     }
 
+    /// Lets the work put into a stream from now on come after all that is in `other`.
+    pub(crate) fn order(&self, stream: CUstream, other: &StreamInner) -> CudaResult<()> {
+        let doing = || "letting a stream wait for another".to_owned();
+        let api = self.bind()?;
+        // One event for all: the driver takes down what it stands for when it is waited for, so
+        // it may be recorded anew at once; but not in between.
+        let mut ordering = lock(&self.inner.ordering);
+        let event = match *ordering {
+            Some(Handle(event)) => event,
+            None => {
+                let mut event = std::ptr::null_mut();
+                let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+                // SAFETY: the pointer is valid for the call.
+                let result = unsafe { api.driver.cuEventCreate(&mut event, flags) };
+                api.check(result, doing)?;
+                *ordering = Some(Handle(event));
+                event
+            }
+        };
+        // SAFETY: all handles are alive.
+        unsafe {
+            api.check(api.driver.cuEventRecord(event, other.raw), doing)?;
+            api.check(api.driver.cuStreamWaitEvent(stream, event, 0), doing)
+        }
+    }
+
+    /// What the device allows launches.
+    pub(crate) fn device_limits(&self) -> CudaResult<DeviceLimits> {
+        if let Some(limits) = self.inner.limits.get() {
+            return Ok(*limits);
+        }
+        let device = self.device();
+        let get = |attribute| Ok(device.get_attribute(attribute)?.max(0) as u32);
+        let limits = DeviceLimits {
+            grid: [
+                get(DeviceAttribute::MaxGridDimX)?,
+                get(DeviceAttribute::MaxGridDimY)?,
+                get(DeviceAttribute::MaxGridDimZ)?,
+            ],
+            block: [
+                get(DeviceAttribute::MaxBlockDimX)?,
+                get(DeviceAttribute::MaxBlockDimY)?,
+                get(DeviceAttribute::MaxBlockDimZ)?,
+            ],
+            shared: get(DeviceAttribute::MaxSharedMemoryPerBlockOptin)?
+                .max(get(DeviceAttribute::MaxSharedMemoryPerBlock)?),
+        };
+        Ok(*self.inner.limits.get_or_init(|| limits))
+    }
+
+    /// The pool that device memory comes from; `None` for devices without pools.
+    pub(crate) fn pool(&self) -> Option<CUmemoryPool> {
+        let pool = self.inner.pool.get_or_init(|| self.make_pool().map(Handle));
+        pool.map(|Handle(pool)| pool)
+    }
+
+    fn make_pool(&self) -> Option<CUmemoryPool> {
+        let api = self.bind().ok()?;
+        let device = self.device();
+        let supported = device
+            .get_attribute(DeviceAttribute::MemoryPoolsSupported)
+            .ok()?;
+        if supported == 0 {
+            return None;
+        }
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
+        properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        properties.location.id = device.raw;
+        let mut pool = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe { api.driver.cuMemPoolCreate(&mut pool, &properties) };
+        if result != CUresult::CUDA_SUCCESS {
+            return None;
+        }
+        // What is freed stays at hand up to a part of the memory. The host waits for allocations,
+        // so these must not come to wait for frees in streams that are busy.
+        let mut kept = (device.total_memory().unwrap_or(0) / KEPT_FRACTION) as u64;
+        let mut no = 0i32;
+        use cust_raw::CUmemPool_attribute as Attribute;
+        let threshold = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let dependencies = Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+        // SAFETY: the values are of the attributes' types. Both are only advice.
+        unsafe {
+            let _ = api
+                .driver
+                .cuMemPoolSetAttribute(pool, threshold, (&raw mut kept).cast());
+            let _ = api
+                .driver
+                .cuMemPoolSetAttribute(pool, dependencies, (&raw mut no).cast());
+        }
+        Some(pool)
+    }
+
+    /// Gives freed device memory that is kept for later buffers back to the system, but for
+    /// `keep` bytes.
+    pub fn trim_memory(&self, keep: usize) -> CudaResult<()> {
+        let api = self.bind()?;
+        let Some(pool) = self.pool() else {
+            return Ok(());
+        };
+        // SAFETY: the pool is alive.
+        let result = unsafe { api.driver.cuMemPoolTrimTo(pool, keep) };
+        api.check(result, || "giving back unused memory".to_owned())
+    }
+
     pub(crate) fn add_report(&self, report: &Arc<Report>) {
         lock(&self.inner.reports).push(Arc::clone(report));
     }
@@ -339,6 +579,31 @@ impl Context {
         }
     }
 
+    /// Notes that a kernel was launched.
+    pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<StreamInner>, number: u64) {
+        let mut launched = lock(&self.inner.launched);
+        while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_past) {
+            launched.pop_front();
+        }
+        launched.push_back(Launched {
+            kernel: Arc::clone(kernel),
+            stream: Arc::downgrade(stream),
+            number,
+        });
+    }
+
+    /// The kernels that may have been running just now, those launched last if there are many.
+    fn kernels_in_flight(&self) -> Vec<String> {
+        let mut kernels: Vec<String> = Vec::new();
+        for launched in lock(&self.inner.launched).iter() {
+            let known = kernels.iter().any(|kernel| **kernel == *launched.kernel);
+            if !known && !launched.is_past() {
+                kernels.push(launched.kernel.to_string());
+            }
+        }
+        kernels
+    }
+
     /// Ends a wait: looks for panic reports. `stream` is what was waited for, `None` for the whole
     /// context.
     pub(crate) fn finish_wait(
@@ -347,6 +612,13 @@ impl Context {
         stream: Option<usize>,
     ) -> CudaResult<()> {
         let panic = self.take_panic();
+        let waited = waited.map_err(|error| match error {
+            Error::Driver(mut error) if error.code.is_sticky() => {
+                error.kernels = self.kernels_in_flight();
+                Error::Driver(error)
+            }
+            error => error,
+        });
         if waited.is_ok() {
             for report in lock(&self.inner.reports).iter() {
                 report.note_synchronized(stream);
@@ -380,6 +652,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Drop for ContextInner {
     fn drop(&mut self) {
         let api = self.device.api;
+        let ordering = lock(&self.ordering).take();
+        let pool = self.pool.take().flatten();
+        if !self.destroyed.load(Ordering::SeqCst) && (ordering.is_some() || pool.is_some()) {
+            // SAFETY: both were made in this context, which is alive, and go only here. The pool's
+            // memory goes with the last of its allocations.
+            unsafe {
+                let _ = api.driver.cuCtxSetCurrent(self.raw);
+                if let Some(Handle(event)) = ordering {
+                    let _ = api.driver.cuEventDestroy_v2(event);
+                }
+                if let Some(Handle(pool)) = pool {
+                    let _ = api.driver.cuMemPoolDestroy(pool);
+                }
+            }
+        }
         // SAFETY: retained once in `retain`, released once here. At the process's end the driver
         // may be gone already, and says so; there is nothing left to do then.
         let _ = unsafe { api.driver.cuDevicePrimaryCtxRelease_v2(self.device.raw) };

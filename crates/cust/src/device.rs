@@ -2,9 +2,10 @@
 
 use std::ffi::CStr;
 
-use cust_raw::{CUdevice, CUdevice_attribute, CUuuid};
+use cust_raw::{CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUuuid};
 
 use crate::backend::{Api, Backend, api, default_api};
+use crate::context::ContextFlags;
 use crate::error::CudaResult;
 
 /// A device: a GPU, or the emulator.
@@ -126,6 +127,91 @@ impl Device {
         Ok((major as u32, minor as u32))
     }
 
+    /// The device's place on the PCI bus, such as `0000:3b:00.0`.
+    pub fn pci_bus_id(&self) -> CudaResult<String> {
+        let mut name = [0u8; 32];
+        // SAFETY: the buffer is valid for its length, and the driver ends the text with a NUL.
+        let result = unsafe {
+            let buffer = name.as_mut_ptr().cast();
+            self.api
+                .driver
+                .cuDeviceGetPCIBusId(buffer, name.len() as i32, self.raw)
+        };
+        self.check(result, "asking for its place on the PCI bus")?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// The device of the default backend at a place on the PCI bus.
+    pub fn from_pci_bus_id(id: &str) -> CudaResult<Device> {
+        let api = default_api()?;
+        let name = crate::module::c_name(id)?;
+        let mut raw = 0;
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe { api.driver.cuDeviceGetByPCIBusId(&mut raw, name.as_ptr()) };
+        api.check(result, || format!("looking for a device at {id}"))?;
+        Ok(Device { raw, api })
+    }
+
+    /// The device's locally unique number, and which of the nodes of a linked adapter it is. Only
+    /// Windows knows it.
+    pub fn luid(&self) -> CudaResult<([u8; 8], u32)> {
+        let (mut luid, mut nodes) = ([0u8; 8], 0);
+        // SAFETY: the pointers are valid for the call; the number has eight bytes.
+        let result = unsafe {
+            let luid = luid.as_mut_ptr().cast();
+            self.api.driver.cuDeviceGetLuid(luid, &mut nodes, self.raw)
+        };
+        self.check(result, "asking for the LUID")?;
+        Ok((luid, nodes))
+    }
+
+    /// Whether this device can access the memory of another; see
+    /// [`Context::enable_peer_access`](crate::context::Context::enable_peer_access).
+    pub fn can_access_peer(&self, peer: &Device) -> CudaResult<bool> {
+        if self.api.backend != peer.api.backend {
+            return Ok(false);
+        }
+        let mut can = 0;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe {
+            self.api
+                .driver
+                .cuDeviceCanAccessPeer(&mut can, self.raw, peer.raw)
+        };
+        self.check(result, "asking whether it can access a peer")?;
+        Ok(can != 0)
+    }
+
+    /// What is known of the connection from this device to another.
+    pub fn peer_attribute(&self, attribute: PeerAttribute, peer: &Device) -> CudaResult<i32> {
+        let mut value = 0;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe {
+            self.api.driver.cuDeviceGetP2PAttribute(
+                &mut value,
+                attribute.raw(),
+                self.raw,
+                peer.raw,
+            )
+        };
+        self.check(result, "asking for the connection to a peer")?;
+        Ok(value)
+    }
+
+    /// Whether somebody in the process uses the device's primary context, and its flags.
+    pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
+        let (mut flags, mut active) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe {
+            self.api
+                .driver
+                .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
+        };
+        self.check(result, "asking for the state of its primary context")?;
+        Ok((ContextFlags::from_bits_truncate(flags), active != 0))
+    }
+
     /// The backend that the device belongs to.
     pub fn backend(&self) -> Backend {
         self.api.backend
@@ -139,6 +225,36 @@ impl Device {
     fn check(&self, result: cust_raw::CUresult, doing: &str) -> CudaResult<()> {
         self.api
             .check(result, || format!("device {}: {doing}", self.raw))
+    }
+}
+
+/// What is known of the connection between two devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PeerAttribute {
+    /// How it compares to others: the lower, the faster.
+    PerformanceRank,
+    /// Whether one can access the other.
+    AccessSupported,
+    /// Whether atomic operations work over it.
+    NativeAtomicSupported,
+    /// Whether arrays can be accessed over it.
+    ArrayAccessSupported,
+}
+
+impl PeerAttribute {
+    fn raw(self) -> CUdevice_P2PAttribute {
+        use CUdevice_P2PAttribute as A;
+        match self {
+            PeerAttribute::PerformanceRank => A::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
+            PeerAttribute::AccessSupported => A::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
+            PeerAttribute::NativeAtomicSupported => {
+                A::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
+            }
+            PeerAttribute::ArrayAccessSupported => {
+                A::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED
+            }
+        }
     }
 }
 

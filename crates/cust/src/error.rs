@@ -5,6 +5,8 @@ use std::fmt;
 
 use cust_raw::CUresult;
 
+use crate::function::{BlockSize, GridSize};
+
 /// What calls of this crate return.
 pub type CudaResult<T> = Result<T, Error>;
 
@@ -145,6 +147,47 @@ pub enum Error {
         doing: String,
     },
 
+    /// The stream is being captured into a graph: what is put in now happens when the graph is
+    /// launched, and nothing would keep the buffers alive until then.
+    #[error(
+        "{doing}: the stream is being captured into a graph, which only the unsafe forms of \
+        launches and copies can be"
+    )]
+    Capturing {
+        /// What was being done.
+        doing: String,
+    },
+
+    /// A buffer that a graph owns was used outside of that graph.
+    #[error("{doing}: a buffer of a graph is used only by the nodes of that graph")]
+    BufferOfGraph {
+        /// What was being done.
+        doing: String,
+    },
+
+    /// One buffer of a graph as two arguments of a kernel, of which it writes at least one.
+    #[error("a buffer is passed to a kernel twice, and the kernel writes to it")]
+    AliasedBuffer,
+
+    /// A node of a graph cannot come after one that was added later.
+    #[error("a node of a graph can only be told to come after nodes that were added before it")]
+    GraphOrder,
+
+    /// A node of another kind was expected.
+    #[error("the node of the graph is not a launch of a kernel")]
+    GraphNodeKind,
+
+    /// A launch in a graph that was to be changed would use other buffers, or use them otherwise.
+    #[error(
+        "the node of the graph would use other buffers than before, or write to what it only read: \
+        the order of the graph's nodes would no longer be right"
+    )]
+    GraphUses,
+
+    /// A launch in a graph with clusters, cooperation or a priority.
+    #[error("launches in graphs have no clusters, no cooperation and no priority of their own")]
+    GraphLaunchAttribute,
+
     /// The two sides of a copy differ in length.
     #[error("{doing}: the source has {source_len} elements, the destination {destination_len}")]
     SizeMismatch {
@@ -236,6 +279,22 @@ pub enum Error {
         found: usize,
     },
 
+    /// A kernel of a crate was asked of a module that is not known to be built from that crate.
+    #[error(
+        "the module is not known to be built from the package `{package}`, which the kernel \
+        `{kernel}` is of. Load a module that `cuda_builder` embedded, with `cust::include_module!`"
+    )]
+    ForeignModule {
+        /// The kernel.
+        kernel: &'static str,
+        /// The package that it is in.
+        package: &'static str,
+    },
+
+    /// A launch with sizes that the kernel or the device does not allow.
+    #[error(transparent)]
+    LaunchSize(Box<LaunchSize>),
+
     /// A launch with too few or too many arguments.
     #[error(
         "the kernel `{kernel}` takes {expected} parameters, but {found} arguments were given \
@@ -313,7 +372,7 @@ impl Error {
 
 /// An error that the driver returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{doing}: {text} ({code}){}", detail_text(detail))]
+#[error("{doing}: {text} ({code}){}{}", detail_text(detail), kernels_text(kernels))]
 #[non_exhaustive]
 pub struct DriverError {
     /// The driver's code.
@@ -324,6 +383,16 @@ pub struct DriverError {
     pub doing: String,
     /// What else is known, such as where in the kernel the emulator found the fault.
     pub detail: Option<String>,
+    /// For a fault in a kernel, the kernels that may have been running: launched, and not known to
+    /// be done when the error came.
+    pub kernels: Vec<String>,
+}
+
+fn kernels_text(kernels: &[String]) -> String {
+    match kernels {
+        [] => String::new(),
+        kernels => format!("; kernels in flight: `{}`", kernels.join("`, `")),
+    }
 }
 
 fn detail_text(detail: &Option<String>) -> String {
@@ -428,6 +497,21 @@ fn log_text(log: &str) -> String {
         "" => String::new(),
         log => format!("\n{log}"),
     }
+}
+
+/// A launch with sizes that the kernel or the device does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("launching the kernel `{kernel}` with grid {grid} and block {block}: {reason}")]
+#[non_exhaustive]
+pub struct LaunchSize {
+    /// The kernel.
+    pub kernel: String,
+    /// The grid asked for.
+    pub grid: GridSize,
+    /// The block asked for.
+    pub block: BlockSize,
+    /// What does not fit, and what would.
+    pub reason: String,
 }
 
 /// A binary module that does not fit the device.

@@ -1,12 +1,13 @@
 //! Events: marks in streams, to wait for and to measure time between.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cust_raw::{CUevent, CUresult};
 
 use crate::context::Context;
 use crate::error::CudaResult;
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamInner};
 
 bitflags::bitflags! {
     /// What an event is for.
@@ -47,10 +48,28 @@ pub enum EventStatus {
 /// println!("{:?}", stop.elapsed(&start)?);
 /// # Ok::<(), cust::error::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Event {
     raw: CUevent,
     context: Context,
+    mark: Mutex<Mark>,
+}
+
+/// Where an event was recorded last.
+#[derive(Clone, Default)]
+pub(crate) struct Mark {
+    /// The stream, and the number of the last work before the mark.
+    pub(crate) at: Option<(Arc<StreamInner>, u64)>,
+    /// How often it was recorded.
+    count: u64,
+}
+
+impl std::fmt::Debug for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Event")
+            .field("raw", &self.raw)
+            .field("context", &self.context)
+            .finish_non_exhaustive()
+    }
 }
 
 // SAFETY: the driver's events may be used from any thread.
@@ -67,7 +86,16 @@ impl Event {
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuEventCreate(&mut raw, flags.bits()) };
         api.check(result, || format!("making an event with flags {flags:?}"))?;
-        Ok(Event { raw, context })
+        Ok(Event::of_raw(raw, context))
+    }
+
+    /// An event that the driver made.
+    pub(crate) fn of_raw(raw: CUevent, context: Context) -> Event {
+        Event {
+            raw,
+            context,
+            mark: Mutex::default(),
+        }
     }
 
     /// Puts the mark into a stream, after the work that is in it now.
@@ -75,29 +103,57 @@ impl Event {
         let doing = || "recording an event".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
-        // SAFETY: both are alive.
-        let result = unsafe { api.driver.cuEventRecord(self.raw, stream.as_inner()) };
-        api.check(result, doing)
+        self.with_mark(|mark| {
+            let issued = stream.inner().issued();
+            // SAFETY: both are alive.
+            let result = unsafe { api.driver.cuEventRecord(self.raw, stream.as_inner()) };
+            api.check(result, doing)?;
+            mark.at = Some((Arc::clone(stream.inner()), issued));
+            mark.count += 1;
+            Ok(())
+        })
+    }
+
+    /// Calls `f` with where the event was recorded last; nobody records it meanwhile.
+    pub(crate) fn with_mark<R>(&self, f: impl FnOnce(&mut Mark) -> R) -> R {
+        f(&mut self.mark.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+
+    /// What is before the mark is done, unless somebody has recorded it anew since: then which
+    /// mark was waited for is not known.
+    fn mark_past(&self, waited: &Mark) {
+        let same = self.with_mark(|mark| mark.count == waited.count);
+        if let Some((stream, number)) = &waited.at
+            && same
+        {
+            stream.mark_past(*number);
+        }
     }
 
     /// Whether the work before the mark is done.
     pub fn query(&self) -> CudaResult<EventStatus> {
         let api = self.context.bind()?;
+        let mark = self.with_mark(|mark| mark.clone());
         // SAFETY: the event is alive.
         let result = unsafe { api.driver.cuEventQuery(self.raw) };
         if result == CUresult::CUDA_ERROR_NOT_READY {
             return Ok(EventStatus::NotReady);
         }
         api.check(result, || "asking for an event's status".to_owned())?;
+        self.mark_past(&mark);
         Ok(EventStatus::Ready)
     }
 
     /// Waits until the work before the mark is done; errors as [`Stream::synchronize`].
     pub fn synchronize(&self) -> CudaResult<()> {
         let api = self.context.bind()?;
+        let mark = self.with_mark(|mark| mark.clone());
         // SAFETY: the event is alive.
         let result = unsafe { api.driver.cuEventSynchronize(self.raw) };
         let waited = api.check(result, || "waiting for an event".to_owned());
+        if waited.is_ok() {
+            self.mark_past(&mark);
+        }
         // Which launches lie before the mark is not known: forget none of them.
         self.context.finish_wait(waited, Some(usize::MAX))
     }

@@ -1,11 +1,15 @@
 //! Kernels of a loaded module, and the sizes that they are launched with.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use cust_raw::{CUfunc_cache, CUfunction, CUfunction_attribute};
+use cust_raw::{
+    CUfunc_cache, CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUlaunchConfig,
+};
 
-use crate::context::Context;
+use crate::context::{Context, DeviceLimits};
 use crate::error::CudaResult;
+use crate::kernel::LaunchConfig;
 use crate::module::Module;
 use crate::report::Report;
 
@@ -122,7 +126,7 @@ pub enum FunctionAttribute {
 }
 
 impl FunctionAttribute {
-    fn raw(self) -> CUfunction_attribute {
+    pub(crate) fn raw(self) -> CUfunction_attribute {
         use CUfunction_attribute as A;
         match self {
             FunctionAttribute::MaxThreadsPerBlock => A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
@@ -156,6 +160,26 @@ pub enum CacheConfig {
     PreferEqual,
 }
 
+impl CacheConfig {
+    pub(crate) fn raw(self) -> CUfunc_cache {
+        match self {
+            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
+            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
+            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
+        }
+    }
+
+    pub(crate) fn from_raw(raw: CUfunc_cache) -> CacheConfig {
+        match raw {
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED => CacheConfig::PreferShared,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_L1 => CacheConfig::PreferL1,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL => CacheConfig::PreferEqual,
+            _ => CacheConfig::None,
+        }
+    }
+}
+
 /// What is known of a kernel once it was looked up.
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -163,6 +187,32 @@ pub(crate) struct Kernel {
     pub(crate) name: Arc<str>,
     /// The sizes of its parameters in bytes, where the driver or the PTX text tells.
     pub(crate) parameters: Option<Box<[usize]>>,
+    /// What its launches may ask for; looked up on the first that is checked.
+    limits: OnceLock<Limits>,
+    /// The dynamic shared memory that launches may ask for now.
+    shared: AtomicU32,
+}
+
+/// What launches of a kernel may ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) device: DeviceLimits,
+    /// Threads in a block.
+    pub(crate) threads: u32,
+    /// Bytes of dynamic shared memory, if they are asked for.
+    shared: u32,
+}
+
+impl Kernel {
+    pub(crate) fn new(raw: CUfunction, name: &str, parameters: Option<Vec<usize>>) -> Kernel {
+        Kernel {
+            raw,
+            name: name.into(),
+            parameters: parameters.map(Vec::into_boxed_slice),
+            limits: OnceLock::new(),
+            shared: AtomicU32::new(0),
+        }
+    }
 }
 
 // SAFETY: the handle may be used from any thread as long as the module is loaded.
@@ -218,12 +268,7 @@ impl Function<'_> {
 
     /// Sets what the cache is preferred for while it runs.
     pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
-        let raw = match config {
-            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
-            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
-            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
-            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
-        };
+        let raw = config.raw();
         let api = self.context().bind()?;
         // SAFETY: the function is alive.
         let result = unsafe { api.driver.cuFuncSetCacheConfig(self.kernel.raw, raw) };
@@ -304,6 +349,91 @@ impl Function<'_> {
         Ok((blocks as u32, block_size as u32))
     }
 
+    /// The largest cluster, in blocks, that a launch with this grid and block size can have.
+    pub fn max_cluster_size(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
+        let api = self.context().bind()?;
+        let raw = raw_config(&config.into());
+        let mut blocks = 0;
+        // SAFETY: the function is alive, and the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuOccupancyMaxPotentialClusterSize(&mut blocks, self.kernel.raw, &raw)
+        };
+        api.check(result, || format!("computing a cluster size for {self:?}"))?;
+        Ok(blocks as u32)
+    }
+
+    /// The number of clusters of this launch that run at the same time on the whole device.
+    pub fn max_active_clusters(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
+        let api = self.context().bind()?;
+        let config = config.into();
+        let mut attributes = crate::kernel::attributes(&config);
+        let mut raw = raw_config(&config);
+        raw.attrs = attributes.as_mut_ptr();
+        raw.numAttrs = attributes.len() as u32;
+        let mut clusters = 0;
+        // SAFETY: the function is alive, and the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuOccupancyMaxActiveClusters(&mut clusters, self.kernel.raw, &raw)
+        };
+        api.check(result, || format!("computing the occupancy of {self:?}"))?;
+        Ok(clusters as u32)
+    }
+
+    /// Whether the kernel's code is on the device already: modules may be loaded lazily.
+    pub fn is_loaded(&self) -> CudaResult<bool> {
+        let api = self.context().bind()?;
+        let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
+        // SAFETY: the function is alive, and the pointer is valid for the call.
+        let result = unsafe { api.driver.cuFuncIsLoaded(&mut state, self.kernel.raw) };
+        api.check(result, || format!("asking whether {self:?} is loaded"))?;
+        Ok(state == CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED)
+    }
+
+    /// Brings the kernel's code to the device, so that the first launch is as fast as others.
+    pub fn load(&self) -> CudaResult<()> {
+        let api = self.context().bind()?;
+        // SAFETY: the function is alive.
+        let result = unsafe { api.driver.cuFuncLoad(self.kernel.raw) };
+        api.check(result, || format!("loading {self:?}"))
+    }
+
+    /// What launches may ask for.
+    pub(crate) fn limits(&self) -> CudaResult<&Limits> {
+        if let Some(limits) = self.kernel.limits.get() {
+            return Ok(limits);
+        }
+        let device = self.context().device_limits()?;
+        let attribute = |attribute| Ok(self.get_attribute(attribute)?.max(0) as u32);
+        let used = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
+        let default = attribute(FunctionAttribute::MaxDynamicSharedSizeBytes)?;
+        let limits = Limits {
+            device,
+            threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+            shared: device.shared.saturating_sub(used).max(default),
+        };
+        self.kernel.shared.fetch_max(default, Ordering::Relaxed);
+        Ok(self.kernel.limits.get_or_init(|| limits))
+    }
+
+    /// Sees to it that launches may ask for so much dynamic shared memory; `Some` is the most that
+    /// there is, if that is less.
+    pub(crate) fn allow_shared(&self, bytes: u32) -> CudaResult<Option<u32>> {
+        let limits = self.limits()?;
+        if bytes <= self.kernel.shared.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        if bytes > limits.shared {
+            return Ok(Some(limits.shared));
+        }
+        // All that there is, so that no other thread's launch finds less than it asked for.
+        let attribute = FunctionAttribute::MaxDynamicSharedSizeBytes;
+        self.set_attribute(attribute, limits.shared as i32)?;
+        self.kernel.shared.fetch_max(limits.shared, Ordering::Relaxed);
+        Ok(None)
+    }
+
     /// The driver's handle; valid as long as the module.
     pub fn to_raw(&self) -> CUfunction {
         self.kernel.raw
@@ -322,6 +452,17 @@ impl std::fmt::Debug for Function<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the kernel `{}`", self.kernel.name)
     }
+}
+
+/// The sizes, without attributes and without a stream.
+fn raw_config(config: &LaunchConfig) -> CUlaunchConfig {
+    // SAFETY: zeros are valid for these plain numbers and pointers.
+    let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
+    let (grid, block) = (config.grid, config.block);
+    (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);
+    (raw.blockDimX, raw.blockDimY, raw.blockDimZ) = (block.x, block.y, block.z);
+    raw.sharedMemBytes = config.shared_mem_bytes;
+    raw
 }
 
 fn threads(size: BlockSize) -> i32 {

@@ -2,11 +2,12 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::error::{CudaResult, Error};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::DeviceCopy;
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamInner};
 
 /// Launches a kernel: `launch!(module.kernel<<<grid, block, shared, stream>>>(arguments…))`.
 ///
@@ -229,9 +230,7 @@ pub(crate) unsafe fn launch_raw(
         return Err(wrong_count(function, parameters, arguments.len()));
     }
     let api = context.bind()?;
-    if let Some(report) = function.report() {
-        report.note_launch(stream.as_inner() as usize, &function.kernel.name);
-    }
+    note_launch(function, stream);
     // SAFETY: the handles are alive; the arguments are as the caller promises. The driver copies
     // them before it returns, and does not write to them.
     let result = unsafe {
@@ -249,5 +248,28 @@ pub(crate) unsafe fn launch_raw(
             std::ptr::null_mut(),
         )
     };
-    api.check(result, doing)
+    api.check(result, doing)?;
+    note_work(function, stream.inner());
+    Ok(())
+}
+
+/// Before a launch: a panic may be this kernel's.
+pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) {
+    if let Some(report) = function.report() {
+        report.note_launch(stream.as_inner() as usize, &function.kernel.name);
+    }
+}
+
+/// After a launch: its number in the stream.
+pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
+    function.module.tracker().note_all(stream, number);
+    (stream.context).note_kernel(&function.kernel.name, stream, number);
+}
+
+/// After a launch: the module's code and variables are in use.
+fn note_work(function: &Function<'_>, stream: &Arc<StreamInner>) {
+    if stream.is_capturing() {
+        return;
+    }
+    note_launched(function, stream, stream.next_number());
 }

@@ -70,17 +70,24 @@ pub mod context;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod finished;
 pub mod function;
+pub mod graph;
+pub mod ipc;
+pub mod kernel;
 #[doc(hidden)]
 pub mod launch;
 pub mod memory;
 pub mod module;
 pub mod prelude;
+pub mod profiler;
 pub mod stream;
+pub mod texture;
 pub mod util;
 
 mod backend;
 mod report;
+mod tracker;
 
 use std::fmt;
 

@@ -25,6 +25,7 @@ fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
     assert!(text.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{text}");
     assert!(text.contains("`store`"), "{text}");
     assert!(text.contains("PTX line 13"), "{text}");
+    assert!(text.ends_with("; kernels in flight: `store`"), "{text}");
     // It stays.
     assert!(buffer.as_host_vec().is_err());
     assert!(Module::from_ptx(KERNELS, &[]).is_err());

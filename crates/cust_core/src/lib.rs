@@ -18,6 +18,8 @@
 
 #![no_std]
 
+pub mod kernel;
+
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
 pub use traits::DeviceCopy;
 

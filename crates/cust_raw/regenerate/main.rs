@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+/// What `cudaProfiler.h` declares: exported by the same library, and a header of its own.
+const PROFILER: &[&str] = &["cuProfilerStart()", "cuProfilerStop()"];
+
 const USAGE: &str = "usage: cust-raw-regenerate PATH/TO/cuda.h\n\
     Writes src/bindings.rs and src/functions.rs of the crate cust_raw.\n\
     Needs libclang: set LIBCLANG_PATH to the folder that holds libclang.so.";
@@ -125,6 +128,7 @@ fn take_functions(file: &mut syn::File) -> Result<Vec<String>, String> {
         }
     }
     file.items = rest;
+    functions.extend(PROFILER.iter().map(|row| row.to_string()));
     functions.sort();
     functions.dedup();
     Ok(functions)

@@ -3,9 +3,10 @@
 
 use cust::prelude::*;
 use std::error::Error;
+use vecadd_kernels::vecadd;
 
 /// What `build.rs` made of the crate `kernels`.
-static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+static KERNELS: Embedded = cust::include_module!("kernels");
 
 const HELP: &str = "\
 Adds two vectors on the device and checks the result.
@@ -38,26 +39,18 @@ fn run(size: Option<usize>) -> Result<(), Box<dyn Error>> {
     let a: Vec<f32> = (0..size).map(|i| (i % 1000) as f32 * 0.5).collect();
     let b: Vec<f32> = (0..size).map(|i| (i % 777) as f32 - 300.0).collect();
 
-    let module = Module::from_ptx(PTX, &[])?;
+    let module = KERNELS.load()?;
+    let vecadd_kernel = module.kernel::<vecadd>()?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let a_device = a.as_dbuf()?;
     let b_device = b.as_dbuf()?;
-    let c_device = DeviceBuffer::<f32>::zeroed(size)?;
+    let mut c_device = DeviceBuffer::<f32>::zeroed(size)?;
 
-    let block = 256;
-    let grid = u32::try_from(size.div_ceil(block as usize))?.max(1);
-    let launch = || {
-        // SAFETY: the kernel writes `size` floats to the third vector, which nobody else uses, and
-        // all three live until the stream is synchronized.
-        unsafe {
-            launch!(module.vecadd<<<grid, block, 0, stream>>>(
-                a_device.as_device_ptr(),
-                a_device.len(),
-                b_device.as_device_ptr(),
-                b_device.len(),
-                c_device.as_device_ptr()
-            ))
-        }
+    // A thread for each element, in blocks of 256.
+    let config = LaunchConfig::for_elements(size, 256);
+    let mut launch = || {
+        let args = vecadd::args(&a_device, &b_device, &mut c_device);
+        vecadd_kernel.launch(&stream, config, args)
     };
     // A GPU's first launch loads the code, so it is not timed.
     if device.backend() == Backend::Gpu {

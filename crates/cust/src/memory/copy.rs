@@ -4,6 +4,7 @@ use super::device_slice::RangeOnDevice;
 use super::{DeviceBox, DeviceBuffer, DeviceCopy, DeviceSliceMut, transfer};
 use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
+use crate::tracker::Captured;
 
 /// Memory of the device that values of `O` can be copied to and from. The copies wait until they
 /// are done. Sizes that differ are an error.
@@ -66,7 +67,7 @@ macro_rules! impl_copies {
                 // SAFETY: the lengths agree.
                 unsafe {
                     let source = source.as_ptr().cast();
-                    transfer::host_to_device(own.context, own.address, source, bytes)
+                    transfer::host_to_device(own, source, bytes)
                 }
             }
 
@@ -77,7 +78,7 @@ macro_rules! impl_copies {
                 // memory vouched for its values.
                 unsafe {
                     let destination = destination.as_mut_ptr().cast();
-                    transfer::device_to_host(own.context, destination, own.address, bytes)
+                    transfer::device_to_host(destination, own, bytes)
                 }
             }
         }
@@ -91,7 +92,9 @@ macro_rules! impl_copies {
                 // SAFETY: the lengths agree; the rest as the caller promises.
                 unsafe {
                     let source = source.as_ptr().cast();
-                    transfer::host_to_device_async(own.context, own.address, source, bytes, stream)
+                    transfer::host_to_device_async(
+                        own, source, bytes, None, stream, Captured::Recorded,
+                    )
                 }
             }
 
@@ -101,7 +104,9 @@ macro_rules! impl_copies {
                 // SAFETY: the lengths agree; the rest as the caller promises.
                 unsafe {
                     let to = destination.as_mut_ptr().cast();
-                    transfer::device_to_host_async(own.context, to, own.address, bytes, stream)
+                    transfer::device_to_host_async(
+                        to, own, bytes, None, stream, Captured::Recorded,
+                    )
                 }
             }
         }
@@ -154,10 +159,8 @@ pub(super) fn copy_range<T: DeviceCopy>(
     destination: RangeOnDevice<'_, T>,
 ) -> CudaResult<()> {
     let bytes = copy_size::<T>(ON_DEVICE, source.len, destination.len)?;
-    let context = destination.context;
-    context.require_same(source.context, || ON_DEVICE.to_owned())?;
     // SAFETY: the lengths agree.
-    unsafe { transfer::device_to_device(context, destination.address, source.address, bytes) }
+    unsafe { transfer::device_to_device(destination, source, bytes) }
 }
 
 /// Puts a copy of one range of the device to another into a stream.
@@ -171,11 +174,10 @@ unsafe fn copy_range_async<T: DeviceCopy>(
     stream: &Stream,
 ) -> CudaResult<()> {
     let bytes = copy_size::<T>(ON_DEVICE, source.len, destination.len)?;
-    let context = destination.context;
-    context.require_same(source.context, || ON_DEVICE.to_owned())?;
-    let (to, from) = (destination.address, source.address);
-    // SAFETY: the lengths agree; the rest as the caller promises.
-    unsafe { transfer::device_to_device_async(context, to, from, bytes, stream) }
+    // SAFETY: the lengths agree.
+    unsafe {
+        transfer::device_to_device_async(destination, source, bytes, stream, Captured::Recorded)
+    }
 }
 
 impl<T: DeviceCopy> CopyDestination<T> for DeviceBox<T> {
@@ -209,7 +211,14 @@ impl<T: DeviceCopy> AsyncCopyDestination<T> for DeviceBox<T> {
         let (own, to) = (self.range(), (destination as *mut T).cast());
         // SAFETY: both sides are one `T`; the rest as the caller promises.
         unsafe {
-            transfer::device_to_host_async(own.context, to, own.address, size_of::<T>(), stream)
+            transfer::device_to_host_async(
+                to,
+                own,
+                size_of::<T>(),
+                None,
+                stream,
+                Captured::Recorded,
+            )
         }
     }
 }

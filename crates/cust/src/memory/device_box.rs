@@ -72,12 +72,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
         let range = self.range();
         // SAFETY: the copy fills the value.
         unsafe {
-            super::transfer::device_to_host(
-                range.context,
-                value.as_mut_ptr().cast(),
-                range.address,
-                size_of::<T>(),
-            )?;
+            super::transfer::device_to_host(value.as_mut_ptr().cast(), range, size_of::<T>())?;
             Ok(value.assume_init())
         }
     }
@@ -90,7 +85,11 @@ impl<T: DeviceCopy> DeviceBox<T> {
         self.buffer.as_mut_slice()
     }
 
-    pub(super) fn range(&self) -> RangeOnDevice<'_, T> {
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.buffer.range()
+    }
+
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
         self.buffer.range()
     }
 }

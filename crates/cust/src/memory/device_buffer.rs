@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
-use cust_raw::CUdeviceptr;
+use cust_core::kernel::Access;
+use cust_raw::{CUdeviceptr, CUmemoryPool, CUresult};
 
 use super::device_slice::{RangeOnDevice, debug, host_vec};
 use super::{
@@ -13,8 +14,10 @@ use super::{
 use crate::context::Context;
 use crate::error::CudaResult;
 use crate::stream::Stream;
+use crate::tracker::{PER_THREAD_STREAM, Tracker};
 
-/// A buffer of `T` in the device's memory, of fixed length. Dropping it frees the memory.
+/// A buffer of `T` in the device's memory, of fixed length. Dropping it frees the memory, once the
+/// work in streams that uses it is done; the host does not wait for that.
 ///
 /// ```
 /// use cust::prelude::*;
@@ -34,9 +37,11 @@ use crate::stream::Stream;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct DeviceBuffer<T> {
-    context: Context,
+    tracker: Tracker,
     address: CUdeviceptr,
     len: usize,
+    /// Whether the memory is from the context's pool, or `cuMemAlloc`'s.
+    pooled: bool,
     elements: PhantomData<T>,
 }
 
@@ -49,21 +54,19 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     pub unsafe fn uninitialized(len: usize) -> CudaResult<Self> {
         let context = Context::current("allocating a device buffer")?;
         let bytes = byte_size::<T>(len)?;
-        let mut address = 0;
         // The driver refuses to allocate nothing.
-        if bytes > 0 {
-            let api = context.bind()?;
-            // SAFETY: the pointer is valid for the call.
-            let result = unsafe { api.driver.cuMemAlloc_v2(&mut address, bytes) };
-            api.check(result, || {
+        let (address, pooled) = match bytes {
+            0 => (0, false),
+            bytes => allocate(&context, bytes, || {
                 let elements = elements_text::<T>(len);
                 format!("allocating a device buffer of {elements} ({bytes} bytes)")
-            })?;
-        }
+            })?,
+        };
         Ok(DeviceBuffer {
-            context,
+            tracker: Tracker::new(context),
             address,
             len,
+            pooled,
             elements: PhantomData,
         })
     }
@@ -160,15 +163,17 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 
     /// The context that it belongs to.
     pub fn context(&self) -> &Context {
-        &self.context
+        self.tracker.context()
     }
 
-    /// Gives up ownership: the memory stays allocated.
+    /// Gives up ownership: the memory stays allocated. Waits for the work that uses it.
+    /// [`cuda_free`](super::cuda_free) frees it.
     pub fn into_device_ptr(self) -> DevicePointer<T> {
+        self.tracker.settle(Access::Write);
         let mut this = std::mem::ManuallyDrop::new(self);
         let address = this.address;
-        // SAFETY: the context is not used again: the value is never dropped.
-        unsafe { std::ptr::drop_in_place(&mut this.context) };
+        // SAFETY: the tracker is not used again: the value is never dropped.
+        unsafe { std::ptr::drop_in_place(&mut this.tracker) };
         DevicePointer::from_raw(address)
     }
 
@@ -176,38 +181,113 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     ///
     /// # Safety
     ///
-    /// The memory was allocated in the current context with `cuMemAlloc`, holds `len` elements,
+    /// The memory was allocated in the current context with [`cuda_malloc`](super::cuda_malloc), or
+    /// is that of [`into_device_ptr`](Self::into_device_ptr); no work uses it; it holds `len` elements,
     /// and belongs to nobody else.
     pub unsafe fn from_raw_parts(pointer: DevicePointer<T>, len: usize) -> CudaResult<Self> {
         Ok(DeviceBuffer {
-            context: Context::current("taking ownership of device memory")?,
+            tracker: Tracker::new(Context::current("taking ownership of device memory")?),
             address: pointer.as_raw(),
             len,
+            pooled: false,
             elements: PhantomData,
         })
     }
 
-    pub(super) fn range(&self) -> RangeOnDevice<'_, T> {
-        RangeOnDevice::new(&self.context, self.address, self.len)
+    /// A buffer of memory that was allocated from a pool.
+    pub(super) fn of_pool(context: Context, address: CUdeviceptr, len: usize) -> Self {
+        DeviceBuffer {
+            tracker: Tracker::new(context),
+            address,
+            len,
+            pooled: true,
+            elements: PhantomData,
+        }
+    }
+
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range()
+    }
+
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        RangeOnDevice::new(&self.tracker, self.address, self.len)
+    }
+}
+
+/// Allocates device memory that any stream may use at once, from the context's pool if it has one;
+/// says whether it has.
+pub(super) fn allocate(
+    context: &Context,
+    bytes: usize,
+    doing: impl Fn() -> String,
+) -> CudaResult<(CUdeviceptr, bool)> {
+    if let Some(pool) = context.pool() {
+        return Ok((allocate_from(context, pool, bytes, doing)?, true));
+    }
+    let api = context.bind()?;
+    let mut address = 0;
+    // SAFETY: the pointer is valid for the call.
+    let result = unsafe { api.driver.cuMemAlloc_v2(&mut address, bytes) };
+    api.check(result, doing)?;
+    Ok((address, false))
+}
+
+/// As [`allocate`], from a pool.
+pub(super) fn allocate_from(
+    context: &Context,
+    pool: CUmemoryPool,
+    bytes: usize,
+    doing: impl Fn() -> String,
+) -> CudaResult<CUdeviceptr> {
+    let api = context.bind()?;
+    let mut address = 0;
+    let mut from_pool = || {
+        // SAFETY: the pointer is valid for the call, and the pool is alive.
+        unsafe {
+            api.driver
+                .cuMemAllocFromPoolAsync(&mut address, bytes, pool, PER_THREAD_STREAM)
+        }
+    };
+    let mut result = from_pool();
+    if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        // What was freed comes back when the streams get there.
+        // SAFETY: takes no arguments.
+        let _ = unsafe { api.driver.cuCtxSynchronize() };
+        result = from_pool();
+    }
+    api.check(result, &doing)?;
+    // The stream has nothing else to do: the wait is for the allocation alone.
+    // SAFETY: this thread's own stream is always there.
+    let result = unsafe { api.driver.cuStreamSynchronize(PER_THREAD_STREAM) };
+    api.check(result, &doing)?;
+    Ok(address)
+}
+
+/// Frees what [`allocate`] allocated, after the work that uses it.
+pub(super) fn free(tracker: &Tracker, address: CUdeviceptr, pooled: bool) {
+    if address == 0 {
+        return;
+    }
+    if pooled {
+        return tracker.free_in_order(address);
+    }
+    tracker.settle(Access::Write);
+    // An error means that the context is gone, and the memory with it.
+    if let Ok(api) = tracker.context().bind() {
+        // SAFETY: allocated once, freed once, and no longer in use.
+        let _ = unsafe { api.driver.cuMemFree_v2(address) };
     }
 }
 
 impl<T> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        if self.address == 0 {
-            return;
-        }
-        // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.context.bind() {
-            // SAFETY: allocated once, freed once.
-            let _ = unsafe { api.driver.cuMemFree_v2(self.address) };
-        }
+        free(&self.tracker, self.address, self.pooled);
     }
 }
 
 impl<T> std::fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let range = RangeOnDevice::<T>::new(&self.context, self.address, self.len);
+        let range = RangeOnDevice::<T>::new(&self.tracker, self.address, self.len);
         debug(&range, "DeviceBuffer", f)
     }
 }

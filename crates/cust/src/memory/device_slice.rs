@@ -10,10 +10,11 @@ use super::{DeviceCopy, DevicePointer, transfer};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
+use crate::tracker::{Captured, Tracker};
 
 /// Consecutive elements on the device: what every typed memory boils down to.
 pub(crate) struct RangeOnDevice<'a, T> {
-    pub(crate) context: &'a Context,
+    pub(crate) tracker: &'a Tracker,
     pub(crate) address: CUdeviceptr,
     pub(crate) len: usize,
     pub(crate) element: PhantomData<*mut T>,
@@ -28,19 +29,23 @@ impl<T> Clone for RangeOnDevice<'_, T> {
 impl<T> Copy for RangeOnDevice<'_, T> {}
 
 impl<'a, T> RangeOnDevice<'a, T> {
-    pub(crate) fn new(context: &'a Context, address: CUdeviceptr, len: usize) -> Self {
+    pub(crate) fn new(tracker: &'a Tracker, address: CUdeviceptr, len: usize) -> Self {
         RangeOnDevice {
-            context,
+            tracker,
             address,
             len,
             element: PhantomData,
         }
     }
 
+    pub(crate) fn context(&self) -> &'a Context {
+        self.tracker.context()
+    }
+
     /// The elements from `start` to `end`.
     fn part(self, start: usize, end: usize) -> Self {
         let address = self.address + (start * size_of::<T>()) as u64;
-        RangeOnDevice::new(self.context, address, end - start)
+        RangeOnDevice::new(self.tracker, address, end - start)
     }
 
     fn resolve(self, range: impl RangeBounds<usize>) -> CudaResult<(usize, usize)> {
@@ -105,6 +110,10 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         DeviceSlice { range }
     }
 
+    pub(crate) fn range(&self) -> RangeOnDevice<'a, T> {
+        self.range
+    }
+
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.range.len
@@ -137,7 +146,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         let destination = destination.as_mut_ptr().cast();
         let range = self.range;
         // SAFETY: the lengths agree.
-        unsafe { transfer::device_to_host(range.context, destination, range.address, bytes) }
+        unsafe { transfer::device_to_host(destination, range, bytes) }
     }
 
     /// Copies the elements to the host.
@@ -152,7 +161,15 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         DeviceSliceMut { range }
     }
 
-    pub(super) fn range(&self) -> RangeOnDevice<'_, T> {
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range
+    }
+
+    pub(crate) fn into_range(self) -> RangeOnDevice<'a, T> {
+        self.range
+    }
+
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
         self.range
     }
 
@@ -215,13 +232,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// The bytes have to make valid values of `T`.
     pub unsafe fn set_8(&mut self, value: u8) -> CudaResult<()> {
         let (range, bytes) = (self.range, self.range.len * size_of::<T>());
-        if bytes == 0 {
-            return Ok(());
-        }
-        let api = range.context.bind()?;
         // SAFETY: the range has this many bytes.
-        let result = unsafe { api.driver.cuMemsetD8_v2(range.address, value, bytes) };
-        api.check(result, || format!("setting {bytes} bytes to {value:#x}"))
+        unsafe { transfer::set_8(range, value, bytes) }
     }
 
     /// Sets every 32-bit word to `value`. The size in bytes has to be a multiple of four.
@@ -241,12 +253,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
                 destination_len: bytes,
             });
         }
-        let api = range.context.bind()?;
         // SAFETY: the range has this many words, and is aligned.
-        let result = unsafe { api.driver.cuMemsetD32_v2(range.address, value, bytes / 4) };
-        api.check(result, || {
-            format!("setting {bytes} bytes to words of {value:#x}")
-        })
+        unsafe { transfer::set_32(range, value, bytes / 4) }
     }
 
     /// Puts setting every byte to `value` into a stream.
@@ -257,18 +265,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// until the stream is past it.
     pub unsafe fn set_8_async(&mut self, value: u8, stream: &Stream) -> CudaResult<()> {
         let (range, bytes) = (self.range, self.range.len * size_of::<T>());
-        let doing = || format!("putting setting {bytes} bytes to {value:#x} into a stream");
-        range.context.require_same(stream.context(), doing)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        let api = range.context.bind()?;
         // SAFETY: the range has this many bytes.
-        let result = unsafe {
-            api.driver
-                .cuMemsetD8Async(range.address, value, bytes, stream.as_inner())
-        };
-        api.check(result, doing)
+        unsafe { transfer::set_8_async(range, value, bytes, stream, Captured::Recorded) }
     }
 
     /// Sets every byte to zero.
@@ -288,7 +286,7 @@ pub(super) fn host_vec<T: DeviceCopy>(range: RangeOnDevice<'_, T>) -> CudaResult
     // SAFETY: the vector has room for this many, and the copy fills them.
     unsafe {
         let to = vec.as_mut_ptr() as *mut _;
-        transfer::device_to_host(range.context, to, range.address, bytes)?;
+        transfer::device_to_host(to, range, bytes)?;
         vec.set_len(range.len);
     }
     Ok(vec)

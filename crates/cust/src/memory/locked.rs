@@ -3,12 +3,17 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use super::{DeviceCopy, Zeroable, byte_size, elements_text};
+use cust_core::kernel::Access;
+use cust_raw::CU_MEMHOSTREGISTER_PORTABLE;
+
+use super::{DeviceCopy, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
 use crate::error::CudaResult;
+use crate::tracker::Tracker;
 
 /// A buffer in pinned memory of the host. Copies between it and the device run at full speed, and
-/// beside other work. It is a slice in every other respect.
+/// beside other work. It is a slice in every other respect; an access waits for the copies in
+/// streams that use it.
 ///
 /// ```
 /// use cust::prelude::*;
@@ -17,16 +22,16 @@ use crate::error::CudaResult;
 /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 /// let mut pinned = LockedBuffer::new(&7u32, 100)?;
 /// let device = DeviceBuffer::from_slice(&[8u32; 100])?;
-/// // SAFETY: both are left alone until the stream is done.
-/// unsafe { device.async_copy_to(&mut pinned, &stream)? };
-/// stream.synchronize()?;
-/// assert_eq!(pinned[99], 8);
+/// stream.download(&device, &mut pinned)?;
+/// assert_eq!(pinned[99], 8); // waits for the copy
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct LockedBuffer<T> {
-    context: Context,
+    tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
+    /// The capacity of the vector that the memory is, if it is one that was pinned where it lies.
+    vec: Option<usize>,
 }
 
 // SAFETY: it owns its elements.
@@ -91,9 +96,41 @@ impl<T: DeviceCopy> LockedBuffer<T> {
             pointer = allocated;
         }
         Ok(LockedBuffer {
-            context,
+            tracker: Tracker::new(context),
             pointer,
             len,
+            vec: None,
+        })
+    }
+
+    /// Pins a vector's memory where it lies. It takes the system longer than a copy of a few
+    /// megabytes: for memory that is there already, and is copied from and to many times.
+    pub fn from_vec(vec: Vec<T>) -> CudaResult<Self> {
+        let context = Context::current("pinning memory")?;
+        let mut vec = std::mem::ManuallyDrop::new(vec);
+        let (pointer, len, capacity) = (vec.as_mut_ptr(), vec.len(), vec.capacity());
+        let bytes = len * size_of::<T>();
+        let registered = match bytes {
+            0 => Ok(()),
+            bytes => context.bind().and_then(|api| {
+                let flags = CU_MEMHOSTREGISTER_PORTABLE;
+                // SAFETY: the vector's memory, which stays until it is taken out again.
+                let result =
+                    unsafe { api.driver.cuMemHostRegister_v2(pointer.cast(), bytes, flags) };
+                api.check(result, || format!("pinning {bytes} bytes where they lie"))
+            }),
+        };
+        if let Err(error) = registered {
+            drop(std::mem::ManuallyDrop::into_inner(vec));
+            return Err(error);
+        }
+        // SAFETY: a vector's pointer is never null.
+        let pointer = unsafe { NonNull::new_unchecked(pointer) };
+        Ok(LockedBuffer {
+            tracker: Tracker::new(context),
+            pointer,
+            len,
+            vec: Some(capacity),
         })
     }
 
@@ -108,18 +145,33 @@ impl<T: DeviceCopy> LockedBuffer<T> {
     }
 }
 
+impl<T> LockedBuffer<T> {
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        let address = self.pointer.as_ptr().expose_provenance() as u64;
+        RangeOnDevice::new(&self.tracker, address, self.len)
+    }
+
+    /// The address, without waiting for what uses the memory.
+    pub(crate) fn as_pointer(&self) -> *const T {
+        self.pointer.as_ptr()
+    }
+}
+
 impl<T> Deref for LockedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the allocation holds `len` elements.
+        self.tracker.settle_for_host(Access::Read);
+        // SAFETY: the allocation holds `len` elements, and nothing writes to them: that would need
+        // the buffer mutably.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
 
 impl<T> DerefMut for LockedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
+        self.tracker.settle_for_host(Access::Write);
+        // SAFETY: as above, and nothing reads them either.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -138,13 +190,24 @@ impl<T> AsMut<[T]> for LockedBuffer<T> {
 
 impl<T> Drop for LockedBuffer<T> {
     fn drop(&mut self) {
-        if self.len == 0 || size_of::<T>() == 0 {
-            return;
+        let bytes = self.len * size_of::<T>();
+        if bytes > 0 {
+            self.tracker.settle(Access::Write);
+            // An error means that the context is gone, and what it had pinned with it.
+            if let Ok(api) = self.tracker.context().bind() {
+                let pointer = self.pointer.as_ptr().cast();
+                // SAFETY: allocated or pinned once, given back once, and no longer in use.
+                let _ = unsafe {
+                    match self.vec {
+                        Some(_) => api.driver.cuMemHostUnregister(pointer),
+                        None => api.driver.cuMemFreeHost(pointer),
+                    }
+                };
+            }
         }
-        // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.context.bind() {
-            // SAFETY: allocated once, freed once.
-            let _ = unsafe { api.driver.cuMemFreeHost(self.pointer.as_ptr().cast()) };
+        if let Some(capacity) = self.vec {
+            // SAFETY: the parts of the vector that was taken apart in `from_vec`.
+            drop(unsafe { Vec::from_raw_parts(self.pointer.as_ptr(), self.len, capacity) });
         }
     }
 }

@@ -4,18 +4,30 @@
 //!   [`DeviceSliceMut`] are parts of a buffer.
 //! - [`LockedBuffer`] is pinned memory of the host, which the device copies from and to without
 //!   the CPU.
+//! - [`PitchedBuffer`] and [`Array`] have two and three dimensions.
 //! - [`UnifiedBuffer`] and [`UnifiedBox`] are accessed from both sides.
-//! - [`CopyDestination`] and [`AsyncCopyDestination`] copy.
+//! - [`CopyDestination`] copies and waits. [`Stream::upload`](crate::stream::Stream::upload),
+//!   [`download`](crate::stream::Stream::download) and [`copy`](crate::stream::Stream::copy) copy in
+//!   a stream; [`AsyncCopyDestination`] does so with memory that does not know what uses it.
+//!
+//! Device, pinned and unified buffers know the streams whose work reads and writes them. Later work
+//! in other streams, the host's accesses and the freeing wait for it; one stream that uses a buffer
+//! alone waits for nothing. So code without `unsafe` has no races, whatever it forgets.
 
 mod copy;
 mod device_box;
 mod device_buffer;
 mod device_slice;
+mod in_stream;
 mod locked;
+mod peer;
+mod pitched;
 mod pointer;
+mod pool;
 pub mod raw;
 pub(crate) mod transfer;
 mod unified;
+mod growable;
 
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
@@ -26,11 +38,17 @@ pub use cust_core::traits::DeviceCopy;
 pub use cust_derive::DeviceCopy;
 pub use device_box::DeviceBox;
 pub use device_buffer::DeviceBuffer;
+pub(crate) use device_slice::RangeOnDevice;
 pub use device_slice::{DeviceSlice, DeviceSliceMut};
+pub use growable::GrowableBuffer;
 pub use locked::LockedBuffer;
+pub use pitched::{
+    Array, ArrayElement, ArrayFlags, Extent, Parts, PitchedBuffer, Volume,
+};
 pub use pointer::DevicePointer;
+pub use pool::{MemoryPool, PoolAttribute};
 pub use raw::*;
-pub use unified::{UnifiedBox, UnifiedBuffer};
+pub use unified::{MemoryAdvice, MemoryLocation, UnifiedBox, UnifiedBuffer};
 
 /// The device's free and total memory in bytes.
 pub fn mem_get_info() -> CudaResult<(usize, usize)> {

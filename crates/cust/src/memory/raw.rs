@@ -2,9 +2,11 @@
 
 use std::ffi::c_void;
 
+use super::device_slice::RangeOnDevice;
 use super::{DeviceCopy, DevicePointer, byte_size, elements_text, transfer};
 use crate::context::Context;
 use crate::error::CudaResult;
+use crate::tracker::Tracker;
 
 /// Allocates memory for `count` elements on the device.
 ///
@@ -48,9 +50,10 @@ pub unsafe fn memcpy_htod(
     source: *const c_void,
     size: usize,
 ) -> CudaResult<()> {
-    let context = Context::current("copying to the device")?;
+    let tracker = Tracker::new(Context::current("copying to the device")?);
+    let to = RangeOnDevice::<u8>::new(&tracker, destination, size);
     // SAFETY: as the caller promises.
-    unsafe { transfer::host_to_device(&context, destination, source, size) }
+    unsafe { transfer::host_to_device(to, source, size) }
 }
 
 /// Copies bytes from the device.
@@ -63,9 +66,10 @@ pub unsafe fn memcpy_dtoh(
     source: cust_raw::CUdeviceptr,
     size: usize,
 ) -> CudaResult<()> {
-    let context = Context::current("copying from the device")?;
+    let tracker = Tracker::new(Context::current("copying from the device")?);
+    let from = RangeOnDevice::<u8>::new(&tracker, source, size);
     // SAFETY: as the caller promises.
-    unsafe { transfer::device_to_host(&context, destination, source, size) }
+    unsafe { transfer::device_to_host(destination, from, size) }
 }
 
 /// Sets `count` bytes on the device.

@@ -1,31 +1,44 @@
-//! The copies that all memory types are made of: addresses and byte counts, nothing typed.
+//! The copies that all memory types are made of: addresses and byte counts, nothing typed. Each
+//! comes after the work in streams that uses the same memory.
 
 use std::ffi::c_void;
 
-use cust_raw::CUdeviceptr;
+use cust_core::kernel::Access;
 
-use crate::context::Context;
+use super::device_slice::RangeOnDevice;
 use crate::error::CudaResult;
 use crate::stream::Stream;
+use crate::tracker::{self, Captured, Dependency};
+
+fn reads<'a, T>(range: RangeOnDevice<'a, T>, bytes: usize) -> Dependency<'a> {
+    Dependency::new(range.tracker, Access::Read, range.address, bytes)
+}
+
+fn writes<'a, T>(range: RangeOnDevice<'a, T>, bytes: usize) -> Dependency<'a> {
+    Dependency::new(range.tracker, Access::Write, range.address, bytes)
+}
 
 /// Copies to the device and waits.
 ///
 /// # Safety
 ///
 /// Both sides have `bytes` bytes.
-pub(crate) unsafe fn host_to_device(
-    context: &Context,
-    destination: CUdeviceptr,
-    source: *const c_void,
+pub(crate) unsafe fn host_to_device<T>(
+    to: RangeOnDevice<'_, T>,
+    from: *const c_void,
     bytes: usize,
 ) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
     }
-    let api = context.bind()?;
-    // SAFETY: as the caller promises.
-    let result = unsafe { api.driver.cuMemcpyHtoD_v2(destination, source, bytes) };
-    api.check(result, || format!("copying {bytes} bytes to the device"))
+    let doing = || format!("copying {bytes} bytes to the device");
+    // SAFETY: it writes just this range, as the caller promises.
+    unsafe {
+        tracker::run(to.context(), &[writes(to, bytes)], doing, |api, stream| {
+            api.driver
+                .cuMemcpyHtoDAsync_v2(to.address, from, bytes, stream)
+        })
+    }
 }
 
 /// Copies from the device and waits.
@@ -33,115 +46,205 @@ pub(crate) unsafe fn host_to_device(
 /// # Safety
 ///
 /// Both sides have `bytes` bytes.
-pub(crate) unsafe fn device_to_host(
-    context: &Context,
-    destination: *mut c_void,
-    source: CUdeviceptr,
+pub(crate) unsafe fn device_to_host<T>(
+    to: *mut c_void,
+    from: RangeOnDevice<'_, T>,
     bytes: usize,
 ) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
     }
-    let api = context.bind()?;
-    // SAFETY: as the caller promises.
-    let result = unsafe { api.driver.cuMemcpyDtoH_v2(destination, source, bytes) };
-    api.check(result, || format!("copying {bytes} bytes from the device"))
+    let doing = || format!("copying {bytes} bytes from the device");
+    // SAFETY: it reads just this range, as the caller promises.
+    unsafe {
+        tracker::run(from.context(), &[reads(from, bytes)], doing, |api, stream| {
+            api.driver
+                .cuMemcpyDtoHAsync_v2(to, from.address, bytes, stream)
+        })
+    }
 }
 
-/// Copies on the device.
+/// Copies on the device and waits.
 ///
 /// # Safety
 ///
 /// Both sides have `bytes` bytes.
-pub(crate) unsafe fn device_to_device(
-    context: &Context,
-    destination: CUdeviceptr,
-    source: CUdeviceptr,
+pub(crate) unsafe fn device_to_device<T>(
+    to: RangeOnDevice<'_, T>,
+    from: RangeOnDevice<'_, T>,
     bytes: usize,
 ) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
     }
-    let api = context.bind()?;
-    // SAFETY: as the caller promises.
-    let result = unsafe { api.driver.cuMemcpyDtoD_v2(destination, source, bytes) };
-    api.check(result, || format!("copying {bytes} bytes on the device"))
+    let doing = || format!("copying {bytes} bytes on the device");
+    let dependencies = [writes(to, bytes), reads(from, bytes)];
+    // SAFETY: it accesses just these ranges, as the caller promises.
+    unsafe {
+        tracker::run(to.context(), &dependencies, doing, |api, stream| {
+            api.driver
+                .cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, stream)
+        })
+    }
+}
+
+/// Sets bytes on the device and waits.
+///
+/// # Safety
+///
+/// There are `bytes` bytes.
+pub(crate) unsafe fn set_8<T>(
+    to: RangeOnDevice<'_, T>,
+    value: u8,
+    bytes: usize,
+) -> CudaResult<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let doing = || format!("setting {bytes} bytes to {value:#x}");
+    // SAFETY: it writes just this range, as the caller promises.
+    unsafe {
+        tracker::run(to.context(), &[writes(to, bytes)], doing, |api, stream| {
+            api.driver
+                .cuMemsetD8Async(to.address, value, bytes, stream)
+        })
+    }
+}
+
+/// Sets 32-bit words on the device and waits.
+///
+/// # Safety
+///
+/// There are `words` words, at an address that is a multiple of four.
+pub(crate) unsafe fn set_32<T>(
+    to: RangeOnDevice<'_, T>,
+    value: u32,
+    words: usize,
+) -> CudaResult<()> {
+    if words == 0 {
+        return Ok(());
+    }
+    let doing = || format!("setting {words} words to {value:#x}");
+    // SAFETY: it writes just this range, as the caller promises.
+    unsafe {
+        tracker::run(to.context(), &[writes(to, words * 4)], doing, |api, stream| {
+            api.driver
+                .cuMemsetD32Async(to.address, value, words, stream)
+        })
+    }
 }
 
 /// Puts a copy to the device into a stream.
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes, and stay alive and unchanged until the stream is past the copy.
-pub(crate) unsafe fn host_to_device_async(
-    context: &Context,
-    destination: CUdeviceptr,
-    source: *const c_void,
+/// Both sides have `bytes` bytes, and the host's stays alive and unchanged until the stream is
+/// past the copy.
+pub(crate) unsafe fn host_to_device_async<T>(
+    to: RangeOnDevice<'_, T>,
+    from: *const c_void,
     bytes: usize,
+    host: Option<Dependency<'_>>,
     stream: &Stream,
+    captured: Captured,
 ) -> CudaResult<()> {
     let doing = || format!("putting a copy of {bytes} bytes to the device into a stream");
-    context.require_same(stream.context(), doing)?;
+    to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
     }
-    let api = context.bind()?;
+    let device = writes(to, bytes);
+    let both = [device, host.unwrap_or(device)];
+    let dependencies = &both[..1 + usize::from(host.is_some())];
     // SAFETY: as the caller promises.
-    let result = unsafe {
-        api.driver
-            .cuMemcpyHtoDAsync_v2(destination, source, bytes, stream.as_inner())
-    };
-    api.check(result, doing)
+    unsafe {
+        tracker::enqueue(stream.inner(), dependencies, captured, doing, |api, stream| {
+            api.driver
+                .cuMemcpyHtoDAsync_v2(to.address, from, bytes, stream)
+        })
+    }
 }
 
 /// Puts a copy from the device into a stream.
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes, and stay alive and unused until the stream is past the copy.
-pub(crate) unsafe fn device_to_host_async(
-    context: &Context,
-    destination: *mut c_void,
-    source: CUdeviceptr,
+/// Both sides have `bytes` bytes, and the host's stays alive and unused until the stream is past
+/// the copy.
+pub(crate) unsafe fn device_to_host_async<T>(
+    to: *mut c_void,
+    from: RangeOnDevice<'_, T>,
     bytes: usize,
+    host: Option<Dependency<'_>>,
     stream: &Stream,
+    captured: Captured,
 ) -> CudaResult<()> {
     let doing = || format!("putting a copy of {bytes} bytes from the device into a stream");
-    context.require_same(stream.context(), doing)?;
+    from.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
     }
-    let api = context.bind()?;
+    let device = reads(from, bytes);
+    let both = [device, host.unwrap_or(device)];
+    let dependencies = &both[..1 + usize::from(host.is_some())];
     // SAFETY: as the caller promises.
-    let result = unsafe {
-        api.driver
-            .cuMemcpyDtoHAsync_v2(destination, source, bytes, stream.as_inner())
-    };
-    api.check(result, doing)
+    unsafe {
+        tracker::enqueue(stream.inner(), dependencies, captured, doing, |api, stream| {
+            api.driver
+                .cuMemcpyDtoHAsync_v2(to, from.address, bytes, stream)
+        })
+    }
 }
 
 /// Puts a copy on the device into a stream.
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes, and stay alive and unused until the stream is past the copy.
-pub(crate) unsafe fn device_to_device_async(
-    context: &Context,
-    destination: CUdeviceptr,
-    source: CUdeviceptr,
+/// Both sides have `bytes` bytes.
+pub(crate) unsafe fn device_to_device_async<T>(
+    to: RangeOnDevice<'_, T>,
+    from: RangeOnDevice<'_, T>,
     bytes: usize,
     stream: &Stream,
+    captured: Captured,
 ) -> CudaResult<()> {
     let doing = || format!("putting a copy of {bytes} bytes on the device into a stream");
-    context.require_same(stream.context(), doing)?;
+    to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
     }
-    let api = context.bind()?;
+    let dependencies = [writes(to, bytes), reads(from, bytes)];
     // SAFETY: as the caller promises.
-    let result = unsafe {
-        api.driver
-            .cuMemcpyDtoDAsync_v2(destination, source, bytes, stream.as_inner())
-    };
-    api.check(result, doing)
+    unsafe {
+        tracker::enqueue(stream.inner(), &dependencies, captured, doing, |api, stream| {
+            api.driver
+                .cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, stream)
+        })
+    }
+}
+
+/// Puts setting bytes into a stream.
+///
+/// # Safety
+///
+/// There are `bytes` bytes.
+pub(crate) unsafe fn set_8_async<T>(
+    to: RangeOnDevice<'_, T>,
+    value: u8,
+    bytes: usize,
+    stream: &Stream,
+    captured: Captured,
+) -> CudaResult<()> {
+    let doing = || format!("putting setting {bytes} bytes to {value:#x} into a stream");
+    to.context().require_same(stream.context(), doing)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        tracker::enqueue(stream.inner(), &[writes(to, bytes)], captured, doing, |api, stream| {
+            api.driver
+                .cuMemsetD8Async(to.address, value, bytes, stream)
+        })
+    }
 }

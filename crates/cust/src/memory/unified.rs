@@ -1,16 +1,21 @@
 //! Unified memory, which host and device access at the same address.
 //!
-//! The driver moves it to where it is accessed. The host must not access it while a kernel that
-//! uses it runs: launching is unsafe, and that is part of what a launch vouches for.
+//! The driver moves it to where it is accessed. An access of the host's waits for the work in
+//! streams that writes it, and one that may write for all work that uses it. What `launch!` put in
+//! is not known: that the host leaves the memory alone meanwhile is part of what it vouches for.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use cust_raw::CUmemAttach_flags;
+use cust_core::kernel::Access;
+use cust_raw::{CUmem_advise, CUmemAttach_flags, CUmemLocation, CUmemLocationType};
 
-use super::{DeviceCopy, DevicePointer, Zeroable, byte_size, elements_text};
+use super::{DeviceCopy, DevicePointer, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
+use crate::device::Device;
 use crate::error::CudaResult;
+use crate::stream::Stream;
+use crate::tracker::{self, Captured, Dependency, Tracker};
 
 /// A buffer that host and device access at the same address.
 ///
@@ -24,7 +29,7 @@ use crate::error::CudaResult;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct UnifiedBuffer<T> {
-    context: Context,
+    tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
 }
@@ -93,7 +98,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
             pointer = allocated;
         }
         Ok(UnifiedBuffer {
-            context,
+            tracker: Tracker::new(context),
             pointer,
             len,
         })
@@ -115,18 +120,121 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     }
 }
 
+/// What the driver is told of how unified memory is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryAdvice {
+    /// It is mostly read: each side may have its own copy. Or no longer.
+    ReadMostly(bool),
+    /// It had best be there. `None`: there is no preference any more.
+    PreferredLocation(Option<MemoryLocation>),
+    /// That side accesses it, so it had best be mapped there. Or no longer.
+    AccessedBy(MemoryLocation, bool),
+}
+
+/// Where unified memory can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryLocation {
+    /// In the host's memory.
+    Host,
+    /// In a device's.
+    Device(Device),
+}
+
+impl MemoryLocation {
+    fn raw(self) -> CUmemLocation {
+        match self {
+            MemoryLocation::Host => CUmemLocation {
+                type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST,
+                id: 0,
+            },
+            MemoryLocation::Device(device) => CUmemLocation {
+                type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+                id: device.as_raw(),
+            },
+        }
+    }
+}
+
+impl<T: DeviceCopy> UnifiedBuffer<T> {
+    /// Tells the driver how the memory is used. It changes no result.
+    pub fn advise(&self, advice: MemoryAdvice) -> CudaResult<()> {
+        use CUmem_advise as A;
+        let (advice_raw, location) = match advice {
+            MemoryAdvice::ReadMostly(true) => (A::CU_MEM_ADVISE_SET_READ_MOSTLY, None),
+            MemoryAdvice::ReadMostly(false) => (A::CU_MEM_ADVISE_UNSET_READ_MOSTLY, None),
+            MemoryAdvice::PreferredLocation(Some(at)) => {
+                (A::CU_MEM_ADVISE_SET_PREFERRED_LOCATION, Some(at))
+            }
+            MemoryAdvice::PreferredLocation(None) => {
+                (A::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, None)
+            }
+            MemoryAdvice::AccessedBy(at, true) => (A::CU_MEM_ADVISE_SET_ACCESSED_BY, Some(at)),
+            MemoryAdvice::AccessedBy(at, false) => (A::CU_MEM_ADVISE_UNSET_ACCESSED_BY, Some(at)),
+        };
+        let range = self.range();
+        let bytes = range.len * size_of::<T>();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let own = MemoryLocation::Device(self.tracker.context().device());
+        let api = self.tracker.context().bind()?;
+        // SAFETY: the range is the buffer's.
+        let result = unsafe {
+            let location = location.unwrap_or(own).raw();
+            api.driver
+                .cuMemAdvise_v2(range.address, bytes, advice_raw, location)
+        };
+        api.check(result, || format!("advising the driver of {advice:?}"))
+    }
+
+    /// Puts moving the memory to where it will be used into a stream. It changes no result.
+    pub fn prefetch(&self, to: MemoryLocation, stream: &Stream) -> CudaResult<()> {
+        let range = self.range();
+        let bytes = range.len * size_of::<T>();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let doing = || format!("putting prefetching of {bytes} bytes to {to:?} into a stream");
+        let read = Dependency::new(range.tracker, Access::Read, range.address, bytes);
+        // SAFETY: the range is the buffer's, and the stream keeps it.
+        unsafe {
+            let refused = Captured::Refused;
+            tracker::enqueue(stream.inner(), &[read], refused, doing, |api, stream| {
+                let to = to.raw();
+                api.driver
+                    .cuMemPrefetchAsync_v2(range.address, bytes, to, 0, stream)
+            })
+        }
+    }
+}
+
+impl<T> UnifiedBuffer<T> {
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        let address = self.pointer.as_ptr().expose_provenance() as u64;
+        RangeOnDevice::new(&self.tracker, address, self.len)
+    }
+
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range()
+    }
+}
+
 impl<T> Deref for UnifiedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the allocation holds `len` elements.
+        self.tracker.settle_for_host(Access::Read);
+        // SAFETY: the allocation holds `len` elements, and nothing writes to them: that would need
+        // the buffer mutably.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
 
 impl<T> DerefMut for UnifiedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
+        self.tracker.settle_for_host(Access::Write);
+        // SAFETY: as above, and nothing reads them either.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -148,8 +256,9 @@ impl<T> Drop for UnifiedBuffer<T> {
         if self.len == 0 || size_of::<T>() == 0 {
             return;
         }
+        self.tracker.settle(Access::Write);
         // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.context.bind() {
+        if let Ok(api) = self.tracker.context().bind() {
             let address = self.pointer.as_ptr().addr() as u64;
             // SAFETY: allocated once, freed once.
             let _ = unsafe { api.driver.cuMemFree_v2(address) };
@@ -178,6 +287,14 @@ impl<T: DeviceCopy> UnifiedBox<T> {
     /// The value's address, as kernels take it.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.buffer.as_device_ptr()
+    }
+
+    pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
+        self.buffer.range()
+    }
+
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.buffer.range()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::context::{Context, ResourceLimit};
 use crate::error::{CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, WrongDevice};
 use crate::report::{Report, SLOT_NAME};
+use crate::tracker::Tracker;
 
 /// The stack that each thread gets at least, in bytes, once a module is loaded whose kernels can
 /// panic: formatting a panic's message calls through function pointers, so the driver cannot tell
@@ -204,26 +205,32 @@ fn finish(
 ) -> CudaResult<Module> {
     let mut module = Module {
         raw,
-        context,
+        tracker: Tracker::new(context),
         report: None,
         entries,
         kernels: Mutex::new(HashMap::new()),
+        packages: &[],
     };
     if !can_panic {
         return Ok(module);
     }
-    let context = &module.context;
+    let context = module.context().clone();
     if let Some(report) = Report::install(context.bind()?, raw)? {
         let report = Arc::new(report);
         context.add_report(&report);
         // The module owns the report from here on, also if what follows fails.
         module.report = Some(report);
-        let context = &module.context;
         if context.get_resource_limit(ResourceLimit::StackSize)? < PANIC_STACK_SIZE {
             context.set_resource_limit(ResourceLimit::StackSize, PANIC_STACK_SIZE)?;
         }
     }
     Ok(module)
+}
+
+/// Notes what a module was built from.
+pub(super) fn of_packages(mut module: Module, packages: &'static [&'static str]) -> Module {
+    module.packages = packages;
+    module
 }
 
 fn invalid_ptx(reason: impl Into<String>, code: Option<CudaError>, log: &str) -> Error {
@@ -338,7 +345,7 @@ fn bad_image(kind: &str, reason: &str) -> Error {
 }
 
 /// Checks that the tables which an ELF file's header tells of lie inside it.
-fn check_elf(bytes: &[u8]) -> CudaResult<()> {
+pub(super) fn check_elf(bytes: &[u8]) -> CudaResult<()> {
     let bad = |reason| bad_image("a cubin", reason);
     if ImageKind::of(bytes) != ImageKind::Cubin {
         return Err(bad("it is not an ELF file, so it is not a cubin"));
@@ -360,7 +367,7 @@ fn check_elf(bytes: &[u8]) -> CudaResult<()> {
 }
 
 /// Checks that the size which a fat binary's header tells is there.
-fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
+pub(super) fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
     let bad = |reason| bad_image("a fat binary", reason);
     if ImageKind::of(bytes) != ImageKind::Fatbin {
         return Err(bad("it is not a fat binary: its magic number is wrong"));

@@ -1,10 +1,13 @@
 //! Modules: device code loaded into a context.
 //!
-//! `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
+//! `embedded.rs` chooses among the images that a program carries; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
 //! options of the driver's compiler; `ptx_text.rs` reads from PTX what errors and checks need;
 //! `symbol.rs` is access to global variables. This file is the loaded module.
 
+mod embedded;
 mod jit;
+mod library;
+mod linker;
 mod load;
 mod ptx_text;
 mod symbol;
@@ -13,6 +16,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};
 
+use cust_core::kernel::Access;
 use cust_raw::{CUfunction, CUmodule, CUresult};
 
 use crate::backend::Api;
@@ -21,8 +25,12 @@ use crate::error::{CudaResult, Error};
 use crate::function::{Function, Kernel};
 use crate::memory::DeviceCopy;
 use crate::report::Report;
+use crate::tracker::Tracker;
 
+pub use embedded::{Embedded, Image};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
+pub use library::Library;
+pub use linker::{LinkInput, Linker};
 pub use load::PANIC_STACK_SIZE;
 pub use symbol::{Symbol, SymbolName};
 
@@ -31,13 +39,16 @@ use ptx_text::Entry;
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
     raw: CUmodule,
-    context: Context,
+    /// The launches of its kernels: they use its code and its variables.
+    tracker: Tracker,
     /// Where panics of its kernels arrive, if they can panic.
     report: Option<Arc<Report>>,
     /// The kernels as the PTX text lists them, if it was loaded from PTX.
     entries: Option<Vec<Entry>>,
     /// Kernels looked up so far.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
+    /// The packages that it is known to be built from.
+    packages: &'static [&'static str],
 }
 
 // SAFETY: the driver's modules may be used from any thread.
@@ -66,7 +77,7 @@ impl Module {
 
     fn look_up(&self, name: &str) -> CudaResult<Kernel> {
         let c_name = c_name(name)?;
-        let api = self.context.bind()?;
+        let api = self.context().bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call, and the module is loaded.
         let result = unsafe {
@@ -86,11 +97,7 @@ impl Module {
         };
         // The text first: asking the driver ends with an error code, which its tools report.
         let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
-        Ok(Kernel {
-            raw,
-            name: name.into(),
-            parameters: parameters.map(Vec::into_boxed_slice),
-        })
+        Ok(Kernel::new(raw, name, parameters))
     }
 
     /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
@@ -99,7 +106,7 @@ impl Module {
         if let Some(entries) = &self.entries {
             return entries.iter().map(|entry| entry.name.clone()).collect();
         }
-        let Ok(api) = self.context.bind() else {
+        let Ok(api) = self.context().bind() else {
             return Vec::new();
         };
         let mut count = 0;
@@ -157,7 +164,7 @@ impl Module {
     pub fn get_global<T: DeviceCopy>(&self, name: impl SymbolName) -> CudaResult<Symbol<'_, T>> {
         let c_name = name.to_c_name()?;
         let name = || c_name.to_string_lossy().into_owned();
-        let api = self.context.bind()?;
+        let api = self.context().bind()?;
         let (mut address, mut size) = (0, 0);
         // SAFETY: the pointers are valid for the call, and the module is loaded.
         let result = unsafe {
@@ -180,12 +187,21 @@ impl Module {
 
     /// The context that it is loaded into.
     pub fn context(&self) -> &Context {
-        &self.context
+        self.tracker.context()
     }
 
     /// The driver's handle.
     pub fn as_raw(&self) -> CUmodule {
         self.raw
+    }
+
+    /// Whether it is known to be built from this package, and maybe others.
+    pub(crate) fn has_package(&self, package: &str) -> bool {
+        self.packages.contains(&package)
+    }
+
+    pub(crate) fn tracker(&self) -> &Tracker {
+        &self.tracker
     }
 
     pub(crate) fn report(&self) -> Option<&Report> {
@@ -194,7 +210,7 @@ impl Module {
 }
 
 /// A name as the driver takes it.
-fn c_name(name: &str) -> CudaResult<CString> {
+pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
     CString::new(name).map_err(|_| Error::NulInName {
         name: name.to_owned(),
     })
@@ -229,14 +245,16 @@ impl std::fmt::Debug for Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        let api = self.context.bind();
+        // Kernels that still run need its code, and the memory for its panics.
+        self.tracker.settle(Access::Write);
+        let api = self.context().bind();
         if let Ok(api) = api {
             // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An
             // error means that the context is gone, and the module with it.
             let _ = unsafe { api.driver.cuModuleUnload(self.raw) };
         }
         if let Some(report) = &self.report {
-            self.context.remove_report(report);
+            self.context().remove_report(report);
             if let Ok(api) = api {
                 report.free(api);
             }

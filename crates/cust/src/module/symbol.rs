@@ -7,7 +7,7 @@ use cust_raw::CUdeviceptr;
 
 use super::{Module, c_name};
 use crate::error::CudaResult;
-use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, transfer};
+use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, RangeOnDevice, transfer};
 
 /// What names a global variable: a `&str` or a C string.
 pub trait SymbolName {
@@ -68,6 +68,10 @@ impl<'m, T: DeviceCopy> Symbol<'m, T> {
         &self.name
     }
 
+    fn range(&self) -> RangeOnDevice<'_, T> {
+        RangeOnDevice::new(self.module.tracker(), self.address, 1)
+    }
+
     /// The variable's address on the device.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.address)
@@ -78,24 +82,16 @@ impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
     fn copy_from(&mut self, source: &T) -> CudaResult<()> {
         // SAFETY: the variable has the size of `T`, which was checked when it was looked up.
         unsafe {
-            transfer::host_to_device(
-                self.module.context(),
-                self.address,
-                (source as *const T).cast(),
-                size_of::<T>(),
-            )
+            let source = (source as *const T).cast();
+            transfer::host_to_device(self.range(), source, size_of::<T>())
         }
     }
 
     fn copy_to(&self, destination: &mut T) -> CudaResult<()> {
         // SAFETY: as above.
         unsafe {
-            transfer::device_to_host(
-                self.module.context(),
-                (destination as *mut T).cast(),
-                self.address,
-                size_of::<T>(),
-            )
+            let destination = (destination as *mut T).cast();
+            transfer::device_to_host(destination, self.range(), size_of::<T>())
         }
     }
 }

@@ -9,7 +9,7 @@ use super::state::{
     State, current_handle, from_pointer, lock, pop_current, push_current, set_current, state,
     to_pointer,
 };
-use super::stream::wait_for_all;
+use super::queue::wait_for_all;
 use super::{Outcome, api, put, put_optional};
 
 fn check_device(device: CUdevice) -> Result<&'static State, CUresult> {
@@ -242,6 +242,15 @@ api! {
     }
 
     fn cuCtxResetPersistingL2Cache() {
+        state()?.current().map(|_| ())
+    }
+
+    fn cuProfilerStart() {
+        // Nobody profiles it.
+        state()?.current().map(|_| ())
+    }
+
+    fn cuProfilerStop() {
         state()?.current().map(|_| ())
     }
 }

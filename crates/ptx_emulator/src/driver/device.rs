@@ -1,6 +1,6 @@
 //! Initialisation, the texts of errors, and the one device with its attributes.
 
-use std::ffi::{CString, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::sync::LazyLock;
 
 use cust_raw::{CUdevice, CUdevice_attribute, CUdevprop, CUresult, CUuuid};
@@ -126,6 +126,7 @@ fn attribute(attribute: CUdevice_attribute) -> Option<c_int> {
         | A::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED
+        | A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => COMPUTE_CAPABILITY.0,
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => COMPUTE_CAPABILITY.1,
@@ -243,12 +244,32 @@ api! {
 
     fn cuDeviceGetPCIBusId(name: *mut c_char, len: c_int, device: CUdevice) {
         check_device(device)?;
-        const BUS: &std::ffi::CStr = c"0000:00:00.0";
-        if name.is_null() || (len as usize) < BUS.count_bytes() + 1 || len < 0 {
+        if name.is_null() || len < 0 || (len as usize) < BUS_ID.count_bytes() + 1 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         // SAFETY: the caller's buffer has `len` bytes.
-        unsafe { name.copy_from_nonoverlapping(BUS.as_ptr(), BUS.count_bytes() + 1) };
+        unsafe { name.copy_from_nonoverlapping(BUS_ID.as_ptr(), BUS_ID.count_bytes() + 1) };
         Ok(())
     }
+
+    fn cuDeviceGetByPCIBusId(device: *mut CUdevice, id: *const c_char) {
+        state()?;
+        // SAFETY: a C string, as `cuda.h` asks for it.
+        if id.is_null() || unsafe { CStr::from_ptr(id) } != BUS_ID {
+            return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
+        }
+        // SAFETY: as above.
+        unsafe { put(device, 0) }
+    }
+
+    fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice) {
+        check_device(device)?;
+        check_device(peer)?;
+        // A device is no peer of itself.
+        // SAFETY: as above.
+        unsafe { put(can, 0) }
+    }
 }
+
+/// Where the device says it is.
+const BUS_ID: &CStr = c"0000:00:00.0";

@@ -36,7 +36,7 @@ impl Function {
         set.unwrap_or(MAX_SHARED.saturating_sub(self.static_shared()).max(0))
     }
 
-    fn attribute(&self, attribute: CUfunction_attribute) -> Option<c_int> {
+    pub(super) fn attribute(&self, attribute: CUfunction_attribute) -> Option<c_int> {
         use CUfunction_attribute as A;
         let info = self.program.kernel_info(self.kernel);
         Some(match attribute {

@@ -1,15 +1,15 @@
 //! Launches: sizes and parameters checked as the driver would, then run to the end.
 
 use std::ffi::{c_uint, c_void};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cust_raw::{CUfunction, CUlaunchAttributeID, CUlaunchConfig, CUresult, CUstream, launch_param};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::device::{MAX_BLOCK, MAX_GRID};
-use super::state::{Function, from_pointer, lock, state};
-use super::stream::in_stream;
+use super::state::{Context, Function, State, from_pointer, lock, state};
+use super::queue::{Work, in_stream};
 use super::{Outcome, api};
 use crate::{Fault, FaultKind, KernelInfo, LaunchConfig};
 
@@ -38,14 +38,14 @@ fn fault_code(kind: &FaultKind) -> CUresult {
 }
 
 /// A launch as all entry points describe it.
-struct Launch {
-    function: CUfunction,
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
-    shared: c_uint,
-    stream: CUstream,
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+pub(super) struct Launch {
+    pub(super) function: CUfunction,
+    pub(super) grid: [c_uint; 3],
+    pub(super) block: [c_uint; 3],
+    pub(super) shared: c_uint,
+    pub(super) stream: CUstream,
+    pub(super) params: *mut *mut c_void,
+    pub(super) extra: *mut *mut c_void,
 }
 
 impl Launch {
@@ -56,6 +56,21 @@ impl Launch {
         let state = state()?;
         let (context, stream) = state.stream(from_pointer(self.stream))?;
         context.check()?;
+        // SAFETY: as the caller promises.
+        let work = unsafe { self.work(state, &context)? };
+        in_stream(state, &context, &stream, work)
+    }
+
+    /// The launch as work, its parameters copied.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Launch::run`].
+    pub(super) unsafe fn work(
+        &self,
+        state: &State,
+        context: &Arc<Context>,
+    ) -> Result<Work, CUresult> {
         let function = state.function(from_pointer(self.function))?;
         if function.context != context.handle {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -64,26 +79,32 @@ impl Launch {
         let info = function.program.kernel_info(function.kernel);
         // SAFETY: as the caller promises.
         let params = unsafe { self.parameters(info)? };
-        let limits = lock(&context.limits).clone();
-        let config = LaunchConfig {
-            grid: self.grid,
-            block: self.block,
-            shared_bytes: self.shared,
-            params,
-            stack_limit: limits.stack,
-            output: None,
-            heap_limit: limits.heap,
-        };
-        let result = in_stream(&context, &stream, || run_on_cores(&function, &config))?;
-        if let Err(fault) = result {
-            if fault.kind == FaultKind::InvalidLaunch {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        let (grid, block, shared_bytes) = (self.grid, self.block, self.shared);
+        let context = Arc::downgrade(context);
+        Ok(Arc::new(move || {
+            let Some(context) = context.upgrade() else {
+                return Ok(());
+            };
+            let limits = lock(&context.limits).clone();
+            let config = LaunchConfig {
+                grid,
+                block,
+                shared_bytes,
+                params: params.clone(),
+                stack_limit: limits.stack,
+                output: None,
+                heap_limit: limits.heap,
+            };
+            if let Err(fault) = run_on_cores(&function, &config) {
+                if fault.kind == FaultKind::InvalidLaunch {
+                    return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                }
+                // As on a GPU, the launch itself went well; what follows tells of the fault.
+                record_fault(&fault);
+                *lock(&context.sticky) = Some(fault_code(&fault.kind));
             }
-            // As on a GPU, the launch itself went well; what follows tells of the fault.
-            record_fault(&fault);
-            *lock(&context.sticky) = Some(fault_code(&fault.kind));
-        }
-        Ok(())
+            Ok(())
+        }))
     }
 
     /// The checks that the driver makes before a launch.

@@ -4,6 +4,8 @@
 //! this process, so pinned and managed memory is device memory that the host may access too.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cust_raw::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED, CUcontext,
@@ -12,8 +14,8 @@ use cust_raw::{
 };
 
 use super::device::total_memory;
-use super::state::{Block, BlockKind, Context, from_pointer, lock, state, to_pointer};
-use super::stream::{in_stream, wait_for_all};
+use super::state::{Block, BlockKind, Context, Pool, from_pointer, lock, state, to_pointer};
+use super::queue::{in_stream, wait_for_all};
 use super::{Outcome, api, put, put_optional};
 
 /// Device memory is aligned to this.
@@ -45,7 +47,23 @@ impl Context {
         }
         let address = self.memory.alloc(size, align);
         let address = address.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        lock(&self.blocks).insert(address, Block { size, kind, flags });
+        let block = Block {
+            size,
+            kind,
+            flags,
+            pool: None,
+        };
+        lock(&self.blocks).insert(address, block);
+        Ok(address)
+    }
+
+    /// Device memory of a pool.
+    pub(super) fn allocate_from(&self, pool: &Arc<Pool>, size: usize) -> Result<u64, CUresult> {
+        let address = self.allocate(size, ALIGNMENT, BlockKind::Device, 0)?;
+        if let Some(block) = lock(&self.blocks).get_mut(&address) {
+            block.pool = Some(Arc::clone(pool));
+        }
+        pool.count(size);
         Ok(address)
     }
 
@@ -56,8 +74,11 @@ impl Context {
             Some(block) if kinds.contains(&block.kind) => {}
             _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
-        blocks.remove(&address);
+        let pool = blocks.remove(&address).and_then(|block| Some((block.pool?, block.size)));
         drop(blocks);
+        if let Some((pool, size)) = pool {
+            pool.used.fetch_sub(size as u64, Ordering::Relaxed);
+        }
         self.memory.free(address);
         Ok(())
     }
@@ -65,8 +86,8 @@ impl Context {
     /// The block that an address lies in, with its start.
     pub(super) fn block_of(&self, address: u64) -> Option<(u64, Block)> {
         let blocks = lock(&self.blocks);
-        let (&base, &block) = blocks.range(..=address).next_back()?;
-        (address - base < block.size as u64).then_some((base, block))
+        let (&base, block) = blocks.range(..=address).next_back()?;
+        (address - base < block.size as u64).then(|| (base, block.clone()))
     }
 }
 
@@ -184,6 +205,7 @@ api! {
     }
 
     fn cuMemAllocAsync(address: *mut CUdeviceptr, size: usize, stream: CUstream) {
+        // Of the default pool, whose attributes nobody looks at.
         let (context, _) = state()?.stream(from_pointer(stream))?;
         context.check()?;
         let found = context.allocate(size, ALIGNMENT, BlockKind::Device, 0)?;
@@ -204,7 +226,16 @@ api! {
     fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) {
         let (context, stream) = state()?.stream(from_pointer(stream))?;
         context.check()?;
-        in_stream(&context, &stream, || context.release(address, &[BlockKind::Device]))?
+        match context.block_of(address) {
+            Some((base, block)) if base == address && block.kind == BlockKind::Device => {}
+            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+        let owner = Arc::downgrade(&context);
+        let work = Arc::new(move || match owner.upgrade() {
+            Some(context) => context.release(address, &[BlockKind::Device]),
+            None => Ok(()),
+        });
+        in_stream(state()?, &context, &stream, work)
     }
 
     fn cuMemHostAlloc(host: *mut *mut c_void, size: usize, flags: c_uint) {
@@ -276,7 +307,13 @@ api! {
             return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         }
         let kind = BlockKind::Registered;
-        blocks.insert(start, Block { size, kind, flags });
+        let block = Block {
+            size,
+            kind,
+            flags,
+            pool: None,
+        };
+        blocks.insert(start, block);
         context.memory.register(start, size);
         Ok(())
     }

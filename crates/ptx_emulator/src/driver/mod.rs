@@ -2,13 +2,13 @@
 //!
 //! One device, one process. Handles are numbers in tables, never pointers to follow, so a wrong or
 //! stale handle is an error as the driver's. Work put into a stream is done before the call
-//! returns, which is one of the schedules that a GPU could choose; only host functions run on
-//! threads of their own, since a caller may hold locks that they take. A fault in a kernel is
-//! returned by the next synchronizing call, and by all calls from then on, until the context is
+//! returns, or as late as possible ([`Schedule`]): both are schedules that a GPU could choose. A
+//! fault in a kernel is returned by the next synchronizing call, and by all calls from then on, until the context is
 //! destroyed or reset.
 //!
 //! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
-//! `launch.rs`, `memory.rs`, `copy.rs`, `stream.rs` each hold the functions of one part of the API.
+//! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs` each hold the functions of
+//! one part of the API; `queue.rs` is where a stream's work waits.
 //! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
 
 // The functions bear `cuda.h`'s contracts, which the table's type repeats.
@@ -18,9 +18,14 @@ mod context;
 mod copy;
 mod device;
 mod function;
+mod graph;
 mod launch;
+mod library;
+mod mapping;
 mod memory;
 mod module;
+mod pool;
+mod queue;
 mod state;
 mod stream;
 #[cfg(test)]
@@ -32,6 +37,7 @@ use std::sync::OnceLock;
 use cust_raw::{CUresult, Driver};
 
 pub use launch::last_fault;
+pub use queue::{Schedule, set_schedule};
 
 /// What the functions are made of: `Err` is the code to return.
 type Outcome = Result<(), CUresult>;
@@ -60,6 +66,10 @@ pub fn driver() -> &'static Driver {
         memory::fill(&mut driver);
         copy::fill(&mut driver);
         stream::fill(&mut driver);
+        pool::fill(&mut driver);
+        library::fill(&mut driver);
+        mapping::fill(&mut driver);
+        graph::fill(&mut driver);
         driver
     })
 }

@@ -14,7 +14,7 @@ use crate::Program;
 
 /// Where the compiler's messages go, as the options of a load tell.
 #[derive(Default)]
-struct Logs {
+pub(super) struct Logs {
     error: Option<Log>,
     info: Option<Log>,
 }
@@ -32,7 +32,7 @@ impl Logs {
     /// # Safety
     ///
     /// The lists have `count` entries, as `cuModuleLoadDataEx` asks for them.
-    unsafe fn from_options(
+    pub(super) unsafe fn from_options(
         count: c_uint,
         options: *mut CUjit_option,
         values: *mut *mut c_void,
@@ -88,7 +88,7 @@ impl Logs {
 /// # Safety
 ///
 /// `image` is an image as `cuModuleLoadData` takes it.
-unsafe fn image_text<'a>(image: *const c_void) -> Result<&'a [u8], CUresult> {
+pub(super) unsafe fn image_text<'a>(image: *const c_void) -> Result<&'a [u8], CUresult> {
     if image.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -119,11 +119,18 @@ fn major_version(text: &str) -> Option<u32> {
 }
 
 fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
-    let state = state()?;
-    let context = state.usable()?;
     if module.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
+    let handle = load_text(text, logs)?;
+    // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+    unsafe { put(module, to_pointer(handle)) }
+}
+
+/// Loads a module into the current context.
+pub(super) fn load_text(text: &[u8], logs: &Logs) -> Result<Handle, CUresult> {
+    let state = state()?;
+    let context = state.usable()?;
     let refuse = |message: &str| {
         logs.write(message);
         Err(CUresult::CUDA_ERROR_INVALID_PTX)
@@ -140,24 +147,22 @@ fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
         Err(error) => return refuse(&error.to_string()),
     };
     logs.write("");
-    let handle = state.add(Object::Module(Arc::new(Module {
+    Ok(state.add(Object::Module(Arc::new(Module {
         context: context.handle,
         program,
         functions: Mutex::new(HashMap::new()),
-    })));
-    // SAFETY: the caller's pointer, as `cuda.h` asks for it.
-    unsafe { put(module, to_pointer(handle)) }
+    }))))
 }
 
 /// The kernels' names in the order of the text, so that listing them twice gives the same list.
-fn names_in_order(program: &Program) -> Vec<&str> {
+pub(super) fn names_in_order(program: &Program) -> Vec<&str> {
     let mut names: Vec<&str> = program.kernel_names().collect();
     names.sort_by_key(|name| program.kernel(name).map(|kernel| kernel.0));
     names
 }
 
 /// The handle of a kernel; made on the first call.
-fn function_handle(
+pub(super) fn function_handle(
     state: &State,
     module_handle: Handle,
     module: &Module,
@@ -187,7 +192,7 @@ fn function_handle(
 /// # Safety
 ///
 /// `name` is null or a C string.
-unsafe fn name_text<'a>(name: *const c_char) -> Result<&'a str, CUresult> {
+pub(super) unsafe fn name_text<'a>(name: *const c_char) -> Result<&'a str, CUresult> {
     if name.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, RwLock};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use cust_raw::CUresult;
 
+use super::graph::{Capture, Exec, Graph};
+use super::queue::Queue;
 use crate::{KernelId, Memory, Program};
 
 /// A handle as a number. The API's types for handles are pointers; none is ever followed.
@@ -92,15 +93,21 @@ pub(super) struct Context {
     pub(super) null_stream: Arc<Stream>,
     /// Work in the default stream excludes work in streams that wait for it.
     pub(super) legacy: RwLock<()>,
+    /// Reserved addresses, by their starts.
+    pub(super) reservations: Mutex<BTreeMap<u64, Reservation>>,
+    /// The handle of the device's default pool, once somebody asked for it.
+    pub(super) default_pool: Mutex<Option<Handle>>,
 }
 
 /// A block of memory and how it came about.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Block {
     pub(super) size: usize,
     pub(super) kind: BlockKind,
     /// The flags that it was allocated or registered with.
     pub(super) flags: u32,
+    /// The pool that it is from, by its handle.
+    pub(super) pool: Option<Arc<Pool>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +151,66 @@ pub(super) enum Object {
     Function(Arc<Function>),
     Stream(Arc<Stream>),
     Event(Arc<Event>),
+    Pool(Arc<Pool>),
+    Array(Arc<Array>),
+    Physical(Arc<Physical>),
+    Link(Arc<Link>),
+    Graph(Arc<Graph>),
+    /// A node is known by its graph and its number.
+    Node(Arc<Graph>, usize),
+    Exec(Arc<Exec>),
+}
+
+/// A range of addresses, parts of which memory is mapped to.
+pub(super) struct Reservation {
+    /// What is behind all of it.
+    #[expect(dead_code, reason = "kept for the addresses in it")]
+    pub(super) memory: Vec<u8>,
+    pub(super) size: usize,
+    /// What is mapped: sizes and handles, by address.
+    pub(super) pieces: BTreeMap<u64, (usize, Handle)>,
+    /// The starts of the ranges that kernels and copies know of.
+    pub(super) published: Vec<u64>,
+}
+
+/// Memory that can be mapped.
+pub(super) struct Physical {
+    pub(super) context: Handle,
+    pub(super) size: usize,
+}
+
+/// The state of the linker.
+pub(super) struct Link {
+    pub(super) context: Handle,
+    pub(super) texts: Mutex<Vec<String>>,
+    /// What it made.
+    pub(super) output: Mutex<Option<CString>>,
+}
+
+/// An array: memory without texture units to read it, row after row.
+pub(super) struct Array {
+    pub(super) context: Handle,
+    pub(super) memory: Memory,
+    pub(super) address: u64,
+    /// Bytes in a row.
+    pub(super) row: usize,
+    pub(super) height: usize,
+    pub(super) descriptor: cust_raw::CUDA_ARRAY3D_DESCRIPTOR,
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        self.memory.free(self.address);
+    }
+}
+
+/// A pool of memory. What is freed goes back to the host at once, so it only counts.
+pub(super) struct Pool {
+    pub(super) context: Handle,
+    /// The attributes that a program may set, by their numbers.
+    pub(super) attributes: Mutex<HashMap<u32, u64>>,
+    pub(super) used: AtomicU64,
+    pub(super) used_high: AtomicU64,
 }
 
 pub(super) struct Module {
@@ -169,16 +236,21 @@ pub(super) struct Stream {
     pub(super) flags: u32,
     pub(super) priority: i32,
     pub(super) id: u64,
-    /// Held while work of the stream is done: callers on several threads take turns. In it is
-    /// the host function that still runs.
-    pub(super) turn: Mutex<Option<JoinHandle<()>>>,
+    /// Its work.
+    pub(super) queue: Queue,
+    /// The graph that its work is recorded into, and not done.
+    pub(super) capture: Mutex<Option<Arc<Capture>>>,
 }
 
 pub(super) struct Event {
     pub(super) context: Handle,
     pub(super) flags: u32,
-    /// When it was recorded last.
-    pub(super) recorded: Mutex<Option<Instant>>,
+    /// When it happened last.
+    pub(super) happened: Mutex<Option<Instant>>,
+    /// Where it was recorded last: a stream, and the number of the work there.
+    pub(super) mark: Mutex<Option<(Arc<Stream>, u64)>>,
+    /// The nodes that it stands for, if it was recorded in a stream that is captured.
+    pub(super) captured: Mutex<Option<(Arc<Capture>, Vec<usize>)>>,
 }
 
 impl Object {
@@ -188,6 +260,12 @@ impl Object {
             Object::Function(function) => function.context,
             Object::Stream(stream) => stream.context,
             Object::Event(event) => event.context,
+            Object::Pool(pool) => pool.context,
+            Object::Array(array) => array.context,
+            Object::Physical(physical) => physical.context,
+            Object::Link(link) => link.context,
+            Object::Graph(graph) | Object::Node(graph, _) => graph.context,
+            Object::Exec(exec) => exec.context,
         }
     }
 }
@@ -205,6 +283,8 @@ impl State {
             blocks: Mutex::default(),
             null_stream: Arc::new(Stream::new(handle, 0, 0)),
             legacy: RwLock::new(()),
+            reservations: Mutex::default(),
+            default_pool: Mutex::default(),
         });
         lock(&self.contexts).insert(handle, Arc::clone(&context));
         context
@@ -304,6 +384,68 @@ impl State {
         }
     }
 
+    pub(super) fn pool(&self, handle: Handle) -> Result<Arc<Pool>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Pool(pool)) => Ok(pool),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn array(&self, handle: Handle) -> Result<Arc<Array>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Array(array)) => Ok(array),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn physical(&self, handle: Handle) -> Result<Arc<Physical>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Physical(physical)) => Ok(physical),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn link(&self, handle: Handle) -> Result<Arc<Link>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Link(link)) => Ok(link),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn graph(&self, handle: Handle) -> Result<Arc<Graph>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Graph(graph)) => Ok(graph),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn node(&self, handle: Handle) -> Result<(Arc<Graph>, usize), CUresult> {
+        match self.object(handle) {
+            Some(Object::Node(graph, number)) => Ok((graph, number)),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn exec(&self, handle: Handle) -> Result<Arc<Exec>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Exec(exec)) => Ok(exec),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// Removes all objects that `gone` says.
+    pub(super) fn remove_where(&self, gone: impl Fn(&Object) -> bool) {
+        let mut dead = Vec::new();
+        lock(&self.objects).retain(|_, object| {
+            let keep = !gone(object);
+            if !keep {
+                dead.push(object.clone());
+            }
+            keep
+        });
+        drop(dead);
+    }
+
     /// A stream with its context: 0, 1 and 2 are the current context's default stream.
     pub(super) fn stream(&self, handle: Handle) -> Result<(Arc<Context>, Arc<Stream>), CUresult> {
         if handle <= 2 {
@@ -366,7 +508,8 @@ impl Stream {
             flags,
             priority,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            turn: Mutex::new(None),
+            queue: Queue::default(),
+            capture: Mutex::default(),
         }
     }
 }

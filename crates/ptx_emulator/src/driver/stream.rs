@@ -1,20 +1,17 @@
-//! Streams, events and host functions.
-//!
-//! Work is done when it is put into a stream, on the calling thread; a stream's lock keeps the
-//! order when several threads use it. Host functions run on a thread of their own, and the
-//! stream's next work waits for them.
+//! Streams, events and host functions. When their work is done, `queue.rs` says.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cust_raw::{
-    CUcontext, CUdevice, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
     CUstreamCallback,
 };
 
-use super::state::{Context, Event, Object, State, Stream, from_pointer, lock, state, to_pointer};
+use super::queue::{self, Promised, Work, host_function, in_stream, wait_for};
+use super::state::{Context, Event, Object, Stream, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put};
 
 /// The highest priority of streams; 0 is the lowest.
@@ -25,69 +22,14 @@ const EVENT_FLAGS: u32 = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
     | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
     | CUevent_flags::CU_EVENT_INTERPROCESS.0;
 
-impl Stream {
-    /// Whether it is the default stream, or waits for it.
-    fn blocks(&self) -> bool {
-        self.flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0
-    }
-
-    /// Waits for the stream's turn, and for a host function in it.
-    fn take_turn(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        let mut turn = lock(&self.turn);
-        if let Some(thread) = turn.take() {
-            // A host function that unwinds would have ended the process.
-            let _ = thread.join();
-        }
-        turn
-    }
-}
-
-/// Does work in a stream: after what is in it, and beside other streams as CUDA allows.
-pub(super) fn in_stream<T>(
-    context: &Context,
-    stream: &Stream,
-    work: impl FnOnce() -> T,
-) -> Result<T, CUresult> {
-    let _turn = stream.take_turn();
-    let is_default = std::ptr::eq(stream, &*context.null_stream);
-    if is_default {
-        let _legacy = context.legacy.write().unwrap_or_else(|e| e.into_inner());
-        Ok(work())
-    } else if stream.blocks() {
-        let _legacy = context.legacy.read().unwrap_or_else(|e| e.into_inner());
-        Ok(work())
-    } else {
-        Ok(work())
-    }
-}
-
-/// Waits until the work in all streams of a context is done.
-pub(super) fn wait_for_all(state: &State, context: &Context) {
-    for stream in state.streams(context) {
-        drop(stream.take_turn());
-    }
-}
-
-/// A pointer of the caller's that a host function gets on another thread.
-struct UserData(*mut c_void);
-
-// SAFETY: the API hands it to another thread by contract.
-unsafe impl Send for UserData {}
-
-impl UserData {
-    /// A method, so that closures capture the whole.
-    fn get(&self) -> *mut c_void {
-        self.0
-    }
-}
-
-/// Runs `function` on a thread of its own; the stream's next work waits for it.
-fn run_host_function(stream: &Stream, function: impl FnOnce() + Send + 'static) -> Outcome {
-    let mut turn = stream.take_turn();
-    let thread = std::thread::Builder::new().name("host function".to_owned());
-    let thread = thread.spawn(function);
-    *turn = Some(thread.map_err(|_| CUresult::CUDA_ERROR_OPERATING_SYSTEM)?);
-    Ok(())
+/// A function of the host's, as work.
+pub(super) fn host_work(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void) -> Work {
+    let data = Promised::new(data);
+    Arc::new(move || {
+        // SAFETY: the caller's function and pointer, as `cuda.h` asks for them.
+        unsafe { function(data.get()) };
+        Ok(())
+    })
 }
 
 fn create_stream(stream: *mut CUstream, flags: c_uint, priority: c_int) -> Outcome {
@@ -111,20 +53,45 @@ fn record(event: CUevent, stream: CUstream) -> Outcome {
     if event.context != context.handle {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    in_stream(&context, &stream, || {
-        *lock(&event.recorded) = Some(Instant::now());
-    })
+    if let Some(capture) = stream.capture() {
+        let nodes = capture.last_of(&stream);
+        *lock(&event.captured) = Some((capture, nodes));
+        return Ok(());
+    }
+    *lock(&event.captured) = None;
+    // Nobody records it elsewhere before its mark is known.
+    let mut mark = lock(&event.mark);
+    let happens = Arc::clone(&event);
+    let work = Arc::new(move || {
+        *lock(&happens.happened) = Some(Instant::now());
+        Ok(())
+    });
+    in_stream(state, &context, &stream, work)?;
+    let number = stream.queue.issued();
+    *mark = Some((stream, number));
+    Ok(())
+}
+
+impl Event {
+    /// Whether all before its mark is done; `ask` is [`Stream::query`] or waits.
+    fn is_over(&self, ask: impl FnOnce(&Stream, u64) -> bool) -> bool {
+        let mark = lock(&self.mark).clone();
+        match mark {
+            // What was not recorded counts as done.
+            None => true,
+            Some((stream, number)) => ask(&stream, number),
+        }
+    }
 }
 
 /// An event and the state of its context.
-fn event_of(event: CUevent) -> Result<Arc<Event>, CUresult> {
+fn event_of(event: CUevent) -> Result<(Arc<Context>, Arc<Event>), CUresult> {
     let state = state()?;
     let event = state.event(from_pointer(event))?;
-    match state.context(event.context) {
-        Some(context) => context.check()?,
-        None => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
-    }
-    Ok(event)
+    let context = state.context(event.context);
+    let context = context.ok_or(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+    context.check()?;
+    Ok((context, event))
 }
 
 api! {
@@ -142,26 +109,25 @@ api! {
         if handle <= 2 {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
         }
-        // What is in it still runs to its end; nobody waits for it.
-        let (_, _stream) = state.stream(handle)?;
+        // What is in it still runs to its end.
+        let (context, stream) = state.stream(handle)?;
         state.remove(handle);
+        stream.finish(&context);
         Ok(())
     }
 
     fn cuStreamSynchronize(stream: CUstream) {
         let (context, stream) = state()?.stream(from_pointer(stream))?;
-        drop(stream.take_turn());
+        stream.refuse_capture()?;
+        stream.finish(&context);
         context.check()
     }
 
     fn cuStreamQuery(stream: CUstream) {
         let (context, stream) = state()?.stream(from_pointer(stream))?;
         context.check()?;
-        let busy = match stream.turn.try_lock() {
-            Ok(turn) => turn.as_ref().is_some_and(|thread| !thread.is_finished()),
-            Err(_) => true,
-        };
-        if busy {
+        stream.refuse_capture()?;
+        if !stream.query(&context, stream.queue.issued()) {
             return Err(CUresult::CUDA_ERROR_NOT_READY);
         }
         Ok(())
@@ -172,10 +138,19 @@ api! {
         if flags > 1 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // What was recorded is done: there is nothing to wait for.
-        state.event(from_pointer(event))?;
-        let (context, _) = state.stream(from_pointer(stream))?;
-        context.check()
+        let event = state.event(from_pointer(event))?;
+        let (context, stream) = state.stream(from_pointer(stream))?;
+        context.check()?;
+        let captured = lock(&event.captured).clone();
+        if let Some((capture, nodes)) = captured {
+            return capture.join(&stream, &nodes);
+        }
+        stream.refuse_capture()?;
+        let mark = lock(&event.mark).clone();
+        if let Some((other, number)) = mark {
+            wait_for(&context, &stream, &other, number);
+        }
+        Ok(())
     }
 
     fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) {
@@ -220,22 +195,19 @@ api! {
         }
         let (context, found) = state()?.stream(from_pointer(stream))?;
         context.check()?;
-        let (handle, data) = (from_pointer(stream), UserData(data));
-        run_host_function(&found, move || {
+        let (handle, data) = (from_pointer(stream), Promised::new(data));
+        let call = Box::new(move |result| {
             // SAFETY: the caller's function and pointer, as `cuda.h` asks for them.
-            unsafe { callback(to_pointer(handle), CUresult::CUDA_SUCCESS, data.get()) }
-        })
+            unsafe { callback(to_pointer(handle), result, data.get()) }
+        });
+        queue::callback(state()?, &context, &found, call)
     }
 
     fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, data: *mut c_void) {
         let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let (context, stream) = state()?.stream(from_pointer(stream))?;
         context.check()?;
-        let data = UserData(data);
-        run_host_function(&stream, move || {
-            // SAFETY: as above.
-            unsafe { function(data.get()) }
-        })
+        host_function(state()?, &context, &stream, host_work(function, data))
     }
 
     fn cuEventCreate(event: *mut CUevent, flags: c_uint) {
@@ -247,7 +219,9 @@ api! {
         let handle = state.add(Object::Event(Arc::new(Event {
             context: context.handle,
             flags,
-            recorded: Mutex::new(None),
+            happened: Mutex::default(),
+            mark: Mutex::default(),
+            captured: Mutex::default(),
         })));
         // SAFETY: as above.
         unsafe { put(event, to_pointer(handle)) }
@@ -270,22 +244,34 @@ api! {
     }
 
     fn cuEventQuery(event: CUevent) {
-        // What was recorded is done, and what was not counts as done.
-        event_of(event).map(|_| ())
+        let (context, event) = event_of(event)?;
+        if event.is_over(|stream, number| stream.query(&context, number)) {
+            return context.check();
+        }
+        Err(CUresult::CUDA_ERROR_NOT_READY)
     }
 
     fn cuEventSynchronize(event: CUevent) {
-        event_of(event).map(|_| ())
+        let (context, event) = event_of(event)?;
+        event.is_over(|stream, number| {
+            stream.run_up_to(&context, number);
+            true
+        });
+        context.check()
     }
 
     fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: CUevent, end: CUevent) {
-        let (start, end) = (event_of(start)?, event_of(end)?);
+        let ((_, start), (_, end)) = (event_of(start)?, event_of(end)?);
+        let done = |stream: &Stream, number| stream.queue.is_done(number);
+        if !start.is_over(done) || !end.is_over(done) {
+            return Err(CUresult::CUDA_ERROR_NOT_READY);
+        }
         let timed = |event: &Event| {
             event.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
         };
         // One after the other: both may be the same event.
-        let from = *lock(&start.recorded);
-        let to = *lock(&end.recorded);
+        let from = *lock(&start.happened);
+        let to = *lock(&end.happened);
         let (Some(from), Some(to)) = (from, to) else {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
         };
@@ -300,4 +286,84 @@ api! {
         unsafe { put(milliseconds, (seconds * 1000.0) as f32) }
     }
 
+    fn cuStreamWriteValue32_v2(stream: CUstream, to: CUdeviceptr, value: u32, _flags: c_uint) {
+        write_value(stream, to, move |word: &AtomicU32| word.store(value, Ordering::SeqCst))
+    }
+
+    fn cuStreamWriteValue64_v2(stream: CUstream, to: CUdeviceptr, value: u64, _flags: c_uint) {
+        write_value(stream, to, move |word: &AtomicU64| word.store(value, Ordering::SeqCst))
+    }
+
+    fn cuStreamWaitValue32_v2(stream: CUstream, of: CUdeviceptr, value: u32, flags: c_uint) {
+        wait_value(stream, of, move |word: &AtomicU32| {
+            let found = word.load(Ordering::SeqCst);
+            is_reached(flags, found.wrapping_sub(value) as i32 >= 0, found.into(), value.into())
+        })
+    }
+
+    fn cuStreamWaitValue64_v2(stream: CUstream, of: CUdeviceptr, value: u64, flags: c_uint) {
+        wait_value(stream, of, move |word: &AtomicU64| {
+            let found = word.load(Ordering::SeqCst);
+            is_reached(flags, found.wrapping_sub(value) as i64 >= 0, found, value)
+        })
+    }
+}
+
+/// Whether a value is what a stream waits for.
+fn is_reached(flags: c_uint, at_least: bool, found: u64, value: u64) -> bool {
+    match flags & 3 {
+        0 => at_least,
+        1 => found == value,
+        2 => found & value != 0,
+        _ => !(found | value) != 0,
+    }
+}
+
+/// The word at an address of the device, if it is one.
+fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let (base, size) = context.memory.range_of(address).ok_or(invalid)?;
+    let inside = (address - base) as usize + size_of::<W>() <= size;
+    if !inside || !address.is_multiple_of(size_of::<W>() as u64) {
+        return Err(invalid);
+    }
+    Ok(Promised::new(std::ptr::with_exposed_provenance(address as usize)))
+}
+
+fn write_value<W: 'static>(
+    stream: CUstream,
+    to: u64,
+    write: impl Fn(&W) + Send + Sync + 'static,
+) -> Outcome {
+    let state = state()?;
+    let (context, stream) = state.stream(from_pointer(stream))?;
+    context.check()?;
+    let word = word_at::<W>(&context, to)?;
+    let work = Arc::new(move || {
+        // SAFETY: it was checked to be the device's when the work was put in, and is the caller's
+        // to keep until it is done.
+        write(unsafe { &*word.get() });
+        Ok(())
+    });
+    in_stream(state, &context, &stream, work)
+}
+
+fn wait_value<W: 'static>(
+    stream: CUstream,
+    of: u64,
+    reached: impl Fn(&W) -> bool + Send + Sync + 'static,
+) -> Outcome {
+    let state = state()?;
+    let (context, stream) = state.stream(from_pointer(stream))?;
+    context.check()?;
+    let word = word_at::<W>(&context, of)?;
+    let work = Arc::new(move || {
+        // SAFETY: as above.
+        while !reached(unsafe { &*word.get() }) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    });
+    // The caller goes on, and may be the one who writes the value.
+    host_function(state, &context, &stream, work)
 }

@@ -342,8 +342,8 @@ fn handles_that_are_none_are_errors() {
         assert_eq!(elapsed, INVALID_HANDLE);
         assert_eq!(d.cuEventDestroy_v2(event), SUCCESS);
         assert_eq!(d.cuEventDestroy_v2(event), INVALID_HANDLE);
-        let mut graph = null_mut();
-        let unsupported = d.cuGraphCreate(&mut graph, 0);
+        let mut texture = null_mut();
+        let unsupported = d.cuTexRefCreate(&mut texture);
         assert_eq!(unsupported, CUresult::CUDA_ERROR_NOT_SUPPORTED);
     }
 }

@@ -1,18 +1,14 @@
-//! The kernel of the example vecadd: what runs on the device, once for each element.
+//! The kernel of the example vecadd, compiled for the device.
 
 #![no_std]
 
 use cuda_std::prelude::*;
 
 /// Adds two vectors: `c[i] = a[i] + b[i]`.
-///
-/// # Safety
-/// `c` points to at least as many writable floats as `a` has.
 #[kernel]
-pub unsafe fn vecadd(a: &[f32], b: &[f32], c: *mut f32) {
-    let i = thread::index_1d() as usize;
-    // The last block may have more threads than there are elements left.
-    if i < a.len() {
-        unsafe { *c.add(i) = a[i] + b[i] };
+pub fn vecadd(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
+    // Each thread has elements of `c` that no other thread has: one, if there are enough threads.
+    for (i, c) in c.own() {
+        *c = a[i] + b[i];
     }
 }

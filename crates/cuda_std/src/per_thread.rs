@@ -1,0 +1,121 @@
+//! Output of kernels without `unsafe`: elements that each thread may change only where they are its
+//! own.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! #[kernel]
+//! pub fn scale(factor: f32, from: &[f32], mut to: PerThread<f32>) {
+//!     for (i, to) in to.own() {
+//!         *to = factor * from[i];
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! On the host the kernel's parameter takes a `&mut DeviceBuffer<T>`.
+
+use core::marker::PhantomData;
+
+use crate::thread;
+
+/// Elements of the device's memory, shared out among the threads of the grid: thread `i` of `n`
+/// owns the elements `i`, `i + n`, `i + 2n` and so on, whatever the shape of blocks and grid.
+///
+/// So threads never get in each other's way, and each gets `&mut` to what it owns. Nobody reads
+/// what others own: their values would depend on who comes first.
+///
+/// A kernel takes it by value; it is good for as long as the kernel runs. It cannot be copied: a thread with two of them could get the same
+/// `&mut` twice.
+#[repr(C)]
+pub struct PerThread<T> {
+    pointer: *mut T,
+    length: usize,
+    elements: PhantomData<*mut T>,
+}
+
+impl<T> crate::kernel::KernelParam for PerThread<T> {}
+
+// SAFETY: the layout is as asked for; a thread reaches the elements of its own number only, which
+// no other has.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl<T> cust_core::kernel::Output for PerThread<T> {
+    type Element = T;
+    const WIDE: bool = false;
+}
+
+impl<T> PerThread<T> {
+    /// The number of elements, of all threads together.
+    #[inline(always)]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// This thread's elements, each with its index. There is one at most where the grid has at
+    /// least as many threads as there are elements.
+    #[inline(always)]
+    pub fn own(&mut self) -> Own<'_, T> {
+        Own {
+            next: thread::index(),
+            step: threads(),
+            length: self.length as u64,
+            pointer: self.pointer,
+            elements: PhantomData,
+        }
+    }
+
+    /// The element that bears this thread's number, with that number: for launches with at least
+    /// as many threads as elements. `None` for the threads beyond the last element.
+    #[inline(always)]
+    pub fn first(&mut self) -> Option<(usize, &mut T)> {
+        let index = thread::index();
+        if index < self.length as u64 {
+            let index = index as usize;
+            // SAFETY: inside, and of this thread alone: numbers of threads are unique in the grid.
+            return Some((index, unsafe { &mut *self.pointer.add(index) }));
+        }
+        None
+    }
+}
+
+/// The number of threads in the grid.
+#[inline(always)]
+fn threads() -> u64 {
+    let (blocks, threads) = (thread::grid_dim(), thread::block_dim());
+    let threads = threads.x * threads.y * threads.z;
+    u64::from(blocks.x) * u64::from(blocks.y) * u64::from(blocks.z) * u64::from(threads)
+}
+
+/// A thread's elements: what [`PerThread::own`] returns.
+pub struct Own<'a, T> {
+    next: u64,
+    step: u64,
+    length: u64,
+    pointer: *mut T,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> Iterator for Own<'a, T> {
+    type Item = (usize, &'a mut T);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, &'a mut T)> {
+        if self.next >= self.length {
+            return None;
+        }
+        let index = self.next as usize;
+        // The device has far fewer than 2⁶³ threads, and no memory has 2⁶³ elements, those
+        // without a size aside.
+        self.next = self.next.saturating_add(self.step);
+        // SAFETY: inside, and each of this thread's elements comes once.
+        Some((index, unsafe { &mut *self.pointer.add(index) }))
+    }
+}

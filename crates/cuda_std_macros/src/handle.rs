@@ -1,0 +1,178 @@
+//! What `#[kernel]` adds when a crate of kernels is compiled for the host: a type of the kernel's
+//! name, which implements `Kernel` and has a function `args` with the kernel's parameters.
+//!
+//! Types and functions have name spaces of their own, so both `vecadd` the function and `vecadd`
+//! the type are there, and one `use` brings both.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, Type};
+
+/// The names of primitive types: a type of such a name would hide it in the whole module.
+const PRIMITIVES: &[&str] = &[
+    "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
+    "i128", "isize", "f16", "f32", "f64", "f128",
+];
+
+/// The items of the handle; nothing for a kernel that cannot have one.
+pub fn expand(function: &ItemFn) -> TokenStream {
+    let name = &function.sig.ident;
+    let inputs = function.sig.inputs.iter().enumerate();
+    let parameters: Vec<Parameter> = inputs.filter_map(|(i, input)| parameter(i, input)).collect();
+    let hidden = PRIMITIVES.iter().any(|primitive| name == primitive);
+    let all = parameters.len() == function.sig.inputs.len();
+    if hidden || !all {
+        return TokenStream::new();
+    }
+
+    let visibility = &function.vis;
+    let cfgs = function.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+    let cfgs: Vec<_> = cfgs.collect();
+    let docs = function.attrs.iter().filter(|a| a.path().is_ident("doc"));
+    let docs: Vec<_> = docs.collect();
+    let text = name.to_string();
+    let entry = text.strip_prefix("r#").unwrap_or(&text);
+
+    let lifetimes = function.sig.generics.params.iter().filter_map(|parameter| {
+        match parameter {
+            GenericParam::Lifetime(lifetime) => Some(quote!(#lifetime,)),
+            _ => None,
+        }
+    });
+    let captured = function.sig.generics.lifetimes().map(|parameter| {
+        let lifetime = &parameter.lifetime;
+        quote!(#lifetime,)
+    });
+    let bounds = &function.sig.generics.where_clause;
+    let elided = parameters.iter().any(|parameter| parameter.elided);
+    let elided = elided.then(|| quote!('__k,));
+    let generics: Vec<Ident> = (0..parameters.len())
+        .map(|i| format_ident!("__A{i}"))
+        .collect();
+    let names: Vec<&Ident> = parameters.iter().map(|p| &p.name).collect();
+    let declared = parameters.iter().zip(&generics).map(|(parameter, generic)| {
+        let ty = &parameter.ty;
+        quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>)
+    });
+    let mut values = quote!(());
+    for (parameter, name) in parameters.iter().zip(&names).rev() {
+        let ty = &parameter.ty;
+        values = quote! {
+            (::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name), #values)
+        };
+    }
+    // A kernel that takes raw pointers reads or writes through them, whether it says `unsafe` or
+    // not.
+    let raw = parameters.iter().any(|p| matches!(p.ty, Type::Ptr(_)));
+    let unsafety = (raw || function.sig.unsafety.is_some()).then(|| {
+        let section = "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
+        (quote!(unsafe), quote!(#[doc = #section]))
+    });
+    let (unsafety, section) = unsafety.unzip();
+    let about = format!("The kernel `{entry}`, as the host launches it.");
+    let about_args = format!("The arguments of a launch of `{entry}`.");
+    quote! {
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(non_camel_case_types, dead_code)]
+        #[doc = #about]
+        #[doc = ""]
+        #(#docs)*
+        #visibility enum #name {}
+
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: the function beside it is that kernel, and `args` has its parameters.
+        unsafe impl ::cuda_std::kernel::host::Kernel for #name {
+            const NAME: &'static str = #entry;
+            const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
+        }
+
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(
+            dead_code,
+            private_bounds,
+            private_interfaces,
+            non_camel_case_types,
+            clippy::all,
+            clippy::pedantic
+        )]
+        impl #name {
+            #[doc = #about_args]
+            #section
+            #[inline]
+            pub #unsafety fn args<#(#lifetimes)* #elided #(#declared),*>(
+                #(#names: #generics),*
+            ) -> ::cuda_std::kernel::host::Args<
+                #name,
+                impl ::cuda_std::kernel::host::Pass + use<#(#captured)* #elided #(#generics),*>
+            > #bounds {
+                // SAFETY: these are the kernel's parameters; that it is sound is what its
+                // signature says, or else the caller.
+                unsafe { ::cuda_std::kernel::host::Args::new(#values) }
+            }
+        }
+    }
+}
+
+/// A parameter of the kernel, as `args` has it.
+struct Parameter {
+    name: Ident,
+    ty: Type,
+    /// Whether the type has a lifetime without a name, which is `'__k` here.
+    elided: bool,
+}
+
+/// The parameter; `None` if it is there only under some `cfg`.
+fn parameter(index: usize, input: &FnArg) -> Option<Parameter> {
+    let FnArg::Typed(typed) = input else {
+        return None;
+    };
+    if typed.attrs.iter().any(|a| a.path().is_ident("cfg")) {
+        return None;
+    }
+    let name = match &*typed.pat {
+        Pat::Ident(ident) => ident.ident.clone(),
+        // A pattern has no name.
+        other => format_ident!("argument_{index}", span = other.span()),
+    };
+    let mut ty = crate::kernel::without_parens(&typed.ty).clone();
+    let mut namer = Namer(false);
+    namer.visit_type_mut(&mut ty);
+    Some(Parameter {
+        name,
+        ty,
+        elided: namer.0,
+    })
+}
+
+/// Gives lifetimes without a name one: `Argument<&[f32]>` has to say which.
+struct Namer(bool);
+
+impl Namer {
+    fn lifetime(&mut self, span: Span) -> Lifetime {
+        self.0 = true;
+        Lifetime::new("'__k", span)
+    }
+}
+
+impl VisitMut for Namer {
+    fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
+        if reference.lifetime.is_none() {
+            reference.lifetime = Some(self.lifetime(reference.and_token.span()));
+        }
+        visit_mut::visit_type_reference_mut(self, reference);
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident == "_" {
+            *lifetime = self.lifetime(lifetime.span());
+        }
+    }
+
+    // Inside of `fn(&T)` they mean something else.
+    fn visit_type_bare_fn_mut(&mut self, _function: &mut syn::TypeBareFn) {}
+}

@@ -1,0 +1,226 @@
+//! Graphs that can be launched.
+
+use cust_core::kernel::{Access, Args, Pass};
+use cust_raw::CUgraphExec;
+
+use super::{
+    GraphBuffer, GraphBuilder, Kept, Node, Owned, kernel_checks, kernel_node,
+};
+use crate::context::Context;
+use crate::error::{CudaResult, Error};
+use crate::function::Function;
+use crate::kernel::{Collector, Kernel, KernelType, LaunchConfig, doing};
+use crate::stream::Stream;
+use crate::tracker::{self, Captured, Dependency, Tracker};
+
+/// A graph that can be launched, with the buffers that it works on. See the
+/// [module's documentation](super).
+pub struct GraphExec<'m> {
+    raw: CUgraphExec,
+    /// Launches of the graph itself.
+    tracker: Tracker,
+    /// Dropped after `raw`, by `Drop`: the nodes and the buffers.
+    graph: GraphBuilder<'m>,
+}
+
+// SAFETY: one thread at a time launches it, since that takes `&mut`, but any may.
+unsafe impl Send for GraphExec<'_> {}
+
+impl<'m> GraphBuilder<'m> {
+    /// Makes the graph ready to be launched.
+    pub fn instantiate(self) -> CudaResult<GraphExec<'m>> {
+        let api = self.context.bind()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointer is valid for the call, and the graph is alive.
+        let result = unsafe { api.driver.cuGraphInstantiateWithFlags(&mut raw, self.raw, 0) };
+        api.check(result, || {
+            format!("instantiating a graph of {} nodes", self.nodes.len())
+        })?;
+        Ok(GraphExec {
+            raw,
+            tracker: Tracker::new(self.context.clone()),
+            graph: self,
+        })
+    }
+}
+
+impl<'m> GraphExec<'m> {
+    /// Puts a launch of the whole graph into a stream, after the work that its buffers are used
+    /// by. What goes wrong in kernels is returned by the next `synchronize`, or access to a buffer.
+    pub fn launch(&mut self, stream: &Stream) -> CudaResult<()> {
+        let graph = &self.graph;
+        let doing = || format!("launching a graph of {} nodes", graph.nodes.len());
+        stream.context().require_same(&graph.context, doing)?;
+        let mut dependencies = Vec::with_capacity(graph.buffers.len() + 1);
+        for (number, buffer) in graph.buffers.iter().enumerate() {
+            let uses = graph.nodes.iter().flat_map(|node| &node.uses);
+            let mut uses = uses.filter(|(used, _)| *used == number).peekable();
+            if uses.peek().is_none() {
+                continue;
+            }
+            let writes = uses.any(|(_, access)| *access == Access::Write);
+            let access = if writes { Access::Write } else { Access::Read };
+            let tracker = (buffer.tracker)(&*buffer.value);
+            dependencies.push(Dependency::new(tracker, access, buffer.address, buffer.bytes));
+        }
+        // Launches of one graph never overlap, in whatever streams: the driver sees to that.
+        dependencies.push(Dependency::new(&self.tracker, Access::Write, 0, usize::MAX));
+        let mut collector = Collector::default();
+        let mut functions: Vec<&Function<'_>> = Vec::new();
+        for node in &graph.nodes {
+            if let Kept::Kernel(function, arguments) = &node.kept {
+                arguments.pass(&mut collector);
+                functions.push(function);
+            }
+        }
+        dependencies.extend_from_slice(collector.dependencies());
+        for function in &functions {
+            crate::launch::note_launch(function, stream);
+        }
+        let refused = Captured::Refused;
+        // SAFETY: the graph accesses just what its nodes say.
+        unsafe {
+            tracker::enqueue(stream.inner(), &dependencies, refused, doing, |api, raw| {
+                api.driver.cuGraphLaunch(self.raw, raw)
+            })?;
+        }
+        let issued = stream.inner().issued();
+        for function in functions {
+            crate::launch::note_launched(function, stream.inner(), issued);
+        }
+        Ok(())
+    }
+
+    /// A buffer, to read. Copies to the host wait for launches.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is another graph's.
+    pub fn get<B: Owned>(&self, buffer: GraphBuffer<B>) -> &B {
+        assert_eq!(buffer.id.graph, self.graph.id, "the buffer is another graph's");
+        let value = &self.graph.buffers[buffer.id.buffer].value;
+        value.downcast_ref().expect("a buffer's number goes with its type")
+    }
+
+    /// The elements of a buffer, to change: a `DeviceSliceMut` or a `&mut [T]`. What is done with
+    /// them waits for launches.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is another graph's.
+    pub fn get_mut<B: Owned>(&mut self, buffer: GraphBuffer<B>) -> B::Mut<'_> {
+        assert_eq!(buffer.id.graph, self.graph.id, "the buffer is another graph's");
+        let value = &mut self.graph.buffers[buffer.id.buffer].value;
+        let value: &mut B = (value.downcast_mut()).expect("a buffer's number goes with its type");
+        value.elements_mut()
+    }
+
+    /// Gives a kernel's node other sizes and arguments, for the launches from now on. It has to
+    /// use the same buffers in the same way.
+    pub fn set_launch<K: KernelType, A: Pass + Send + 'static>(
+        &mut self,
+        node: Node,
+        kernel: &Kernel<'m, K>,
+        config: impl Into<LaunchConfig>,
+        args: Args<K, A>,
+    ) -> CudaResult<()> {
+        let (function, config): (Function<'m>, LaunchConfig) = ((**kernel).clone(), config.into());
+        let doing = || format!("changing a node of a graph: {}", doing(&function, &config));
+        let number = self.graph.numbers(&[node], doing)?[0];
+        if !matches!(self.graph.nodes[number].kept, Kept::Kernel(..)) {
+            return Err(Error::GraphNodeKind);
+        }
+        let kept: Box<dyn Pass + Send> = Box::new(args.into_arguments());
+        let mut collector = Collector::default();
+        kept.pass(&mut collector);
+        let uses = self.graph.uses(&collector, doing)?;
+        if !same_uses(&uses, &self.graph.nodes[number].uses) {
+            return Err(Error::GraphUses);
+        }
+        let context = &self.graph.context;
+        let mut pointers = kernel_checks(context, &function, &config, &collector, doing)?;
+        let raw = kernel_node(&function, &config, &mut pointers);
+        let api = context.bind()?;
+        // SAFETY: node and graph are alive; the driver copies the parameters.
+        let result = unsafe {
+            let node = self.graph.nodes[number].raw;
+            api.driver
+                .cuGraphExecKernelNodeSetParams_v2(self.raw, node, &raw)
+        };
+        api.check(result, doing)?;
+        drop(collector);
+        self.graph.nodes[number].kept = Kept::Kernel(function, kept);
+        Ok(())
+    }
+
+    /// Says whether a node of a kernel, copy or setting is done in the launches from now on.
+    pub fn set_enabled(&mut self, node: Node, enabled: bool) -> CudaResult<()> {
+        let doing = || "enabling or disabling a node of a graph".to_owned();
+        let number = self.graph.numbers(&[node], doing)?[0];
+        let api = self.graph.context.bind()?;
+        // SAFETY: node and graph are alive.
+        let result = unsafe {
+            let node = self.graph.nodes[number].raw;
+            api.driver
+                .cuGraphNodeSetEnabled(self.raw, node, enabled.into())
+        };
+        api.check(result, doing)
+    }
+
+    /// Whether a node is done in launches.
+    pub fn is_enabled(&self, node: Node) -> CudaResult<bool> {
+        let doing = || "asking whether a node of a graph is enabled".to_owned();
+        let number = self.graph.numbers(&[node], doing)?[0];
+        let api = self.graph.context.bind()?;
+        let mut enabled = 0;
+        // SAFETY: node and graph are alive, and the pointer is valid for the call.
+        let result = unsafe {
+            let node = self.graph.nodes[number].raw;
+            api.driver
+                .cuGraphNodeGetEnabled(self.raw, node, &mut enabled)
+        };
+        api.check(result, doing)?;
+        Ok(enabled != 0)
+    }
+
+    /// Moves what the graph needs on the device there, so that the first launch is as fast as the
+    /// others.
+    pub fn upload(&self, stream: &Stream) -> CudaResult<()> {
+        let doing = || "uploading a graph".to_owned();
+        stream.context().require_same(&self.graph.context, doing)?;
+        let api = self.graph.context.bind()?;
+        // SAFETY: both are alive.
+        let result = unsafe { api.driver.cuGraphUpload(self.raw, stream.as_inner()) };
+        api.check(result, doing)
+    }
+
+    /// The context that it belongs to.
+    pub fn context(&self) -> &Context {
+        &self.graph.context
+    }
+}
+
+fn same_uses(a: &[(usize, Access)], b: &[(usize, Access)]) -> bool {
+    let inside = |a: &[(usize, Access)], b: &[(usize, Access)]| a.iter().all(|use_| b.contains(use_));
+    inside(a, b) && inside(b, a)
+}
+
+impl Drop for GraphExec<'_> {
+    fn drop(&mut self) {
+        // Functions of the host's are freed with the nodes.
+        self.tracker.settle(Access::Write);
+        // An error means that the context is gone, and the graph with it.
+        if let Ok(api) = self.graph.context.bind() {
+            // SAFETY: made by `instantiate`, destroyed once.
+            let _ = unsafe { api.driver.cuGraphExecDestroy(self.raw) };
+        }
+    }
+}
+
+impl std::fmt::Debug for GraphExec<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GraphExec")
+            .field("nodes", &self.graph.nodes.len())
+            .finish_non_exhaustive()
+    }
+}

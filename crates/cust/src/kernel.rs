@@ -1,0 +1,627 @@
+//! Launches without `unsafe`: kernels of a crate that the program depends on, with arguments that
+//! are checked when the program is compiled.
+//!
+//! ```text
+//! use kernels::vecadd;                        // a crate with `#[kernel] pub fn vecadd(…)`
+//!
+//! static KERNELS: Embedded = cust::include_module!("kernels");
+//!
+//! let module = KERNELS.load()?;
+//! module.launch(&stream, (blocks, threads), vecadd::args(&a, &b, &mut c))?;
+//! ```
+//!
+//! Buffers are borrowed while work is put into the stream, and from then on know what uses them:
+//! later work in other streams, copies to the host and the freeing of memory wait for it. So a
+//! launch needs no guard that must not be forgotten, and nobody has to synchronize for safety.
+//!
+//! `args` is unsafe for kernels that are `unsafe fn`s or take raw pointers.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::Deref;
+
+use cust_core::kernel::{
+    Access, Argument, ByValue, Launch, Output, OutputValue, Pass, bytes_of,
+};
+use cust_raw::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
+use smallvec::SmallVec;
+
+use crate::error::{CudaResult, Error, LaunchSize};
+use crate::function::{BlockSize, Function, GridSize};
+use crate::memory::{
+    DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, RangeOnDevice,
+    UnifiedBox, UnifiedBuffer,
+};
+use crate::module::Module;
+use crate::stream::Stream;
+use crate::tracker::{self, Captured, Dependency, Tracker};
+
+pub use cust_core::kernel::{Args, Kernel as KernelType};
+
+/// How many threads a launch has, and what else there is to say about it.
+///
+/// A tuple of grid and block size converts to it, or of these and the bytes of dynamic shared
+/// memory.
+///
+/// ```
+/// use cust::prelude::*;
+///
+/// let config = LaunchConfig::new((4, 4), 256).shared_mem_bytes(1024);
+/// assert_eq!(config, ((4, 4), 256, 1024).into());
+/// assert_eq!(LaunchConfig::for_elements(1000, 256).grid, GridSize::x(4));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LaunchConfig {
+    /// The number of blocks.
+    pub grid: GridSize,
+    /// The number of threads in each.
+    pub block: BlockSize,
+    /// Bytes of dynamic shared memory for each block.
+    pub shared_mem_bytes: u32,
+    /// The number of blocks in each cluster, which share their shared memory.
+    pub cluster: Option<GridSize>,
+    /// Whether all blocks run at the same time and may wait for each other.
+    pub cooperative: bool,
+    /// The priority, if it is not the stream's.
+    pub priority: Option<i32>,
+}
+
+impl LaunchConfig {
+    /// A launch of so many blocks of so many threads.
+    pub fn new(grid: impl Into<GridSize>, block: impl Into<BlockSize>) -> LaunchConfig {
+        LaunchConfig {
+            grid: grid.into(),
+            block: block.into(),
+            shared_mem_bytes: 0,
+            cluster: None,
+            cooperative: false,
+            priority: None,
+        }
+    }
+
+    /// As many blocks of `block` threads, in one dimension, as make a thread for each element: at
+    /// least one, and at most as many as a grid can have.
+    pub fn for_elements(elements: usize, block: u32) -> LaunchConfig {
+        const MOST: usize = i32::MAX as usize;
+        let blocks = elements.div_ceil(block.max(1) as usize).clamp(1, MOST);
+        LaunchConfig::new(blocks as u32, block)
+    }
+
+    /// With so many bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn shared_mem_bytes(mut self, bytes: u32) -> LaunchConfig {
+        self.shared_mem_bytes = bytes;
+        self
+    }
+
+    /// With so many blocks in each cluster.
+    #[must_use]
+    pub fn cluster(mut self, blocks: impl Into<GridSize>) -> LaunchConfig {
+        self.cluster = Some(blocks.into());
+        self
+    }
+
+    /// With all blocks at the same time, so that they may wait for each other.
+    #[must_use]
+    pub fn cooperative(mut self) -> LaunchConfig {
+        self.cooperative = true;
+        self
+    }
+
+    /// With this priority instead of the stream's.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> LaunchConfig {
+        self.priority = Some(priority);
+        self
+    }
+}
+
+impl<G: Into<GridSize>, B: Into<BlockSize>> From<(G, B)> for LaunchConfig {
+    fn from((grid, block): (G, B)) -> LaunchConfig {
+        LaunchConfig::new(grid, block)
+    }
+}
+
+impl<G: Into<GridSize>, B: Into<BlockSize>> From<(G, B, u32)> for LaunchConfig {
+    fn from((grid, block, bytes): (G, B, u32)) -> LaunchConfig {
+        LaunchConfig::new(grid, block).shared_mem_bytes(bytes)
+    }
+}
+
+/// A kernel of a module, known to be the one that `K` stands for.
+///
+/// [`Module::kernel`] looks it up once for many launches. It is a [`Function`] as well.
+pub struct Kernel<'m, K> {
+    function: Function<'m>,
+    kernel: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for Kernel<'_, K> {
+    fn clone(&self) -> Self {
+        Kernel {
+            function: self.function.clone(),
+            kernel: PhantomData,
+        }
+    }
+}
+
+impl<K> std::fmt::Debug for Kernel<'_, K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.function.fmt(f)
+    }
+}
+
+impl<'m, K> Deref for Kernel<'m, K> {
+    type Target = Function<'m>;
+
+    fn deref(&self) -> &Function<'m> {
+        &self.function
+    }
+}
+
+impl<K: KernelType> Kernel<'_, K> {
+    /// Puts a launch into a stream, after the work that it depends on. What goes wrong in the
+    /// kernel is returned by the next `synchronize`, or copy to the host.
+    pub fn launch<A: Pass>(
+        &self,
+        stream: &Stream,
+        config: impl Into<LaunchConfig>,
+        args: Args<K, A>,
+    ) -> CudaResult<()> {
+        let mut collector = Collector::default();
+        args.pass(&mut collector);
+        // SAFETY: the arguments are the kernel's, and tell what they use.
+        unsafe { collector.launch(&self.function, stream, &config.into()) }
+    }
+}
+
+impl Module {
+    /// The kernel that `K` stands for. The module has to be an embedded one, built from the crate
+    /// that `K` is of; see [`include_module!`](crate::include_module).
+    pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
+        if !self.has_package(K::PACKAGE) {
+            return Err(Error::ForeignModule {
+                kernel: K::NAME,
+                package: K::PACKAGE,
+            });
+        }
+        // SAFETY: what was embedded was built from the package that `K` is of.
+        unsafe { self.kernel_unchecked() }
+    }
+
+    /// As [`Module::kernel`], for modules loaded by other means.
+    ///
+    /// # Safety
+    ///
+    /// The module was built from the very crate that `K` is of, with the same features and, unless
+    /// the types of all parameters have a layout that Rust promises, with the same compiler.
+    pub unsafe fn kernel_unchecked<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
+        Ok(Kernel {
+            function: self.get_function(K::NAME)?,
+            kernel: PhantomData,
+        })
+    }
+
+    /// Launches a kernel: short for [`Module::kernel`] and [`Kernel::launch`].
+    pub fn launch<K: KernelType, A: Pass>(
+        &self,
+        stream: &Stream,
+        config: impl Into<LaunchConfig>,
+        args: Args<K, A>,
+    ) -> CudaResult<()> {
+        self.kernel::<K>()?.launch(stream, config, args)
+    }
+}
+
+/// One parameter of the kernel's entry: its bytes, and what to call its type in an error.
+#[derive(Clone, Copy)]
+struct Parameter<'a> {
+    bytes: &'a [MaybeUninit<u8>],
+    type_name: fn() -> &'static str,
+}
+
+/// Takes down the arguments of a launch.
+#[derive(Default)]
+pub(crate) struct Collector<'a> {
+    parameters: SmallVec<[Parameter<'a>; 16]>,
+    dependencies: SmallVec<[Dependency<'a>; 8]>,
+    /// What belongs to graphs.
+    in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
+}
+
+/// Memory that belongs to a graph: the graph's number, and which of its buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InGraph {
+    pub(crate) graph: u64,
+    pub(crate) buffer: usize,
+}
+
+impl<'a> Launch<'a> for Collector<'a> {
+    #[inline]
+    fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], type_name: fn() -> &'static str) {
+        if !bytes.is_empty() {
+            self.parameters.push(Parameter { bytes, type_name });
+        }
+    }
+
+    #[inline]
+    fn resource(&mut self, resource: &'a dyn Any, access: Access, address: u64, bytes: usize) {
+        // Only this crate's types name resources, and these are what they name.
+        if let Some(tracker) = resource.downcast_ref::<Tracker>() {
+            let dependency = Dependency::new(tracker, access, address, bytes);
+            self.dependencies.push(dependency);
+        } else if let Some(resource) = resource.downcast_ref::<InGraph>() {
+            self.in_graphs.push((resource, access));
+        }
+    }
+}
+
+impl<'a> Collector<'a> {
+    /// Pointers to the parameters, checked against what the module says of them.
+    pub(crate) fn pointers(
+        &self,
+        function: &Function<'_>,
+    ) -> CudaResult<SmallVec<[*mut c_void; 16]>> {
+        if let Some(sizes) = function.parameter_sizes() {
+            if sizes.len() != self.parameters.len() {
+                return Err(Error::ArgumentCount {
+                    kernel: function.name().to_owned(),
+                    expected: sizes.len(),
+                    found: self.parameters.len(),
+                });
+            }
+            let parameters = self.parameters.iter().zip(sizes).enumerate();
+            for (index, (parameter, &size)) in parameters {
+                if parameter.bytes.len() != size {
+                    return Err(Error::ArgumentSize {
+                        kernel: function.name().to_owned(),
+                        index,
+                        type_name: (parameter.type_name)(),
+                        expected: size,
+                        found: parameter.bytes.len(),
+                    });
+                }
+            }
+        }
+        let pointer = |parameter: &Parameter<'_>| parameter.bytes.as_ptr().cast_mut().cast();
+        Ok(self.parameters.iter().map(pointer).collect())
+    }
+
+    /// What the kernel uses.
+    pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
+        &self.dependencies
+    }
+
+    /// The buffers of graphs that the kernel uses.
+    pub(crate) fn in_graphs(&self) -> &[(&'a InGraph, Access)] {
+        &self.in_graphs
+    }
+
+    /// # Safety
+    ///
+    /// The parameters are the kernel's, what it does with them is sound, and it accesses just
+    /// what the dependencies say.
+    unsafe fn launch(
+        &self,
+        function: &Function<'_>,
+        stream: &Stream,
+        config: &LaunchConfig,
+    ) -> CudaResult<()> {
+        let doing = || doing(function, config);
+        stream.context().require_same(function.context(), doing)?;
+        if !self.in_graphs.is_empty() {
+            return Err(Error::BufferOfGraph { doing: doing() });
+        }
+        check_size(function, config)?;
+        let mut pointers = self.pointers(function)?;
+        let captured = Captured::Refused;
+        let inner = stream.inner();
+        crate::launch::note_launch(function, stream);
+        // SAFETY: as the caller promises.
+        unsafe {
+            tracker::enqueue(inner, &self.dependencies, captured, doing, |api, raw| {
+                call(api.driver, function, config, raw, &mut pointers)
+            })?;
+        }
+        crate::launch::note_launched(function, inner, inner.issued());
+        Ok(())
+    }
+}
+
+pub(crate) fn doing(function: &Function<'_>, config: &LaunchConfig) -> String {
+    let LaunchConfig { grid, block, .. } = config;
+    let bytes = config.shared_mem_bytes;
+    format!(
+        "launching the kernel `{}` with grid {grid}, block {block} and {bytes} bytes of dynamic \
+         shared memory",
+        function.name()
+    )
+}
+
+/// Calls the driver.
+///
+/// # Safety
+///
+/// As for `cuLaunchKernel`.
+unsafe fn call(
+    driver: &cust_raw::Driver,
+    function: &Function<'_>,
+    config: &LaunchConfig,
+    stream: cust_raw::CUstream,
+    pointers: &mut [*mut c_void],
+) -> CUresult {
+    let (grid, block) = (config.grid, config.block);
+    let plain = config.cluster.is_none() && !config.cooperative && config.priority.is_none();
+    if plain {
+        // SAFETY: as the caller promises.
+        return unsafe {
+            driver.cuLaunchKernel(
+                function.to_raw(),
+                grid.x,
+                grid.y,
+                grid.z,
+                block.x,
+                block.y,
+                block.z,
+                config.shared_mem_bytes,
+                stream,
+                pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+    }
+    let mut attributes = attributes(config);
+    // SAFETY: zeros are valid for these plain numbers and pointers.
+    let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
+    (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);
+    (raw.blockDimX, raw.blockDimY, raw.blockDimZ) = (block.x, block.y, block.z);
+    raw.sharedMemBytes = config.shared_mem_bytes;
+    raw.hStream = stream;
+    raw.attrs = attributes.as_mut_ptr();
+    raw.numAttrs = attributes.len() as u32;
+    // SAFETY: as the caller promises; the attributes live through the call.
+    unsafe {
+        driver.cuLaunchKernelEx(
+            &raw,
+            function.to_raw(),
+            pointers.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    }
+}
+
+pub(crate) fn attributes(config: &LaunchConfig) -> SmallVec<[CUlaunchAttribute; 4]> {
+    let mut attributes = SmallVec::new();
+    let attribute = |id| {
+        // SAFETY: zeros are a value of every kind of attribute.
+        let mut attribute: CUlaunchAttribute = unsafe { std::mem::zeroed() };
+        attribute.id = id;
+        attribute
+    };
+    if let Some(cluster) = config.cluster {
+        let mut a = attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+        // Each field of a union by itself, which is safe to write.
+        a.value.clusterDim.x = cluster.x;
+        a.value.clusterDim.y = cluster.y;
+        a.value.clusterDim.z = cluster.z;
+        attributes.push(a);
+    }
+    if config.cooperative {
+        let mut a = attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+        a.value.cooperative = 1;
+        attributes.push(a);
+    }
+    if let Some(priority) = config.priority {
+        let mut a = attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY);
+        a.value.priority = priority;
+        attributes.push(a);
+    }
+    attributes
+}
+
+/// Compares the sizes with what the kernel and the device allow, with an error that says which is
+/// too large. Dynamic shared memory beyond the default is allowed as far as the device has it.
+pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
+    let limits = function.limits()?;
+    let refuse = |reason: String| {
+        Err(Error::LaunchSize(Box::new(LaunchSize {
+            kernel: function.name().to_owned(),
+            grid: config.grid,
+            block: config.block,
+            reason,
+        })))
+    };
+    let grid = [config.grid.x, config.grid.y, config.grid.z];
+    let block = [config.block.x, config.block.y, config.block.z];
+    let device = &limits.device;
+    let dimensions = [
+        ("grid", "blocks", grid, device.grid),
+        ("block", "threads", block, device.block),
+    ];
+    for (what, of, sizes, most) in dimensions {
+        for ((axis, size), most) in ["x", "y", "z"].iter().zip(sizes).zip(most) {
+            if size == 0 {
+                return refuse(format!("the {what} has no {of} along {axis}"));
+            }
+            if size > most {
+                return refuse(format!(
+                    "the {what} has {size} {of} along {axis}, and the device allows {most}"
+                ));
+            }
+        }
+    }
+    let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+    if threads > u64::from(limits.threads) {
+        return refuse(format!(
+            "a block has {threads} threads, and the kernel allows {}",
+            limits.threads
+        ));
+    }
+    // Threads are numbered with 64 bits.
+    let all = grid.iter().map(|&size| u128::from(size)).product::<u128>() * u128::from(threads);
+    if all > u128::from(u64::MAX >> 1) {
+        return refuse(format!("the grid has {all} threads, which nothing can count"));
+    }
+    if let Some(cluster) = config.cluster {
+        let cluster = [cluster.x, cluster.y, cluster.z];
+        let fits = |(blocks, size): (u32, u32)| size != 0 && blocks % size == 0;
+        if !grid.into_iter().zip(cluster).all(fits) {
+            return refuse(format!(
+                "the grid cannot be divided into clusters of {} × {} × {} blocks",
+                cluster[0], cluster[1], cluster[2]
+            ));
+        }
+    }
+    match function.allow_shared(config.shared_mem_bytes)? {
+        None => Ok(()),
+        Some(most) => refuse(format!(
+            "{} bytes of dynamic shared memory are asked for, and the device has {most} besides \
+             the kernel's own",
+            config.shared_mem_bytes
+        )),
+    }
+}
+
+/// A range of the device's memory, as the kernel's parameters tell of it.
+pub struct Range<'a> {
+    /// Address and number of elements.
+    words: [u64; 2],
+    shape: Shape,
+    access: Access,
+    tracker: &'a Tracker,
+    bytes: usize,
+    type_name: fn() -> &'static str,
+}
+
+enum Shape {
+    /// One parameter: the address.
+    Thin,
+    /// Two parameters.
+    Wide,
+    /// Both in one parameter.
+    Struct,
+}
+
+impl<'a> Range<'a> {
+    fn new<T>(range: RangeOnDevice<'a, T>, shape: Shape, access: Access) -> Range<'a> {
+        // Rust's references are never null, also to nothing.
+        let address = match range.address {
+            0 => align_of::<T>() as u64,
+            address => address,
+        };
+        Range {
+            words: [address, range.len as u64],
+            shape,
+            access,
+            tracker: range.tracker,
+            bytes: range.len * size_of::<T>(),
+            type_name: std::any::type_name::<[T]>,
+        }
+    }
+}
+
+// SAFETY: address and length are those of memory that the tracker is of.
+unsafe impl Pass for Range<'_> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        match self.shape {
+            Shape::Thin => launch.parameter(bytes_of(&self.words[0]), self.type_name),
+            Shape::Wide => {
+                launch.parameter(bytes_of(&self.words[0]), self.type_name);
+                launch.parameter(bytes_of(&self.words[1]), self.type_name);
+            }
+            Shape::Struct => launch.parameter(bytes_of(&self.words), self.type_name),
+        }
+        launch.resource(self.tracker, self.access, self.words[0], self.bytes);
+    }
+}
+
+/// What is passed by reference: for `&[T]`, `&T`, and the types for output.
+macro_rules! arguments {
+    ($([$($lifetimes:tt)*] $ty:ty => $range:ident, $kind:ident;)*) => {
+        $(arguments!(@$kind [$($lifetimes)*] $ty, $range);)*
+    };
+    (@read [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
+        // SAFETY: the elements are there, and nothing writes to them before the work is done.
+        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<&'p [T]> for $ty {
+            type Passed = Range<'a>;
+
+            #[inline]
+            fn into_passed(self) -> Range<'a> {
+                Range::new(self.$range(), Shape::Wide, Access::Read)
+            }
+        }
+    };
+    (@read_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
+        // SAFETY: the value is there, and nothing writes to it before the work is done.
+        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<&'p T> for $ty {
+            type Passed = Range<'a>;
+
+            #[inline]
+            fn into_passed(self) -> Range<'a> {
+                Range::new(self.$range(), Shape::Thin, Access::Read)
+            }
+        }
+    };
+    (@write [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
+        // SAFETY: nothing else uses the elements before the work is done.
+        unsafe impl<'a, $($lifetimes)* T: DeviceCopy, P: Output<Element = T>> Argument<P>
+            for $ty
+        {
+            type Passed = Range<'a>;
+
+            #[inline]
+            fn into_passed(self) -> Range<'a> {
+                let shape = if P::WIDE { Shape::Wide } else { Shape::Struct };
+                Range::new(self.$range(), shape, Access::Write)
+            }
+        }
+    };
+    (@write_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
+        // SAFETY: nothing else uses the value before the work is done.
+        unsafe impl<'a, $($lifetimes)* T: DeviceCopy, P: OutputValue<Element = T>> Argument<P>
+            for $ty
+        {
+            type Passed = Range<'a>;
+
+            #[inline]
+            fn into_passed(self) -> Range<'a> {
+                Range::new(self.$range(), Shape::Thin, Access::Write)
+            }
+        }
+    };
+}
+
+arguments! {
+    [] &'a DeviceBuffer<T> => range, read;
+    [] DeviceSlice<'a, T> => range, read;
+    ['s,] &'a DeviceSlice<'s, T> => range, read;
+    ['s,] &'a DeviceSliceMut<'s, T> => range, read;
+    [] &'a UnifiedBuffer<T> => range, read;
+    [] &'a DeviceBox<T> => range, read_value;
+    [] &'a UnifiedBox<T> => range, read_value;
+    [] &'a mut DeviceBuffer<T> => range_mut, write;
+    [] DeviceSliceMut<'a, T> => into_range, write;
+    ['s,] &'a mut DeviceSliceMut<'s, T> => range_mut, write;
+    [] &'a mut UnifiedBuffer<T> => range_mut, write;
+    [] &'a mut DeviceBox<T> => range_mut, write_value;
+    [] &'a mut UnifiedBox<T> => range_mut, write_value;
+}
+
+macro_rules! pointers {
+    ($($pointer:ty)*) => {
+        // SAFETY: `args` is unsafe for kernels that take raw pointers: the caller vouches.
+        $(unsafe impl<T> Argument<$pointer> for DevicePointer<T> {
+            type Passed = ByValue<u64>;
+
+            #[inline]
+            fn into_passed(self) -> ByValue<u64> {
+                ByValue(self.as_raw())
+            }
+        })*
+    };
+}
+pointers!(*const T *mut T);

@@ -1,0 +1,234 @@
+//! Buffers that grow without moving: a large range of addresses, of which memory backs as much as
+//! is needed.
+
+use std::marker::PhantomData;
+
+use cust_core::kernel::Access;
+use cust_raw::{
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags,
+    CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocationType,
+};
+
+use super::{DeviceCopy, DeviceSlice, DeviceSliceMut, RangeOnDevice, Zeroable, byte_size};
+use crate::context::Context;
+use crate::error::{CudaResult, Error};
+use crate::tracker::Tracker;
+
+/// A buffer that grows up to a fixed capacity without moving, so that addresses in it stay good.
+/// Memory is taken in pieces of the device's granularity, usually two megabytes.
+///
+/// ```
+/// use cust::prelude::*;
+/// use cust::memory::GrowableBuffer;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let mut buffer = GrowableBuffer::<u32>::with_capacity(100_000_000)?;
+/// buffer.extend_from_slice(&[1, 2, 3])?;
+/// let address = buffer.as_slice().as_device_ptr();
+/// buffer.extend_zeroed(1_000_000)?;
+/// assert_eq!(buffer.len(), 1_000_003);
+/// assert_eq!(buffer.as_slice().as_device_ptr(), address);
+/// assert_eq!(buffer.as_slice().index(..4)?.as_host_vec()?, [1, 2, 3, 0]);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+pub struct GrowableBuffer<T> {
+    tracker: Tracker,
+    address: CUdeviceptr,
+    /// Bytes of addresses.
+    reserved: usize,
+    capacity: usize,
+    len: usize,
+    /// The pieces of memory, in order, with their sizes.
+    pieces: Vec<(CUmemGenericAllocationHandle, usize)>,
+    /// Bytes that are backed by memory.
+    backed: usize,
+    granularity: usize,
+    elements: PhantomData<T>,
+}
+
+fn properties(context: &Context) -> CUmemAllocationProp {
+    // SAFETY: plain numbers and a pointer, for which zeros are valid.
+    let mut properties: CUmemAllocationProp = unsafe { std::mem::zeroed() };
+    properties.type_ = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = context.device().as_raw();
+    properties
+}
+
+impl<T: DeviceCopy> GrowableBuffer<T> {
+    /// An empty buffer that has addresses for up to `capacity` elements, and no memory.
+    pub fn with_capacity(capacity: usize) -> CudaResult<Self> {
+        let context = Context::current("reserving addresses")?;
+        let api = context.bind()?;
+        let mut granularity = 0;
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe {
+            let option = CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED;
+            let properties = properties(&context);
+            api.driver
+                .cuMemGetAllocationGranularity(&mut granularity, &properties, option)
+        };
+        api.check(result, || "asking for the size of pieces of memory".to_owned())?;
+        let bytes = byte_size::<T>(capacity)?.max(1);
+        let reserved = bytes.checked_next_multiple_of(granularity.max(1));
+        let reserved = reserved.ok_or(Error::AllocationTooLarge {
+            len: capacity,
+            element_size: size_of::<T>(),
+        })?;
+        let mut address = 0;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuMemAddressReserve(&mut address, reserved, 0, 0, 0)
+        };
+        api.check(result, || format!("reserving {reserved} bytes of addresses"))?;
+        Ok(GrowableBuffer {
+            tracker: Tracker::new(context),
+            address,
+            reserved,
+            capacity,
+            len: 0,
+            pieces: Vec::new(),
+            backed: 0,
+            granularity,
+            elements: PhantomData,
+        })
+    }
+
+    /// Sees to it that `len` elements are backed by memory.
+    fn back(&mut self, len: usize) -> CudaResult<()> {
+        if len > self.capacity {
+            return Err(Error::OutOfBounds {
+                start: self.len,
+                end: len,
+                len: self.capacity,
+            });
+        }
+        let needed = byte_size::<T>(len)?;
+        if needed <= self.backed {
+            return Ok(());
+        }
+        let context = self.tracker.context();
+        let api = context.bind()?;
+        let size = (needed - self.backed).next_multiple_of(self.granularity);
+        let at = self.address + self.backed as u64;
+        let mut handle = 0;
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuMemCreate(&mut handle, size, &properties(context), 0)
+        };
+        api.check(result, || format!("allocating {size} bytes"))?;
+        // SAFETY: the addresses are reserved and not backed yet.
+        let mapped = unsafe { api.driver.cuMemMap(at, size, 0, handle, 0) };
+        let mapped = api.check(mapped, || format!("mapping {size} bytes"));
+        if let Err(error) = mapped {
+            // SAFETY: made above, and mapped nowhere.
+            let _ = unsafe { api.driver.cuMemRelease(handle) };
+            return Err(error);
+        }
+        let access = CUmemAccessDesc {
+            location: properties(context).location,
+            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        // SAFETY: the pointer is valid for the call, and the range is mapped.
+        let result = unsafe { api.driver.cuMemSetAccess(at, size, &access, 1) };
+        let accessible = api.check(result, || format!("making {size} bytes accessible"));
+        self.pieces.push((handle, size));
+        self.backed += size;
+        accessible
+    }
+
+    /// Appends elements.
+    pub fn extend_from_slice(&mut self, elements: &[T]) -> CudaResult<()> {
+        let (old, new) = (self.len, self.len.saturating_add(elements.len()));
+        self.back(new)?;
+        self.len = new;
+        let copied = (self.as_mut_slice().index_mut(old..)).and_then(|mut added| {
+            use super::transfer;
+            let bytes = std::mem::size_of_val(elements);
+            let range = added.range_mut();
+            // SAFETY: there are as many elements.
+            unsafe { transfer::host_to_device(range, elements.as_ptr().cast(), bytes) }
+        });
+        if copied.is_err() {
+            self.len = old;
+        }
+        copied
+    }
+
+    /// Appends zeros.
+    pub fn extend_zeroed(&mut self, count: usize) -> CudaResult<()>
+    where
+        T: Zeroable,
+    {
+        let (old, new) = (self.len, self.len.saturating_add(count));
+        self.back(new)?;
+        self.len = new;
+        let set = (self.as_mut_slice().index_mut(old..)).and_then(|mut added| added.set_zero());
+        if set.is_err() {
+            self.len = old;
+        }
+        set
+    }
+
+    /// Forgets the elements from `len` on. Their memory stays for later ones.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The most elements that it can have.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// All elements, to read.
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::new(RangeOnDevice::new(&self.tracker, self.address, self.len))
+    }
+
+    /// All elements.
+    pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut::new(RangeOnDevice::new(&self.tracker, self.address, self.len))
+    }
+}
+
+impl<T> Drop for GrowableBuffer<T> {
+    fn drop(&mut self) {
+        self.tracker.settle(Access::Write);
+        // An error means that the context is gone, and the memory with it.
+        let Ok(api) = self.tracker.context().bind() else {
+            return;
+        };
+        // SAFETY: everything was made once and goes once, and nothing uses it any more.
+        unsafe {
+            if self.backed > 0 {
+                let _ = api.driver.cuMemUnmap(self.address, self.backed);
+            }
+            for (handle, _) in &self.pieces {
+                let _ = api.driver.cuMemRelease(*handle);
+            }
+            let _ = api.driver.cuMemAddressFree(self.address, self.reserved);
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for GrowableBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GrowableBuffer")
+            .field("address", &format_args!("{:#x}", self.address))
+            .field("len", &self.len)
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,100 @@
+//! Copies in streams, without `unsafe`: buffers know what uses them, so nobody has to wait by hand.
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//! let from = LockedBuffer::from_slice(&[1u32, 2, 3])?;
+//! let mut device = DeviceBuffer::<u32>::zeroed(3)?;
+//! let mut back = LockedBuffer::<u32>::zeroed(3)?;
+//! stream.upload(&from, &mut device)?;
+//! stream.download(&device, &mut back)?;
+//! // The host's access waits for the copy.
+//! assert_eq!(back[..], [1, 2, 3]);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
+
+use cust_core::kernel::Access;
+
+use super::copy::{FROM_DEVICE, ON_DEVICE, TO_DEVICE, copy_size};
+use super::{
+    DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut, LockedBuffer, Zeroable, transfer,
+};
+use crate::error::CudaResult;
+use crate::stream::Stream;
+use crate::tracker::{Captured, Dependency};
+
+impl<'a, T: DeviceCopy> From<&'a DeviceBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        buffer.as_slice()
+    }
+}
+
+impl<'a, T: DeviceCopy> From<&'a mut DeviceBuffer<T>> for DeviceSliceMut<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.as_mut_slice()
+    }
+}
+
+impl Stream {
+    /// Puts a copy from pinned memory of the host to the device into the stream. The host goes
+    /// on; if it writes to `from` meanwhile, that waits for the copy.
+    pub fn upload<'a, T: DeviceCopy + 'a>(
+        &self,
+        from: &LockedBuffer<T>,
+        to: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> CudaResult<()> {
+        let (host, to) = (from.range(), to.into());
+        let to = to.into_range();
+        let bytes = copy_size::<T>(TO_DEVICE, host.len, to.len)?;
+        let pinned = Dependency::new(host.tracker, Access::Read, host.address, bytes);
+        let pointer = from.as_pointer().cast();
+        // SAFETY: the lengths agree, and the pinned memory knows of the copy.
+        unsafe {
+            let refused = Captured::Refused;
+            transfer::host_to_device_async(to, pointer, bytes, Some(pinned), self, refused)
+        }
+    }
+
+    /// Puts a copy from the device to pinned memory of the host into the stream. The host goes
+    /// on; if it accesses `to` meanwhile, that waits for the copy.
+    pub fn download<'a, T: DeviceCopy + 'a>(
+        &self,
+        from: impl Into<DeviceSlice<'a, T>>,
+        to: &mut LockedBuffer<T>,
+    ) -> CudaResult<()> {
+        let from = from.into().range();
+        let host = to.range();
+        let bytes = copy_size::<T>(FROM_DEVICE, from.len, host.len)?;
+        let pinned = Dependency::new(host.tracker, Access::Write, host.address, bytes);
+        let pointer = to.as_pointer().cast_mut().cast();
+        // SAFETY: the lengths agree, and the pinned memory knows of the copy.
+        unsafe {
+            let refused = Captured::Refused;
+            transfer::device_to_host_async(pointer, from, bytes, Some(pinned), self, refused)
+        }
+    }
+
+    /// Puts a copy on the device into the stream.
+    pub fn copy<'a, 'b, T: DeviceCopy + 'a + 'b>(
+        &self,
+        from: impl Into<DeviceSlice<'a, T>>,
+        to: impl Into<DeviceSliceMut<'b, T>>,
+    ) -> CudaResult<()> {
+        let (from, to) = (from.into().range(), to.into().into_range());
+        let bytes = copy_size::<T>(ON_DEVICE, from.len, to.len)?;
+        // SAFETY: the lengths agree.
+        unsafe { transfer::device_to_device_async(to, from, bytes, self, Captured::Refused) }
+    }
+
+    /// Puts setting every byte to zero into the stream.
+    pub fn set_zero<'a, T: DeviceCopy + Zeroable + 'a>(
+        &self,
+        to: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> CudaResult<()> {
+        let to = to.into().into_range();
+        // SAFETY: zeros are a valid `T`.
+        unsafe { transfer::set_8_async(to, 0, to.len * size_of::<T>(), self, Captured::Refused) }
+    }
+}

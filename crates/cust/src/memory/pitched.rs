@@ -1,0 +1,602 @@
+//! Memory in two and three dimensions: rows that start at addresses the device likes, and arrays in
+//! the device's own order, which textures read.
+//!
+//! Both are copied from and to slices of the host that hold the rows one after the other.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use cust_core::kernel::Access;
+use cust_raw::{
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D, CUarray, CUarray_format, CUdeviceptr, CUmemorytype,
+};
+
+use super::copy::{FROM_DEVICE, ON_DEVICE, TO_DEVICE, copy_size};
+use super::device_buffer::{allocate, free};
+use super::{DeviceCopy, DevicePointer, Zeroable, elements_text};
+use crate::context::Context;
+use crate::device::DeviceAttribute;
+use crate::error::{CudaResult, Error};
+use crate::stream::Stream;
+use crate::tracker::{self, Captured, Dependency, Tracker};
+
+/// The number of elements along each dimension; 1 where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Elements in a row.
+    pub width: usize,
+    /// Rows in a layer.
+    pub height: usize,
+    /// Layers.
+    pub depth: usize,
+}
+
+impl Extent {
+    /// One dimension.
+    pub const fn x(width: usize) -> Extent {
+        Extent::xyz(width, 1, 1)
+    }
+
+    /// Two dimensions.
+    pub const fn xy(width: usize, height: usize) -> Extent {
+        Extent::xyz(width, height, 1)
+    }
+
+    /// Three dimensions.
+    pub const fn xyz(width: usize, height: usize, depth: usize) -> Extent {
+        Extent {
+            width,
+            height,
+            depth,
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> CudaResult<usize> {
+        let Extent {
+            width,
+            height,
+            depth,
+        } = *self;
+        let len = (width.checked_mul(height)).and_then(|layer| layer.checked_mul(depth));
+        len.ok_or(Error::AllocationTooLarge {
+            len: width,
+            element_size: height.saturating_mul(depth),
+        })
+    }
+}
+
+impl From<usize> for Extent {
+    fn from(width: usize) -> Extent {
+        Extent::x(width)
+    }
+}
+
+impl From<(usize, usize)> for Extent {
+    fn from((width, height): (usize, usize)) -> Extent {
+        Extent::xy(width, height)
+    }
+}
+
+impl From<(usize, usize, usize)> for Extent {
+    fn from((width, height, depth): (usize, usize, usize)) -> Extent {
+        Extent::xyz(width, height, depth)
+    }
+}
+
+/// Where one side of a copy is.
+#[derive(Clone, Copy)]
+enum Place {
+    Host(*const c_void),
+    /// An address, and the bytes from one row to the next.
+    Device(CUdeviceptr, usize),
+    Array(CUarray),
+}
+
+/// The description of a copy of everything.
+fn description(to: Place, from: Place, extent: Extent, element: usize) -> CUDA_MEMCPY3D {
+    // SAFETY: zeros are valid for these plain numbers and pointers.
+    let mut copy: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
+    let row = extent.width * element;
+    match from {
+        Place::Host(pointer) => {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.srcHost = pointer;
+            copy.srcPitch = row;
+        }
+        Place::Device(address, pitch) => {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.srcDevice = address;
+            copy.srcPitch = pitch;
+        }
+        Place::Array(array) => {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+            copy.srcArray = array;
+        }
+    }
+    match to {
+        Place::Host(pointer) => {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.dstHost = pointer.cast_mut();
+            copy.dstPitch = row;
+        }
+        Place::Device(address, pitch) => {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.dstDevice = address;
+            copy.dstPitch = pitch;
+        }
+        Place::Array(array) => {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+            copy.dstArray = array;
+        }
+    }
+    copy.srcHeight = extent.height;
+    copy.dstHeight = extent.height;
+    copy.WidthInBytes = row;
+    copy.Height = extent.height;
+    copy.Depth = extent.depth;
+    copy
+}
+
+/// Copies and waits.
+///
+/// # Safety
+///
+/// Both sides have the extent, and the dependencies name them as far as they are the device's.
+unsafe fn copy_and_wait(
+    copy: CUDA_MEMCPY3D,
+    context: &Context,
+    dependencies: &[Dependency<'_>],
+) -> CudaResult<()> {
+    if copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0 {
+        return Ok(());
+    }
+    let doing = || {
+        format!(
+            "copying {} layers of {} rows of {} bytes",
+            copy.Depth, copy.Height, copy.WidthInBytes
+        )
+    };
+    // SAFETY: as the caller promises.
+    unsafe {
+        tracker::run(context, dependencies, doing, |api, stream| {
+            api.driver.cuMemcpy3DAsync_v2(&copy, stream)
+        })
+    }
+}
+
+/// What rows in device memory and arrays have in common: both can be copied to each other.
+pub trait Volume<T>: sealed::Sealed {
+    /// The number of elements along each dimension.
+    fn extent(&self) -> Extent;
+    #[doc(hidden)]
+    fn parts(&self) -> Parts<'_>;
+}
+
+mod sealed {
+    /// Extent and place of a [`Volume`](super::Volume) have to go together.
+    pub trait Sealed {}
+    impl<T> Sealed for super::PitchedBuffer<T> {}
+    impl<T> Sealed for super::Array<T> {}
+}
+
+/// Where a [`Volume`] is.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    place: Place,
+    tracker: &'a Tracker,
+}
+
+impl<'a> Parts<'a> {
+    fn dependency(self, access: Access) -> Dependency<'a> {
+        Dependency::new(self.tracker, access, 0, usize::MAX)
+    }
+}
+
+impl Stream {
+    /// Puts a copy between two- or three-dimensional memory of the same extent into the stream.
+    pub fn copy_volume<T: DeviceCopy>(
+        &self,
+        from: &impl Volume<T>,
+        to: &mut impl Volume<T>,
+    ) -> CudaResult<()> {
+        let extent = same_extent(from.extent(), to.extent())?;
+        let (from, to) = (from.parts(), to.parts());
+        let copy = description(to.place, from.place, extent, size_of::<T>());
+        if copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0 {
+            return Ok(());
+        }
+        let doing = || format!("putting a copy of {extent:?} into a stream");
+        let dependencies = [to.dependency(Access::Write), from.dependency(Access::Read)];
+        let refused = Captured::Refused;
+        // SAFETY: both sides have the extent.
+        unsafe {
+            tracker::enqueue(self.inner(), &dependencies, refused, doing, |api, stream| {
+                api.driver.cuMemcpy3DAsync_v2(&copy, stream)
+            })
+        }
+    }
+}
+
+fn same_extent(from: Extent, to: Extent) -> CudaResult<Extent> {
+    if from != to {
+        return Err(Error::SizeMismatch {
+            doing: ON_DEVICE,
+            source_len: from.len()?,
+            destination_len: to.len()?,
+        });
+    }
+    Ok(from)
+}
+
+/// The copies from and to slices of the host.
+macro_rules! host_copies {
+    () => {
+        /// Copies `source`, which holds the rows one after the other, into it, and waits.
+        pub fn copy_from(&mut self, source: &[T]) -> CudaResult<()> {
+            copy_size::<T>(TO_DEVICE, source.len(), self.extent.len()?)?;
+            let (parts, host) = (self.parts(), Place::Host(source.as_ptr().cast()));
+            let copy = description(parts.place, host, self.extent, size_of::<T>());
+            let context = parts.tracker.context();
+            // SAFETY: the lengths agree.
+            unsafe { copy_and_wait(copy, context, &[parts.dependency(Access::Write)]) }
+        }
+
+        /// Copies the rows, one after the other, into `destination`, and waits.
+        pub fn copy_to(&self, destination: &mut [T]) -> CudaResult<()> {
+            copy_size::<T>(FROM_DEVICE, self.extent.len()?, destination.len())?;
+            // SAFETY: the lengths agree.
+            unsafe { self.copy_out(destination.as_mut_ptr()) }
+        }
+
+        /// Copies the rows, one after the other, to the host.
+        pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
+            let len = self.extent.len()?;
+            let mut vec = Vec::with_capacity(len);
+            // SAFETY: there is room for all elements, and the copy fills them.
+            unsafe {
+                self.copy_out(vec.as_mut_ptr())?;
+                vec.set_len(len);
+            }
+            Ok(vec)
+        }
+
+        /// # Safety
+        ///
+        /// There is room for all elements.
+        unsafe fn copy_out(&self, to: *mut T) -> CudaResult<()> {
+            let (parts, host) = (self.parts(), Place::Host(to.cast_const().cast()));
+            let copy = description(host, parts.place, self.extent, size_of::<T>());
+            let context = parts.tracker.context();
+            // SAFETY: as the caller promises.
+            unsafe { copy_and_wait(copy, context, &[parts.dependency(Access::Read)]) }
+        }
+
+        /// The number of elements along each dimension.
+        pub fn extent(&self) -> Extent {
+            self.extent
+        }
+    };
+}
+
+/// Device memory in rows whose starts are aligned for fast access.
+///
+/// ```
+/// use cust::prelude::*;
+/// use cust::memory::PitchedBuffer;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let image = PitchedBuffer::from_slice(&[1u8, 2, 3, 4, 5, 6], (3, 2))?;
+/// assert!(image.pitch() >= 3);
+/// assert_eq!(image.as_host_vec()?, [1, 2, 3, 4, 5, 6]);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+pub struct PitchedBuffer<T> {
+    tracker: Tracker,
+    address: CUdeviceptr,
+    extent: Extent,
+    /// Bytes from one row to the next.
+    pitch: usize,
+    pooled: bool,
+    elements: PhantomData<T>,
+}
+
+impl<T: DeviceCopy> PitchedBuffer<T> {
+    /// Allocates without setting the elements.
+    ///
+    /// # Safety
+    ///
+    /// The elements must be written before they are read as `T`.
+    pub unsafe fn uninitialized(extent: impl Into<Extent>) -> CudaResult<Self> {
+        let (context, extent) = (Context::current("allocating rows")?, extent.into());
+        let too_large = || Error::AllocationTooLarge {
+            len: extent.width,
+            element_size: size_of::<T>(),
+        };
+        let align = DeviceAttribute::TextureAlignment;
+        let align = context.device().get_attribute(align)?.max(256) as usize;
+        let row = extent.width.checked_mul(size_of::<T>());
+        let pitch = row.and_then(|row| row.checked_next_multiple_of(align));
+        let pitch = pitch.ok_or_else(too_large)?;
+        let bytes = (pitch.checked_mul(extent.height))
+            .and_then(|layer| layer.checked_mul(extent.depth))
+            .filter(|&bytes| bytes <= isize::MAX as usize)
+            .ok_or_else(too_large)?;
+        let (address, pooled) = match bytes {
+            0 => (0, false),
+            bytes => allocate(&context, bytes, || {
+                let rows = extent.height * extent.depth;
+                let elements = elements_text::<T>(extent.width);
+                format!("allocating {rows} rows of {elements} ({bytes} bytes)")
+            })?,
+        };
+        Ok(PitchedBuffer {
+            tracker: Tracker::new(context),
+            address,
+            extent,
+            pitch,
+            pooled,
+            elements: PhantomData,
+        })
+    }
+
+    /// Allocates elements of zeros.
+    pub fn zeroed(extent: impl Into<Extent>) -> CudaResult<Self>
+    where
+        T: Zeroable,
+    {
+        // SAFETY: the elements are set at once.
+        let mut buffer = unsafe { Self::uninitialized(extent)? };
+        // SAFETY: zeros are a valid `T`.
+        unsafe { buffer.set_8(0)? };
+        Ok(buffer)
+    }
+
+    /// Allocates, and copies `source`, which holds the rows one after the other.
+    pub fn from_slice(source: &[T], extent: impl Into<Extent>) -> CudaResult<Self> {
+        // SAFETY: the elements are set at once, or the buffer is dropped.
+        let mut buffer = unsafe { Self::uninitialized(extent)? };
+        buffer.copy_from(source)?;
+        Ok(buffer)
+    }
+
+    /// Sets every byte of the elements to `value`, and waits.
+    ///
+    /// # Safety
+    ///
+    /// The bytes have to make valid values of `T`.
+    pub unsafe fn set_8(&mut self, value: u8) -> CudaResult<()> {
+        let (row, rows) = (self.extent.width * size_of::<T>(), self.extent.height * self.extent.depth);
+        if row == 0 || rows == 0 {
+            return Ok(());
+        }
+        let doing = || format!("setting {rows} rows of {row} bytes to {value:#x}");
+        let context = self.tracker.context();
+        let parts = self.parts();
+        // SAFETY: there are as many rows.
+        unsafe {
+            let write = [parts.dependency(Access::Write)];
+            tracker::run(context, &write, doing, |api, stream| {
+                api.driver
+                    .cuMemsetD2D8Async(self.address, self.pitch, value, row, rows, stream)
+            })
+        }
+    }
+
+    host_copies!();
+
+    /// Bytes from the start of one row to that of the next.
+    pub fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    /// The address of the first element, as kernels take it.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_raw(self.address)
+    }
+}
+
+impl<T> Volume<T> for PitchedBuffer<T> {
+    fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            place: Place::Device(self.address, self.pitch),
+            tracker: &self.tracker,
+        }
+    }
+}
+
+impl<T> Drop for PitchedBuffer<T> {
+    fn drop(&mut self) {
+        free(&self.tracker, self.address, self.pooled);
+    }
+}
+
+impl<T> std::fmt::Debug for PitchedBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PitchedBuffer")
+            .field("address", &format_args!("{:#x}", self.address))
+            .field("extent", &self.extent)
+            .field("pitch", &self.pitch)
+            .finish()
+    }
+}
+
+/// What arrays are made of: one, two or four numbers of 8, 16 or 32 bits.
+///
+/// # Safety
+///
+/// The type is `CHANNELS` numbers of `FORMAT`, and nothing else.
+pub unsafe trait ArrayElement: DeviceCopy {
+    /// What each number is.
+    const FORMAT: CUarray_format;
+    /// How many there are.
+    const CHANNELS: u32;
+}
+
+macro_rules! array_elements {
+    ($($ty:ty: $format:ident;)*) => {
+        $(
+            // SAFETY: one number.
+            unsafe impl ArrayElement for $ty {
+                const FORMAT: CUarray_format = CUarray_format::$format;
+                const CHANNELS: u32 = 1;
+            }
+            // SAFETY: two of them.
+            unsafe impl ArrayElement for [$ty; 2] {
+                const FORMAT: CUarray_format = CUarray_format::$format;
+                const CHANNELS: u32 = 2;
+            }
+            // SAFETY: four of them.
+            unsafe impl ArrayElement for [$ty; 4] {
+                const FORMAT: CUarray_format = CUarray_format::$format;
+                const CHANNELS: u32 = 4;
+            }
+        )*
+    };
+}
+array_elements! {
+    u8: CU_AD_FORMAT_UNSIGNED_INT8;
+    u16: CU_AD_FORMAT_UNSIGNED_INT16;
+    u32: CU_AD_FORMAT_UNSIGNED_INT32;
+    i8: CU_AD_FORMAT_SIGNED_INT8;
+    i16: CU_AD_FORMAT_SIGNED_INT16;
+    i32: CU_AD_FORMAT_SIGNED_INT32;
+    f32: CU_AD_FORMAT_FLOAT;
+}
+
+bitflags::bitflags! {
+    /// What an array is for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct ArrayFlags: u32 {
+        /// Its layers are separate images.
+        const LAYERED = 1;
+        /// Kernels write to it, through surfaces.
+        const SURFACE_LDST = 2;
+        /// Its six layers are the sides of a cube.
+        const CUBEMAP = 4;
+        /// Textures gather four neighbours of it.
+        const TEXTURE_GATHER = 8;
+    }
+}
+
+/// An array: elements in the device's own order, which textures read and surfaces write.
+pub struct Array<T> {
+    tracker: Tracker,
+    raw: CUarray,
+    extent: Extent,
+    elements: PhantomData<T>,
+}
+
+// SAFETY: the driver's arrays may be used from any thread.
+unsafe impl<T: Send> Send for Array<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Array<T> {}
+
+impl<T: ArrayElement> Array<T> {
+    /// Allocates an array. What is in it is not defined, but any bytes make elements.
+    pub fn new(extent: impl Into<Extent>, flags: ArrayFlags) -> CudaResult<Self> {
+        let (context, extent) = (Context::current("making an array")?, extent.into());
+        let api = context.bind()?;
+        // The driver tells dimensions that are not there from those of one element.
+        let or_none = |size: usize, beyond: bool| if size == 1 && !beyond { 0 } else { size };
+        let depth = or_none(extent.depth, false);
+        let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
+            Width: extent.width,
+            Height: or_none(extent.height, depth != 0 && !flags.contains(ArrayFlags::LAYERED)),
+            Depth: depth,
+            Format: T::FORMAT,
+            NumChannels: T::CHANNELS,
+            Flags: flags.bits(),
+        };
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe { api.driver.cuArray3DCreate_v2(&mut raw, &descriptor) };
+        api.check(result, || format!("making an array of {extent:?}"))?;
+        Ok(Array {
+            tracker: Tracker::new(context),
+            raw,
+            extent,
+            elements: PhantomData,
+        })
+    }
+
+    /// Makes an array, and copies `source`, which holds the rows one after the other.
+    pub fn from_slice(
+        source: &[T],
+        extent: impl Into<Extent>,
+        flags: ArrayFlags,
+    ) -> CudaResult<Self> {
+        let mut array = Self::new(extent, flags)?;
+        array.copy_from(source)?;
+        Ok(array)
+    }
+
+    host_copies!();
+
+    /// The driver's handle.
+    pub fn as_raw(&self) -> CUarray {
+        self.raw
+    }
+
+    /// What the driver knows of it.
+    pub fn descriptor(&self) -> CudaResult<CUDA_ARRAY3D_DESCRIPTOR> {
+        let api = self.tracker.context().bind()?;
+        // SAFETY: zeros are valid for these plain numbers.
+        let mut descriptor = unsafe { std::mem::zeroed() };
+        // SAFETY: the array is alive, and the pointer is valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuArray3DGetDescriptor_v2(&mut descriptor, self.raw)
+        };
+        api.check(result, || "asking for an array's description".to_owned())?;
+        Ok(descriptor)
+    }
+
+    /// The context that it belongs to.
+    pub fn context(&self) -> &Context {
+        self.tracker.context()
+    }
+}
+
+impl<T> Array<T> {
+    pub(crate) fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+}
+
+impl<T> Volume<T> for Array<T> {
+    fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            place: Place::Array(self.raw),
+            tracker: &self.tracker,
+        }
+    }
+}
+
+impl<T> Drop for Array<T> {
+    fn drop(&mut self) {
+        self.tracker.settle(Access::Write);
+        // An error means that the context is gone, and the array with it.
+        if let Ok(api) = self.tracker.context().bind() {
+            // SAFETY: made once, destroyed once, and no longer in use.
+            let _ = unsafe { api.driver.cuArrayDestroy(self.raw) };
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Array")
+            .field("extent", &self.extent)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,174 @@
+//! Pools of device memory: how much of what is freed is kept for later.
+//!
+//! Buffers come from a pool of the context's own. A program that wants to set one up by itself, or
+//! several, makes buffers in a [`MemoryPool`].
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cust_raw::{
+    CUmemAllocationType, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool,
+};
+
+use super::device_buffer::allocate_from;
+use super::{DeviceBuffer, DeviceCopy, Zeroable, byte_size, elements_text};
+use crate::context::Context;
+use crate::error::CudaResult;
+
+/// What is known of a pool, or can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PoolAttribute {
+    /// Bytes of freed memory that are kept at a synchronize instead of given back to the system.
+    ReleaseThreshold,
+    /// Bytes that the pool has from the system now.
+    ReservedMemCurrent,
+    /// The most that it ever had; set it to 0 to begin anew.
+    ReservedMemHigh,
+    /// Bytes in use now.
+    UsedMemCurrent,
+    /// The most that ever were; set it to 0 to begin anew.
+    UsedMemHigh,
+}
+
+impl PoolAttribute {
+    fn raw(self) -> CUmemPool_attribute {
+        use CUmemPool_attribute as A;
+        match self {
+            PoolAttribute::ReleaseThreshold => A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+            PoolAttribute::ReservedMemCurrent => A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+            PoolAttribute::ReservedMemHigh => A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+            PoolAttribute::UsedMemCurrent => A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+            PoolAttribute::UsedMemHigh => A::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+        }
+    }
+}
+
+/// A pool of device memory. Its buffers keep what they need of it.
+///
+/// ```
+/// use cust::prelude::*;
+/// use cust::memory::{MemoryPool, PoolAttribute};
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let pool = MemoryPool::new()?;
+/// let buffer = pool.zeroed::<u32>(1000)?;
+/// assert!(pool.get_attribute(PoolAttribute::UsedMemCurrent)? >= 4000);
+/// drop(pool);
+/// assert_eq!(buffer.as_host_vec()?, [0; 1000]);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct MemoryPool {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    raw: CUmemoryPool,
+    context: Context,
+}
+
+// SAFETY: the driver's pools may be used from any thread.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+impl MemoryPool {
+    /// Makes a pool on the current context's device.
+    pub fn new() -> CudaResult<MemoryPool> {
+        let context = Context::current("making a memory pool")?;
+        let api = context.bind()?;
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
+        properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        properties.location.id = context.device().as_raw();
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe { api.driver.cuMemPoolCreate(&mut raw, &properties) };
+        api.check(result, || "making a memory pool".to_owned())?;
+        let inner = Arc::new(Inner { raw, context });
+        Ok(MemoryPool { inner })
+    }
+
+    /// A buffer of zeros.
+    pub fn zeroed<T: DeviceCopy + Zeroable>(&self, len: usize) -> CudaResult<DeviceBuffer<T>> {
+        // SAFETY: the elements are set at once.
+        let mut buffer = unsafe { self.uninitialized(len)? };
+        buffer.set_zero()?;
+        Ok(buffer)
+    }
+
+    /// A buffer without anything in it.
+    ///
+    /// # Safety
+    ///
+    /// The elements must be written before they are read as `T`.
+    pub unsafe fn uninitialized<T: DeviceCopy>(&self, len: usize) -> CudaResult<DeviceBuffer<T>> {
+        let bytes = byte_size::<T>(len)?;
+        let context = &self.inner.context;
+        let address = match bytes {
+            0 => 0,
+            bytes => allocate_from(context, self.inner.raw, bytes, || {
+                let elements = elements_text::<T>(len);
+                format!("allocating a buffer of {elements} ({bytes} bytes) in a pool")
+            })?,
+        };
+        Ok(DeviceBuffer::of_pool(context.clone(), address, len))
+    }
+
+    /// A number that is known of the pool.
+    pub fn get_attribute(&self, attribute: PoolAttribute) -> CudaResult<u64> {
+        let api = self.inner.context.bind()?;
+        let mut value = 0u64;
+        let pointer: *mut c_void = (&raw mut value).cast();
+        // SAFETY: all attributes here are 64-bit numbers.
+        let result = unsafe {
+            api.driver
+                .cuMemPoolGetAttribute(self.inner.raw, attribute.raw(), pointer)
+        };
+        api.check(result, || format!("asking for {attribute:?} of a pool"))?;
+        Ok(value)
+    }
+
+    /// Sets a number of the pool.
+    pub fn set_attribute(&self, attribute: PoolAttribute, mut value: u64) -> CudaResult<()> {
+        let api = self.inner.context.bind()?;
+        let pointer: *mut c_void = (&raw mut value).cast();
+        // SAFETY: as above.
+        let result = unsafe {
+            api.driver
+                .cuMemPoolSetAttribute(self.inner.raw, attribute.raw(), pointer)
+        };
+        api.check(result, || format!("setting {attribute:?} of a pool to {value}"))
+    }
+
+    /// Gives unused memory back to the system, but for `keep` bytes.
+    pub fn trim_to(&self, keep: usize) -> CudaResult<()> {
+        let api = self.inner.context.bind()?;
+        // SAFETY: the pool is alive.
+        let result = unsafe { api.driver.cuMemPoolTrimTo(self.inner.raw, keep) };
+        api.check(result, || "giving back a pool's unused memory".to_owned())
+    }
+
+    /// The driver's handle.
+    pub fn as_raw(&self) -> CUmemoryPool {
+        self.inner.raw
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // An error means that the context is gone, and the pool with it.
+        if let Ok(api) = self.context.bind() {
+            // SAFETY: made once, destroyed once; memory in use stays until it is freed.
+            let _ = unsafe { api.driver.cuMemPoolDestroy(self.raw) };
+        }
+    }
+}
+
+impl std::fmt::Debug for MemoryPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MemoryPool({:p})", self.inner.raw)
+    }
+}

@@ -1,0 +1,207 @@
+//! Modules that a program carries: machine code and PTX for several architectures, of which the
+//! one that fits the device is loaded.
+
+use super::jit::ModuleJitOption;
+use super::{Module, load};
+use crate::backend::Backend;
+use crate::context::Context;
+use crate::error::{CudaError, CudaResult, Error, WrongDevice};
+
+/// Embeds the module that the package's build script made with
+/// `CudaBuilder::new(…).embed("NAME")`: `include_module!("NAME")` is an
+/// [`Embedded`](crate::module::Embedded).
+///
+/// ```text
+/// static KERNELS: Embedded = cust::include_module!("kernels");
+///
+/// let module = KERNELS.load()?;
+/// ```
+///
+/// The images become part of the program or library, so nothing has to be found when it runs.
+#[macro_export]
+macro_rules! include_module {
+    ($name:literal) => {{
+        const PARTS: (
+            &[&str],
+            &[(&str, $crate::module::Image)],
+        ) = {
+            use $crate::module::Image;
+            include!(concat!(env!("OUT_DIR"), "/", $name, ".module.rs"))
+        };
+        // SAFETY: the build script that wrote this file built the images from these packages.
+        unsafe { $crate::module::Embedded::new(PARTS.0, PARTS.1) }
+    }};
+}
+
+/// One form of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Image {
+    /// PTX, which the driver compiles.
+    Ptx(&'static str),
+    /// Machine code.
+    Cubin(&'static [u8]),
+}
+
+/// A module that the program carries, in forms for one or more architectures. See
+/// [`include_module!`](crate::include_module).
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded {
+    packages: &'static [&'static str],
+    images: &'static [(&'static str, Image)],
+}
+
+impl Embedded {
+    /// A module built from `packages`, in the forms given, each with its architecture such as
+    /// `sm_90`.
+    ///
+    /// # Safety
+    ///
+    /// The images were built from these packages, in the versions and with the features that this
+    /// program depends on: kernels have the parameters that the types made by `#[kernel]` say.
+    pub const unsafe fn new(
+        packages: &'static [&'static str],
+        images: &'static [(&'static str, Image)],
+    ) -> Embedded {
+        Embedded { packages, images }
+    }
+
+    /// Loads what fits the current context's device best: machine code for it, else the PTX of the
+    /// newest architecture that it has.
+    pub fn load(&self) -> CudaResult<Module> {
+        self.load_with(&[])
+    }
+
+    /// As [`Embedded::load`], with options for the driver's compiler.
+    pub fn load_with(&self, options: &[ModuleJitOption]) -> CudaResult<Module> {
+        let context = Context::current("loading an embedded module")?;
+        let device = context.device();
+        let (major, minor) = device.compute_capability()?;
+        let device_arch = (major as u32, minor as u32);
+        let emulated = context.backend() == Backend::Emulator;
+        let mut fitting: Vec<(Arch, Image)> = Vec::new();
+        for (name, image) in self.images {
+            let Some(arch) = Arch::parse(name) else {
+                continue;
+            };
+            let fits = match image {
+                Image::Ptx(_) => arch.runs_ptx_on(device_arch),
+                Image::Cubin(_) => !emulated && arch.runs_cubin_on(device_arch),
+            };
+            if fits {
+                fitting.push((arch, *image));
+            }
+        }
+        // Machine code before PTX, and then the newest.
+        fitting.sort_by_key(|(arch, image)| {
+            (matches!(image, Image::Ptx(_)), std::cmp::Reverse((arch.number, arch.suffix)))
+        });
+        let mut refused = None;
+        for (_, image) in fitting {
+            let loaded = match image {
+                Image::Cubin(cubin) => Module::from_cubin(cubin, options),
+                Image::Ptx(ptx) => Module::from_ptx(ptx, options),
+            };
+            match loaded {
+                // A driver may be too old for one form and take another.
+                Err(error @ (Error::WrongDevice(_) | Error::PtxTooNew(_))) => {
+                    refused.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+                Ok(module) => return Ok(load::of_packages(module, self.packages)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| self.nothing_fits(device_arch)))
+    }
+
+    /// The packages that it was built from.
+    pub fn packages(&self) -> &'static [&'static str] {
+        self.packages
+    }
+
+    fn nothing_fits(&self, (major, minor): (u32, u32)) -> Error {
+        let images = self.images.iter().map(|(arch, image)| match image {
+            Image::Ptx(_) => format!("PTX for {arch}"),
+            Image::Cubin(_) => format!("machine code for {arch}"),
+        });
+        let images: Vec<String> = images.collect();
+        Error::WrongDevice(Box::new(WrongDevice {
+            doing: "loading an embedded module".to_owned(),
+            reason: format!(
+                "the device is sm_{major}{minor}, and there is only {}. Build for an architecture \
+                 that is not newer than the device's",
+                images.join(", ")
+            ),
+            code: CudaError::NoBinaryForGpu,
+        }))
+    }
+}
+
+/// An architecture by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Arch {
+    number: (u32, u32),
+    suffix: Suffix,
+}
+
+/// What an architecture's name ends in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Suffix {
+    /// Nothing: later ones run it, too.
+    None,
+    /// `f`: later ones of the same family run it.
+    Family,
+    /// `a`: only this one runs it.
+    Specific,
+}
+
+impl Arch {
+    fn parse(name: &str) -> Option<Arch> {
+        let rest = name.strip_prefix("sm_").or(name.strip_prefix("compute_"))?;
+        let (digits, suffix) = match rest.as_bytes().last()? {
+            b'a' => (&rest[..rest.len() - 1], Suffix::Specific),
+            b'f' => (&rest[..rest.len() - 1], Suffix::Family),
+            _ => (rest, Suffix::None),
+        };
+        let number: u32 = digits.parse().ok()?;
+        Some(Arch {
+            number: (number / 10, number % 10),
+            suffix,
+        })
+    }
+
+    fn runs_ptx_on(self, device: (u32, u32)) -> bool {
+        match self.suffix {
+            Suffix::None => self.number <= device,
+            Suffix::Family => self.number.0 == device.0 && self.number.1 <= device.1,
+            Suffix::Specific => self.number == device,
+        }
+    }
+
+    fn runs_cubin_on(self, device: (u32, u32)) -> bool {
+        match self.suffix {
+            Suffix::Specific => self.number == device,
+            _ => self.number.0 == device.0 && self.number.1 <= device.1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_run_what_cuda_says() {
+        let arch = |name| Arch::parse(name).unwrap();
+        assert!(arch("sm_75").runs_ptx_on((9, 0)));
+        assert!(!arch("sm_90").runs_ptx_on((8, 9)));
+        assert!(arch("sm_90a").runs_ptx_on((9, 0)));
+        assert!(!arch("sm_90a").runs_ptx_on((10, 0)));
+        assert!(arch("sm_100f").runs_ptx_on((10, 3)));
+        assert!(!arch("sm_100f").runs_ptx_on((12, 0)));
+        assert!(arch("sm_80").runs_cubin_on((8, 6)));
+        assert!(!arch("sm_86").runs_cubin_on((8, 0)));
+        assert!(!arch("sm_80").runs_cubin_on((9, 0)));
+        assert_eq!(Arch::parse("sm_"), None);
+        assert_eq!(arch("compute_120").number, (12, 0));
+    }
+}

@@ -1,0 +1,81 @@
+//! Kernels as a crate of kernels has them, with their PTX written by hand, so that the tests need
+//! no compiler.
+
+#![allow(dead_code)]
+
+use std::sync::atomic::AtomicU32;
+
+use cuda_std::prelude::*;
+use cust::module::{Embedded, Image};
+use cust::prelude::*;
+
+/// Two numbers, of which the kernel uses the second.
+#[derive(Debug, Clone, Copy, DeviceCopy)]
+#[repr(C)]
+pub struct Offset {
+    pub unused: u32,
+    pub value: f32,
+}
+
+#[kernel]
+pub fn add(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
+    for (i, c) in c.own() {
+        *c = a[i] + b[i];
+    }
+}
+
+#[kernel]
+pub fn affine(factor: f32, offset: Offset, from: &[f32], mut to: PerThread<f32>) {
+    for (i, to) in to.own() {
+        *to = factor * from[i] + offset.value;
+    }
+}
+
+#[kernel]
+pub fn count(amount: u32, counter: &AtomicU32, bins: &[AtomicU32]) {
+    let order = std::sync::atomic::Ordering::Relaxed;
+    counter.fetch_add(amount, order);
+    bins[thread::thread_idx_x() as usize].fetch_add(amount, order);
+}
+
+#[kernel]
+pub fn nothing() {}
+
+#[kernel]
+pub fn limited() {}
+
+#[kernel]
+pub fn scale_first(value: &f32, mut to: PerThread<f32>) {
+    if let Some((0, to)) = to.first() {
+        *to *= *value;
+    }
+}
+
+/// # Safety
+/// `to` is good for a write.
+#[kernel]
+pub unsafe fn poke(to: *mut u32, value: u32) {
+    unsafe { to.write(value) };
+}
+
+#[kernel]
+pub fn tick() {}
+
+/// A kernel that the module does not have.
+#[kernel]
+pub fn missing() {}
+
+/// A kernel whose parameters are not those of the module's.
+pub mod newer {
+    use cuda_std::prelude::*;
+
+    #[kernel]
+    pub fn poke(_value: u32) {}
+}
+
+const PTX: &str = include_str!("../ptx/typed.ptx");
+
+// SAFETY: the PTX's kernels have the parameters of the functions above, except for `newer::poke`,
+// which its size gives away.
+pub static KERNELS: Embedded =
+    unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], &[("sm_70", Image::Ptx(PTX))]) };

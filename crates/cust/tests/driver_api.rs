@@ -1,0 +1,256 @@
+//! Makes `docs/driver-api.md`, the table of what `cust` has for each function of `cuda.h`, and checks
+//! that it is complete and up to date.
+//!
+//! The functions come from the bindings; what wraps them from the source of `cust`, where each call
+//! is looked for; and why others are not wrapped from `driver-api.txt`. To write the page:
+//!
+//! ```sh
+//! BLESS=1 cargo test -p cust --test driver_api
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cust::raw::Driver;
+
+/// A rule of `driver-api.txt`.
+struct Rule {
+    pattern: String,
+    raw: bool,
+    why: String,
+    used: std::cell::Cell<bool>,
+}
+
+impl Rule {
+    /// Whether the name fits the pattern, in which `*` stands for anything.
+    fn fits(&self, name: &str) -> bool {
+        let mut parts = self.pattern.split('*');
+        let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
+            return false;
+        };
+        for part in parts {
+            // Nothing after the last `*`: it stands for all the rest.
+            rest = match rest.find(part) {
+                Some(_) if part.is_empty() => "",
+                Some(at) => &rest[at + part.len()..],
+                None => return false,
+            };
+        }
+        rest.is_empty()
+    }
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rules() -> Vec<Rule> {
+    let text = fs::read_to_string(root().join("driver-api.txt")).unwrap();
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let parts: Vec<&str> = line.splitn(3, " : ").collect();
+            let [pattern, kind, why] = parts[..] else {
+                panic!("not a rule: {line}");
+            };
+            assert!(matches!(kind, "raw" | "none"), "neither raw nor none: {line}");
+            Rule {
+                pattern: pattern.to_owned(),
+                raw: kind == "raw",
+                why: why.to_owned(),
+                used: Default::default(),
+            }
+        })
+        .collect()
+}
+
+fn files(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// For each function, the items of `cust` that call it.
+fn callers() -> BTreeMap<String, BTreeSet<String>> {
+    let mut paths = Vec::new();
+    files(&root().join("src"), &mut paths);
+    paths.sort();
+    let mut callers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let module = module_of(&path);
+        let (mut owner, mut function) = (String::new(), String::new());
+        for line in text.lines() {
+            if line.starts_with("impl") {
+                owner = type_of_impl(line);
+                function.clear();
+            } else if line.starts_with('}') {
+                owner.clear();
+                function.clear();
+            }
+            if let Some(name) = name_of_function(line) {
+                function = name;
+            }
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            for called in names_in(line) {
+                let place = [&module, &owner, &function];
+                let place: Vec<&str> = (place.into_iter().map(String::as_str))
+                    .filter(|part| !part.is_empty())
+                    .collect();
+                callers.entry(called).or_default().insert(place.join("::"));
+            }
+        }
+    }
+    callers
+}
+
+/// `src/memory/pool.rs` is `memory`: what is in files of a folder is re-exported by it.
+fn module_of(path: &Path) -> String {
+    let relative = path.strip_prefix(root().join("src")).unwrap();
+    let first = relative.components().next().unwrap();
+    let first = first.as_os_str().to_string_lossy();
+    let module = first.trim_end_matches(".rs");
+    match module {
+        "lib" => String::new(),
+        module => module.to_owned(),
+    }
+}
+
+/// `impl<T: DeviceCopy> Drop for DeviceBuffer<T> {` is of `DeviceBuffer`.
+fn type_of_impl(line: &str) -> String {
+    let rest = line.strip_prefix("impl").unwrap().trim_start();
+    let mut depth = 0;
+    let mut start = 0;
+    if rest.starts_with('<') {
+        for (i, c) in rest.char_indices() {
+            depth += i32::from(c == '<') - i32::from(c == '>');
+            if depth == 0 {
+                start = i + 1;
+                break;
+            }
+        }
+    }
+    let rest = rest[start..].trim_start();
+    let rest = rest.split_once(" for ").map_or(rest, |(_, ty)| ty);
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+    rest[..end.unwrap_or(rest.len())].to_owned()
+}
+
+fn name_of_function(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    // Functions in functions are not looked at: these are no deeper than a method.
+    if line.starts_with("        ") || !line.contains("fn ") || line.trim_start().starts_with("//") {
+        return None;
+    }
+    words.find(|word| *word == "fn")?;
+    let name = words.next()?;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+    Some(name[..end.unwrap_or(name.len())].to_owned())
+}
+
+/// The driver's functions that are called, or named, in a line.
+fn names_in(line: &str) -> Vec<String> {
+    let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words
+        .filter(|word| Driver::FUNCTIONS.contains(word))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn page() -> String {
+    let (rules, callers) = (rules(), callers());
+    let mut counts = [0; 3];
+    let mut table = String::new();
+    let mut missing = Vec::new();
+    for name in Driver::FUNCTIONS {
+        let (kind, text) = match callers.get(*name) {
+            Some(callers) => {
+                counts[0] += 1;
+                let callers = callers.iter().map(|caller| format!("`{caller}`"));
+                ("safe", callers.collect::<Vec<_>>().join(", "))
+            }
+            None => {
+                let Some(rule) = rules.iter().find(|rule| rule.fits(name)) else {
+                    missing.push(*name);
+                    continue;
+                };
+                rule.used.set(true);
+                counts[if rule.raw { 1 } else { 2 }] += 1;
+                (if rule.raw { "raw" } else { "none" }, rule.why.clone())
+            }
+        };
+        writeln!(table, "| `{name}` | {kind} | {text} |").unwrap();
+    }
+    assert!(missing.is_empty(), "no rule in driver-api.txt for {missing:?}");
+    let [safe, raw, none] = counts;
+    format!(
+        "# The driver API, function by function\n\n\
+         For each function of `cuda.h` of CUDA 13.0, and the two of `cudaProfiler.h`, what `cust` has:\n\n\
+         - **safe** ({safe}): the items of `cust` that call it. Where these are `unsafe`, their\n\
+         \x20 documentation says what to keep to.\n\
+         - **raw** ({raw}): to be called through `Context::driver()`, which has every function; why it\n\
+         \x20 is not wrapped.\n\
+         - **none** ({none}): nothing to call it for; what does its work.\n\n\
+         `BLESS=1 cargo test -p cust --test driver_api` makes this page from the bindings, the source of\n\
+         `cust` and `crates/cust/driver-api.txt`.\n\n\
+         | function | | |\n|---|---|---|\n{table}"
+    )
+}
+
+#[test]
+fn every_function_has_a_row_and_the_page_is_up_to_date() {
+    let path = root().join("../../docs/driver-api.md");
+    let page = page();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/driver-api.md is out of date: BLESS=1 cargo test -p cust --test driver_api"
+    );
+}
+
+#[test]
+fn patterns_fit_what_they_say() {
+    let fits = |pattern: &str, name| {
+        let rule = Rule {
+            pattern: pattern.to_owned(),
+            raw: true,
+            why: String::new(),
+            used: Default::default(),
+        };
+        rule.fits(name)
+    };
+    assert!(fits("cuLaunch", "cuLaunch"));
+    assert!(!fits("cuLaunch", "cuLaunchGrid"));
+    assert!(fits("cuTexRef*", "cuTexRefCreate"));
+    assert!(fits("cuMem*Batch*", "cuMemPrefetchBatchAsync"));
+    assert!(!fits("cuMem*Batch*", "cuMemcpy"));
+    assert!(fits("cuOccupancy*WithFlags", "cuOccupancyFooWithFlags"));
+    assert!(!fits("cuOccupancy*WithFlags", "cuOccupancyFooWithFlagsToo"));
+}
+
+#[test]
+fn every_rule_is_needed() {
+    let (rules, callers) = (rules(), callers());
+    for name in Driver::FUNCTIONS {
+        if !callers.contains_key(*name)
+            && let Some(rule) = rules.iter().find(|rule| rule.fits(name))
+        {
+            rule.used.set(true);
+        }
+    }
+    let unused = rules.iter().filter(|rule| !rule.used.get());
+    let unused: Vec<&str> = unused.map(|rule| &*rule.pattern).collect();
+    assert!(unused.is_empty(), "rules that no function needs: {unused:?}");
+}

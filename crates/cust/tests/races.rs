@@ -1,0 +1,314 @@
+//! Safe code that forgets to wait, reorders, drops and leaks on purpose: it always computes the
+//! same. On the emulator with the late schedule, so that what nobody waits for is not done.
+
+mod common;
+#[path = "common/typed.rs"]
+mod kernels;
+
+use std::sync::Arc;
+
+use common::{backend, stream};
+use cust::prelude::*;
+use kernels::*;
+use ptx_emulator::driver::{Schedule, set_schedule};
+
+fn init() -> Context {
+    set_schedule(Schedule::Late);
+    cust::quick_init_on(backend()).expect("the device can be used")
+}
+
+const LEN: usize = 4096;
+
+fn config() -> LaunchConfig {
+    LaunchConfig::for_elements(LEN, 256)
+}
+
+#[test]
+fn the_late_schedule_is_late() {
+    let _context = init();
+    if backend() == Backend::Gpu {
+        return;
+    }
+    let module = KERNELS.load().unwrap();
+    let (first, second) = (stream(), stream());
+    let counter = DeviceBox::new(&1u32).unwrap();
+    // SAFETY: a race on purpose, of one number that stays where it is.
+    unsafe {
+        launch!(module.poke<<<1, 1, 0, first>>>(counter.as_device_ptr(), 5u32)).unwrap();
+    }
+    assert!(!first.query().unwrap());
+    let stale = counter.as_host_value().unwrap();
+    second.synchronize().unwrap();
+    assert!(stale == 1 || stale == 5);
+    first.synchronize().unwrap();
+    assert_eq!(counter.as_host_value().unwrap(), 5);
+    // SAFETY: as above.
+    unsafe {
+        launch!(module.poke<<<1, 1, 0, first>>>(counter.as_device_ptr(), 6u32)).unwrap();
+    }
+    // Without the tracking that typed launches have, the copy does not wait.
+    assert_eq!(counter.as_host_value().unwrap(), 5);
+    first.synchronize().unwrap();
+}
+
+#[test]
+fn a_stream_waits_for_what_another_wrote() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let streams = [stream(), stream(), stream()];
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut sum = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let mut other = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    for i in 0..30 {
+        let stream = &streams[i % 3];
+        let args = add::args(&one, &sum, &mut other);
+        module.launch(stream, config(), args).unwrap();
+        std::mem::swap(&mut sum, &mut other);
+    }
+    assert_eq!(sum.as_host_vec().unwrap(), [30.0; LEN]);
+}
+
+#[test]
+fn a_writer_waits_for_readers() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (reader, writer) = (stream(), stream());
+    let zero = DeviceBuffer::from_slice(&[0.0f32; LEN]).unwrap();
+    let two = DeviceBuffer::from_slice(&[2.0f32; LEN]).unwrap();
+    let mut source = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut copy = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let args = add::args(&source, &zero, &mut copy);
+    module.launch(&reader, config(), args).unwrap();
+    let args = add::args(&two, &zero, &mut source);
+    module.launch(&writer, config(), args).unwrap();
+    writer.synchronize().unwrap();
+    assert_eq!(copy.as_host_vec().unwrap(), [1.0; LEN]);
+    assert_eq!(source.as_host_vec().unwrap(), [2.0; LEN]);
+}
+
+#[test]
+fn copies_from_and_to_the_host_wait() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let stream = stream();
+    let zero = DeviceBuffer::from_slice(&[0.0f32; LEN]).unwrap();
+    let mut source = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let args = add::args(&source, &zero, &mut result);
+    module.launch(&stream, config(), args).unwrap();
+    // Overwritten while the kernel may not have read it yet.
+    source.copy_from(&[9.0f32; LEN]).unwrap();
+    assert_eq!(result.as_host_vec().unwrap(), [1.0; LEN]);
+    let args = add::args(&source, &zero, &mut result);
+    module.launch(&stream, config(), args).unwrap();
+    result.set_zero().unwrap();
+    assert_eq!(result.as_host_vec().unwrap(), [0.0; LEN]);
+}
+
+#[test]
+fn memory_is_freed_after_the_work_that_uses_it() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (a, b) = (stream(), stream());
+    let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    {
+        let first = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+        let mut middle = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+        let args = add::args(&first, &first, &mut middle);
+        module.launch(&a, config(), args).unwrap();
+        let args = add::args(&middle, &first, &mut result);
+        module.launch(&b, config(), args).unwrap();
+        // Both inputs go here, used by work in two streams.
+    }
+    // What takes their place must not change what the kernels see.
+    let others: Vec<_> = (0..8)
+        .map(|_| DeviceBuffer::from_slice(&[77.0f32; LEN]).unwrap())
+        .collect();
+    assert_eq!(result.as_host_vec().unwrap(), [3.0; LEN]);
+    drop(others);
+}
+
+#[test]
+fn streams_modules_and_pinned_memory_may_go_first() {
+    let _context = init();
+    let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    {
+        let module = KERNELS.load().unwrap();
+        let stream = stream();
+        let pinned = LockedBuffer::from_slice(&[4.0f32; LEN]).unwrap();
+        let mut input = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+        stream.upload(&pinned, &mut input).unwrap();
+        let args = add::args(&input, &input, &mut result);
+        module.launch(&stream, config(), args).unwrap();
+    }
+    assert_eq!(result.as_host_vec().unwrap(), [8.0; LEN]);
+}
+
+#[test]
+fn pinned_memory_is_accessed_after_the_copies() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (up, down) = (stream(), stream());
+    let mut pinned = LockedBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut back = LockedBuffer::<f32>::zeroed(LEN).unwrap();
+    let mut device = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let mut doubled = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    for round in 0..5 {
+        let value = round as f32;
+        // Waits for the upload of the round before.
+        pinned.fill(value);
+        up.upload(&pinned, &mut device).unwrap();
+        module
+            .launch(&up, config(), add::args(&device, &device, &mut doubled))
+            .unwrap();
+        down.download(&doubled, &mut back).unwrap();
+        assert!(back.iter().all(|&x| x == 2.0 * value));
+    }
+}
+
+#[test]
+fn unified_memory_is_accessed_after_the_kernels() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let stream = stream();
+    let mut from = UnifiedBuffer::new(&1.0f32, LEN).unwrap();
+    let mut to = UnifiedBuffer::new(&0.0f32, LEN).unwrap();
+    for round in 1..4 {
+        let args = add::args(&from, &from, &mut to);
+        module.launch(&stream, config(), args).unwrap();
+        // Must not reach the kernel.
+        from.fill(round as f32 * 10.0);
+        let expected = if round == 1 {
+            2.0
+        } else {
+            (round - 1) as f32 * 20.0
+        };
+        assert!(to.iter().all(|&x| x == expected), "round {round}");
+    }
+}
+
+#[test]
+fn leaked_values_leave_nothing_dangling() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let leaked = stream();
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    std::mem::forget(add::args(&one, &one, &mut result));
+    let args = add::args(&one, &one, &mut result);
+    module.launch(&leaked, config(), args).unwrap();
+    let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+    event.record(&leaked).unwrap();
+    std::mem::forget(event);
+    std::mem::forget(leaked);
+    std::mem::forget(one);
+    assert_eq!(result.as_host_vec().unwrap(), [2.0; LEN]);
+}
+
+#[test]
+fn parts_of_a_buffer_are_written_in_several_streams() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let streams: Vec<Stream> = (0..4).map(|_| stream()).collect();
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut all = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    for chunk in 0..64 {
+        let range = chunk * 64..(chunk + 1) * 64;
+        let mut whole = all.as_mut_slice();
+        let part = whole.index_mut(range).unwrap();
+        let args = add::args(&one, &one, part);
+        let stream = &streams[chunk % 4];
+        module.launch(stream, (1, 64), args).unwrap();
+    }
+    let mut sum = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let args = add::args(&all, &one, &mut sum);
+    module.launch(&streams[0], config(), args).unwrap();
+    assert_eq!(sum.as_host_vec().unwrap(), [3.0; LEN]);
+}
+
+#[test]
+fn events_order_streams_without_further_waits() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (a, b) = (stream(), stream());
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut middle = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    module
+        .launch(&a, config(), add::args(&one, &one, &mut middle))
+        .unwrap();
+    let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+    event.record(&a).unwrap();
+    // Recorded anew before anybody waits for it: what counts is the last time.
+    event.record(&a).unwrap();
+    b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
+    module
+        .launch(&b, config(), add::args(&middle, &one, &mut result))
+        .unwrap();
+    event.synchronize().unwrap();
+    assert_eq!(middle.as_host_vec().unwrap(), [2.0; LEN]);
+    b.synchronize().unwrap();
+    assert_eq!(result.as_host_vec().unwrap(), [3.0; LEN]);
+}
+
+#[test]
+fn many_threads_share_buffers_and_streams() {
+    let _context = init();
+    let module = Arc::new(KERNELS.load().unwrap());
+    let shared = Arc::new(DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap());
+    let streams: Arc<Vec<Stream>> = Arc::new((0..3).map(|_| stream()).collect());
+    let threads: Vec<_> = (0..6)
+        .map(|number| {
+            let (module, shared, streams) =
+                (Arc::clone(&module), Arc::clone(&shared), Arc::clone(&streams));
+            std::thread::spawn(move || {
+                let mut out = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+                let mut other = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+                for i in 0..10 {
+                    let stream = &streams[(number + i) % 3];
+                    let args = add::args(&*shared, &out, &mut other);
+                    module.launch(stream, config(), args).unwrap();
+                    std::mem::swap(&mut out, &mut other);
+                }
+                assert_eq!(out.as_host_vec().unwrap(), [10.0; LEN]);
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    drop(shared);
+}
+
+#[test]
+fn variables_of_a_module_are_read_after_its_kernels() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let streams = [stream(), stream()];
+    for i in 0..10 {
+        module
+            .launch(&streams[i % 2], (1, 1), tick::args())
+            .unwrap();
+    }
+    let mut ticks = 0;
+    let symbol = module.get_global::<u32>("TICKS").unwrap();
+    symbol.copy_to(&mut ticks).unwrap();
+    assert_eq!(ticks, 15);
+}
+
+#[test]
+fn callbacks_come_after_the_work() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let stream = stream();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    module.launch(&stream, (1, 1), tick::args()).unwrap();
+    stream
+        .add_callback(move || sender.send(7).unwrap())
+        .unwrap();
+    assert_eq!(receiver.recv().unwrap(), 7);
+    let mut ticks = 0;
+    let symbol = module.get_global::<u32>("TICKS").unwrap();
+    symbol.copy_to(&mut ticks).unwrap();
+    assert_eq!(ticks, 6);
+}

@@ -1,0 +1,19 @@
+//! What does not compile, and what the compiler says about it; the texts are the pinned
+//! toolchain's. `TRYBUILD=overwrite` writes them anew.
+
+#[test]
+fn typed_launches_are_checked_when_they_are_compiled() {
+    let version = std::process::Command::new("rustc").arg("--version").output();
+    let version = version.map(|output| output.stdout).unwrap_or_default();
+    if !String::from_utf8_lossy(&version).contains("nightly") {
+        eprintln!("not the pinned toolchain: its messages differ");
+        return;
+    }
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/ui/passes.rs");
+    cases.compile_fail("tests/ui/a*.rs");
+    cases.compile_fail("tests/ui/buffer_dropped.rs");
+    cases.compile_fail("tests/ui/not_for_devices.rs");
+    cases.compile_fail("tests/ui/unsafe_kernel.rs");
+    cases.compile_fail("tests/ui/wrong_kernel.rs");
+}

@@ -1,0 +1,18 @@
+//! Too few and too many arguments.
+
+use cuda_std::prelude::*;
+use cust::prelude::*;
+
+#[kernel]
+pub fn scale(factor: f32, from: &[f32], mut to: PerThread<f32>) {
+    for (i, to) in to.own() {
+        *to = factor * from[i];
+    }
+}
+
+fn launch(from: &DeviceBuffer<f32>, to: &mut DeviceBuffer<f32>) {
+    let _ = scale::args(2.0, from);
+    let _ = scale::args(2.0, from, to, 3);
+}
+
+fn main() {}

@@ -1,0 +1,26 @@
+//! Values that must not go to a device: the host's references and what owns memory.
+
+use cuda_std::prelude::*;
+use cust::prelude::*;
+
+#[derive(Clone, Copy)]
+pub struct Plain {
+    pub number: u32,
+}
+
+#[kernel]
+pub fn take(_value: Plain) {}
+
+#[kernel]
+pub fn read(_value: &u32) {}
+
+fn launch(value: Plain, number: &u32) {
+    let _ = take::args(value);
+    let _ = read::args(number);
+}
+
+fn buffer(strings: &[String]) {
+    let _ = DeviceBuffer::from_slice(strings);
+}
+
+fn main() {}

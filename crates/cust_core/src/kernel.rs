@@ -1,0 +1,242 @@
+//! Kernels as the host sees them: what `#[kernel]` says of a kernel when its crate is compiled for
+//! the host, and how arguments are matched with its parameters.
+//!
+//! `#[kernel] fn vecadd(…)` makes, on the host, a type of the kernel's name that implements
+//! [`Kernel`], with a function `vecadd::args(…)` of as many parameters as the kernel has. Each
+//! takes what implements [`Argument`] for the type of the kernel's parameter. `cust` implements it
+//! for its buffers, and launches the [`Args`] that `args` returns.
+
+use core::any::Any;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+
+use crate::traits::DeviceCopy;
+
+/// A kernel of a crate that was compiled for the host.
+///
+/// # Safety
+///
+/// `#[kernel]` implements it: in the module that is built from the crate `PACKAGE` there is a
+/// kernel of this name, and its parameters are those that the type's function `args` asks for.
+pub unsafe trait Kernel {
+    /// The name of its entry in the module.
+    const NAME: &'static str;
+    /// The package that it is in.
+    const PACKAGE: &'static str;
+}
+
+/// What can be passed to a kernel's parameter of type `P`.
+///
+/// Values are passed to parameters of their own type. `cust` adds: `&DeviceBuffer<T>` and
+/// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
+/// `DeviceSliceMut<T>` for types that a kernel writes to.
+///
+/// # Safety
+///
+/// What `Passed` puts into the kernel's parameters makes a valid `P` on the device, and stays one
+/// until the launch is done, if all resources that it names are kept until then.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel's parameter `{P}`",
+    label = "the kernel's parameter is `{P}`",
+    note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
+            for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
+    note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
+)]
+pub unsafe trait Argument<P> {
+    /// How it is kept until the launch.
+    type Passed: Pass;
+
+    /// Gets it ready.
+    fn into_passed(self) -> Self::Passed;
+}
+
+// SAFETY: the bytes of a value are what the parameter is.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: DeviceCopy> Argument<T> for T {
+    type Passed = ByValue<T>;
+
+    #[inline]
+    fn into_passed(self) -> ByValue<T> {
+        ByValue(self)
+    }
+}
+
+/// Arguments, one after the other.
+///
+/// # Safety
+///
+/// As for [`Argument`].
+pub unsafe trait Pass {
+    /// Tells `launch` of the parameters' bytes and of what the kernel uses.
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>);
+}
+
+/// What arguments are told to.
+pub trait Launch<'a> {
+    /// The next parameter of the kernel's entry has these bytes. There are none for a type
+    /// without a size.
+    fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], type_name: fn() -> &'static str);
+
+    /// The kernel uses `bytes` bytes from `address` on of a resource.
+    fn resource(&mut self, resource: &'a dyn Any, access: Access, address: u64, bytes: usize);
+}
+
+/// What a kernel does to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It only reads.
+    Read,
+    /// It writes, and may read.
+    Write,
+}
+
+/// An argument that is passed as its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct ByValue<T>(pub T);
+
+// SAFETY: the bytes of a value are what the parameter is.
+unsafe impl<T: DeviceCopy> Pass for ByValue<T> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        launch.parameter(bytes_of(&self.0), core::any::type_name::<T>);
+    }
+}
+
+/// A value's bytes, padding included.
+#[inline]
+pub fn bytes_of<T>(value: &T) -> &[MaybeUninit<u8>] {
+    // SAFETY: any byte is a valid `MaybeUninit<u8>`, and the value is borrowed as long.
+    unsafe { core::slice::from_raw_parts((value as *const T).cast(), size_of::<T>()) }
+}
+
+// SAFETY: no parameters.
+unsafe impl Pass for () {
+    #[inline]
+    fn pass<'a>(&'a self, _launch: &mut dyn Launch<'a>) {}
+}
+
+// SAFETY: one argument after the other.
+unsafe impl<A: Pass, B: Pass> Pass for (A, B) {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        self.0.pass(launch);
+        self.1.pass(launch);
+    }
+}
+
+/// The arguments of one launch of the kernel `K`. `K::args(…)` makes them.
+#[must_use = "arguments do nothing until a launch takes them"]
+pub struct Args<K, A> {
+    arguments: A,
+    kernel: PhantomData<fn() -> K>,
+}
+
+impl<K: Kernel, A: Pass> Args<K, A> {
+    /// Arguments for the kernel.
+    ///
+    /// # Safety
+    ///
+    /// They are those of the kernel's parameters, in their order; and what the kernel does with
+    /// them is sound.
+    #[inline]
+    pub unsafe fn new(arguments: A) -> Self {
+        Args {
+            arguments,
+            kernel: PhantomData,
+        }
+    }
+
+    /// The arguments alone.
+    #[inline]
+    pub fn into_arguments(self) -> A {
+        self.arguments
+    }
+
+    /// Tells `launch` of all arguments.
+    #[inline]
+    pub fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        self.arguments.pass(launch);
+    }
+}
+
+impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "arguments of the kernel `{}`", K::NAME)
+    }
+}
+
+/// A type of parameters that stands for elements of the device's memory which the kernel writes,
+/// such that threads never get in each other's way: the host passes a `&mut DeviceBuffer`.
+///
+/// # Safety
+///
+/// Its value is a pointer to the elements and their number: if `WIDE`, as a slice has them, which
+/// are two parameters of the kernel's entry; else with the layout of
+/// `#[repr(C)] struct { pointer: *mut Element, length: usize }`, which is one. Its safe functions
+/// let the threads of a grid access no element at the same time if one of them writes to it,
+/// unless atomically.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` does not write, so it takes no `&mut` memory",
+    label = "the kernel's parameter is `{Self}`",
+    note = "pass `&DeviceBuffer<T>` for `&[T]`, and `DeviceCopy` values for themselves"
+)]
+pub unsafe trait Output {
+    /// The elements' type, as the host has them.
+    type Element;
+    /// Whether it is passed as a slice is.
+    const WIDE: bool;
+}
+
+/// As [`Output`], for one value: the host passes a `&mut DeviceBox`.
+///
+/// # Safety
+///
+/// Its value is the address of the element; the rest as for [`Output`].
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` does not write, so it takes no `&mut` memory",
+    label = "the kernel's parameter is `{Self}`"
+)]
+pub unsafe trait OutputValue {
+    /// The value's type, as the host has it.
+    type Element;
+}
+
+/// A type that all threads may change through shared references, such as `AtomicU32`.
+///
+/// # Safety
+///
+/// It has size and alignment of `Value`, and each value of one is a value of the other.
+pub unsafe trait Atomic: Sync {
+    /// What it is without the atomicity.
+    type Value: DeviceCopy;
+}
+
+// SAFETY: a slice of what is changed atomically.
+unsafe impl<A: Atomic> Output for &[A] {
+    type Element = A::Value;
+    const WIDE: bool = true;
+}
+
+// SAFETY: as above.
+unsafe impl<A: Atomic> OutputValue for &A {
+    type Element = A::Value;
+}
+
+macro_rules! atomics {
+    ($($bits:literal $($atomic:ident $value:ty),*;)*) => {
+        $($(
+            #[cfg(target_has_atomic = $bits)]
+            // SAFETY: the standard library documents that they have the same representation.
+            unsafe impl Atomic for core::sync::atomic::$atomic {
+                type Value = $value;
+            }
+        )*)*
+    };
+}
+atomics! {
+    "8" AtomicU8 u8, AtomicI8 i8;
+    "16" AtomicU16 u16, AtomicI16 i16;
+    "32" AtomicU32 u32, AtomicI32 i32;
+    "64" AtomicU64 u64, AtomicI64 i64;
+    "ptr" AtomicUsize usize, AtomicIsize isize;
+}
