@@ -17,6 +17,9 @@ pub struct Mutex<T: ?Sized>(RefCell<T>);
 // SAFETY: a launch of this crate's users has one thread.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
+impl<T: ?Sized> core::panic::UnwindSafe for Mutex<T> {}
+impl<T: ?Sized> core::panic::RefUnwindSafe for Mutex<T> {}
+
 impl<T> Mutex<T> {
     pub const fn new(value: T) -> Mutex<T> {
         Mutex(RefCell::new(value))

@@ -4,6 +4,7 @@ use alloc_crate::boxed::Box;
 use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell};
 use core::marker::PhantomData;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// What a thread returns.
 pub type Result<T> = core::result::Result<T, Box<dyn Any + Send + 'static>>;
@@ -23,13 +24,17 @@ pub fn spawn<T, F: FnOnce() -> T + Send + 'static>(_: F) -> JoinHandle<T> {
     panic!("device code cannot spawn threads")
 }
 
+/// Whether the one thread was woken since it last waited.
+static WOKEN: AtomicBool = AtomicBool::new(false);
+
 /// A thread that can be woken.
 #[derive(Debug, Clone)]
 pub struct Thread(());
 
 impl Thread {
-    /// Nothing: this thread is awake.
-    pub fn unpark(&self) {}
+    pub fn unpark(&self) {
+        WOKEN.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The one thread.
@@ -37,9 +42,11 @@ pub fn current() -> Thread {
     Thread(())
 }
 
-/// Panics: nobody else would end the wait.
+/// Waits until this thread is woken. It panics if that has not happened yet: nobody else would.
 pub fn park() {
-    panic!("device code cannot wait for another thread")
+    if !WOKEN.swap(false, Ordering::Relaxed) {
+        panic!("device code cannot wait for another thread");
+    }
 }
 
 /// A thread that panics ends at once, so none that runs is panicking.
