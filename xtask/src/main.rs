@@ -6,6 +6,7 @@
 
 mod backend;
 mod bundle;
+mod conformance;
 mod doctor;
 mod lint;
 mod run;
@@ -38,6 +39,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[PACKAGE] [FILTER]",
         help: "Run all tests, or those of a package, or those whose name contains FILTER",
         run: test::test,
+    },
+    Command {
+        name: "conformance",
+        arguments: "[--help] [PART ...]",
+        help: "Run the standard library's own tests as device code",
+        run: conformance::conformance,
     },
     Command {
         name: "doctor",

@@ -53,11 +53,19 @@ impl Drop for Allocation {
     }
 }
 
+/// What an access may reach beyond the end of an allocation that is no multiple of it. An atomic
+/// operation on one byte changes the word that it is in (PTX has none narrower), and no device's
+/// memory ends within a word.
+const WORD: u64 = 4;
+
 /// Zeroed memory whose first address is a multiple of `align`.
 fn allocate(size: usize, align: usize) -> Option<(u64, Allocation)> {
     // Room to align within: asking the allocator for a large alignment would make it touch every
     // page.
-    let padded = size.max(1).checked_add(align)?;
+    let padded = size
+        .max(1)
+        .checked_next_multiple_of(WORD as usize)?
+        .checked_add(align)?;
     let layout = Layout::from_size_align(padded, 16).ok()?;
     // SAFETY: the layout's size is not zero.
     let pointer = unsafe { alloc_zeroed(layout) };
@@ -192,7 +200,11 @@ impl Memory {
             .iter()
             .map(|(&base, entry)| Range {
                 base,
-                size: entry.size as u64,
+                // Memory of the host's ends where it ends.
+                size: match entry.allocation {
+                    Some(_) => (entry.size as u64).next_multiple_of(WORD),
+                    None => entry.size as u64,
+                },
             })
             .collect()
     }
@@ -201,10 +213,8 @@ impl Memory {
     pub(crate) fn heap_range(&self, addr: u64) -> Option<Range> {
         let heap = self.heap();
         let (&base, block) = heap.live.range(..=addr).next_back()?;
-        (addr - base < block.size).then_some(Range {
-            base,
-            size: block.size,
-        })
+        let size = block.size.next_multiple_of(WORD);
+        (addr - base < size).then_some(Range { base, size })
     }
 
     /// Device-side `malloc`: 0 when the heap is full.

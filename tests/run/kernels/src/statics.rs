@@ -2,7 +2,8 @@
 //! zero-sized ones, and constants evaluated when compiling.
 
 use crate::{cases, mix};
-use core::sync::atomic::{AtomicU32, Ordering};
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicBool, AtomicI8, AtomicU32, Ordering};
 
 static NUMBERS: [u32; 5] = [3, 1, 4, 1, 5];
 static POINTER: &[u32; 5] = &NUMBERS;
@@ -132,6 +133,19 @@ cases! {
         let before = COUNTER.fetch_add(i, Ordering::Relaxed);
         COUNTER.fetch_sub(i, Ordering::Relaxed);
         record.put(before >= 5);
+    }
+
+    // A byte's atomic operations change the word around it, which may reach beyond what the byte
+    // is in.
+    fn static_atomic_byte(i, record) {
+        static FLAG: AtomicBool = AtomicBool::new(true);
+        static BYTE: AtomicI8 = AtomicI8::new(-7);
+        record.put(FLAG.fetch_and(true, Ordering::AcqRel));
+        record.put(BYTE.fetch_max(-7, Ordering::Relaxed) as i32);
+        let boxed = Box::new(AtomicI8::new(i as i8));
+        record.put(boxed.fetch_add(100, Ordering::Relaxed) as i32);
+        record.put(boxed.swap(3, Ordering::Relaxed) as i32);
+        record.put(boxed.into_inner() as i32);
     }
 
     fn static_constants(i, record) {

@@ -1,0 +1,3 @@
+//! What the float methods of `std`'s own sources call: the C library's functions.
+
+pub mod cmath;

@@ -1,0 +1,126 @@
+//! The list of what cannot apply, `not-applicable.txt`, and what is cut out of a suite's source
+//! because it cannot even compile.
+//!
+//! A line that starts with `=` is a reason; the lines below it are what it is the reason of:
+//!
+//! ```text
+//! = device code cannot spawn threads
+//! alloctests arc::manually_share_arc
+//! cut alloctests/tests/foo.rs fn bar(
+//! ```
+//!
+//! A cut names a file of rust-src and the text with which an item starts in it.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+
+/// The list.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// The reasons, by suite and test.
+    pub tests: BTreeMap<(String, String), String>,
+    /// What is cut.
+    pub cuts: Vec<Cut>,
+}
+
+/// An item that does not compile.
+#[derive(Debug, Clone)]
+pub struct Cut {
+    /// The file, in rust-src's folder `library`.
+    pub file: String,
+    /// How the item starts.
+    pub item: String,
+    /// Why it is cut.
+    pub reason: String,
+}
+
+impl Listed {
+    /// Reads the list.
+    pub fn parse(text: &str) -> Result<Listed> {
+        let mut listed = Listed::default();
+        let mut reason = None;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(text) = line.strip_prefix('=') {
+                reason = Some(text.trim().to_owned());
+                continue;
+            }
+            let at = || format!("not-applicable.txt, line {}", number + 1);
+            let reason = reason.clone().with_context(at)?;
+            let (first, rest) = line.split_once(' ').with_context(at)?;
+            if first == "cut" {
+                let (file, item) = rest.split_once(' ').with_context(at)?;
+                listed.cuts.push(Cut {
+                    file: file.to_owned(),
+                    item: item.to_owned(),
+                    reason,
+                });
+            } else {
+                let key = (first.to_owned(), rest.trim().to_owned());
+                if listed.tests.insert(key, reason).is_some() {
+                    bail!("{}: listed twice", at());
+                }
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Why a test cannot apply.
+    pub fn reason(&self, suite: &str, test: &str) -> Option<&str> {
+        self.tests
+            .get(&(suite.to_owned(), test.to_owned()))
+            .map(String::as_str)
+    }
+}
+
+impl Cut {
+    /// Takes the item out of a file's text. Lines stay where they are.
+    pub fn apply(&self, text: &str) -> Result<String> {
+        let mut parts = text.match_indices(&self.item).map(|(at, _)| at);
+        let (Some(at), None) = (parts.next(), parts.next()) else {
+            bail!(
+                "{} is to be cut out of {}, and is not there just once",
+                self.item,
+                self.file
+            );
+        };
+        Ok(format!("{}#[cfg(false)] {}", &text[..at], &text[at..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_hold_for_what_is_below_them() {
+        let listed = Listed::parse("# a\n= no threads\ncore a::b\ncut x/y.rs fn c(\n= two\ncore d")
+            .expect("a list");
+        assert_eq!(listed.reason("core", "a::b"), Some("no threads"));
+        assert_eq!(listed.reason("core", "d"), Some("two"));
+        assert_eq!(listed.reason("alloc", "d"), None);
+        assert_eq!(listed.cuts[0].file, "x/y.rs");
+        assert!(Listed::parse("core a").is_err());
+        assert!(Listed::parse("= r\ncore a\ncore a").is_err());
+    }
+
+    #[test]
+    fn a_cut_takes_one_item_and_keeps_the_lines() {
+        let cut = Cut {
+            file: String::new(),
+            item: "fn b()".to_owned(),
+            reason: String::new(),
+        };
+        let text = "#[test]\nfn a() {}\n#[test]\nfn b() {}\n";
+        let after = cut.apply(text).expect("there is one");
+        assert_eq!(
+            after,
+            "#[test]\nfn a() {}\n#[test]\n#[cfg(false)] fn b() {}\n"
+        );
+        assert!(cut.apply("").is_err());
+        assert!(cut.apply("fn b() fn b()").is_err());
+    }
+}

@@ -1,0 +1,307 @@
+//! Runs the standard library's own tests as device code: `./x conformance`.
+//!
+//! `sources` lays the suites out for the compiler, `parts` says how they are divided, `compile`
+//! makes PTX of a part; `pool` and `worker` run its tests, `listed` knows those that cannot apply,
+//! and `results` judges, keeps and shows what came out.
+
+mod compile;
+mod listed;
+mod parts;
+mod pool;
+mod results;
+mod sources;
+mod worker;
+
+use anyhow::{Context, Result, bail};
+use compile::{Compiler, Level};
+use listed::Listed;
+use results::{Judged, Results, Verdict};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "\
+Usage: ./x conformance [OPTIONS] [PART ...]
+
+Runs the tests of the parts or suites given, or all: coretests and alloctests of the pinned
+toolchain, compiled for the device.
+
+  --level O0|O3    this optimisation level alone
+  --filter TEXT    tests whose name contains TEXT
+  --gpu            on the GPU; otherwise on the emulator
+  --jobs N         so many tests at once; 2
+  --timeout S      seconds that a test may take; 120
+  --build-only     compile, and say where the PTX is
+  --prebuilt DIR   run the PTX (or cubins) of that folder; nothing is compiled
+  --write          keep the results as data, and make docs/conformance.md of them
+  --flag FLAG      a further flag for the compiler
+  --verbose        say each test and its time
+";
+
+/// What the command line says.
+struct Arguments {
+    levels: Vec<Level>,
+    names: Vec<String>,
+    options: pool::Options,
+    build_only: bool,
+    prebuilt: Option<PathBuf>,
+    write: bool,
+    flags: Vec<String>,
+    verbose: bool,
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let result = match (arguments.next(), arguments.next()) {
+        (Some(first), Some(ptx)) if first == "--worker" => {
+            worker::work(Path::new(&ptx)).map(|()| true)
+        }
+        _ => Arguments::parse().and_then(|arguments| match arguments {
+            Some(arguments) => arguments.run(),
+            None => Ok(true),
+        }),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Arguments {
+    fn parse() -> Result<Option<Arguments>> {
+        use lexopt::prelude::*;
+        let mut arguments = Arguments {
+            levels: Level::ALL.to_vec(),
+            names: Vec::new(),
+            options: pool::Options {
+                jobs: 2,
+                timeout: Duration::from_secs(120),
+                filter: String::new(),
+                device: "emulator",
+            },
+            build_only: false,
+            prebuilt: None,
+            write: false,
+            flags: Vec::new(),
+            verbose: false,
+        };
+        let mut parser = lexopt::Parser::from_env();
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("level") => {
+                    let name = parser.value()?.string()?;
+                    let level = Level::parse(&name);
+                    arguments.levels =
+                        vec![level.with_context(|| format!("there is no level `{name}`"))?];
+                }
+                Long("filter") => arguments.options.filter = parser.value()?.string()?,
+                Long("gpu") => arguments.options.device = "gpu",
+                Long("jobs") => arguments.options.jobs = parser.value()?.parse()?,
+                Long("timeout") => {
+                    arguments.options.timeout = Duration::from_secs(parser.value()?.parse()?);
+                }
+                Long("build-only") => arguments.build_only = true,
+                Long("prebuilt") => arguments.prebuilt = Some(parser.value()?.into()),
+                Long("write") => arguments.write = true,
+                Long("flag") => arguments.flags.push(parser.value()?.string()?),
+                Long("verbose") => arguments.verbose = true,
+                Long("help") | Short('h') => {
+                    print!("{USAGE}");
+                    return Ok(None);
+                }
+                Value(name) => arguments.names.push(name.string()?),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        Ok(Some(arguments))
+    }
+
+    /// All that was asked for; whether it is green.
+    fn run(&self) -> Result<bool> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let listed = Listed::parse(include_str!("../not-applicable.txt"))?;
+        let whole = self.names.is_empty() && self.options.filter.is_empty() && !self.build_only;
+        if self.write && !whole {
+            bail!("only the results of a whole run can be kept");
+        }
+        let compiler = match &self.prebuilt {
+            Some(_) => None,
+            None => Some(self.compiler(&listed)?),
+        };
+        let mut green = true;
+        for &level in &self.levels {
+            let results = self.run_level(level, compiler.as_ref(), &listed, &mut green)?;
+            if whole {
+                green &= check_list(&results, &listed);
+            }
+            if self.write {
+                let device = self.options.device;
+                let path = here.join(format!("results/{device}-{}.tsv", level.name()));
+                std::fs::create_dir_all(here.join("results"))?;
+                std::fs::write(&path, results.to_text())
+                    .with_context(|| format!("{} cannot be written", path.display()))?;
+            }
+        }
+        if self.write {
+            let all = results::read_all(&here.join("results"))?;
+            let page = results::page(&all, &listed);
+            std::fs::write(here.join("../../docs/conformance.md"), page)?;
+        }
+        Ok(green)
+    }
+
+    fn compiler(&self, listed: &Listed) -> Result<Compiler> {
+        let target = match std::env::var_os("CARGO_TARGET_DIR") {
+            Some(folder) => PathBuf::from(folder),
+            None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"),
+        };
+        let target = std::path::absolute(target.join("conformance"))?;
+        std::fs::create_dir_all(&target)?;
+        let output = Command::new("rustc").arg("--print=sysroot").output()?;
+        let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        let library = sysroot.join("lib/rustlib/src/rust/library");
+        let backend = std::env::var_os("RUSTC_CODEGEN_NVVM")
+            .context("RUSTC_CODEGEN_NVVM has to name the backend; ./x conformance does that")?;
+        Ok(Compiler {
+            manifest: sources::lay_out(&target.join("package"), &library, &listed.cuts)?,
+            backend: backend.into(),
+            target,
+            sysroot,
+            arch: cuda_builder::CudaBuilder::DEFAULT_ARCH,
+            flags: self.flags.clone(),
+        })
+    }
+
+    /// Compiles and runs the parts at a level.
+    fn run_level(
+        &self,
+        level: Level,
+        compiler: Option<&Compiler>,
+        listed: &Listed,
+        green: &mut bool,
+    ) -> Result<Results> {
+        let start = Instant::now();
+        let mut results = Results::default();
+        let mut device = String::new();
+        let mut of_all = Tally::default();
+        for part in parts::select(&self.names)? {
+            let name = format!("{}-{}", part.name, level.name());
+            let before = Instant::now();
+            let ptx = match (compiler, &self.prebuilt) {
+                (Some(compiler), _) => compiler.compile(part, level),
+                (None, Some(folder)) => Ok(folder.join(format!("{name}.ptx"))),
+                (None, None) => bail!("nothing to run"),
+            };
+            let ptx = match ptx {
+                Ok(ptx) => ptx,
+                Err(error) => {
+                    println!("{name}: {error:#}");
+                    *green = false;
+                    continue;
+                }
+            };
+            let compiled = before.elapsed().as_secs_f64();
+            if self.build_only {
+                println!("{name}: {} ({compiled:.0} s)", ptx.display());
+                continue;
+            }
+            let before = Instant::now();
+            let progress = |ran: &pool::Ran| {
+                let judged = results::judge(part.suite, ran, listed);
+                if self.verbose || !judged.verdict.is_green() {
+                    say(part.suite, ran, &judged);
+                }
+            };
+            let ran = match pool::run(&ptx, &self.options, &progress) {
+                Ok(ran) => ran,
+                Err(error) => {
+                    println!("{name}: {error:#}");
+                    *green = false;
+                    continue;
+                }
+            };
+            device = ran.device;
+            let mut tally = Tally::default();
+            for ran in &ran.tests {
+                let is_selected = ran.end.is_some() || ran.test.ignored.is_some();
+                if ran.test.is_benchmark || !is_selected {
+                    continue;
+                }
+                let judged = results::judge(part.suite, ran, listed);
+                *green &= judged.verdict.is_green();
+                tally.add(judged.verdict);
+                results.add(part.suite, &ran.test.name, &judged);
+            }
+            println!(
+                "{name}: {tally} (compiled in {compiled:.0} s, run in {:.0} s)",
+                before.elapsed().as_secs_f64()
+            );
+            of_all.merge(tally);
+        }
+        let seconds = start.elapsed().as_secs();
+        println!("{}: {of_all} in {seconds} s", level.name());
+        results.about = vec![
+            ("toolchain".to_owned(), cuda_builder::TOOLCHAIN.to_owned()),
+            ("device".to_owned(), device),
+            ("time".to_owned(), format!("{seconds} s")),
+        ];
+        Ok(results)
+    }
+}
+
+/// Says how a test ended.
+fn say(suite: &str, ran: &pool::Ran, judged: &Judged) {
+    println!(
+        "{suite} {} ... {} {} ({} ms)",
+        ran.test.name,
+        judged.verdict.name(),
+        judged.why.trim_end(),
+        ran.time
+    );
+}
+
+/// Whether all tests that are listed exist.
+fn check_list(results: &Results, listed: &Listed) -> bool {
+    let known: BTreeSet<&(String, String)> = results.tests.keys().collect();
+    let mut green = true;
+    for key in listed.tests.keys().filter(|key| !known.contains(key)) {
+        println!("{} {} is listed, but there is no such test", key.0, key.1);
+        green = false;
+    }
+    green
+}
+
+/// How many tests got which verdict.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally([usize; 4]);
+
+impl Tally {
+    fn add(&mut self, verdict: Verdict) {
+        self.0[verdict as usize] += 1;
+    }
+
+    fn merge(&mut self, other: Tally) {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count += more;
+        }
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [passed, failed, not_applicable, listed] = self.0;
+        write!(
+            to,
+            "{passed} passed, {failed} failed, {not_applicable} do not apply"
+        )?;
+        if listed > 0 {
+            write!(to, ", {listed} are listed but pass")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! `./x conformance`: the standard library's own tests, compiled for the device; the package in
+//! `tests/conformance` does it.
+
+use crate::{backend, remaining, workspace};
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// The command.
+pub fn conformance(mut parser: lexopt::Parser) -> Result<ExitCode> {
+    let arguments = remaining(&mut parser)?;
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .args(["run", "--quiet", "--release", "--manifest-path"])
+        .arg(workspace::root().join("Cargo.toml"))
+        .args(["--package", "conformance", "--"])
+        .args(arguments);
+    workspace::become_command(&mut command, "cargo")
+}
