@@ -1,6 +1,7 @@
 //! Hash functions and ciphers.
 
 use crate::cases;
+use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use sha2::Digest;
 
 cases! {
@@ -33,5 +34,23 @@ cases! {
             .finalize_xof()
             .fill(&mut long);
         record.put(&long[..]);
+    }
+
+    "chacha20", 512;
+    fn chacha20_streams(mut input, record) {
+        let (key, nonce) = (input.array::<32>(), input.array::<12>());
+        let mut bytes = input.bytes(300);
+        let mut cipher = chacha20::ChaCha20::new(&key.into(), &nonce.into());
+        let third = bytes.len() / 3;
+        // In two pieces, of which the first ends within a block.
+        let (first, second) = bytes.split_at_mut(third);
+        cipher.apply_keystream(first);
+        cipher.apply_keystream(second);
+        record.put(&bytes[..]);
+        cipher.seek(input.below(1 << 30));
+        cipher.apply_keystream(&mut bytes);
+        record.put((&bytes[..], cipher.current_pos::<u64>()));
+        chacha20::ChaCha8::new(&key.into(), &nonce.into()).apply_keystream(&mut bytes);
+        record.put(&bytes[..]);
     }
 }

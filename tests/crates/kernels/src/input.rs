@@ -57,7 +57,11 @@ impl Input {
 
     /// A wide integer, with as many edge values.
     pub fn wide(&mut self) -> u128 {
-        let high = if self.below(3) == 0 { 0 } else { self.integer() };
+        let high = if self.below(3) == 0 {
+            0
+        } else {
+            self.integer()
+        };
         u128::from(high) << 64 | u128::from(self.integer())
     }
 

@@ -15,7 +15,20 @@ pub use record::{Put, Record};
 mod input;
 pub use input::Input;
 
+#[cfg(feature = "algebra")]
+mod algebra;
+#[cfg(feature = "containers")]
+mod containers;
+#[cfg(feature = "curves")]
+mod curves;
+#[cfg(feature = "hashes")]
 mod hashes;
+#[cfg(feature = "numbers")]
+mod numbers;
+#[cfg(feature = "random")]
+mod random;
+#[cfg(feature = "text")]
+mod text;
 
 /// A case.
 #[derive(Clone, Copy)]
@@ -64,7 +77,25 @@ pub unsafe fn run_case(case: u32, records: *mut Record, len: usize) {
 
 /// All cases.
 pub fn all() -> impl Iterator<Item = Case> {
-    [hashes::CASES].into_iter().flatten().copied()
+    [
+        #[cfg(feature = "algebra")]
+        algebra::CASES,
+        #[cfg(feature = "containers")]
+        containers::CASES,
+        #[cfg(feature = "curves")]
+        curves::CASES,
+        #[cfg(feature = "hashes")]
+        hashes::CASES,
+        #[cfg(feature = "numbers")]
+        numbers::CASES,
+        #[cfg(feature = "random")]
+        random::CASES,
+        #[cfg(feature = "text")]
+        text::CASES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }
 
 #[cfg(test)]

@@ -86,14 +86,22 @@ impl Put for i128 {
 /// Bit by bit, but every NaN is the same: Rust leaves its payload open.
 impl Put for f32 {
     fn put(self, record: &mut Record) {
-        record.put(if self.is_nan() { u32::MAX } else { self.to_bits() });
+        record.put(if self.is_nan() {
+            u32::MAX
+        } else {
+            self.to_bits()
+        });
     }
 }
 
 /// Bit by bit, but every NaN is the same: Rust leaves its payload open.
 impl Put for f64 {
     fn put(self, record: &mut Record) {
-        record.put(if self.is_nan() { u64::MAX } else { self.to_bits() });
+        record.put(if self.is_nan() {
+            u64::MAX
+        } else {
+            self.to_bits()
+        });
     }
 }
 
@@ -141,4 +149,4 @@ macro_rules! put_tuples {
         }
     )*};
 }
-put_tuples!((A B)(A B C)(A B C D));
+put_tuples!((A B)(A B C)(A B C D)(A B C D E));
