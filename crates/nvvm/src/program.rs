@@ -141,9 +141,24 @@ impl Program {
     ) -> Result<(), Status> {
         let args = options.to_c_args();
         let pointers: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
-        // SAFETY: the pointers are valid for the call, and there are less than ten.
-        let result = unsafe { function(self.raw, pointers.len() as c_int, pointers.as_ptr()) };
-        Status::from_result(result)
+        let call = Call {
+            function,
+            program: self.raw,
+            args: &pointers,
+        };
+        // LLVM's analyses recurse along chains of values and blocks, as deep as those are long: a
+        // few megabytes of stack are too little for a large function. Pages that are never
+        // touched cost nothing.
+        let result = std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .name("libnvvm".to_owned())
+                .stack_size(STACK)
+                .spawn_scoped(scope, move || call.run())
+                .ok()
+                .and_then(|thread| thread.join().ok())
+        });
+        // Where there is no memory for such a stack the caller's may do.
+        Status::from_result(result.unwrap_or_else(|| call.run()))
     }
 
     fn read_text(
@@ -163,6 +178,28 @@ impl Program {
             text.pop();
         }
         Ok(text)
+    }
+}
+
+/// The stack that libnvvm gets.
+const STACK: usize = 1 << 30;
+
+/// A call of one of libnvvm's functions that compile or verify.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    function: unsafe extern "C" fn(nvvmProgram, c_int, *const *const c_char) -> nvvmResult,
+    program: nvvmProgram,
+    args: &'a [*const c_char],
+}
+
+// SAFETY: the pointers are to strings that nobody changes, and the program is used by one thread
+// at a time: who makes a call waits for it.
+unsafe impl Send for Call<'_> {}
+
+impl Call<'_> {
+    fn run(self) -> nvvmResult {
+        // SAFETY: the pointers are valid for the call, and there are less than ten.
+        unsafe { (self.function)(self.program, self.args.len() as c_int, self.args.as_ptr()) }
     }
 }
 

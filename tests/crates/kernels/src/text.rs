@@ -1,0 +1,177 @@
+//! Numbers as text, regular expressions, and serialisation.
+
+use crate::{Input, Record, cases};
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use regex_automata::dfa::Automaton;
+use regex_automata::dfa::dense;
+use regex_automata::meta::Regex;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize, PartialEq, Clone)]
+enum Shape {
+    Nothing,
+    Circle(f64),
+    Box { width: u16, height: i64 },
+    Many(Vec<Shape>),
+}
+
+#[derive(Debug, Serialize, Deserialize, PartialEq)]
+struct Message<'a> {
+    id: u128,
+    name: String,
+    borrowed: &'a str,
+    shape: Shape,
+    optional: Option<(char, bool)>,
+    map: BTreeMap<u8, i32>,
+    fixed: [i16; 4],
+}
+
+fn shape(input: &mut Input, depth: u32) -> Shape {
+    match input.below(if depth == 0 { 3 } else { 4 }) {
+        0 => Shape::Nothing,
+        1 => Shape::Circle(input.ordinary()),
+        2 => Shape::Box {
+            width: input.integer() as u16,
+            height: input.integer() as i64,
+        },
+        _ => Shape::Many(
+            (0..input.below(4))
+                .map(|_| shape(input, depth - 1))
+                .collect(),
+        ),
+    }
+}
+
+/// Words of a few letters, digits and signs, so that expressions match now and then.
+fn words(input: &mut Input) -> String {
+    const PARTS: [&str; 12] = [
+        "a",
+        "b",
+        "foo",
+        "bar",
+        "2026-11-21",
+        "17",
+        "@",
+        ".com",
+        " ",
+        "é",
+        "-",
+        "x_y",
+    ];
+    (0..input.below(25))
+        .map(|_| PARTS[input.below(12) as usize])
+        .collect()
+}
+
+fn put_matches(regex: &Regex, text: &str, record: &mut Record) {
+    for found in regex.find_iter(text) {
+        record.put((found.start(), found.end(), found.pattern().as_usize()));
+    }
+}
+
+cases! {
+    "itoa", 1000;
+    fn itoa_all(mut input, record) {
+        let mut buffer = itoa::Buffer::new();
+        record.put(buffer.format(input.integer()));
+        record.put(buffer.format(input.integer() as i64));
+        record.put(buffer.format(input.integer() as u16));
+        record.put(buffer.format(input.integer() as i8));
+        record.put(buffer.format(input.integer() as i32));
+        record.put(buffer.format(input.wide()));
+        record.put(buffer.format(input.wide() as i128));
+    }
+
+    "ryu", 1000;
+    fn ryu_all(mut input, record) {
+        let mut buffer = ryu::Buffer::new();
+        record.put(buffer.format(input.double()));
+        record.put(buffer.format(input.float()));
+        record.put(buffer.format(f64::from_bits(input.bits())));
+        record.put(buffer.format(f32::from_bits(input.bits() as u32)));
+        record.put(buffer.format(input.below(100_000) as f64 / 1000.0));
+    }
+
+    "regex-automata", 64;
+    fn regex_meta(mut input, record) {
+        let text = words(&mut input);
+        let one = Regex::new(r"(?:[a-z]+)@(?:[a-z_]+)\.com|\d{4}-\d\d-\d\d");
+        let many = Regex::new_many(&["fo+", "bar|17", r"\bé", "[[:alpha:]]_y"]);
+        record.put((one.is_ok(), many.is_ok()));
+        if let (Ok(one), Ok(many)) = (one, many) {
+            put_matches(&one, &text, record);
+            put_matches(&many, &text, record);
+        }
+    }
+
+    "regex-automata", 64;
+    fn regex_captures(mut input, record) {
+        let text = words(&mut input);
+        let Ok(vm) = PikeVM::new(r"(?<year>\d{4})-(?<month>\d\d)|(foo|bar)(.)") else { return };
+        let (mut cache, mut captures) = (vm.create_cache(), vm.create_captures());
+        record.put(text.len());
+        vm.captures(&mut cache, &text, &mut captures);
+        for group in captures.iter() {
+            record.put(group.map(|span| (span.start, span.end)));
+        }
+    }
+
+    "regex-automata", 64;
+    fn regex_dense(mut input, record) {
+        let text = words(&mut input);
+        let dfa = dense::Builder::new()
+            .syntax(regex_automata::util::syntax::Config::new().unicode(false).utf8(false))
+            .build("(foo|ba[rz])+[0-9]*");
+        let Ok(dfa) = dfa else { return };
+        record.put(text.len());
+        record.put(dfa.memory_usage());
+        let found = dfa.try_search_fwd(&regex_automata::Input::new(&text));
+        record.put(found.ok().flatten().map(|found| found.offset()));
+    }
+
+    "regex-automata", 64;
+    fn regex_random(mut input, record) {
+        // Expressions put together at random, some of which are not one.
+        const PARTS: [&str; 14] =
+            ["a", "b", "(", ")", "*", "+", "|", "[a-f]", ".", "?", r"\w", "{2,3}", "foo", "^"];
+        let pattern: String =
+            (0..input.below(8)).map(|_| PARTS[input.below(14) as usize]).collect();
+        let text = words(&mut input);
+        let regex = Regex::new(&pattern);
+        record.put(&pattern[..]);
+        record.put(regex.is_ok());
+        if let Ok(regex) = regex {
+            put_matches(&regex, &text, record);
+        }
+    }
+
+    "postcard", 300;
+    fn postcard_all(mut input, record) {
+        let borrowed = words(&mut input);
+        let message = Message {
+            id: input.wide(),
+            name: words(&mut input),
+            borrowed: &borrowed,
+            shape: shape(&mut input, 3),
+            optional: (input.below(2) == 0).then_some(('é', true)),
+            map: (0..input.below(6)).map(|n| (n as u8, input.integer() as i32)).collect(),
+            fixed: core::array::from_fn(|_| input.integer() as i16),
+        };
+        let bytes = postcard::to_allocvec(&message);
+        record.put(bytes.is_ok());
+        let Ok(mut bytes) = bytes else { return };
+        record.put(&bytes[..]);
+        record.put(postcard::from_bytes::<Message>(&bytes).is_ok_and(|other| other == message));
+        // Spoilt bytes are refused, or mean something else.
+        let at = input.below(bytes.len() as u64) as usize;
+        bytes[at] ^= 1 << input.below(8);
+        match postcard::from_bytes::<Message>(&bytes) {
+            Ok(other) => record.put(&postcard::to_allocvec(&other).unwrap_or_default()[..]),
+            Err(error) => record.put(&alloc::format!("{error:?}")[..]),
+        }
+        record.put(postcard::to_allocvec_cobs(&message.shape).ok().as_deref());
+    }
+}

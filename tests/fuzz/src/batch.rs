@@ -1,0 +1,401 @@
+//! Many programs in one crate: compiled for the CPU and for the device, run, and compared.
+//!
+//! Both sides compile the same module of programs. The CPU's results come from a program of their
+//! own, which rustc's LLVM backend makes at two levels of optimisation; the device's from one
+//! kernel, launched for each program.
+
+use crate::program::Program;
+use anyhow::{Context as _, Result, bail};
+use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
+use cust::prelude::*;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How many threads run a program.
+pub const THREADS: u32 = 8;
+/// How many words the threads' shared memory has.
+const SHARED: usize = 4;
+/// Its first content: what `and8` starts with.
+const SHARED_START: [u64; SHARED] = [0, 0, 0, 0xff << 32];
+
+/// A level of optimisation of the device code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    O0,
+    O3,
+}
+
+impl Level {
+    /// Both.
+    pub const ALL: [Level; 2] = [Level::O3, Level::O0];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::O0 => "O0",
+            Level::O3 => "O3",
+        }
+    }
+}
+
+/// What one run of a program made: a number for each thread, and what they share.
+pub type Output = Vec<u64>;
+
+/// Where batches are built.
+pub struct Builder {
+    folder: PathBuf,
+}
+
+/// A difference between device and CPU.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The level of the device code.
+    pub level: Level,
+    /// What differs, in words.
+    pub what: String,
+    /// Whether it is the compiler that fails.
+    pub compiling: bool,
+}
+
+/// The module of programs.
+fn source(programs: &[Program]) -> String {
+    let mut out = String::from("pub mod common {\n");
+    out.push_str(include_str!("prelude.rs"));
+    out.push_str("}\npub use common::Shared;\n");
+    for (i, program) in programs.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "/// Seed {}.\npub mod p{i} {{\nuse super::common::*;",
+            program.seed
+        );
+        out.push_str(&program.text());
+        out.push_str("}\n");
+    }
+    out.push_str("pub static PROGRAMS: &[fn(u32, &Shared) -> u64] = &[");
+    for i in 0..programs.len() {
+        let _ = write!(out, "p{i}::run, ");
+    }
+    out.push_str("];\n");
+    out
+}
+
+const ALLOW: &str =
+    "#![allow(warnings, arithmetic_overflow, unconditional_panic, overflowing_literals)]\n";
+
+const DEVICE: &str = "\
+#![no_std]
+extern crate alloc;
+mod programs;
+use programs::{PROGRAMS, Shared};
+
+#[cuda_std::kernel]
+pub unsafe fn run(program: u32, out: *mut u64, shared: *const Shared) {
+    let t = cuda_std::thread::index_1d();
+    unsafe { *out.add(t as usize) = PROGRAMS[program as usize](t, &*shared) };
+}
+";
+
+const HOST: &str = "\
+extern crate alloc;
+mod programs;
+
+fn main() {
+    for program in programs::PROGRAMS {
+        let shared = [SHARED];
+        let result = std::panic::catch_unwind(|| {
+            let shared = unsafe { &*shared.as_ptr().cast() };
+            (0..THREADS).map(|t| program(t, shared)).collect::<Vec<u64>>()
+        });
+        match result {
+            Ok(results) => {
+                let shared = core::hint::black_box(&shared);
+                let read = |i: &u64| unsafe { (i as *const u64).read_volatile() };
+                for x in results.into_iter().chain(shared.iter().map(read)) {
+                    print!(\"{x:x} \");
+                }
+                println!();
+            }
+            Err(_) => println!(\"panic\"),
+        }
+    }
+}
+";
+
+impl Builder {
+    /// A builder in a folder, which keeps `core` and `alloc` between batches.
+    pub fn new(folder: &Path) -> Result<Builder> {
+        let builder = Builder {
+            folder: folder.to_path_buf(),
+        };
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .canonicalize()?;
+        let krate = builder.krate();
+        fs::create_dir_all(krate.join("src"))?;
+        let manifest = format!(
+            "[package]\nname = \"programs\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+             cuda_std = {{ path = {:?} }}\n",
+            root.join("crates/cuda_std")
+        );
+        fs::write(krate.join("Cargo.toml"), manifest)?;
+        // The versions that the repository has.
+        fs::copy(root.join("Cargo.lock"), krate.join("Cargo.lock"))?;
+        let device = format!("{ALLOW}{DEVICE}");
+        fs::write(krate.join("src/lib.rs"), device)?;
+        let start: Vec<String> = SHARED_START
+            .iter()
+            .map(|word| format!("{word}u64"))
+            .collect();
+        let host = format!("{ALLOW}{HOST}")
+            .replace("SHARED]", &format!("{}]", start.join(", ")))
+            .replace("THREADS", &THREADS.to_string());
+        fs::write(krate.join("src/host.rs"), host)?;
+        Ok(builder)
+    }
+
+    fn krate(&self) -> PathBuf {
+        self.folder.join("programs")
+    }
+
+    /// Writes the programs' source.
+    pub fn write(&self, programs: &[Program]) -> Result<()> {
+        fs::write(self.krate().join("src/programs.rs"), source(programs))?;
+        Ok(())
+    }
+
+    /// What the CPU makes of the programs that were written; an error if rustc refuses them, or
+    /// makes two different things of them: then the generator is wrong.
+    pub fn expected(&self, programs: &[Program], both: bool) -> Result<Vec<Output>> {
+        let mut first: Option<Vec<Output>> = None;
+        for level in if both { &["3", "0"][..] } else { &["0"][..] } {
+            let program = self.folder.join(format!("host{level}"));
+            let output = Command::new("rustc")
+                .arg(self.krate().join("src/host.rs"))
+                .args(["--edition=2024", "--cap-lints=allow", "-Ccodegen-units=4"])
+                .arg(format!("-Copt-level={level}"))
+                .arg("-o")
+                .arg(&program)
+                .output()
+                .context("rustc cannot be started")?;
+            if !output.status.success() {
+                bail!(
+                    "rustc refuses a program:\n{}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
+            let output = Command::new(&program)
+                .output()
+                .context("the host program cannot be started")?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let mut results = vec![];
+            for (line, program) in text.lines().zip(programs) {
+                let parse = |word: &str| u64::from_str_radix(word, 16).ok();
+                let words: Option<Output> = line.split_whitespace().map(parse).collect();
+                results.push(words.with_context(|| {
+                    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                    format!(
+                        "the program of seed {} panics on the host:\n{said}",
+                        program.seed
+                    )
+                })?);
+            }
+            if results.len() != programs.len() {
+                bail!("the host program ended early ({})", output.status);
+            }
+            if let Some(first) = &first
+                && let Some(at) = (0..results.len()).find(|i| first[*i] != results[*i])
+            {
+                bail!(
+                    "the program of seed {} is not well-defined: at O3 and O0 the host's results differ",
+                    programs[at].seed
+                );
+            }
+            first = Some(results);
+        }
+        first.context("no results")
+    }
+
+    /// Compiles the programs that were written, for the device.
+    pub fn compile(&self, level: Level) -> Result<String, String> {
+        let debug = level == Level::O0;
+        let output = CudaBuilder::new(self.krate())
+            .fma_contraction(false)
+            .debug(debug)
+            .opt_level(if debug { OptLevel::O0 } else { OptLevel::O3 })
+            .debug_info(DebugInfo::None)
+            .target_dir(self.folder.join("target"))
+            .build()
+            .map_err(|error| error.to_string())?;
+        let ptx = output.ptx.first().ok_or("no PTX was made")?;
+        fs::read_to_string(&ptx.path).map_err(|error| error.to_string())
+    }
+}
+
+/// Runs programs of a module on the device; for each what it made, or what went wrong.
+pub fn run(ptx: &str, count: usize) -> Result<Vec<Result<Output, String>>> {
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count {
+        let context = cust::init_auto()?.into_context();
+        context.set_resource_limit(ResourceLimit::StackSize, 128 << 10)?;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+        let module = match Module::from_ptx(ptx, &[]) {
+            Ok(module) => module,
+            Err(error) => {
+                return Ok(vec![
+                    Err(format!("the module is not loaded: {error}"));
+                    count
+                ]);
+            }
+        };
+        let kernel = module.get_function("run")?;
+        while all.len() < count {
+            let launch = || -> CudaResult<Output> {
+                let out = DeviceBuffer::from_slice(&[0u64; THREADS as usize])?;
+                let shared = DeviceBuffer::from_slice(&SHARED_START)?;
+                let program = all.len() as u32;
+                // SAFETY: there is a result for each thread, and the shared memory that they want.
+                unsafe {
+                    launch!(kernel<<<1, THREADS, 0, stream>>>(
+                        program,
+                        out.as_device_ptr(),
+                        shared.as_device_ptr()
+                    ))?;
+                }
+                stream.synchronize()?;
+                let mut words = out.as_host_vec()?;
+                words.extend(shared.as_host_vec()?);
+                Ok(words)
+            };
+            let result = launch().map_err(|error| error.to_string());
+            let failed = result.is_err();
+            all.push(result);
+            if failed {
+                // The context may be lost.
+                break;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The first difference of a program's results, in words.
+pub fn compare(found: &Result<Output, String>, expected: &Output) -> Option<String> {
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => return Some(error.clone()),
+    };
+    let at = (0..expected.len()).find(|i| found.get(*i) != Some(&expected[*i]))?;
+    let what = match at.checked_sub(THREADS as usize) {
+        None => format!("thread {at}"),
+        Some(word) => format!("word {word} of the shared memory"),
+    };
+    Some(format!(
+        "{what} has {:x?}, but on the host {:x}",
+        found.get(at),
+        expected[at]
+    ))
+}
+
+impl Builder {
+    /// The differences of a batch, each with its program's place. `save` gets what it takes to
+    /// run the batch again where there is no Rust.
+    pub fn differences(
+        &self,
+        programs: &[Program],
+        levels: &[Level],
+        save: Option<&Path>,
+    ) -> Result<Vec<(usize, Difference)>> {
+        self.write(programs)?;
+        let expected = self.expected(programs, levels.len() > 1)?;
+        if let Some(folder) = save {
+            fs::create_dir_all(folder)?;
+            let mut text = String::new();
+            for (program, words) in programs.iter().zip(&expected) {
+                let _ = write!(text, "{}", program.seed);
+                words
+                    .iter()
+                    .for_each(|word| text.push_str(&format!(" {word:x}")));
+                text.push('\n');
+            }
+            fs::write(folder.join("expected.txt"), text)?;
+        }
+        let mut differences = vec![];
+        for &level in levels {
+            match self.compile(level) {
+                Ok(ptx) => {
+                    if let Some(folder) = save {
+                        fs::write(folder.join(format!("{}.ptx", level.name())), &ptx)?;
+                    }
+                    for (i, found) in run(&ptx, programs.len())?.iter().enumerate() {
+                        if let Some(what) = compare(found, &expected[i]) {
+                            differences.push((
+                                i,
+                                Difference {
+                                    level,
+                                    what,
+                                    compiling: false,
+                                },
+                            ));
+                        }
+                    }
+                }
+                Err(error) if programs.len() == 1 => {
+                    differences.push((
+                        0,
+                        Difference {
+                            level,
+                            what: error,
+                            compiling: true,
+                        },
+                    ));
+                }
+                Err(_) => {
+                    // One of them, or several: look in both halves.
+                    let (a, b) = programs.split_at(programs.len() / 2);
+                    differences.extend(self.differences(a, &[level], None)?);
+                    let later = self.differences(b, &[level], None)?;
+                    differences.extend(later.into_iter().map(|(i, d)| (i + a.len(), d)));
+                    self.write(programs)?;
+                }
+            }
+        }
+        Ok(differences)
+    }
+}
+
+/// Runs what [`Builder::differences`] saved; returns how many programs there are, and the
+/// differences with their seeds.
+pub fn replay(folder: &Path) -> Result<(usize, Vec<(u64, Difference)>)> {
+    let text = fs::read_to_string(folder.join("expected.txt"))?;
+    let mut expected = vec![];
+    for line in text.lines() {
+        let (seed, words) = line.split_once(' ').context("no results")?;
+        let words: Result<Output, _> = words
+            .split(' ')
+            .map(|word| u64::from_str_radix(word, 16))
+            .collect();
+        expected.push((seed.parse::<u64>()?, words?));
+    }
+    let mut differences = vec![];
+    for level in Level::ALL {
+        let Ok(ptx) = fs::read_to_string(folder.join(format!("{}.ptx", level.name()))) else {
+            continue;
+        };
+        let found = run(&ptx, expected.len())?;
+        for (found, (seed, expected)) in found.iter().zip(&expected) {
+            if let Some(what) = compare(found, expected) {
+                differences.push((
+                    *seed,
+                    Difference {
+                        level,
+                        what,
+                        compiling: false,
+                    },
+                ));
+            }
+        }
+    }
+    Ok((expected.len(), differences))
+}
