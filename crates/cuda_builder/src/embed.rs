@@ -9,11 +9,7 @@ use std::{fs, io};
 
 /// Copies the PTX and the cubins to `OUT_DIR/NAME.*`, and writes `OUT_DIR/NAME.module.rs`: an
 /// expression with the packages that they were built from, and their forms.
-pub(crate) fn embed(
-    name: &str,
-    output: &Output,
-    packages: &BTreeSet<String>,
-) -> Result<(), Error> {
+pub(crate) fn embed(name: &str, output: &Output, packages: &BTreeSet<String>) -> Result<(), Error> {
     let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
     let missing = || io::Error::new(io::ErrorKind::NotFound, "it is set in build scripts only");
     let out_dir = out_dir.ok_or_else(missing);

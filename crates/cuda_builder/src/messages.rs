@@ -120,7 +120,8 @@ impl Report {
                     && !manifest
                         .components()
                         .any(|part| part.as_os_str() == "rustlib");
-                self.packages.insert(package_name(&text(&message["package_id"])));
+                self.packages
+                    .insert(package_name(&text(&message["package_id"])));
                 self.crates
                     .push((manifest, own, files.map(text).map(PathBuf::from).collect()));
             }

@@ -20,7 +20,9 @@ const PRIMITIVES: &[&str] = &[
 pub fn expand(function: &ItemFn) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = function.sig.inputs.iter().enumerate();
-    let parameters: Vec<Parameter> = inputs.filter_map(|(i, input)| parameter(i, input)).collect();
+    let parameters: Vec<Parameter> = inputs
+        .filter_map(|(i, input)| parameter(i, input))
+        .collect();
     let hidden = PRIMITIVES.iter().any(|primitive| name == primitive);
     let all = parameters.len() == function.sig.inputs.len();
     if hidden || !all {
@@ -35,12 +37,15 @@ pub fn expand(function: &ItemFn) -> TokenStream {
     let text = name.to_string();
     let entry = text.strip_prefix("r#").unwrap_or(&text);
 
-    let lifetimes = function.sig.generics.params.iter().filter_map(|parameter| {
-        match parameter {
+    let lifetimes = function
+        .sig
+        .generics
+        .params
+        .iter()
+        .filter_map(|parameter| match parameter {
             GenericParam::Lifetime(lifetime) => Some(quote!(#lifetime,)),
             _ => None,
-        }
-    });
+        });
     let captured = function.sig.generics.lifetimes().map(|parameter| {
         let lifetime = &parameter.lifetime;
         quote!(#lifetime,)
@@ -52,10 +57,13 @@ pub fn expand(function: &ItemFn) -> TokenStream {
         .map(|i| format_ident!("__A{i}"))
         .collect();
     let names: Vec<&Ident> = parameters.iter().map(|p| &p.name).collect();
-    let declared = parameters.iter().zip(&generics).map(|(parameter, generic)| {
-        let ty = &parameter.ty;
-        quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>)
-    });
+    let declared = parameters
+        .iter()
+        .zip(&generics)
+        .map(|(parameter, generic)| {
+            let ty = &parameter.ty;
+            quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>)
+        });
     let mut values = quote!(());
     for (parameter, name) in parameters.iter().zip(&names).rev() {
         let ty = &parameter.ty;
@@ -67,7 +75,8 @@ pub fn expand(function: &ItemFn) -> TokenStream {
     // not.
     let raw = parameters.iter().any(|p| matches!(p.ty, Type::Ptr(_)));
     let unsafety = (raw || function.sig.unsafety.is_some()).then(|| {
-        let section = "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
+        let section =
+            "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
         (quote!(unsafe), quote!(#[doc = #section]))
     });
     let (unsafety, section) = unsafety.unzip();

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use cust_raw::{
-    CUcontext, CUevent, CUevent_flags, CUfunc_cache, CUlimit, CUmemAllocationType, CUmemLocationType,
-    CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
+    CUcontext, CUevent, CUevent_flags, CUfunc_cache, CUlimit, CUmemAllocationType,
+    CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
 };
 
 use crate::backend::{Api, Backend, set_default};

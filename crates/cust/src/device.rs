@@ -188,12 +188,9 @@ impl Device {
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe {
-            self.api.driver.cuDeviceGetP2PAttribute(
-                &mut value,
-                attribute.raw(),
-                self.raw,
-                peer.raw,
-            )
+            self.api
+                .driver
+                .cuDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw, peer.raw)
         };
         self.check(result, "asking for the connection to a peer")?;
         Ok(value)

@@ -372,7 +372,11 @@ impl Error {
 
 /// An error that the driver returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{doing}: {text} ({code}){}{}", detail_text(detail), kernels_text(kernels))]
+#[error(
+    "{doing}: {text} ({code}){}{}",
+    detail_text(detail),
+    kernels_text(kernels)
+)]
 #[non_exhaustive]
 pub struct DriverError {
     /// The driver's code.

@@ -145,7 +145,9 @@ fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaRe
         // SAFETY: the driver did not take it.
         drop(unsafe { Arc::from_raw(raw) });
     }
-    api.check(result, || "asking to be called when a stream is done".to_owned())
+    api.check(result, || {
+        "asking to be called when a stream is done".to_owned()
+    })
 }
 
 impl Future for Finished {

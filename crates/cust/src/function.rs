@@ -430,7 +430,9 @@ impl Function<'_> {
         // All that there is, so that no other thread's launch finds less than it asked for.
         let attribute = FunctionAttribute::MaxDynamicSharedSizeBytes;
         self.set_attribute(attribute, limits.shared as i32)?;
-        self.kernel.shared.fetch_max(limits.shared, Ordering::Relaxed);
+        self.kernel
+            .shared
+            .fetch_max(limits.shared, Ordering::Relaxed);
         Ok(None)
     }
 

@@ -22,9 +22,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 
-use cust_core::kernel::{
-    Access, Argument, ByValue, Launch, Output, OutputValue, Pass, bytes_of,
-};
+use cust_core::kernel::{Access, Argument, ByValue, Launch, Output, OutputValue, Pass, bytes_of};
 use cust_raw::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 use smallvec::SmallVec;
 
@@ -463,7 +461,9 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     // Threads are numbered with 64 bits.
     let all = grid.iter().map(|&size| u128::from(size)).product::<u128>() * u128::from(threads);
     if all > u128::from(u64::MAX >> 1) {
-        return refuse(format!("the grid has {all} threads, which nothing can count"));
+        return refuse(format!(
+            "the grid has {all} threads, which nothing can count"
+        ));
     }
     if let Some(cluster) = config.cluster {
         let cluster = [cluster.x, cluster.y, cluster.z];

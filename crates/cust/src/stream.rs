@@ -130,7 +130,8 @@ impl StreamInner {
             return true;
         }
         let seen = self.seen();
-        seen.iter().any(|&(id, up_to)| id == other.id && up_to >= number)
+        seen.iter()
+            .any(|&(id, up_to)| id == other.id && up_to >= number)
     }
 
     /// Lets what is put into this stream from now on come after all that is in the other.
@@ -329,7 +330,10 @@ impl Stream {
         let api = self.inner.context.bind()?;
         let mut priority = 0;
         // SAFETY: the stream is alive, and the pointer is valid for the call.
-        let result = unsafe { api.driver.cuStreamGetPriority(self.inner.raw, &mut priority) };
+        let result = unsafe {
+            api.driver
+                .cuStreamGetPriority(self.inner.raw, &mut priority)
+        };
         api.check(result, || "asking for a stream's priority".to_owned())?;
         Ok(priority)
     }
@@ -375,7 +379,13 @@ impl Stream {
         let api = self.inner.context.bind()?;
         // SAFETY: as the caller promises.
         let result = unsafe {
-            T::wait(api.driver, self.inner.raw, of.as_raw(), value, until.raw().0)
+            T::wait(
+                api.driver,
+                self.inner.raw,
+                of.as_raw(),
+                value,
+                until.raw().0,
+            )
         };
         api.check(result, || "letting a stream wait for a value".to_owned())?;
         self.inner.next_number();

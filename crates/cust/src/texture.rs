@@ -95,7 +95,10 @@ impl<T: ArrayElement> Texture<T> {
         };
         let flags = [
             (config.read_as_integer, CU_TRSF_READ_AS_INTEGER),
-            (config.normalized_coordinates, CU_TRSF_NORMALIZED_COORDINATES),
+            (
+                config.normalized_coordinates,
+                CU_TRSF_NORMALIZED_COORDINATES,
+            ),
             (config.srgb, CU_TRSF_SRGB),
         ];
         description.flags = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum();

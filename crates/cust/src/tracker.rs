@@ -153,9 +153,8 @@ impl Tracker {
             if !dependency.conflicts(known) || known.stream.is_past(known.number) {
                 continue;
             }
-            let same = |(stream, _): &&mut (Arc<StreamInner>, u64)| {
-                Arc::ptr_eq(stream, &known.stream)
-            };
+            let same =
+                |(stream, _): &&mut (Arc<StreamInner>, u64)| Arc::ptr_eq(stream, &known.stream);
             match into.iter_mut().find(same) {
                 Some((_, number)) => *number = (*number).max(known.number),
                 None => into.push((Arc::clone(&known.stream), known.number)),
@@ -259,9 +258,7 @@ fn free_in(api: &Api, address: u64, stream: CUstream) -> bool {
 fn merge(uses: &mut Vec<Use>) {
     let mut merged: Vec<Use> = Vec::new();
     for known in uses.drain(..) {
-        let same = |m: &&mut Use| {
-            Arc::ptr_eq(&m.stream, &known.stream) && m.access == known.access
-        };
+        let same = |m: &&mut Use| Arc::ptr_eq(&m.stream, &known.stream) && m.access == known.access;
         match merged.iter_mut().find(same) {
             Some(m) => {
                 m.number = m.number.max(known.number);

@@ -164,11 +164,17 @@ fn streams_write_and_wait_for_values() {
     // SAFETY: both boxes live until the streams are done, and the values come.
     unsafe {
         let pointer = small.as_device_ptr();
-        waiter.wait_value(pointer, WaitUntil::AtLeast, 4u32).unwrap();
+        waiter
+            .wait_value(pointer, WaitUntil::AtLeast, 4u32)
+            .unwrap();
         waiter.wait_value(pointer, WaitUntil::Equal, 5u32).unwrap();
-        waiter.wait_value(pointer, WaitUntil::AnyBit, 12u32).unwrap();
+        waiter
+            .wait_value(pointer, WaitUntil::AnyBit, 12u32)
+            .unwrap();
         let pointer = large.as_device_ptr();
-        waiter.wait_value(pointer, WaitUntil::AtLeast, 2u64).unwrap();
+        waiter
+            .wait_value(pointer, WaitUntil::AtLeast, 2u64)
+            .unwrap();
     }
     waiter.synchronize().unwrap();
 }

@@ -48,14 +48,19 @@ fn root() -> PathBuf {
 
 fn rules() -> Vec<Rule> {
     let text = fs::read_to_string(root().join("driver-api.txt")).unwrap();
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
             let parts: Vec<&str> = line.splitn(3, " : ").collect();
             let [pattern, kind, why] = parts[..] else {
                 panic!("not a rule: {line}");
             };
-            assert!(matches!(kind, "raw" | "none"), "neither raw nor none: {line}");
+            assert!(
+                matches!(kind, "raw" | "none"),
+                "neither raw nor none: {line}"
+            );
             Rule {
                 pattern: pattern.to_owned(),
                 raw: kind == "raw",
@@ -148,7 +153,8 @@ fn type_of_impl(line: &str) -> String {
 fn name_of_function(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     // Functions in functions are not looked at: these are no deeper than a method.
-    if line.starts_with("        ") || !line.contains("fn ") || line.trim_start().starts_with("//") {
+    if line.starts_with("        ") || !line.contains("fn ") || line.trim_start().starts_with("//")
+    {
         return None;
     }
     words.find(|word| *word == "fn")?;
@@ -190,7 +196,10 @@ fn page() -> String {
         };
         writeln!(table, "| `{name}` | {kind} | {text} |").unwrap();
     }
-    assert!(missing.is_empty(), "no rule in driver-api.txt for {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "no rule in driver-api.txt for {missing:?}"
+    );
     let [safe, raw, none] = counts;
     format!(
         "# The driver API, function by function\n\n\
@@ -252,5 +261,8 @@ fn every_rule_is_needed() {
     }
     let unused = rules.iter().filter(|rule| !rule.used.get());
     let unused: Vec<&str> = unused.map(|rule| &*rule.pattern).collect();
-    assert!(unused.is_empty(), "rules that no function needs: {unused:?}");
+    assert!(
+        unused.is_empty(),
+        "rules that no function needs: {unused:?}"
+    );
 }

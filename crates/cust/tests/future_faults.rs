@@ -29,7 +29,7 @@ fn a_fault_ends_the_wait() {
     }
     let future = stream.finished();
     drop(sender);
-    let mut future = Box::pin(match future {
+    let mut future = std::pin::pin!(match future {
         Ok(future) => future,
         // The fault was faster.
         Err(error) => return assert!(error.code().is_some_and(CudaError::is_sticky)),

@@ -36,7 +36,10 @@ fn block_on_all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
             }
         }
         if !open {
-            return futures.into_iter().filter_map(|(_, result)| result).collect();
+            return futures
+                .into_iter()
+                .filter_map(|(_, result)| result)
+                .collect();
         }
         std::thread::park();
     }
@@ -83,13 +86,17 @@ fn futures_may_be_dropped_and_leaked() {
         drop(stream.finished().unwrap());
         std::mem::forget(stream.finished().unwrap());
         let mut future = Box::pin(stream.finished().unwrap());
-        let _ = future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop()));
+        let _ = future
+            .as_mut()
+            .poll(&mut TaskContext::from_waker(Waker::noop()));
         drop(future);
     }
     // A task that is given up in the middle of its work.
     {
         let mut task = pin!(sum(&module, &stream, 3.0));
-        let _ = task.as_mut().poll(&mut TaskContext::from_waker(Waker::noop()));
+        let _ = task
+            .as_mut()
+            .poll(&mut TaskContext::from_waker(Waker::noop()));
     }
     assert_eq!(result.as_host_vec().unwrap(), [3.0; 10]);
 }

@@ -105,7 +105,9 @@ fn launches_are_changed_as_long_as_they_use_the_same() {
     let error = graph.set_launch(copy, &kernel, (1, 1), args).unwrap_err();
     assert_eq!(error, Error::GraphNodeKind);
     let args = affine::args(-1.0, offset(0.0), from.read(), to.write());
-    let error = graph.set_launch(node, &kernel, (1, 9999), args).unwrap_err();
+    let error = graph
+        .set_launch(node, &kernel, (1, 9999), args)
+        .unwrap_err();
     assert!(matches!(error, Error::LaunchSize(_)), "{error}");
 }
 
@@ -215,9 +217,10 @@ fn what_is_put_into_streams_is_captured() {
 
     // SAFETY: as above.
     let other = unsafe {
-        main.capture(CaptureMode::Relaxed, |main| {
-            launch!(module.poke<<<1, 1, 0, main>>>(number.as_device_ptr(), 8u32))
-        })
+        main.capture(
+            CaptureMode::Relaxed,
+            |main| launch!(module.poke<<<1, 1, 0, main>>>(number.as_device_ptr(), 8u32)),
+        )
     };
     let error = exec.update(&other.unwrap()).unwrap_err();
     let code = CudaError::GraphExecUpdateFailure;

@@ -259,8 +259,11 @@ fn many_threads_share_buffers_and_streams() {
     let streams: Arc<Vec<Stream>> = Arc::new((0..3).map(|_| stream()).collect());
     let threads: Vec<_> = (0..6)
         .map(|number| {
-            let (module, shared, streams) =
-                (Arc::clone(&module), Arc::clone(&shared), Arc::clone(&streams));
+            let (module, shared, streams) = (
+                Arc::clone(&module),
+                Arc::clone(&shared),
+                Arc::clone(&streams),
+            );
             std::thread::spawn(move || {
                 let mut out = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
                 let mut other = DeviceBuffer::<f32>::zeroed(LEN).unwrap();

@@ -122,10 +122,7 @@ fn sizes_are_checked_before_the_driver_sees_them() {
             other => panic!("{other}"),
         }
     };
-    assert_eq!(
-        error(((0, 1), 32).into()),
-        "the grid has no blocks along x"
-    );
+    assert_eq!(error(((0, 1), 32).into()), "the grid has no blocks along x");
     assert_eq!(
         error((1, (1, 1, 0)).into()),
         "the block has no threads along z"
@@ -147,7 +144,10 @@ fn sizes_are_checked_before_the_driver_sees_them() {
         "the grid cannot be divided into clusters of 2 × 1 × 1 blocks"
     );
     let reason = error(LaunchConfig::new(1, 32).shared_mem_bytes(1 << 30));
-    assert!(reason.contains("bytes of dynamic shared memory"), "{reason}");
+    assert!(
+        reason.contains("bytes of dynamic shared memory"),
+        "{reason}"
+    );
 
     let launched = module.launch(&stream, (1, 128), limited::args());
     assert_eq!(

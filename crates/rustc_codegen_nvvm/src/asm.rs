@@ -232,7 +232,10 @@ fn label_name(number: usize) -> String {
 
 /// An assembly's template with its labels at the end, where each says that it was gone to.
 fn with_exits(text: &str, labels: usize, output: usize) -> String {
-    let mut result = format!("{{\n\t{text}\n\tmov.b32 ${output}, 0;\n\tbra {};\n", label_name(0));
+    let mut result = format!(
+        "{{\n\t{text}\n\tmov.b32 ${output}, 0;\n\tbra {};\n",
+        label_name(0)
+    );
     for number in 1..=labels {
         result += &format!(
             "{}:\n\tmov.b32 ${output}, {number};\n\tbra {};\n",

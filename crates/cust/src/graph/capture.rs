@@ -140,7 +140,10 @@ impl CapturedGraph {
         let api = self.context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call, and the graph is alive.
-        let result = unsafe { api.driver.cuGraphInstantiateWithFlags(&mut raw, self.raw, 0) };
+        let result = unsafe {
+            api.driver
+                .cuGraphInstantiateWithFlags(&mut raw, self.raw, 0)
+        };
         api.check(result, || "instantiating a captured graph".to_owned())?;
         Ok(CapturedExec {
             raw,

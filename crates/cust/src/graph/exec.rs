@@ -3,9 +3,7 @@
 use cust_core::kernel::{Access, Args, Pass};
 use cust_raw::CUgraphExec;
 
-use super::{
-    GraphBuffer, GraphBuilder, Kept, Node, Owned, kernel_checks, kernel_node,
-};
+use super::{GraphBuffer, GraphBuilder, Kept, Node, Owned, kernel_checks, kernel_node};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::Function;
@@ -32,7 +30,10 @@ impl<'m> GraphBuilder<'m> {
         let api = self.context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call, and the graph is alive.
-        let result = unsafe { api.driver.cuGraphInstantiateWithFlags(&mut raw, self.raw, 0) };
+        let result = unsafe {
+            api.driver
+                .cuGraphInstantiateWithFlags(&mut raw, self.raw, 0)
+        };
         api.check(result, || {
             format!("instantiating a graph of {} nodes", self.nodes.len())
         })?;
@@ -61,7 +62,12 @@ impl<'m> GraphExec<'m> {
             let writes = uses.any(|(_, access)| *access == Access::Write);
             let access = if writes { Access::Write } else { Access::Read };
             let tracker = (buffer.tracker)(&*buffer.value);
-            dependencies.push(Dependency::new(tracker, access, buffer.address, buffer.bytes));
+            dependencies.push(Dependency::new(
+                tracker,
+                access,
+                buffer.address,
+                buffer.bytes,
+            ));
         }
         // Launches of one graph never overlap, in whatever streams: the driver sees to that.
         dependencies.push(Dependency::new(&self.tracker, Access::Write, 0, usize::MAX));
@@ -97,9 +103,14 @@ impl<'m> GraphExec<'m> {
     ///
     /// If the buffer is another graph's.
     pub fn get<B: Owned>(&self, buffer: GraphBuffer<B>) -> &B {
-        assert_eq!(buffer.id.graph, self.graph.id, "the buffer is another graph's");
+        assert_eq!(
+            buffer.id.graph, self.graph.id,
+            "the buffer is another graph's"
+        );
         let value = &self.graph.buffers[buffer.id.buffer].value;
-        value.downcast_ref().expect("a buffer's number goes with its type")
+        value
+            .downcast_ref()
+            .expect("a buffer's number goes with its type")
     }
 
     /// The elements of a buffer, to change: a `DeviceSliceMut` or a `&mut [T]`. What is done with
@@ -109,7 +120,10 @@ impl<'m> GraphExec<'m> {
     ///
     /// If the buffer is another graph's.
     pub fn get_mut<B: Owned>(&mut self, buffer: GraphBuffer<B>) -> B::Mut<'_> {
-        assert_eq!(buffer.id.graph, self.graph.id, "the buffer is another graph's");
+        assert_eq!(
+            buffer.id.graph, self.graph.id,
+            "the buffer is another graph's"
+        );
         let value = &mut self.graph.buffers[buffer.id.buffer].value;
         let value: &mut B = (value.downcast_mut()).expect("a buffer's number goes with its type");
         value.elements_mut()
@@ -201,7 +215,8 @@ impl<'m> GraphExec<'m> {
 }
 
 fn same_uses(a: &[(usize, Access)], b: &[(usize, Access)]) -> bool {
-    let inside = |a: &[(usize, Access)], b: &[(usize, Access)]| a.iter().all(|use_| b.contains(use_));
+    let inside =
+        |a: &[(usize, Access)], b: &[(usize, Access)]| a.iter().all(|use_| b.contains(use_));
     inside(a, b) && inside(b, a)
 }
 

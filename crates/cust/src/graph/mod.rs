@@ -130,7 +130,11 @@ impl<B> Copy for GraphBuffer<B> {}
 
 impl<B> std::fmt::Debug for GraphBuffer<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "buffer {} of a graph, of {} elements", self.id.buffer, self.len)
+        write!(
+            f,
+            "buffer {} of a graph, of {} elements",
+            self.id.buffer, self.len
+        )
     }
 }
 
@@ -207,7 +211,7 @@ fn passed<B: Owned>(buffer: GraphBuffer<B>, wide: bool, access: Access) -> Passe
 }
 
 // SAFETY: the graph orders its nodes such that nothing writes meanwhile.
-unsafe impl<'p, B: Owned<Element = T>, T: DeviceCopy> Argument<&'p [T]> for Reading<B> {
+unsafe impl<B: Owned<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> {
     type Passed = PassedInGraph;
 
     fn into_passed(self) -> PassedInGraph {
@@ -516,12 +520,7 @@ impl<'m> GraphBuilder<'m> {
         &mut self,
         uses: Vec<(usize, Access)>,
         doing: impl Fn() -> String,
-        add: impl FnOnce(
-            &Api,
-            &mut CUgraphNode,
-            CUgraph,
-            &[CUgraphNode],
-        ) -> cust_raw::CUresult,
+        add: impl FnOnce(&Api, &mut CUgraphNode, CUgraph, &[CUgraphNode]) -> cust_raw::CUresult,
     ) -> CudaResult<Node> {
         self.add_after(uses, Vec::new(), doing, add)
     }
@@ -531,12 +530,7 @@ impl<'m> GraphBuilder<'m> {
         uses: Vec<(usize, Access)>,
         mut after: Vec<usize>,
         doing: impl Fn() -> String,
-        add: impl FnOnce(
-            &Api,
-            &mut CUgraphNode,
-            CUgraph,
-            &[CUgraphNode],
-        ) -> cust_raw::CUresult,
+        add: impl FnOnce(&Api, &mut CUgraphNode, CUgraph, &[CUgraphNode]) -> cust_raw::CUresult,
     ) -> CudaResult<Node> {
         for &(buffer, access) in &uses {
             // Back to the last writer; readers in between matter to a writer only.

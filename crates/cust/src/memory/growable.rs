@@ -68,7 +68,9 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
             api.driver
                 .cuMemGetAllocationGranularity(&mut granularity, &properties, option)
         };
-        api.check(result, || "asking for the size of pieces of memory".to_owned())?;
+        api.check(result, || {
+            "asking for the size of pieces of memory".to_owned()
+        })?;
         let bytes = byte_size::<T>(capacity)?.max(1);
         let reserved = bytes.checked_next_multiple_of(granularity.max(1));
         let reserved = reserved.ok_or(Error::AllocationTooLarge {
@@ -81,7 +83,9 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
             api.driver
                 .cuMemAddressReserve(&mut address, reserved, 0, 0, 0)
         };
-        api.check(result, || format!("reserving {reserved} bytes of addresses"))?;
+        api.check(result, || {
+            format!("reserving {reserved} bytes of addresses")
+        })?;
         Ok(GrowableBuffer {
             tracker: Tracker::new(context),
             address,

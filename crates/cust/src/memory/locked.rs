@@ -115,8 +115,10 @@ impl<T: DeviceCopy> LockedBuffer<T> {
             bytes => context.bind().and_then(|api| {
                 let flags = CU_MEMHOSTREGISTER_PORTABLE;
                 // SAFETY: the vector's memory, which stays until it is taken out again.
-                let result =
-                    unsafe { api.driver.cuMemHostRegister_v2(pointer.cast(), bytes, flags) };
+                let result = unsafe {
+                    api.driver
+                        .cuMemHostRegister_v2(pointer.cast(), bytes, flags)
+                };
                 api.check(result, || format!("pinning {bytes} bytes where they lie"))
             }),
         };

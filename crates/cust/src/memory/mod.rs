@@ -18,6 +18,7 @@ mod copy;
 mod device_box;
 mod device_buffer;
 mod device_slice;
+mod growable;
 mod in_stream;
 mod locked;
 mod peer;
@@ -27,7 +28,6 @@ mod pool;
 pub mod raw;
 pub(crate) mod transfer;
 mod unified;
-mod growable;
 
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
@@ -42,9 +42,7 @@ pub(crate) use device_slice::RangeOnDevice;
 pub use device_slice::{DeviceSlice, DeviceSliceMut};
 pub use growable::GrowableBuffer;
 pub use locked::LockedBuffer;
-pub use pitched::{
-    Array, ArrayElement, ArrayFlags, Extent, Parts, PitchedBuffer, Volume,
-};
+pub use pitched::{Array, ArrayElement, ArrayFlags, Extent, Parts, PitchedBuffer, Volume};
 pub use pointer::DevicePointer;
 pub use pool::{MemoryPool, PoolAttribute};
 pub use raw::*;

@@ -52,7 +52,7 @@ impl Extent {
     }
 
     /// The number of elements.
-    pub fn len(&self) -> CudaResult<usize> {
+    pub fn elements(&self) -> CudaResult<usize> {
         let Extent {
             width,
             height,
@@ -212,9 +212,13 @@ impl Stream {
         let refused = Captured::Refused;
         // SAFETY: both sides have the extent.
         unsafe {
-            tracker::enqueue(self.inner(), &dependencies, refused, doing, |api, stream| {
-                api.driver.cuMemcpy3DAsync_v2(&copy, stream)
-            })
+            tracker::enqueue(
+                self.inner(),
+                &dependencies,
+                refused,
+                doing,
+                |api, stream| api.driver.cuMemcpy3DAsync_v2(&copy, stream),
+            )
         }
     }
 }
@@ -223,8 +227,8 @@ fn same_extent(from: Extent, to: Extent) -> CudaResult<Extent> {
     if from != to {
         return Err(Error::SizeMismatch {
             doing: ON_DEVICE,
-            source_len: from.len()?,
-            destination_len: to.len()?,
+            source_len: from.elements()?,
+            destination_len: to.elements()?,
         });
     }
     Ok(from)
@@ -235,7 +239,7 @@ macro_rules! host_copies {
     () => {
         /// Copies `source`, which holds the rows one after the other, into it, and waits.
         pub fn copy_from(&mut self, source: &[T]) -> CudaResult<()> {
-            copy_size::<T>(TO_DEVICE, source.len(), self.extent.len()?)?;
+            copy_size::<T>(TO_DEVICE, source.len(), self.extent.elements()?)?;
             let (parts, host) = (self.parts(), Place::Host(source.as_ptr().cast()));
             let copy = description(parts.place, host, self.extent, size_of::<T>());
             let context = parts.tracker.context();
@@ -245,14 +249,14 @@ macro_rules! host_copies {
 
         /// Copies the rows, one after the other, into `destination`, and waits.
         pub fn copy_to(&self, destination: &mut [T]) -> CudaResult<()> {
-            copy_size::<T>(FROM_DEVICE, self.extent.len()?, destination.len())?;
+            copy_size::<T>(FROM_DEVICE, self.extent.elements()?, destination.len())?;
             // SAFETY: the lengths agree.
             unsafe { self.copy_out(destination.as_mut_ptr()) }
         }
 
         /// Copies the rows, one after the other, to the host.
         pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
-            let len = self.extent.len()?;
+            let len = self.extent.elements()?;
             let mut vec = Vec::with_capacity(len);
             // SAFETY: there is room for all elements, and the copy fills them.
             unsafe {
@@ -367,7 +371,10 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     ///
     /// The bytes have to make valid values of `T`.
     pub unsafe fn set_8(&mut self, value: u8) -> CudaResult<()> {
-        let (row, rows) = (self.extent.width * size_of::<T>(), self.extent.height * self.extent.depth);
+        let (row, rows) = (
+            self.extent.width * size_of::<T>(),
+            self.extent.height * self.extent.depth,
+        );
         if row == 0 || rows == 0 {
             return Ok(());
         }
@@ -507,7 +514,10 @@ impl<T: ArrayElement> Array<T> {
         let depth = or_none(extent.depth, false);
         let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
             Width: extent.width,
-            Height: or_none(extent.height, depth != 0 && !flags.contains(ArrayFlags::LAYERED)),
+            Height: or_none(
+                extent.height,
+                depth != 0 && !flags.contains(ArrayFlags::LAYERED),
+            ),
             Depth: depth,
             Format: T::FORMAT,
             NumChannels: T::CHANNELS,

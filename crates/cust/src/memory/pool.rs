@@ -140,7 +140,9 @@ impl MemoryPool {
             api.driver
                 .cuMemPoolSetAttribute(self.inner.raw, attribute.raw(), pointer)
         };
-        api.check(result, || format!("setting {attribute:?} of a pool to {value}"))
+        api.check(result, || {
+            format!("setting {attribute:?} of a pool to {value}")
+        })
     }
 
     /// Gives unused memory back to the system, but for `keep` bytes.

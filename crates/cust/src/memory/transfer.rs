@@ -57,10 +57,15 @@ pub(crate) unsafe fn device_to_host<T>(
     let doing = || format!("copying {bytes} bytes from the device");
     // SAFETY: it reads just this range, as the caller promises.
     unsafe {
-        tracker::run(from.context(), &[reads(from, bytes)], doing, |api, stream| {
-            api.driver
-                .cuMemcpyDtoHAsync_v2(to, from.address, bytes, stream)
-        })
+        tracker::run(
+            from.context(),
+            &[reads(from, bytes)],
+            doing,
+            |api, stream| {
+                api.driver
+                    .cuMemcpyDtoHAsync_v2(to, from.address, bytes, stream)
+            },
+        )
     }
 }
 
@@ -93,11 +98,7 @@ pub(crate) unsafe fn device_to_device<T>(
 /// # Safety
 ///
 /// There are `bytes` bytes.
-pub(crate) unsafe fn set_8<T>(
-    to: RangeOnDevice<'_, T>,
-    value: u8,
-    bytes: usize,
-) -> CudaResult<()> {
+pub(crate) unsafe fn set_8<T>(to: RangeOnDevice<'_, T>, value: u8, bytes: usize) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
     }
@@ -105,8 +106,7 @@ pub(crate) unsafe fn set_8<T>(
     // SAFETY: it writes just this range, as the caller promises.
     unsafe {
         tracker::run(to.context(), &[writes(to, bytes)], doing, |api, stream| {
-            api.driver
-                .cuMemsetD8Async(to.address, value, bytes, stream)
+            api.driver.cuMemsetD8Async(to.address, value, bytes, stream)
         })
     }
 }
@@ -127,10 +127,15 @@ pub(crate) unsafe fn set_32<T>(
     let doing = || format!("setting {words} words to {value:#x}");
     // SAFETY: it writes just this range, as the caller promises.
     unsafe {
-        tracker::run(to.context(), &[writes(to, words * 4)], doing, |api, stream| {
-            api.driver
-                .cuMemsetD32Async(to.address, value, words, stream)
-        })
+        tracker::run(
+            to.context(),
+            &[writes(to, words * 4)],
+            doing,
+            |api, stream| {
+                api.driver
+                    .cuMemsetD32Async(to.address, value, words, stream)
+            },
+        )
     }
 }
 
@@ -158,10 +163,16 @@ pub(crate) unsafe fn host_to_device_async<T>(
     let dependencies = &both[..1 + usize::from(host.is_some())];
     // SAFETY: as the caller promises.
     unsafe {
-        tracker::enqueue(stream.inner(), dependencies, captured, doing, |api, stream| {
-            api.driver
-                .cuMemcpyHtoDAsync_v2(to.address, from, bytes, stream)
-        })
+        tracker::enqueue(
+            stream.inner(),
+            dependencies,
+            captured,
+            doing,
+            |api, stream| {
+                api.driver
+                    .cuMemcpyHtoDAsync_v2(to.address, from, bytes, stream)
+            },
+        )
     }
 }
 
@@ -189,10 +200,16 @@ pub(crate) unsafe fn device_to_host_async<T>(
     let dependencies = &both[..1 + usize::from(host.is_some())];
     // SAFETY: as the caller promises.
     unsafe {
-        tracker::enqueue(stream.inner(), dependencies, captured, doing, |api, stream| {
-            api.driver
-                .cuMemcpyDtoHAsync_v2(to, from.address, bytes, stream)
-        })
+        tracker::enqueue(
+            stream.inner(),
+            dependencies,
+            captured,
+            doing,
+            |api, stream| {
+                api.driver
+                    .cuMemcpyDtoHAsync_v2(to, from.address, bytes, stream)
+            },
+        )
     }
 }
 
@@ -216,10 +233,16 @@ pub(crate) unsafe fn device_to_device_async<T>(
     let dependencies = [writes(to, bytes), reads(from, bytes)];
     // SAFETY: as the caller promises.
     unsafe {
-        tracker::enqueue(stream.inner(), &dependencies, captured, doing, |api, stream| {
-            api.driver
-                .cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, stream)
-        })
+        tracker::enqueue(
+            stream.inner(),
+            &dependencies,
+            captured,
+            doing,
+            |api, stream| {
+                api.driver
+                    .cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, stream)
+            },
+        )
     }
 }
 
@@ -242,9 +265,12 @@ pub(crate) unsafe fn set_8_async<T>(
     }
     // SAFETY: as the caller promises.
     unsafe {
-        tracker::enqueue(stream.inner(), &[writes(to, bytes)], captured, doing, |api, stream| {
-            api.driver
-                .cuMemsetD8Async(to.address, value, bytes, stream)
-        })
+        tracker::enqueue(
+            stream.inner(),
+            &[writes(to, bytes)],
+            captured,
+            doing,
+            |api, stream| api.driver.cuMemsetD8Async(to.address, value, bytes, stream),
+        )
     }
 }

@@ -21,10 +21,7 @@ use crate::error::{CudaError, CudaResult, Error, WrongDevice};
 #[macro_export]
 macro_rules! include_module {
     ($name:literal) => {{
-        const PARTS: (
-            &[&str],
-            &[(&str, $crate::module::Image)],
-        ) = {
+        const PARTS: (&[&str], &[(&str, $crate::module::Image)]) = {
             use $crate::module::Image;
             include!(concat!(env!("OUT_DIR"), "/", $name, ".module.rs"))
         };
@@ -76,7 +73,7 @@ impl Embedded {
         let context = Context::current("loading an embedded module")?;
         let device = context.device();
         let (major, minor) = device.compute_capability()?;
-        let device_arch = (major as u32, minor as u32);
+        let device_arch = (major, minor);
         let emulated = context.backend() == Backend::Emulator;
         let mut fitting: Vec<(Arch, Image)> = Vec::new();
         for (name, image) in self.images {
@@ -93,7 +90,10 @@ impl Embedded {
         }
         // Machine code before PTX, and then the newest.
         fitting.sort_by_key(|(arch, image)| {
-            (matches!(image, Image::Ptx(_)), std::cmp::Reverse((arch.number, arch.suffix)))
+            (
+                matches!(image, Image::Ptx(_)),
+                std::cmp::Reverse((arch.number, arch.suffix)),
+            )
         });
         let mut refused = None;
         for (_, image) in fitting {

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 
 use cust_raw::{CUkernel, CUlibrary, CUresult};
 
-use super::jit::{JitOptions, ModuleJitOption};
 use super::c_name;
+use super::jit::{JitOptions, ModuleJitOption};
 use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};

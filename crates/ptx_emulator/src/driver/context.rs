@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use cust_raw::{CUcontext, CUctxCreateParams, CUdevice, CUfunc_cache, CUlimit, CUresult};
 
+use super::queue::wait_for_all;
 use super::state::{
     State, current_handle, from_pointer, lock, pop_current, push_current, set_current, state,
     to_pointer,
 };
-use super::queue::wait_for_all;
 use super::{Outcome, api, put, put_optional};
 
 fn check_device(device: CUdevice) -> Result<&'static State, CUresult> {

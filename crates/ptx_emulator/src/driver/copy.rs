@@ -67,7 +67,10 @@ impl Side {
     fn is_pageable(&self, context: &Context) -> bool {
         match self {
             Side::Device(_) | Side::Array(_) => false,
-            Side::Host(pointer) => context.memory.range_of(pointer.get().addr() as u64).is_none(),
+            Side::Host(pointer) => context
+                .memory
+                .range_of(pointer.get().addr() as u64)
+                .is_none(),
             Side::Any(address) => context.memory.range_of(*address).is_none(),
         }
     }

@@ -19,9 +19,7 @@ use cust_raw::{
 use super::copy::{copy_node, set_node};
 use super::launch::Launch;
 use super::queue::{Work, in_stream};
-use super::state::{
-    Context, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer,
-};
+use super::state::{Context, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer};
 use super::stream::host_work;
 use super::{Outcome, api, put, put_optional};
 
@@ -176,7 +174,10 @@ impl Capture {
 
     /// The nodes that an event recorded in the stream now stands for.
     pub(super) fn last_of(&self, stream: &Stream) -> Vec<usize> {
-        lock(&self.last).get(&stream.id).cloned().unwrap_or_default()
+        lock(&self.last)
+            .get(&stream.id)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Lets what is put into the stream from now on come after the nodes; a stream that is not

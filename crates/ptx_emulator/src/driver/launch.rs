@@ -8,8 +8,8 @@ use cust_raw::{CUfunction, CUlaunchAttributeID, CUlaunchConfig, CUresult, CUstre
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::device::{MAX_BLOCK, MAX_GRID};
-use super::state::{Context, Function, State, from_pointer, lock, state};
 use super::queue::{Work, in_stream};
+use super::state::{Context, Function, State, from_pointer, lock, state};
 use super::{Outcome, api};
 use crate::{Fault, FaultKind, KernelInfo, LaunchConfig};
 

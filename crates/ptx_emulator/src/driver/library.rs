@@ -5,8 +5,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex};
 
 use cust_raw::{
-    CUdevice, CUdeviceptr, CUfunction, CUfunction_attribute, CUjit_option, CUjitInputType, CUkernel,
-    CUlibrary, CUlibraryOption, CUlinkState, CUmodule, CUresult,
+    CUdevice, CUdeviceptr, CUfunction, CUfunction_attribute, CUjit_option, CUjitInputType,
+    CUkernel, CUlibrary, CUlibraryOption, CUlinkState, CUmodule, CUresult,
 };
 
 use super::module::{Logs, function_handle, image_text, load_text, name_text, names_in_order};

@@ -14,8 +14,8 @@ use cust_raw::{
 };
 
 use super::device::total_memory;
-use super::state::{Block, BlockKind, Context, Pool, from_pointer, lock, state, to_pointer};
 use super::queue::{in_stream, wait_for_all};
+use super::state::{Block, BlockKind, Context, Pool, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
 
 /// Device memory is aligned to this.
@@ -74,7 +74,9 @@ impl Context {
             Some(block) if kinds.contains(&block.kind) => {}
             _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
-        let pool = blocks.remove(&address).and_then(|block| Some((block.pool?, block.size)));
+        let pool = blocks
+            .remove(&address)
+            .and_then(|block| Some((block.pool?, block.size)));
         drop(blocks);
         if let Some((pool, size)) = pool {
             pool.used.fetch_sub(size as u64, Ordering::Relaxed);

@@ -10,9 +10,7 @@ use cust_raw::{
     CUmemoryPool, CUresult, CUstream,
 };
 
-use super::state::{
-    Array, Handle, Object, Pool, State, from_pointer, lock, state, to_pointer,
-};
+use super::state::{Array, Handle, Object, Pool, State, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

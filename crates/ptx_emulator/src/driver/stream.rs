@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cust_raw::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
-    CUstreamCallback,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream,
+    CUstream_flags, CUstreamCallback,
 };
 
 use super::queue::{self, Promised, Work, host_function, in_stream, wait_for};
@@ -327,7 +327,9 @@ fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUr
     if !inside || !address.is_multiple_of(size_of::<W>() as u64) {
         return Err(invalid);
     }
-    Ok(Promised::new(std::ptr::with_exposed_provenance(address as usize)))
+    Ok(Promised::new(std::ptr::with_exposed_provenance(
+        address as usize,
+    )))
 }
 
 fn write_value<W: 'static>(

@@ -98,7 +98,7 @@ cases! {
         let b = DMatrix::from_fn(n + 1, n, |i, j| input.ordinary() * (i + 2 * j) as f64);
         let c = &a * &b;
         put_all(&c, record);
-        put_all(&(c.transpose() - &c).rows(1, n - 1), record);
+        put_all((c.transpose() - &c).rows(1, n - 1), record);
         put_all(&c.lu().u(), record);
         put_all(&(a.svd(false, false).singular_values), record);
     }

@@ -8,7 +8,10 @@
 
 #![no_std]
 #![feature(f16, f128)]
-#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, asm_goto_with_outputs))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, asm_goto_with_outputs)
+)]
 // The cases are about what the language allows, not about how it is best written; and what only
 // the device uses of the prelude is unused on the host.
 #![allow(
