@@ -60,9 +60,13 @@ int main(int argc, char **argv) {
     CUfunction function;
     CHECK(cuModuleLoad(&module, argv[1]));
     CHECK(cuModuleGetFunction(&function, module, "vecadd"));
-    // Slices are pointer and length.
+    // Slices are pointer and length; the output is a struct of both.
     unsigned long long length = n;
-    void *arguments[] = {&a, &length, &b, &length, &c};
+    struct {
+        float *pointer;
+        unsigned long long length;
+    } output = {c, n};
+    void *arguments[] = {&a, &length, &b, &length, &output};
 
     auto check = [&](const char *who) {
         std::vector<float> out(n);

@@ -63,6 +63,7 @@ mod device {
     use super::{ReportSlot, report};
     use crate::{intrinsics, thread};
     use core::fmt::{self, Write};
+    use core::ops::Range;
     use core::panic::{Location, PanicInfo};
     use core::ptr::with_exposed_provenance_mut;
     use core::slice::from_raw_parts;
@@ -231,7 +232,7 @@ mod device {
     fn panic_with_arguments(message: fmt::Arguments<'_>, location: &Location<'_>) -> ! {
         let mut report = Report::new();
         if report.claim() {
-            report.push(location.file().as_bytes());
+            report.push(location.file());
             report.describe(location);
             // An error means that a `Display` of the user's failed: what came before stands.
             let _ = report.write_fmt(message);
@@ -253,11 +254,11 @@ mod device {
     fn panic_with(pieces: &[Piece<'_>], location: &Location<'_>) -> ! {
         let mut report = Report::new();
         if report.claim() {
-            report.push(location.file().as_bytes());
+            report.push(location.file());
             report.describe(location);
             for piece in pieces {
                 match *piece {
-                    Piece::Text(text) => report.push(text.as_bytes()),
+                    Piece::Text(text) => report.push(text),
                     Piece::Number(number) => report.push_number(number),
                 }
             }
@@ -270,12 +271,12 @@ mod device {
     /// does not know of reports, in the device's heap.
     struct Report {
         base: *mut u8,
-        /// How much of the text's part is used.
-        len: u32,
-        /// How much there was to write.
-        total: u32,
-        /// How much of the text is the file's name.
-        file: u32,
+        /// Where the text ends.
+        end: *mut u8,
+        /// Where it has to end.
+        limit: *mut u8,
+        /// Where the message starts: behind the file's name.
+        message: *mut u8,
         /// Whether the host knows of it.
         shared: bool,
     }
@@ -283,12 +284,17 @@ mod device {
     impl Report {
         fn new() -> Report {
             let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
+            Report::at(with_exposed_provenance_mut(address as usize), address != 0)
+        }
+
+        fn at(base: *mut u8, shared: bool) -> Report {
+            let text = base.wrapping_add(report::TEXT);
             Report {
-                base: with_exposed_provenance_mut(address as usize),
-                len: 0,
-                total: 0,
-                file: 0,
-                shared: address != 0,
+                base,
+                end: text,
+                limit: base.wrapping_add(report::SIZE),
+                message: text,
+                shared,
             }
         }
 
@@ -298,10 +304,12 @@ mod device {
         fn claim(&mut self) -> bool {
             if !self.shared {
                 // SAFETY: null is looked for.
-                self.base = unsafe { intrinsics::malloc(report::SIZE + 1) };
-                if self.base.is_null() {
+                let base = unsafe { intrinsics::malloc(report::SIZE + 1) };
+                if base.is_null() {
                     intrinsics::__nvvm_trap();
                 }
+                *self = Report::at(base, false);
+                self.set(report::MESSAGE_TOTAL, 0);
                 return true;
             }
             // Not zero, and another for each thread of a grid of less than 2³² threads.
@@ -327,16 +335,18 @@ mod device {
         #[inline(never)]
         #[optimize(size)]
         fn describe(&mut self, location: &Location<'_>) {
-            self.set(report::FILE_LEN, self.len);
-            if !self.shared && (self.len as usize) < report::SIZE - report::TEXT {
-                // SAFETY: there is room.
-                unsafe { self.base.add(report::TEXT + self.len as usize).write(0) };
-                self.len += 1;
-            }
-            self.file = self.len;
-            self.total = self.len;
+            // What stands there is that of the file's name.
+            self.set(report::FILE_LEN, self.get(report::MESSAGE_LEN));
             self.set(report::MESSAGE_LEN, 0);
             self.set(report::MESSAGE_TOTAL, 0);
+            if !self.shared && self.end != self.limit {
+                // SAFETY: there is room.
+                unsafe {
+                    self.end.write(0);
+                    self.end = self.end.add(1);
+                }
+            }
+            self.message = self.end;
             self.set(report::LINE, location.line());
             self.set(report::COLUMN, location.column());
             let (block, thread) = (thread::block_idx(), thread::thread_idx());
@@ -350,35 +360,37 @@ mod device {
 
         /// Appends to the text, as far as there is room, and keeps the message's lengths up to
         /// date, so that they are right even if a `Display` panics in the middle.
+        ///
+        /// Everything that can panic has the registers of this loop, hence pointers instead of
+        /// lengths.
         #[inline(never)]
         #[optimize(size)]
-        fn push(&mut self, text: &[u8]) {
-            // Once something did not fit, nothing after it is written: the text has no holes.
-            let room = match self.total > self.len {
-                true => 0,
-                false => (report::SIZE - report::TEXT) as u32 - self.len,
-            };
-            let mut stored = 0;
-            while (stored as usize) < text.len() && stored < room {
-                // Volatile, lest ptxas unrolls the loop and every kernel has the registers for it.
-                // SAFETY: there is room behind what is used.
-                unsafe {
-                    let end = self.base.add(report::TEXT + (self.len + stored) as usize);
-                    end.write_volatile(*text.as_ptr().add(stored as usize));
+        fn push(&mut self, text: &str) {
+            let total = self.get(report::MESSAGE_TOTAL) + text.len() as u32;
+            self.set(report::MESSAGE_TOTAL, total);
+            let Range { mut start, end } = text.as_bytes().as_ptr_range();
+            let mut at = self.end;
+            // SAFETY: up to its end the text can be read, and there is room up to the limit.
+            unsafe {
+                while start != end && at != self.limit {
+                    // Volatile, lest ptxas unrolls the loop.
+                    at.write_volatile(*start);
+                    start = start.add(1);
+                    at = at.add(1);
                 }
-                stored += 1;
-            }
-            if (stored as usize) < text.len() {
-                // Not in the middle of a character.
-                // SAFETY: both indices are inside the text.
-                while stored > 0 && unsafe { *text.as_ptr().add(stored as usize) } & 0xC0 == 0x80 {
-                    stored -= 1;
+                if start != end {
+                    // Not in the middle of a character, and nothing after it: no holes.
+                    while *start & 0xC0 == 0x80 {
+                        start = start.sub(1);
+                        at = at.sub(1);
+                    }
+                    self.limit = at;
                 }
             }
-            self.len += stored;
-            self.total += text.len() as u32;
-            self.set(report::MESSAGE_LEN, self.len - self.file);
-            self.set(report::MESSAGE_TOTAL, self.total - self.file);
+            self.end = at;
+            // SAFETY: the message starts and ends in the report.
+            let stored = unsafe { at.offset_from_unsigned(self.message) };
+            self.set(report::MESSAGE_LEN, stored as u32);
         }
 
         /// Appends a number in decimal.
@@ -399,8 +411,11 @@ mod device {
                     break;
                 }
             }
-            // SAFETY: from the first digit to the end of the array.
-            self.push(unsafe { from_raw_parts(first, end.offset_from_unsigned(first)) });
+            // SAFETY: from the first digit to the end of the array, and digits are UTF-8.
+            self.push(unsafe {
+                let digits = from_raw_parts(first, end.offset_from_unsigned(first));
+                str::from_utf8_unchecked(digits)
+            });
         }
 
         /// Gives it to the host.
@@ -424,11 +439,10 @@ mod device {
         fn fail(&self) -> ! {
             // SAFETY: the memory is `SIZE + 1` long, and the file's name ends with a NUL.
             unsafe {
-                let text = self.base.add(report::TEXT);
-                text.add(self.len as usize).write(0);
-                let (message, function) = (text.add(self.file as usize), c"kernel");
-                let function = function.as_ptr().cast();
-                intrinsics::__assertfail(message, text, self.get(report::LINE), function, 1)
+                let file = self.base.add(report::TEXT);
+                self.end.write(0);
+                let function = c"kernel".as_ptr().cast();
+                intrinsics::__assertfail(self.message, file, self.get(report::LINE), function, 1)
             }
             intrinsics::__nvvm_trap()
         }
@@ -455,7 +469,7 @@ mod device {
 
     impl Write for Report {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.push(text.as_bytes());
+            self.push(text);
             Ok(())
         }
     }
