@@ -26,6 +26,7 @@ extern crate rustc_target;
 
 mod abi;
 mod asm;
+mod assembly_check;
 mod builder;
 mod consts;
 mod context;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cuda_toolkit::Toolkit;
 use nvvm::{Library, OptLevel, Program};
@@ -13,10 +12,10 @@ use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
 use rustc_span::Span;
 use rustc_span::def_id::LOCAL_CRATE;
 
-use crate::device_functions;
 use crate::diagnostics::toolkit;
 use crate::lower::Lowered;
 use crate::options::{Options, Roots};
+use crate::{assembly_check, device_functions};
 
 /// Compiles the crate's kernels to PTX. Errors are reported, and then there is none.
 pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
@@ -57,7 +56,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     };
     dumper.dump("libnvvm.ptx", || ptx.clone());
     if !asm_spans.is_empty() {
-        check_assembly(sess, arch, options, &ptx, &asm_spans)?;
+        assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }
     match ptx::finish(&ptx, &[]) {
         Ok(stripped) => {
@@ -184,7 +183,7 @@ fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
 }
 
 /// Looks in the folder that the user gave, then in the usual ones, then beside this library.
-fn find_toolkit(options: &Options) -> Toolkit {
+pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
     let beside: Vec<PathBuf> = beside_this_library().into_iter().collect();
     let usual = cuda_toolkit::find(&beside);
     let Some(given) = &options.cuda else {
@@ -267,85 +266,6 @@ fn run_libnvvm(
             None
         }
     }
-}
-
-/// Lets ptxas look at a program with inline assembly, which libnvvm passes on unread. Where there
-/// is no ptxas the driver will say what is wrong, without the line.
-fn check_assembly(
-    sess: &Session,
-    arch: nvvm::Arch,
-    options: &Options,
-    ptx: &str,
-    spans: &[Vec<Span>],
-) -> Option<()> {
-    let Some(ptxas) = find_toolkit(options).ptxas else {
-        return Some(());
-    };
-    let file = match tempfile::Builder::new().suffix(".ptx").tempfile() {
-        Ok(file) => file,
-        Err(err) => {
-            sess.dcx()
-                .err(format!("cannot write a temporary file: {err}"));
-            return None;
-        }
-    };
-    let output = fs::write(file.path(), ptx).and_then(|()| {
-        Command::new(&ptxas.path)
-            // The quickest way through it: nobody wants the result.
-            .args(["-c", "-O0", "-o", "/dev/null"])
-            .arg(format!("-arch={}", arch.sm()))
-            .arg(file.path())
-            .output()
-    });
-    let output = match output {
-        Ok(output) if output.status.success() => return Some(()),
-        Ok(output) => output,
-        Err(err) => {
-            sess.dcx()
-                .err(format!("cannot run `{}`: {err}", ptxas.path.display()));
-            return None;
-        }
-    };
-    let lines: Vec<&str> = ptx.lines().collect();
-    let text = String::from_utf8_lossy(&output.stderr);
-    let mut reported = false;
-    for message in text.lines().filter_map(|line| line.split_once(", line ")) {
-        // `ptxas FILE, line N; error : …`
-        let Some((number, what)) = message.1.split_once(';') else {
-            continue;
-        };
-        let Ok(number) = number.trim().parse::<usize>() else {
-            continue;
-        };
-        let what = what.trim();
-        let what = what.split_once(':').map_or(what, |(_, what)| what.trim());
-        let before = lines[..number.min(lines.len())].iter().rev();
-        let mark = before.enumerate().find_map(|(distance, line)| {
-            let number = line
-                .trim()
-                .strip_prefix(crate::asm::MARK)?
-                .trim()
-                .parse::<usize>();
-            Some((number.ok()?, distance))
-        });
-        let Some((mark, distance)) = mark else {
-            continue;
-        };
-        let Some(spans) = spans.get(mark) else {
-            continue;
-        };
-        // The mark's own line is before the first.
-        let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else {
-            continue;
-        };
-        toolkit::assembly(sess, span, what, lines.get(number - 1).copied());
-        reported = true;
-    }
-    if !reported {
-        sess.dcx()
-            .err(format!("ptxas refused the program:\n{text}"));
-    }
-    None
 }
 
 /// Writes stages to a folder, if the user named one.
