@@ -68,6 +68,7 @@
 
 pub mod context;
 pub mod device;
+pub mod dlpack;
 pub mod error;
 pub mod event;
 pub mod finished;
@@ -86,6 +87,7 @@ pub mod texture;
 pub mod util;
 
 mod backend;
+mod ecosystem;
 mod report;
 mod tracker;
 
