@@ -139,7 +139,9 @@ impl<T: Element + Send + 'static> Tensor<T> {
     /// Makes a tensor of a buffer, with the last dimension fastest. Waits for the work that uses
     /// it: who takes a tensor expects it to be ready.
     pub fn new(buffer: DeviceBuffer<T>, shape: &[usize]) -> CudaResult<Tensor<T>> {
-        let elements = shape.iter().try_fold(1usize, |len, &size| len.checked_mul(size));
+        let elements = shape
+            .iter()
+            .try_fold(1usize, |len, &size| len.checked_mul(size));
         if elements != Some(buffer.len()) {
             return Err(Error::SizeMismatch {
                 doing: "making a tensor of a buffer",
@@ -249,11 +251,14 @@ impl<T: Element> Tensor<T> {
             })
         });
         let sizes = taken.raw_shape().iter().all(|&size| size >= 0);
-        if !dense || !sizes || (taken.as_device_ptr().as_raw() as usize) % align_of::<T>() != 0 {
+        let address = taken.as_device_ptr().as_raw();
+        if !dense || !sizes || !address.is_multiple_of(align_of::<T>() as u64) {
             let shape = taken.raw_shape().to_vec();
             // It stays the caller's.
             let _ = taken.into_raw();
-            return refuse(format!("its shape {shape:?} has gaps, or it is not aligned"));
+            return refuse(format!(
+                "its shape {shape:?} has gaps, or it is not aligned"
+            ));
         }
         Ok(taken)
     }

@@ -71,6 +71,8 @@ pub mod device;
 pub mod dlpack;
 pub mod error;
 pub mod event;
+#[cfg(unix)]
+pub mod external;
 pub mod finished;
 pub mod function;
 pub mod graph;
@@ -83,6 +85,7 @@ pub mod module;
 pub mod prelude;
 pub mod profiler;
 pub mod stream;
+pub mod tensor_map;
 pub mod texture;
 pub mod util;
 

@@ -33,12 +33,16 @@ fn vectors_matrices_and_numbers_are_copied() {
 #[test]
 fn arrays_have_their_order() {
     let _context = init();
-    let array = ndarray::Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (i * 100 + j * 10 + k) as u32);
+    let array =
+        ndarray::Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (i * 100 + j * 10 + k) as u32);
     let buffer = DeviceBuffer::from_ndarray(&array).unwrap();
     assert_eq!(buffer.as_ndarray((2, 3, 4)).unwrap(), array);
     let part = array.slice(ndarray::s![1, .., 1..3]);
     let buffer = DeviceBuffer::from_ndarray(&part).unwrap();
-    assert_eq!(buffer.as_host_vec().unwrap(), [101, 102, 111, 112, 121, 122]);
+    assert_eq!(
+        buffer.as_host_vec().unwrap(),
+        [101, 102, 111, 112, 121, 122]
+    );
     let error = buffer.as_ndarray((5, 5)).unwrap_err();
     assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");
 }

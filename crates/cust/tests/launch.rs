@@ -205,7 +205,12 @@ fn kernels_tell_their_attributes() {
     let shared = FunctionAttribute::MaxDynamicSharedSizeBytes;
     count.set_attribute(shared, 64 << 10).unwrap();
     assert_eq!(count.get_attribute(shared), Ok(64 << 10));
-    assert!(count.max_active_blocks_per_multiprocessor(256.into(), 0).unwrap() >= 1);
+    assert!(
+        count
+            .max_active_blocks_per_multiprocessor(256.into(), 0)
+            .unwrap()
+            >= 1
+    );
     assert!(
         count
             .available_dynamic_shared_memory_per_block(1, 256.into())

@@ -67,15 +67,11 @@ mod of_nalgebra {
     // SAFETY: as above.
     unsafe impl<T: DeviceCopy> DeviceCopy for Unit<T> {}
     // SAFETY: as above.
-    unsafe impl<T: DeviceCopy + Scalar, const D: usize> DeviceCopy for Translation<T, D> where
-        Self: Copy
-    {
-    }
+    unsafe impl<T: DeviceCopy + Scalar, const D: usize> DeviceCopy for Translation<T, D> where Self: Copy
+    {}
     // SAFETY: as above.
-    unsafe impl<T: DeviceCopy + Scalar, R: DeviceCopy, const D: usize> DeviceCopy
-        for Isometry<T, R, D>
-    where
-        Self: Copy,
+    unsafe impl<T: DeviceCopy + Scalar, R: DeviceCopy, const D: usize> DeviceCopy for Isometry<T, R, D> where
+        Self: Copy
     {
     }
 }
