@@ -188,6 +188,22 @@ pub enum Error {
     #[error("launches in graphs have no clusters, no cooperation and no priority of their own")]
     GraphLaunchAttribute,
 
+    /// A tensor of another library that cannot be taken over.
+    #[error("the tensor cannot be used: {reason}")]
+    Tensor {
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// Another library's part of an exchange failed.
+    #[error("{doing}: {reason}")]
+    Foreign {
+        /// What was being done.
+        doing: &'static str,
+        /// What the other library said.
+        reason: String,
+    },
+
     /// The two sides of a copy differ in length.
     #[error("{doing}: the source has {source_len} elements, the destination {destination_len}")]
     SizeMismatch {

@@ -280,11 +280,11 @@ impl Function<'_> {
     /// The number of blocks of the given size that run on one multiprocessor at a time.
     pub fn max_active_blocks_per_multiprocessor(
         &self,
-        block_size: impl Into<BlockSize>,
+        block_size: BlockSize,
         dynamic_shared_memory: usize,
     ) -> CudaResult<u32> {
         let api = self.context().bind()?;
-        let threads = threads(block_size.into());
+        let threads = threads(block_size);
         let mut blocks = 0;
         // SAFETY: the function is alive, and the pointer is valid for the call.
         let result = unsafe {
@@ -304,10 +304,10 @@ impl Function<'_> {
     pub fn available_dynamic_shared_memory_per_block(
         &self,
         blocks: u32,
-        block_size: impl Into<BlockSize>,
+        block_size: BlockSize,
     ) -> CudaResult<usize> {
         let api = self.context().bind()?;
-        let threads = threads(block_size.into());
+        let threads = threads(block_size);
         let mut bytes = 0;
         // SAFETY: the function is alive, and the pointer is valid for the call.
         let result = unsafe {
@@ -329,10 +329,10 @@ impl Function<'_> {
     pub fn suggested_launch_configuration(
         &self,
         dynamic_shared_memory: usize,
-        block_size_limit: impl Into<BlockSize>,
+        block_size_limit: BlockSize,
     ) -> CudaResult<(u32, u32)> {
         let api = self.context().bind()?;
-        let limit = threads(block_size_limit.into());
+        let limit = threads(block_size_limit);
         let (mut blocks, mut block_size) = (0, 0);
         // SAFETY: the function is alive, and the pointers are valid for the call.
         let result = unsafe {

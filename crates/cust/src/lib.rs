@@ -68,8 +68,11 @@
 
 pub mod context;
 pub mod device;
+pub mod dlpack;
 pub mod error;
 pub mod event;
+#[cfg(unix)]
+pub mod external;
 pub mod finished;
 pub mod function;
 pub mod graph;
@@ -82,10 +85,12 @@ pub mod module;
 pub mod prelude;
 pub mod profiler;
 pub mod stream;
+pub mod tensor_map;
 pub mod texture;
 pub mod util;
 
 mod backend;
+mod ecosystem;
 mod report;
 mod tracker;
 

@@ -32,7 +32,7 @@ fn vectors_are_added() {
     let (a_gpu, b_gpu) = (a.as_dbuf().unwrap(), b.as_dbuf().unwrap());
     let c_gpu = DeviceBuffer::<f32>::zeroed(n).unwrap();
     let add = module.get_function("add").unwrap();
-    let (_, block) = add.suggested_launch_configuration(0, 0).unwrap();
+    let (_, block) = add.suggested_launch_configuration(0, 0.into()).unwrap();
     let grid = (n as u32).div_ceil(block);
     // SAFETY: the arguments are the kernel's.
     unsafe {
@@ -104,7 +104,8 @@ fn grids_of_three_dimensions_run_in_full() {
     unsafe { launch!(module.count<<<grid, block, 0, stream>>>()).unwrap() };
     stream.synchronize().unwrap();
     let mut value = 0;
-    let counter = module.get_global::<u32>("counter").unwrap();
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let counter = unsafe { module.get_global::<u32>("counter").unwrap() };
     counter.copy_to(&mut value).unwrap();
     assert_eq!(value, 7 + 60 * 32);
 }
@@ -204,14 +205,19 @@ fn kernels_tell_their_attributes() {
     let shared = FunctionAttribute::MaxDynamicSharedSizeBytes;
     count.set_attribute(shared, 64 << 10).unwrap();
     assert_eq!(count.get_attribute(shared), Ok(64 << 10));
-    assert!(count.max_active_blocks_per_multiprocessor(256, 0).unwrap() >= 1);
     assert!(
         count
-            .available_dynamic_shared_memory_per_block(1, 256)
+            .max_active_blocks_per_multiprocessor(256.into(), 0)
+            .unwrap()
+            >= 1
+    );
+    assert!(
+        count
+            .available_dynamic_shared_memory_per_block(1, 256.into())
             .unwrap()
             > 0
     );
-    let (grid, block) = count.suggested_launch_configuration(0, 128).unwrap();
+    let (grid, block) = count.suggested_launch_configuration(0, 128.into()).unwrap();
     assert!(grid >= 1 && (1..=128).contains(&block));
 }
 
@@ -275,7 +281,8 @@ fn many_threads_launch_at_once() {
     });
     assert_eq!(done.load(Ordering::Relaxed), 4);
     let mut value = 0;
-    let counter = module.get_global::<u32>("counter").unwrap();
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let counter = unsafe { module.get_global::<u32>("counter").unwrap() };
     counter.copy_to(&mut value).unwrap();
     assert_eq!(value, 7 + 4 * 25 * 128);
 }

@@ -25,21 +25,14 @@ fn ptx_is_loaded() {
 fn globals_are_read_and_written() {
     let _context = init();
     let module = Module::from_ptx(KERNELS, &[]).unwrap();
-    let mut counter = module.get_global::<u32>("counter").unwrap();
-    let mut value = 0;
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let mut counter = unsafe { module.get_global::<u32>("counter").unwrap() };
+    let mut value = 0u32;
     counter.copy_to(&mut value).unwrap();
     assert_eq!(value, 7);
     counter.copy_from(&100).unwrap();
-    module
-        .get_global::<u32>(c"counter")
-        .unwrap()
-        .copy_to(&mut value)
-        .unwrap();
-    assert_eq!(value, 100);
-    let mut table = [0u32; 2];
-    let symbol = module.get_global::<[u32; 2]>("table").unwrap();
-    symbol.copy_to(&mut table).unwrap();
-    assert_eq!(table, [1, 2]);
+    assert_eq!(module.read_global::<u32>(c"counter").unwrap(), 100);
+    assert_eq!(module.read_global::<[u32; 2]>("table").unwrap(), [1, 2]);
 }
 
 #[test]
@@ -69,12 +62,14 @@ fn a_missing_kernel_is_an_error_that_lists_the_others() {
 fn a_missing_or_mistyped_global_is_an_error() {
     let _context = init();
     let module = Module::from_ptx(KERNELS, &[]).unwrap();
-    let error = module.get_global::<u32>("conter").unwrap_err();
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let error = unsafe { module.get_global::<u32>("conter").unwrap_err() };
     assert_eq!(
         error.to_string(),
         "the module has no global variable `conter`"
     );
-    let error = module.get_global::<u64>("counter").unwrap_err();
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let error = unsafe { module.get_global::<u64>("counter").unwrap_err() };
     assert_eq!(
         error.to_string(),
         "the global variable `counter` has 4 bytes, but the type asked for has 8"

@@ -294,7 +294,8 @@ fn variables_of_a_module_are_read_after_its_kernels() {
             .unwrap();
     }
     let mut ticks = 0;
-    let symbol = module.get_global::<u32>("TICKS").unwrap();
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let symbol = unsafe { module.get_global::<u32>("TICKS").unwrap() };
     symbol.copy_to(&mut ticks).unwrap();
     assert_eq!(ticks, 15);
 }
@@ -311,7 +312,8 @@ fn callbacks_come_after_the_work() {
         .unwrap();
     assert_eq!(receiver.recv().unwrap(), 7);
     let mut ticks = 0;
-    let symbol = module.get_global::<u32>("TICKS").unwrap();
+    // SAFETY: the variable is of this type, or the name or size is wrong.
+    let symbol = unsafe { module.get_global::<u32>("TICKS").unwrap() };
     symbol.copy_to(&mut ticks).unwrap();
     assert_eq!(ticks, 6);
 }

@@ -18,6 +18,7 @@
 
 #![no_std]
 
+mod ecosystem;
 pub mod kernel;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;

@@ -229,8 +229,13 @@ fn exit(session: &Session, build: Build) -> Result<(), Failed> {
 
 fn constants(session: &Session, build: Build) -> Result<(), Failed> {
     let (module, stream) = (session.module(build)?, session.stream());
-    let mut factors = module.get_global::<[f32; 4]>("FACTORS")?;
-    let mut launches = module.get_global::<[u32; 3]>("LAUNCHES")?;
+    // SAFETY: the variables are of these types.
+    let (mut factors, mut launches) = unsafe {
+        (
+            module.get_global::<[f32; 4]>("FACTORS")?,
+            module.get_global::<[u32; 3]>("LAUNCHES")?,
+        )
+    };
     let initial = [1.0, 2.0, 3.0, 4.0];
     for (k, values) in [initial, [0.5, -1.0, 10.0, 0.0]].into_iter().enumerate() {
         factors.copy_from(&values)?;

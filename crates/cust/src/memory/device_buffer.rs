@@ -194,6 +194,24 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         })
     }
 
+    /// Waits for the work that uses it.
+    pub(crate) fn settle(&self) {
+        self.tracker.settle(Access::Write);
+    }
+
+    /// The same memory as `len` elements of another type, for which the bytes have to be good.
+    pub(crate) fn with_elements<U>(self, len: usize) -> DeviceBuffer<U> {
+        let this = std::mem::ManuallyDrop::new(self);
+        DeviceBuffer {
+            // SAFETY: moved out once: the old value is never dropped.
+            tracker: unsafe { std::ptr::read(&this.tracker) },
+            address: this.address,
+            len,
+            pooled: this.pooled,
+            elements: PhantomData,
+        }
+    }
+
     /// A buffer of memory that was allocated from a pool.
     pub(super) fn of_pool(context: Context, address: CUdeviceptr, len: usize) -> Self {
         DeviceBuffer {

@@ -72,8 +72,7 @@ impl Embedded {
     pub fn load_with(&self, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let context = Context::current("loading an embedded module")?;
         let device = context.device();
-        let (major, minor) = device.compute_capability()?;
-        let device_arch = (major, minor);
+        let device_arch = device.compute_capability()?;
         let emulated = context.backend() == Backend::Emulator;
         let mut fitting: Vec<(Arch, Image)> = Vec::new();
         for (name, image) in self.images {

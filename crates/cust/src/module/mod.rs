@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};
 
+use bytemuck::AnyBitPattern;
 use cust_core::kernel::Access;
 use cust_raw::{CUfunction, CUmodule, CUresult};
 
@@ -23,7 +24,7 @@ use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::{Function, Kernel};
-use crate::memory::DeviceCopy;
+use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
 use crate::tracker::Tracker;
 
@@ -138,7 +139,12 @@ impl Module {
         functions.into_iter().filter_map(name).collect()
     }
 
-    /// The global variable of this name, which is checked to have the size of `T`.
+    /// The global variable of this name, which is checked to have the size of `T`. Its copies wait
+    /// for the module's kernels that may use it.
+    ///
+    /// # Safety
+    ///
+    /// The variable is a `T` on the device: the module tells its size only.
     ///
     /// # Examples
     ///
@@ -154,14 +160,35 @@ impl Module {
     /// # ";
     /// let _context = cust::quick_init_on(Backend::Emulator)?;
     /// let module = Module::from_ptx(PTX, &[])?;
-    /// let mut counter = module.get_global::<u32>("counter")?;
+    /// // SAFETY: the variable is a `u32`.
+    /// let mut counter = unsafe { module.get_global::<u32>("counter")? };
     /// let mut value = 0;
     /// counter.copy_to(&mut value)?;
     /// assert_eq!(value, 7);
     /// counter.copy_from(&8)?;
+    /// // To read it, any type of which all bytes are values does.
+    /// assert_eq!(module.read_global::<[u8; 4]>("counter")?, [8, 0, 0, 0]);
     /// # Ok::<(), cust::error::Error>(())
     /// ```
-    pub fn get_global<T: DeviceCopy>(&self, name: impl SymbolName) -> CudaResult<Symbol<'_, T>> {
+    pub unsafe fn get_global<T: DeviceCopy>(
+        &self,
+        name: impl SymbolName,
+    ) -> CudaResult<Symbol<'_, T>> {
+        self.find_global(name)
+    }
+
+    /// The value of the global variable of this name, as a type of which any bytes are a value; it
+    /// is checked to have the same size.
+    pub fn read_global<T: DeviceCopy + AnyBitPattern>(
+        &self,
+        name: impl SymbolName,
+    ) -> CudaResult<T> {
+        let mut value = T::zeroed();
+        self.find_global::<T>(name)?.copy_to(&mut value)?;
+        Ok(value)
+    }
+
+    fn find_global<T: DeviceCopy>(&self, name: impl SymbolName) -> CudaResult<Symbol<'_, T>> {
         let c_name = name.to_c_name()?;
         let name = || c_name.to_string_lossy().into_owned();
         let api = self.context().bind()?;

@@ -1,0 +1,173 @@
+//! Tensor maps: what bulk copies of tensors on the device (TMA) need to know of the memory. They
+//! are made on the host and passed to kernels by value, from compute capability 9.0 on.
+
+use std::ffi::c_void;
+
+use cust_raw::{
+    CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave,
+    CUtensorMapL2promotion, CUtensorMapSwizzle,
+};
+
+use crate::context::Context;
+use crate::error::{CudaResult, Error};
+use crate::memory::{DeviceCopy, DevicePointer};
+
+/// A tensor map, to be passed to kernels by value. It holds an address, without keeping the memory.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct TensorMap {
+    opaque: [u64; 16],
+}
+
+// SAFETY: plain numbers; whose memory they name is the business of the kernel that uses it.
+unsafe impl DeviceCopy for TensorMap {}
+
+/// A type of elements that tensor maps know.
+///
+/// # Safety
+///
+/// The type has the size of `TYPE`.
+pub unsafe trait TensorElement: DeviceCopy {
+    /// What the driver calls it.
+    const TYPE: CUtensorMapDataType;
+}
+
+macro_rules! elements {
+    ($($ty:ty: $name:ident;)*) => {
+        $(
+            // SAFETY: of this type.
+            unsafe impl TensorElement for $ty {
+                const TYPE: CUtensorMapDataType = CUtensorMapDataType::$name;
+            }
+        )*
+    };
+}
+elements! {
+    u8: CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    u16: CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    u32: CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    i32: CU_TENSOR_MAP_DATA_TYPE_INT32;
+    u64: CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    i64: CU_TENSOR_MAP_DATA_TYPE_INT64;
+    f32: CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    f64: CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+}
+#[cfg(feature = "half")]
+elements! {
+    half::f16: CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    half::bf16: CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+}
+
+/// How the rows of a box are permuted in shared memory, against conflicts of banks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Swizzle {
+    /// Not at all.
+    #[default]
+    None,
+    /// Within 32 bytes.
+    Bytes32,
+    /// Within 64 bytes.
+    Bytes64,
+    /// Within 128 bytes.
+    Bytes128,
+}
+
+/// Which memory a tensor map describes, and which boxes of it are copied at once. Dimensions are
+/// in the order of CUDA: the one whose elements lie side by side first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TiledTensor<'a> {
+    /// Elements along each dimension; one to five dimensions.
+    pub sizes: &'a [u64],
+    /// Bytes from one index to the next along each dimension but the first; multiples of 16.
+    pub strides: &'a [u64],
+    /// Elements of a box along each dimension; at most 256.
+    pub box_sizes: &'a [u32],
+    /// Which elements of a box are copied along each dimension: every one, every second, …
+    pub element_strides: &'a [u32],
+    /// How a box lies in shared memory.
+    pub swizzle: Swizzle,
+    /// Whether floats outside of the tensor are NaN; else they are zero.
+    pub nan_outside: bool,
+}
+
+impl TensorMap {
+    /// A map of memory in tiles.
+    ///
+    /// # Safety
+    ///
+    /// The memory is as described, as long as kernels use the map.
+    pub unsafe fn tiled<T: TensorElement>(
+        memory: DevicePointer<T>,
+        tensor: &TiledTensor<'_>,
+    ) -> CudaResult<TensorMap> {
+        let api = Context::current("making a tensor map")?.bind()?;
+        let rank = tensor.sizes.len();
+        let lengths = [
+            (tensor.strides.len(), rank.saturating_sub(1)),
+            (tensor.box_sizes.len(), rank),
+            (tensor.element_strides.len(), rank),
+        ];
+        if let Some(&(found, expected)) = lengths.iter().find(|(found, wanted)| found != wanted) {
+            return Err(Error::SizeMismatch {
+                doing: "making a tensor map",
+                source_len: found,
+                destination_len: expected,
+            });
+        }
+        let swizzle = match tensor.swizzle {
+            Swizzle::None => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+            Swizzle::Bytes32 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+            Swizzle::Bytes64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+            Swizzle::Bytes128 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+        };
+        let fill = if tensor.nan_outside {
+            CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+        } else {
+            CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE
+        };
+        let mut map = TensorMap { opaque: [0; 16] };
+        let address: *mut c_void = std::ptr::without_provenance_mut(memory.as_raw() as usize);
+        // SAFETY: the map has the size and alignment of the driver's, and the lists have as many
+        // entries as there are dimensions.
+        let result = unsafe {
+            api.driver.cuTensorMapEncodeTiled(
+                (&raw mut map).cast::<CUtensorMap>(),
+                T::TYPE,
+                rank as u32,
+                address,
+                tensor.sizes.as_ptr(),
+                tensor.strides.as_ptr(),
+                tensor.box_sizes.as_ptr(),
+                tensor.element_strides.as_ptr(),
+                CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                swizzle,
+                CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                fill,
+            )
+        };
+        api.check(result, || format!("making a tensor map of {tensor:?}"))?;
+        Ok(map)
+    }
+
+    /// The same map of other memory.
+    ///
+    /// # Safety
+    ///
+    /// As for [`TensorMap::tiled`].
+    pub unsafe fn with_address<T: TensorElement>(
+        mut self,
+        memory: DevicePointer<T>,
+    ) -> CudaResult<TensorMap> {
+        let api = Context::current("changing a tensor map")?.bind()?;
+        let address: *mut c_void = std::ptr::without_provenance_mut(memory.as_raw() as usize);
+        // SAFETY: as above.
+        let result = unsafe {
+            let map = (&raw mut self).cast::<CUtensorMap>();
+            api.driver.cuTensorMapReplaceAddress(map, address)
+        };
+        api.check(result, || "changing the address of a tensor map".to_owned())?;
+        Ok(self)
+    }
+}
+
+const _: () = assert!(size_of::<TensorMap>() == size_of::<CUtensorMap>());

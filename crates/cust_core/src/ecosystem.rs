@@ -1,0 +1,77 @@
+//! Types of other crates that may be copied to a device. A feature of the crate's name makes each
+//! known.
+
+#[cfg(any(
+    feature = "glam",
+    feature = "half",
+    feature = "nalgebra",
+    feature = "num-complex"
+))]
+use crate::traits::DeviceCopy;
+
+#[cfg(feature = "glam")]
+mod of_glam {
+    use super::DeviceCopy;
+
+    macro_rules! plain {
+        ($($ty:ident)*) => {
+            // SAFETY: plain numbers.
+            $(unsafe impl DeviceCopy for glam::$ty {})*
+        };
+    }
+    plain! {
+        Vec2 Vec3 Vec3A Vec4 Mat2 Mat3 Mat3A Mat4 Quat Affine2 Affine3A
+        DVec2 DVec3 DVec4 DMat2 DMat3 DMat4 DQuat DAffine2 DAffine3
+        IVec2 IVec3 IVec4 UVec2 UVec3 UVec4
+        I8Vec2 I8Vec3 I8Vec4 U8Vec2 U8Vec3 U8Vec4
+        I16Vec2 I16Vec3 I16Vec4 U16Vec2 U16Vec3 U16Vec4
+        I64Vec2 I64Vec3 I64Vec4 U64Vec2 U64Vec3 U64Vec4
+        BVec2 BVec3 BVec4
+    }
+}
+
+#[cfg(feature = "half")]
+mod of_half {
+    use super::DeviceCopy;
+
+    // SAFETY: a number.
+    unsafe impl DeviceCopy for half::f16 {}
+    // SAFETY: a number.
+    unsafe impl DeviceCopy for half::bf16 {}
+}
+
+#[cfg(feature = "num-complex")]
+// SAFETY: two values that are `DeviceCopy` themselves.
+unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {}
+
+#[cfg(feature = "nalgebra")]
+mod of_nalgebra {
+    use super::DeviceCopy;
+    use nalgebra::{ArrayStorage, Isometry, Matrix, OPoint, Quaternion, Scalar, Translation, Unit};
+    use nalgebra::{Const, DefaultAllocator, DimName, allocator::Allocator};
+
+    // SAFETY: values that are `DeviceCopy` themselves, one after the other.
+    unsafe impl<T: DeviceCopy + Scalar, const R: usize, const C: usize> DeviceCopy
+        for Matrix<T, Const<R>, Const<C>, ArrayStorage<T, R, C>>
+    {
+    }
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy + Scalar, D: DimName> DeviceCopy for OPoint<T, D>
+    where
+        DefaultAllocator: Allocator<D>,
+        Self: Copy,
+    {
+    }
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy + Scalar> DeviceCopy for Quaternion<T> where Self: Copy {}
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy> DeviceCopy for Unit<T> {}
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy + Scalar, const D: usize> DeviceCopy for Translation<T, D> where Self: Copy
+    {}
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy + Scalar, R: DeviceCopy, const D: usize> DeviceCopy for Isometry<T, R, D> where
+        Self: Copy
+    {
+    }
+}

@@ -1,0 +1,8 @@
+//! Compiles the kernels of the example vecadd for the device, for `main.rs` to embed.
+
+fn main() -> Result<(), cuda_builder::Error> {
+    cuda_builder::CudaBuilder::new("../vecadd/kernels")
+        .embed("kernels")
+        .build()?;
+    Ok(())
+}
