@@ -58,6 +58,8 @@ pub struct FuncAttrs {
     pub cold: bool,
     /// `optsize`: small code before fast code.
     pub opt_size: bool,
+    /// `optnone`: not optimised at all. It has to be `noinline` too.
+    pub opt_none: bool,
     /// `noreturn`.
     pub no_return: bool,
     /// `convergent`.

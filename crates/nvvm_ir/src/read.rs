@@ -469,6 +469,7 @@ impl<'t> Reader<'t> {
                 "inlinehint" => &mut attrs.inline_hint,
                 "cold" => &mut attrs.cold,
                 "optsize" => &mut attrs.opt_size,
+                "optnone" => &mut attrs.opt_none,
                 "noreturn" => &mut attrs.no_return,
                 "convergent" => &mut attrs.convergent,
                 "readnone" | "memory" => &mut attrs.read_none,

@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub prec_div: bool,
     /// Whether the single-precision square root is correctly rounded.
     pub prec_sqrt: bool,
+    /// Functions of more instructions than this are not optimised.
+    pub optimize_up_to: Option<usize>,
     /// Where lowering starts.
     pub roots: Roots,
 }
@@ -98,6 +100,14 @@ const TABLE: &[Row] = &[
         set: |options, value| options.prec_sqrt = value == "on",
     },
     Row {
+        name: "optimize-up-to",
+        value: "N",
+        default: "",
+        doc: "leave functions of more than N instructions unoptimised: libnvvm's time grows much \
+              faster than their size",
+        set: |options, value| options.optimize_up_to = value.parse().ok(),
+    },
+    Row {
         name: "roots",
         value: "kernels|all",
         default: "kernels",
@@ -122,6 +132,7 @@ impl Row {
     fn accepts(&self, value: &str) -> bool {
         match self.choices() {
             Some(mut choices) => choices.any(|choice| choice == value),
+            None if self.value == "N" => value.parse::<usize>().is_ok(),
             None => !value.is_empty(),
         }
     }

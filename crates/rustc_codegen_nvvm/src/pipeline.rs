@@ -106,6 +106,9 @@ fn transform_and_write(
         }
         return None;
     }
+    if let Some(limit) = options.optimize_up_to {
+        leave_unoptimized(&mut module, limit);
+    }
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
@@ -113,6 +116,25 @@ fn transform_and_write(
     let text = sess.time("nvvm_write", || nvvm_ir::write_module(&module, dialect));
     dumper.dump("written.ll", || text.clone());
     Some(text)
+}
+
+/// Marks the functions of more than so many instructions as not to be optimised.
+fn leave_unoptimized(module: &mut Module, limit: usize) {
+    let large: Vec<_> = module
+        .funcs()
+        .filter(|&func| {
+            let blocks = module.func(func).blocks.iter();
+            blocks.map(|&block| module.block(block).insts.len()).sum::<usize>() > limit
+        })
+        .collect();
+    for func in large {
+        let attrs = &mut module.func_mut(func).attrs;
+        attrs.always_inline = false;
+        attrs.inline_hint = false;
+        attrs.opt_size = false;
+        attrs.no_inline = true;
+        attrs.opt_none = true;
+    }
 }
 
 /// Lets the verifier look at what was lowered.

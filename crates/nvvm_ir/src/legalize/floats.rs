@@ -8,7 +8,7 @@ use crate::inst::*;
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
 use crate::types::{Type, TypeKind};
-use crate::value::{Const, Func, Value};
+use crate::value::{Const, Func, Value, ValueKind};
 use crate::write::Dialect;
 
 /// The integer type of the same shape as a float's.
@@ -293,6 +293,33 @@ pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     } else {
         round(rw, ty, args)
     }
+}
+
+/// Whether a comparison of a value with itself asks if it is a NaN.
+pub(super) fn tells_nan(rw: &Rewriter, pred: FloatPred, value: Value) -> bool {
+    use FloatPred::*;
+    let constant = matches!(rw.module.value(value).kind, ValueKind::Const(_));
+    let native = matches!(
+        rw.kind(rw.ty(value)),
+        TypeKind::Half | TypeKind::Float | TypeKind::Double
+    );
+    matches!(pred, Oeq | Oge | Ole | Ord | Une | Uno) && native && !constant
+}
+
+/// A comparison of a value with itself becomes one with zero. libnvvm folds no arithmetic whose
+/// result is a NaN, but leaves a constant expression, and takes two of these that are the same for
+/// equal: `INFINITY - INFINITY` would be no NaN.
+pub(super) fn legalize_self_comparison(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
+    let InstKind::FCmp { pred, lhs, .. } = *kind else {
+        unreachable!("the rule chose a comparison")
+    };
+    let ty = rw.ty(lhs);
+    let zero = rw.module.const_float_bits(ty, 0);
+    let pred = match pred {
+        FloatPred::Une | FloatPred::Uno => FloatPred::Uno,
+        _ => FloatPred::Ord,
+    };
+    rw.fcmp(pred, lhs, zero)
 }
 
 /// `minimum` and `maximum`: NaN if either is, and -0 is less than +0. PTX's `min` and `max` order

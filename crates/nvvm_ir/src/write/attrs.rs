@@ -13,6 +13,7 @@ impl Writer<'_> {
             (attrs.inline_hint, " inlinehint"),
             (attrs.cold, " cold"),
             (attrs.opt_size, " optsize"),
+            (attrs.opt_none, " optnone"),
             (attrs.no_return, " noreturn"),
             (attrs.convergent, " convergent"),
             (

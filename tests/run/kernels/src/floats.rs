@@ -140,6 +140,19 @@ macro_rules! ieee {
 ieee!(f32 f64);
 
 cases! {
+    // What the compiler may compute in advance is a NaN then, too.
+    fn float_nan_of_constants(i, record) {
+        fn differ<T: PartialEq>(value: T) -> (bool, bool) {
+            (value == value, value != value)
+        }
+        record.put((f64::NAN.maximum(9.0).is_nan(), f32::NAN.minimum(-9.0).is_nan()));
+        record.put(differ(f64::INFINITY - f64::INFINITY));
+        record.put(differ(f32::INFINITY * 0.0));
+        record.put(differ(0.0f64 / 0.0));
+        record.put(differ(f64::MAX * 2.0));
+        record.put(i);
+    }
+
     fn f32_arithmetic(i, record) {
         arithmetic!(samples32(i), record);
     }
