@@ -107,6 +107,9 @@ fn transform_and_write(
         }
         return None;
     }
+    if sess.opts.optimize != RustcOptLevel::No {
+        passes::bound_inlining(&mut module);
+    }
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
