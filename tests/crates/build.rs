@@ -4,9 +4,8 @@ use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
 
 /// The modules of cases in `kernels`.
-const MODULES: [&str; 7] = [
+const MODULES: [&str; 6] = [
     "algebra",
-    "containers",
     "curves",
     "hashes",
     "numbers",

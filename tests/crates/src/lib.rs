@@ -7,6 +7,8 @@ use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+pub mod list;
+
 /// Threads of a block: few, so that the emulator's workers share the blocks evenly.
 const BLOCK: u32 = 32;
 
@@ -41,8 +43,8 @@ macro_rules! programs {
 }
 
 /// As many as there are modules of cases.
-const PROGRAMS: [(&str, [&str; 2]); 7] =
-    programs!("algebra" "containers" "curves" "hashes" "numbers" "random" "text");
+const PROGRAMS: [(&str, [&str; 2]); 6] =
+    programs!("algebra" "curves" "hashes" "numbers" "random" "text");
 
 /// A record in a buffer.
 #[derive(Clone, Copy)]
@@ -137,7 +139,7 @@ fn compare(found: &Record, expected: &Record) -> Result<(), String> {
 
 /// A trial for each case and build.
 pub fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("list_of_crates", || Ok(list::check()?))];
     for build in Build::ALL {
         for (module, cases) in crate_tests_kernels::MODULES {
             for (number, case) in cases.iter().enumerate() {

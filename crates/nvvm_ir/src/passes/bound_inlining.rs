@@ -5,10 +5,10 @@ use crate::module::Module;
 use crate::value::{Func, ValueKind};
 
 /// How many instructions a function with several callers may come to.
-const SEVERAL: usize = 500;
+const SEVERAL: usize = 2_000;
 
 /// How many a function with one caller may come to.
-const ONE: usize = 5_000;
+const ONE: usize = 20_000;
 
 /// Marks `noinline` what would become too large. libnvvm inlines, from the leaves of the calls up,
 /// functions of several hundred instructions into every caller, and what has one caller whatever
