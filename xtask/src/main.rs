@@ -8,6 +8,7 @@ mod backend;
 mod bundle;
 mod conformance;
 mod doctor;
+mod fuzz;
 mod lint;
 mod run;
 mod test;
@@ -45,6 +46,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--help] [PART ...]",
         help: "Run the standard library's own tests as device code",
         run: conformance::conformance,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[--seed N] [--count M]",
+        help: "Compare random programs with the CPU; one that differs is made smaller and shown",
+        run: fuzz::fuzz,
     },
     Command {
         name: "doctor",

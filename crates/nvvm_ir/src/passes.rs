@@ -1,6 +1,7 @@
 //! Passes: each a file, a function and a name, which its dump carries too. They take a module
 //! that the verifier accepts and leave one that it accepts.
 
+mod bound_inlining;
 mod dead_functions;
 mod dead_globals;
 mod internalize;
@@ -10,6 +11,7 @@ mod remove_unreachable_blocks;
 
 use crate::module::Module;
 
+pub use bound_inlining::bound_inlining;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use internalize::internalize;
@@ -49,6 +51,11 @@ pub const PASSES: &[Pass] = &[
         name: "dead_globals",
         about: "drops the statics that no kernel and no used static reaches",
         run: dead_globals,
+    },
+    Pass {
+        name: "bound_inlining",
+        about: "marks functions that would become too large as not to be inlined",
+        run: bound_inlining,
     },
 ];
 

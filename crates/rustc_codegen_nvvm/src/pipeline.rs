@@ -109,6 +109,9 @@ fn transform_and_write(
     if let Some(limit) = options.optimize_up_to {
         leave_unoptimized(&mut module, limit);
     }
+    if sess.opts.optimize != RustcOptLevel::No {
+        passes::bound_inlining(&mut module);
+    }
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });

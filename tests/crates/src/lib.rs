@@ -5,7 +5,9 @@ use crate_tests_kernels::{Case, Input, Record};
 use cust::module::OptLevel;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub mod list;
 
 /// Threads of a block: few, so that the emulator's workers share the blocks evenly.
 const BLOCK: u32 = 32;
@@ -28,14 +30,21 @@ impl Build {
             Build::Debug => "debug",
         }
     }
-
-    fn ptx(self) -> &'static str {
-        match self {
-            Build::Release => include_str!(concat!(env!("OUT_DIR"), "/release.ptx")),
-            Build::Debug => include_str!(concat!(env!("OUT_DIR"), "/debug.ptx")),
-        }
-    }
 }
+
+/// The device programs: a module's name, and its PTX for each build.
+macro_rules! programs {
+    ($($name:literal)*) => {
+        [$(($name, [
+            include_str!(concat!(env!("OUT_DIR"), "/", $name, "-release.ptx")),
+            include_str!(concat!(env!("OUT_DIR"), "/", $name, "-debug.ptx")),
+        ])),*]
+    };
+}
+
+/// As many as there are modules of cases.
+const PROGRAMS: [(&str, [&str; 2]); 6] =
+    programs!("algebra" "curves" "hashes" "numbers" "random" "text");
 
 /// A record in a buffer.
 #[derive(Clone, Copy)]
@@ -45,9 +54,9 @@ struct OnDevice(Record);
 // SAFETY: a record is numbers, of the same layout on both sides.
 unsafe impl DeviceCopy for OnDevice {}
 
-/// The device with both modules, each loaded when the first test asks for it.
+/// The device with all programs, each loaded when the first test asks for it.
 struct Session {
-    modules: [OnceLock<Result<Module, String>>; 2],
+    modules: [[OnceLock<Result<Module, String>>; 2]; PROGRAMS.len()],
     stream: Stream,
     _context: Context,
 }
@@ -64,29 +73,32 @@ impl Session {
         context.set_resource_limit(ResourceLimit::StackSize, stack)?;
         context.set_resource_limit(ResourceLimit::MallocHeapSize, 256 << 20)?;
         Ok(Session {
-            modules: [const { OnceLock::new() }; 2],
+            modules: [const { [const { OnceLock::new() }; 2] }; PROGRAMS.len()],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
             _context: context,
         })
     }
 
-    fn module(&self, build: Build) -> Result<&Module, Failed> {
-        let module = self.modules[build as usize].get_or_init(|| {
+    fn module(&self, name: &str, build: Build) -> Result<&Module, Failed> {
+        let at = (PROGRAMS.iter().position(|(other, _)| *other == name))
+            .ok_or_else(|| format!("there is no program `{name}`"))?;
+        let module = self.modules[at][build as usize].get_or_init(|| {
             let options = match build {
                 Build::Release => vec![],
                 Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
             };
-            Module::from_ptx(build.ptx(), &options).map_err(|error| error.to_string())
+            Module::from_ptx(PROGRAMS[at].1[build as usize], &options)
+                .map_err(|error| error.to_string())
         });
         module
             .as_ref()
             .map_err(|error| Failed::from(error.as_str()))
     }
 
-    fn run(&self, build: Build, number: u32, case: Case) -> Result<(), Failed> {
+    fn run(&self, module: &str, build: Build, number: u32, case: Case) -> Result<(), Failed> {
         let records =
             DeviceBuffer::from_slice(&vec![OnDevice(Record::default()); case.inputs as usize])?;
-        let kernel = self.module(build)?.get_function("run_case")?;
+        let kernel = self.module(module, build)?.get_function("run_case")?;
         let stream = &self.stream;
         let blocks = case.inputs.div_ceil(BLOCK);
         // SAFETY: the kernel writes one record for each input.
@@ -127,23 +139,27 @@ fn compare(found: &Record, expected: &Record) -> Result<(), String> {
 
 /// A trial for each case and build.
 pub fn trials() -> Vec<Trial> {
-    let of = |build: Build| {
-        crate_tests_kernels::all()
-            .enumerate()
-            .map(move |(number, case)| {
-                Trial::test(format!("{}::{}", build.name(), case.name), move || {
-                    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
-                    let session = SESSION.get_or_init(|| match Session::new() {
-                        Ok(session) => Ok(Mutex::new(session)),
-                        Err(error) => Err(error.to_string()),
-                    });
-                    // One test at a time: a panic in a kernel is returned by the next synchronize.
-                    let session = session.as_ref()?.lock();
-                    session
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .run(build, number as u32, case)
-                })
-            })
-    };
-    Build::ALL.into_iter().flat_map(of).collect()
+    let mut trials = vec![Trial::test("list_of_crates", || Ok(list::check()?))];
+    for build in Build::ALL {
+        for (module, cases) in crate_tests_kernels::MODULES {
+            for (number, case) in cases.iter().enumerate() {
+                let name = format!("{}::{}", build.name(), case.name);
+                trials.push(Trial::test(name, move || {
+                    session()?.run(module, build, number as u32, *case)
+                }));
+            }
+        }
+    }
+    trials
+}
+
+/// The session, for one test at a time: a panic in a kernel is returned by the next synchronize.
+fn session() -> Result<MutexGuard<'static, Session>, Failed> {
+    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
+    let session = SESSION.get_or_init(|| match Session::new() {
+        Ok(session) => Ok(Mutex::new(session)),
+        Err(error) => Err(error.to_string()),
+    });
+    let session = session.as_ref()?.lock();
+    Ok(session.unwrap_or_else(PoisonError::into_inner))
 }

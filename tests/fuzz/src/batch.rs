@@ -8,10 +8,12 @@ use crate::program::Program;
 use anyhow::{Context as _, Result, bail};
 use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use cust::prelude::*;
+use std::cell::Cell;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 /// How many threads run a program.
 pub const THREADS: u32 = 8;
@@ -46,6 +48,19 @@ pub type Output = Vec<u64>;
 /// Where batches are built.
 pub struct Builder {
     folder: PathBuf,
+    /// Seconds taken so far.
+    pub times: Cell<Times>,
+}
+
+/// Where the time goes, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// Compiling and running on the host.
+    pub host: f64,
+    /// Compiling for the device.
+    pub device: f64,
+    /// Running on the device.
+    pub run: f64,
 }
 
 /// A difference between device and CPU.
@@ -128,6 +143,7 @@ impl Builder {
     pub fn new(folder: &Path) -> Result<Builder> {
         let builder = Builder {
             folder: folder.to_path_buf(),
+            times: Cell::default(),
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")
@@ -299,6 +315,15 @@ pub fn compare(found: &Result<Output, String>, expected: &Output) -> Option<Stri
 }
 
 impl Builder {
+    fn timed<T>(&self, of: fn(&mut Times) -> &mut f64, make: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let made = make();
+        let mut times = self.times.get();
+        *of(&mut times) += started.elapsed().as_secs_f64();
+        self.times.set(times);
+        made
+    }
+
     /// The differences of a batch, each with its program's place. `save` gets what it takes to
     /// run the batch again where there is no Rust.
     pub fn differences(
@@ -308,7 +333,10 @@ impl Builder {
         save: Option<&Path>,
     ) -> Result<Vec<(usize, Difference)>> {
         self.write(programs)?;
-        let expected = self.expected(programs, levels.len() > 1)?;
+        let expected = self.timed(
+            |times| &mut times.host,
+            || self.expected(programs, levels.len() > 1),
+        )?;
         if let Some(folder) = save {
             fs::create_dir_all(folder)?;
             let mut text = String::new();
@@ -323,12 +351,13 @@ impl Builder {
         }
         let mut differences = vec![];
         for &level in levels {
-            match self.compile(level) {
+            match self.timed(|times| &mut times.device, || self.compile(level)) {
                 Ok(ptx) => {
                     if let Some(folder) = save {
                         fs::write(folder.join(format!("{}.ptx", level.name())), &ptx)?;
                     }
-                    for (i, found) in run(&ptx, programs.len())?.iter().enumerate() {
+                    let found = self.timed(|times| &mut times.run, || run(&ptx, programs.len()))?;
+                    for (i, found) in found.iter().enumerate() {
                         if let Some(what) = compare(found, &expected[i]) {
                             differences.push((
                                 i,

@@ -6,7 +6,7 @@ use crate::program::{By, Function, Generator, Kind};
 use crate::types::{I64, INTS, Int, Ty, U32, USIZE, variant};
 
 /// How many expressions a function may have before the rest become plain.
-const NODES: usize = 110;
+const NODES: usize = 60;
 
 impl Generator {
     /// An expression of a type.
@@ -452,7 +452,7 @@ impl Generator {
             Ty::Option(of) => self.option(ty, of, depth),
             Ty::Struct(i) => {
                 let fields = self.struct_fields(*i);
-                if self.random.once_in(3) {
+                if self.traits && self.random.once_in(3) {
                     // Changed through a trait object.
                     let children = vec![self.expr(ty, depth), self.expr(&U32, depth)];
                     return Node::expr(ty, "{ let mut o = §; change(&mut o, §, h); o }", children);
@@ -631,7 +631,7 @@ impl Generator {
                 ]);
                 Node::expr(ty, &template.replace('N', n), vec![child])
             }
-            18 if n == "i64" || self.random.once_in(2) => {
+            18 if self.traits && (n == "i64" || self.random.once_in(2)) => {
                 let (a, b) = (
                     Ty::Struct(0),
                     Ty::Struct(self.random.below(self.types.structs.len())),

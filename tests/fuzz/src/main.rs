@@ -133,10 +133,14 @@ fn fuzz(options: &Options) -> Result<usize> {
                 println!("{}\n// {}: {}", small.text(), how.level.name(), how.what);
             }
         }
+        let times = builder.times.get();
         println!(
-            "seeds {}..{last}: {differing} differ ({:.0} s)",
+            "seeds {}..{last}: {differing} differ ({:.0} s: host {:.0}, compiler {:.0}, device {:.0})",
             options.seed,
-            started.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64(),
+            times.host,
+            times.device,
+            times.run,
         );
         first = last;
     }

@@ -92,6 +92,8 @@ pub struct Generator {
     pub depth: usize,
     /// Whether `?` may stand here.
     pub fallible: bool,
+    /// Whether the trait's methods may be called: not in themselves.
+    pub traits: bool,
     /// Whether the threads' shared memory is in reach.
     pub shared: bool,
 }
@@ -118,6 +120,7 @@ impl Program {
             depth: 0,
             fallible: false,
             shared: false,
+            traits: true,
         };
         let mut items = vec![];
         for i in 0..generator.types.structs.len() {
@@ -198,6 +201,7 @@ impl Generator {
     /// The trait's implementation for a struct.
     fn implementation(&mut self, i: usize) -> Item {
         self.start();
+        self.traits = false;
         let ty = Ty::Struct(i);
         let fields = self.types.structs[i].fields.clone();
         self.var("(*self)", &ty, false);
@@ -217,6 +221,7 @@ impl Generator {
         } else {
             Node::fixed("", vec![])
         };
+        self.traits = true;
         let template = format!(
             "impl Tr for S{i} {{\n    fn read(&self, arg: u32, h: &H) -> i64 {{ § }}\n    fn change(&mut self, arg: u32, \
              h: &H) {{ self.{} = §; h.word(arg as u64); }}\n§}}\n",

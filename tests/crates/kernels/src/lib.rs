@@ -27,6 +27,8 @@ mod hashes;
 mod numbers;
 #[cfg(feature = "random")]
 mod random;
+#[cfg(feature = "regex")]
+mod regex;
 #[cfg(feature = "text")]
 mod text;
 
@@ -75,27 +77,30 @@ pub unsafe fn run_case(case: u32, records: *mut Record, len: usize) {
     }
 }
 
+/// The modules of cases, each with its name, which is also its feature. A program for the device
+/// has one of them.
+pub const MODULES: &[(&str, &[Case])] = &[
+    #[cfg(feature = "algebra")]
+    ("algebra", algebra::CASES),
+    #[cfg(feature = "containers")]
+    ("containers", containers::CASES),
+    #[cfg(feature = "curves")]
+    ("curves", curves::CASES),
+    #[cfg(feature = "hashes")]
+    ("hashes", hashes::CASES),
+    #[cfg(feature = "numbers")]
+    ("numbers", numbers::CASES),
+    #[cfg(feature = "random")]
+    ("random", random::CASES),
+    #[cfg(feature = "regex")]
+    ("regex", regex::CASES),
+    #[cfg(feature = "text")]
+    ("text", text::CASES),
+];
+
 /// All cases.
 pub fn all() -> impl Iterator<Item = Case> {
-    [
-        #[cfg(feature = "algebra")]
-        algebra::CASES,
-        #[cfg(feature = "containers")]
-        containers::CASES,
-        #[cfg(feature = "curves")]
-        curves::CASES,
-        #[cfg(feature = "hashes")]
-        hashes::CASES,
-        #[cfg(feature = "numbers")]
-        numbers::CASES,
-        #[cfg(feature = "random")]
-        random::CASES,
-        #[cfg(feature = "text")]
-        text::CASES,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+    MODULES.iter().flat_map(|(_, cases)| *cases).copied()
 }
 
 #[cfg(test)]

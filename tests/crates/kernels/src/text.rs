@@ -1,13 +1,9 @@
-//! Numbers as text, regular expressions, and serialisation.
+//! Numbers as text, and serialisation.
 
 use crate::{Input, Record, cases};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use regex_automata::dfa::Automaton;
-use regex_automata::dfa::dense;
-use regex_automata::meta::Regex;
-use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize, PartialEq, Clone)]
@@ -45,7 +41,7 @@ fn shape(input: &mut Input, depth: u32) -> Shape {
     }
 }
 
-/// Words of a few letters, digits and signs, so that expressions match now and then.
+/// Words of a few letters, digits and signs.
 fn words(input: &mut Input) -> String {
     const PARTS: [&str; 12] = [
         "a",
@@ -64,12 +60,6 @@ fn words(input: &mut Input) -> String {
     (0..input.below(25))
         .map(|_| PARTS[input.below(12) as usize])
         .collect()
-}
-
-fn put_matches(regex: &Regex, text: &str, record: &mut Record) {
-    for found in regex.find_iter(text) {
-        record.put((found.start(), found.end(), found.pattern().as_usize()));
-    }
 }
 
 cases! {
@@ -93,59 +83,6 @@ cases! {
         record.put(buffer.format(f64::from_bits(input.bits())));
         record.put(buffer.format(f32::from_bits(input.bits() as u32)));
         record.put(buffer.format(input.below(100_000) as f64 / 1000.0));
-    }
-
-    "regex-automata", 64;
-    fn regex_meta(mut input, record) {
-        let text = words(&mut input);
-        let one = Regex::new(r"(?:[a-z]+)@(?:[a-z_]+)\.com|\d{4}-\d\d-\d\d");
-        let many = Regex::new_many(&["fo+", "bar|17", r"\bé", "[[:alpha:]]_y"]);
-        record.put((one.is_ok(), many.is_ok()));
-        if let (Ok(one), Ok(many)) = (one, many) {
-            put_matches(&one, &text, record);
-            put_matches(&many, &text, record);
-        }
-    }
-
-    "regex-automata", 64;
-    fn regex_captures(mut input, record) {
-        let text = words(&mut input);
-        let Ok(vm) = PikeVM::new(r"(?<year>\d{4})-(?<month>\d\d)|(foo|bar)(.)") else { return };
-        let (mut cache, mut captures) = (vm.create_cache(), vm.create_captures());
-        record.put(text.len());
-        vm.captures(&mut cache, &text, &mut captures);
-        for group in captures.iter() {
-            record.put(group.map(|span| (span.start, span.end)));
-        }
-    }
-
-    "regex-automata", 64;
-    fn regex_dense(mut input, record) {
-        let text = words(&mut input);
-        let dfa = dense::Builder::new()
-            .syntax(regex_automata::util::syntax::Config::new().unicode(false).utf8(false))
-            .build("(foo|ba[rz])+[0-9]*");
-        let Ok(dfa) = dfa else { return };
-        record.put(text.len());
-        record.put(dfa.memory_usage());
-        let found = dfa.try_search_fwd(&regex_automata::Input::new(&text));
-        record.put(found.ok().flatten().map(|found| found.offset()));
-    }
-
-    "regex-automata", 64;
-    fn regex_random(mut input, record) {
-        // Expressions put together at random, some of which are not one.
-        const PARTS: [&str; 14] =
-            ["a", "b", "(", ")", "*", "+", "|", "[a-f]", ".", "?", r"\w", "{2,3}", "foo", "^"];
-        let pattern: String =
-            (0..input.below(8)).map(|_| PARTS[input.below(14) as usize]).collect();
-        let text = words(&mut input);
-        let regex = Regex::new(&pattern);
-        record.put(&pattern[..]);
-        record.put(regex.is_ok());
-        if let Ok(regex) = regex {
-            put_matches(&regex, &text, record);
-        }
     }
 
     "postcard", 300;

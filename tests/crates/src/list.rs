@@ -1,0 +1,98 @@
+//! `docs/crates.md`: the list of the crates that are tried, made from the cases and the manifest. A
+//! test holds it against the file; with `BLESS=1` it writes the file.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// What a user of a crate should know, where there is something.
+const REMARKS: &[(&str, &str)] = &[
+    ("blake3", "`pure`: the other implementations are assembly and C for CPUs"),
+    ("glam", "`scalar-math`, so that the CPU adds in the same order; the device has no SSE"),
+    (
+        "hashbrown",
+        "with a hasher of our own: the default one takes its seed from addresses, which differ; \
+         and maps iterate in another order than on a CPU with vectors",
+    ),
+    ("indexmap", "with a hasher of our own, as for hashbrown"),
+    (
+        "k256",
+        "without `precomputed-tables`: it asks for `std` or the crate `critical-section`",
+    ),
+    ("libm", "exact, as the crate computes all itself and uses nothing of libdevice"),
+    (
+        "regex-automata",
+        "parser, NFA, PikeVM and dense DFAs, built on the device. The `meta` engine compiles too, \
+         but takes libnvvm minutes",
+    ),
+    ("rust_decimal", "`{:.3}` of the largest decimals panics, on the CPU as well"),
+];
+
+/// The list.
+pub fn list() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
+    let manifest = std::fs::read_to_string(root.join("tests/crates/kernels/Cargo.toml")).unwrap_or_default();
+    let mut rows: Vec<(&str, u32, Vec<&str>)> = Vec::new();
+    for case in crate_tests_kernels::all() {
+        match rows.iter_mut().find(|(krate, ..)| *krate == case.krate) {
+            Some((_, inputs, names)) => {
+                *inputs += case.inputs;
+                names.push(case.name);
+            }
+            None => rows.push((case.krate, case.inputs, vec![case.name])),
+        }
+    }
+    rows.sort();
+    let mut out = String::from(
+        "# Crates as they are\n\n\
+         Crates from crates.io that are compiled for the device without a change. For each there \
+         are cases in\n`tests/crates`: a case's function runs on the device and on the CPU, for as \
+         many inputs as stand here (edge\ncases and random ones), in a release and in an \
+         unoptimised build, and all results must be equal, bit for bit.\nThe device code is built \
+         without contraction to fused multiply-add (`fma_contraction(false)`), as results\nwould \
+         differ in the last bit otherwise. What is off of the crates' features is `std`.\n\n\
+         | crate | version | features | cases | inputs | remarks |\n|---|---|---|---|---|---|\n",
+    );
+    for (krate, inputs, names) in rows {
+        let remark = REMARKS.iter().find(|(other, _)| *other == krate).map_or("", |(_, remark)| remark);
+        let _ = writeln!(
+            out,
+            "| `{krate}` | {} | {} | {} | {inputs} | {remark} |",
+            version(&lock, krate).unwrap_or("?"),
+            features(&manifest, krate),
+            names.join(", "),
+        );
+    }
+    out
+}
+
+/// The version in the lock file.
+fn version<'a>(lock: &'a str, krate: &str) -> Option<&'a str> {
+    let (_, rest) = lock.split_once(&format!("name = \"{krate}\"\nversion = \""))?;
+    Some(rest.split_once('"')?.0)
+}
+
+/// The features in the manifest, as it names them.
+fn features(manifest: &str, krate: &str) -> String {
+    let start = format!("\n{krate} = ");
+    let line = manifest.split_once(&start).map_or("", |(_, rest)| rest.lines().next().unwrap_or(""));
+    let Some((_, rest)) = line.split_once("features = [") else {
+        return if line.contains("default-features = false") { "none" } else { "default" }.to_owned();
+    };
+    let list = rest.split_once(']').map_or("", |(list, _)| list).replace('"', "`");
+    if line.contains("default-features = false") { list } else { format!("default, {list}") }
+}
+
+/// Compares the list with the file.
+pub fn check() -> Result<(), String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/crates.md");
+    let list = list();
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(&path, list).map_err(|error| error.to_string());
+    }
+    if std::fs::read_to_string(&path).unwrap_or_default() == list {
+        Ok(())
+    } else {
+        Err("docs/crates.md is not what the cases say; run this test with BLESS=1".to_owned())
+    }
+}
