@@ -4,14 +4,7 @@ use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
 
 /// The modules of cases in `kernels`.
-const MODULES: [&str; 6] = [
-    "algebra",
-    "curves",
-    "hashes",
-    "numbers",
-    "random",
-    "text",
-];
+const MODULES: [&str; 6] = ["algebra", "curves", "hashes", "numbers", "random", "text"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);

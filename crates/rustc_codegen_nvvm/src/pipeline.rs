@@ -127,7 +127,10 @@ fn leave_unoptimized(module: &mut Module, limit: usize) {
         .funcs()
         .filter(|&func| {
             let blocks = module.func(func).blocks.iter();
-            blocks.map(|&block| module.block(block).insts.len()).sum::<usize>() > limit
+            blocks
+                .map(|&block| module.block(block).insts.len())
+                .sum::<usize>()
+                > limit
         })
         .collect();
     for func in large {
