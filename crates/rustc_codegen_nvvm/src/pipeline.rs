@@ -9,7 +9,6 @@ use nvvm_ir::{Dialect, Module, legalize, passes};
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
-use rustc_span::Span;
 use rustc_span::def_id::LOCAL_CRATE;
 
 use crate::diagnostics::toolkit;
