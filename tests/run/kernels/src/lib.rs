@@ -7,7 +7,7 @@
 //! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
 
 #![no_std]
-#![feature(f16, f128)]
+#![feature(f16, f128, float_minimum_maximum)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, asm_goto_with_outputs)
