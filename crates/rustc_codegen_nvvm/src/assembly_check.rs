@@ -112,7 +112,7 @@ fn only_assembly(ptx: &str) -> String {
         in_section |= words.starts_with(".section");
         let end = in_section && words == "}";
         // DWARF names labels of what is left out.
-        if in_section || words.starts_with(".loc") {
+        if in_section || words.split_whitespace().next() == Some(".loc") {
             *line = Cow::Borrowed("");
         } else if words.starts_with(".target") {
             *line = Cow::Owned(words.split(',').next().unwrap_or_default().to_owned());
@@ -219,6 +219,7 @@ mod tests {
 }
 .func  (.param .b32 func_retval0) with()
 {
+	.local .b8 depot[4];
 	// asm! number 0
 	call.uni plain, (p);
 	ret;
@@ -245,6 +246,7 @@ mod tests {
 
 .func  (.param .b32 func_retval0) with()
 {
+	.local .b8 depot[4];
 	// asm! number 0
 	call.uni plain, (p);
 	ret;
