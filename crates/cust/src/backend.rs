@@ -184,6 +184,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri loads no libraries")]
     fn no_driver_says_what_was_searched_and_what_to_do() {
         let error = Driver::load_from(&["libcuda-absent.so.1"]).unwrap_err();
         let text = no_driver(&error).to_string();

@@ -582,6 +582,14 @@ impl Context {
     /// Notes that a kernel was launched.
     pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<StreamInner>, number: u64) {
         let mut launched = lock(&self.inner.launched);
+        // The usual case: one kernel again and again.
+        if let Some(last) = launched.back_mut()
+            && Arc::ptr_eq(&last.kernel, kernel)
+            && std::ptr::eq(last.stream.as_ptr(), Arc::as_ptr(stream))
+        {
+            last.number = number;
+            return;
+        }
         while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_past) {
             launched.pop_front();
         }

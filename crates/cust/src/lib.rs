@@ -42,6 +42,16 @@
 //! }
 //! ```
 //!
+//! # Without `unsafe`
+//!
+//! Kernels of a crate that the program depends on are launched by [`Module::launch`] with arguments
+//! that the compiler checks (see [`kernel`]), from a module that [`include_module!`] embeds. Buffers
+//! know the streams that use them ([`memory`]); [`graph`]s own theirs; [`finished`] has futures.
+//! `launch!` is for modules from elsewhere. What wraps each function of the driver API is listed in
+//! `docs/driver-api.md`; [`Context::driver`] has all of them.
+//!
+//! [`Module::launch`]: module::Module::launch
+//!
 //! # Choosing the device
 //!
 //! | call | device |

@@ -97,6 +97,12 @@ impl StreamInner {
         }
     }
 
+    /// Its own number, which is never 0 and never another stream's.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The number of the work put in last. All work with this number or a lower one is in the
     /// stream when this returns.
     pub(crate) fn issued(&self) -> u64 {

@@ -14,7 +14,7 @@
 //! Borrows do the rest: a buffer is borrowed, mutably by a writer, while work is put into a stream,
 //! so no two threads put in conflicting work on the same elements at the same time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cust_core::kernel::Access;
@@ -78,7 +78,15 @@ pub(crate) struct Tracker {
     /// shares with the device, which should cost next to nothing.
     read: AtomicBool,
     written: AtomicBool,
+    /// The stream that all uses are in, by its number: `NOBODY`, or `SEVERAL`. It spares a stream
+    /// that uses the memory alone the look at the list.
+    user: AtomicU64,
 }
+
+/// No use is known.
+const NOBODY: u64 = 0;
+/// Several streams use it, or did so not long ago.
+const SEVERAL: u64 = u64::MAX;
 
 impl Tracker {
     /// Of memory in this context that nothing uses yet.
@@ -88,6 +96,7 @@ impl Tracker {
             uses: Mutex::new(Vec::new()),
             read: AtomicBool::new(false),
             written: AtomicBool::new(false),
+            user: AtomicU64::new(NOBODY),
         }
     }
 
@@ -134,6 +143,23 @@ impl Tracker {
             start,
             end,
         });
+        self.note_user(&uses);
+    }
+
+    /// Brings `user` in line with the uses.
+    fn note_user(&self, uses: &[Use]) {
+        let user = match uses.split_first() {
+            None => NOBODY,
+            Some((first, rest)) => {
+                let same = |other: &Use| other.stream.id() == first.stream.id();
+                if rest.iter().all(same) {
+                    first.stream.id()
+                } else {
+                    SEVERAL
+                }
+            }
+        };
+        self.user.store(user, Ordering::Release);
     }
 
     /// Remembers a use of everything by work that was put into a stream.
@@ -164,6 +190,11 @@ impl Tracker {
 
     /// Lets later work in `stream` come after the uses that conflict.
     fn order(&self, stream: &Arc<StreamInner>, dependency: &Dependency<'_>) -> CudaResult<()> {
+        // What this work conflicts with is noted before it is put in: the borrow sees to that.
+        let user = self.user.load(Ordering::Acquire);
+        if user == NOBODY || user == stream.id() {
+            return Ok(());
+        }
         let waits = {
             let uses = self.uses();
             let missing = |known: &&Use| {
@@ -203,6 +234,7 @@ impl Tracker {
         let is = |access| uses.iter().any(|known| known.access == access);
         self.read.store(is(Access::Read), Ordering::Release);
         self.written.store(is(Access::Write), Ordering::Release);
+        self.note_user(&uses);
     }
 
     /// Waits on the host until it may access the memory itself.
