@@ -269,6 +269,13 @@ impl Arguments {
         }
         let seconds = start.elapsed().as_secs();
         println!("{}: {of_all} in {seconds} s", level.name());
+        // As libtest says it, for those who add up.
+        let [passed, failed, not_applicable, listed] = of_all.0;
+        println!(
+            "test result: {}. {passed} passed; {} failed; {not_applicable} ignored",
+            if failed + listed == 0 { "ok" } else { "FAILED" },
+            failed + listed
+        );
         results.about = vec![
             ("toolchain".to_owned(), cuda_builder::TOOLCHAIN.to_owned()),
             ("device".to_owned(), device),
