@@ -15,6 +15,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+/// The parts of `./x conformance` that are quick enough to be run every time.
+const CONFORMANCE: [&str; 3] = ["core_atomic", "core_basics", "core_mem"];
+
 /// How many tests passed and failed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Total {
@@ -112,6 +115,15 @@ impl Selection {
         // A selection is to be quick.
         let selected = self.package.is_some() || !self.arguments.is_empty();
         if !selected {
+            heading("The standard library's own tests, a part");
+            let mut command = backend::cargo_with_backend()?;
+            command
+                .args(["run", "--quiet", "--release", "--package", "conformance"])
+                .arg("--manifest-path")
+                .arg(&manifest)
+                .args(["--", "--level", "O3"])
+                .args(CONFORMANCE);
+            self.count_all(command, total)?;
             heading("ptxas");
             assemble(total)?;
         }
@@ -137,11 +149,13 @@ impl Selection {
 
     /// Runs a `cargo test`, passes its output on and adds up its results.
     fn count(&self, mut command: Command, total: &mut Total) -> Result<()> {
-        command
-            .arg("--")
-            .args(&self.arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
+        command.arg("--").args(&self.arguments);
+        self.count_all(command, total)
+    }
+
+    /// Runs a command that says its results as `cargo test` does.
+    fn count_all(&self, mut command: Command, total: &mut Total) -> Result<()> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cargo cannot be started")?;
         let stdout = child
             .stdout

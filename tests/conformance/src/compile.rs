@@ -6,6 +6,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Some tests are one function of thousands of calls, for which libnvvm takes many minutes if it
+/// is to optimise it. What these functions call is optimised still.
+const UNOPTIMIZED: &str = "-Cllvm-args=--optimize-up-to=800";
+
 /// How a suite is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -76,7 +80,12 @@ impl Compiler {
             .arg("--target-dir")
             .arg(self.target.join("build"))
             .args((level == Level::O3).then_some("--release"))
-            .args(["--", "-Cllvm-args=--fma=off", "--cap-lints=allow"])
+            .args([
+                "--",
+                "-Cllvm-args=--fma=off",
+                UNOPTIMIZED,
+                "--cap-lints=allow",
+            ])
             .arg(format!("--cfg=conformance_part={:?}", part.name))
             .args(&self.flags)
             .env("RUSTC", self.sysroot.join("bin/rustc"))

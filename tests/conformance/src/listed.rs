@@ -9,8 +9,9 @@
 //! cut alloctests/tests/foo.rs fn bar(
 //! ```
 //!
-//! A cut names a file of rust-src and the text with which an item starts in it.
+//! `alloctests@O0` lists a test for that level alone. A cut names a file of rust-src and the text with which an item starts in it.
 
+use crate::compile::Level;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
@@ -68,11 +69,20 @@ impl Listed {
         Ok(listed)
     }
 
-    /// Why a test cannot apply.
-    pub fn reason(&self, suite: &str, test: &str) -> Option<&str> {
-        self.tests
-            .get(&(suite.to_owned(), test.to_owned()))
+    /// Why a test cannot apply at a level.
+    pub fn reason(&self, suite: &str, level: Level, test: &str) -> Option<&str> {
+        let of = |suite: String| self.tests.get(&(suite, test.to_owned()));
+        of(suite.to_owned())
+            .or_else(|| of(format!("{suite}@{}", level.name())))
             .map(String::as_str)
+    }
+
+    /// The suites and tests that are listed for a level.
+    pub fn at(&self, level: Level) -> impl Iterator<Item = (&str, &str)> {
+        self.tests.keys().filter_map(move |(suite, test)| {
+            let (suite, of) = suite.split_once('@').unwrap_or((suite, level.name()));
+            (of == level.name()).then_some((suite, &test[..]))
+        })
     }
 }
 
@@ -97,11 +107,16 @@ mod tests {
 
     #[test]
     fn reasons_hold_for_what_is_below_them() {
-        let listed = Listed::parse("# a\n= no threads\ncore a::b\ncut x/y.rs fn c(\n= two\ncore d")
-            .expect("a list");
-        assert_eq!(listed.reason("core", "a::b"), Some("no threads"));
-        assert_eq!(listed.reason("core", "d"), Some("two"));
-        assert_eq!(listed.reason("alloc", "d"), None);
+        let listed =
+            Listed::parse("# a\n= no threads\ncore a::b\ncut x/y.rs fn c(\n= two\ncore@O0 d")
+                .expect("a list");
+        assert_eq!(listed.reason("core", Level::O3, "a::b"), Some("no threads"));
+        assert_eq!(listed.reason("core", Level::O0, "d"), Some("two"));
+        assert_eq!(listed.reason("core", Level::O3, "d"), None);
+        assert_eq!(listed.reason("alloc", Level::O0, "d"), None);
+        let tests = |level| listed.at(level).collect::<Vec<_>>();
+        assert_eq!(tests(Level::O0), [("core", "a::b"), ("core", "d")]);
+        assert_eq!(tests(Level::O3), [("core", "a::b")]);
         assert_eq!(listed.cuts[0].file, "x/y.rs");
         assert!(Listed::parse("core a").is_err());
         assert!(Listed::parse("= r\ncore a\ncore a").is_err());

@@ -30,8 +30,8 @@ toolchain, compiled for the device.
   --level O0|O3    this optimisation level alone
   --filter TEXT    tests whose name contains TEXT
   --gpu            on the GPU; otherwise on the emulator
-  --jobs N         so many tests at once; 2
-  --timeout S      seconds that a test may take; 120
+  --jobs N         so many tests at once, of each level; 1
+  --timeout S      seconds that a test may take; 900
   --build-only     compile, and say where the PTX is
   --prebuilt DIR   run the PTX (or cubins) of that folder; nothing is compiled
   --write          keep the results as data, and make docs/conformance.md of them
@@ -79,8 +79,9 @@ impl Arguments {
             levels: Level::ALL.to_vec(),
             names: Vec::new(),
             options: pool::Options {
-                jobs: 2,
-                timeout: Duration::from_secs(120),
+                jobs: 1,
+                timeout: Duration::from_secs(900),
+                listed: BTreeSet::new(),
                 filter: String::new(),
                 device: "emulator",
             },
@@ -133,11 +134,28 @@ impl Arguments {
             Some(_) => None,
             None => Some(self.compiler(&listed)?),
         };
-        let mut green = true;
-        for &level in &self.levels {
+        // The levels at once: each is compiled by one thread most of the time.
+        let run_level = |level: Level| {
+            let mut green = true;
             let results = self.run_level(level, compiler.as_ref(), &listed, &mut green)?;
+            anyhow::Ok((level, results, green))
+        };
+        let run_level = &run_level;
+        let ran: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (self.levels.iter())
+                .map(|&level| scope.spawn(move || run_level(level)))
+                .collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let mut green = true;
+        for ran in ran {
+            let Ok(ran) = ran else {
+                bail!("a thread that ran a level panicked");
+            };
+            let (level, results, level_green) = ran?;
+            green &= level_green;
             if whole {
-                green &= check_list(&results, &listed);
+                green &= check_list(&results, level, &listed);
             }
             if self.write {
                 let device = self.options.device;
@@ -212,12 +230,18 @@ impl Arguments {
             }
             let before = Instant::now();
             let progress = |ran: &pool::Ran| {
-                let judged = results::judge(part.suite, ran, listed);
+                let judged = results::judge(part.suite, level, ran, listed);
                 if self.verbose || !judged.verdict.is_green() {
                     say(part.suite, ran, &judged);
                 }
             };
-            let ran = match pool::run(&ptx, &self.options, &progress) {
+            let mut options = self.options.clone();
+            options.listed = listed
+                .at(level)
+                .filter(|(suite, _)| *suite == part.suite)
+                .map(|(_, test)| test.to_owned())
+                .collect();
+            let ran = match pool::run(&ptx, &options, &progress) {
                 Ok(ran) => ran,
                 Err(error) => {
                     println!("{name}: {error:#}");
@@ -232,7 +256,7 @@ impl Arguments {
                 if ran.test.is_benchmark || !is_selected {
                     continue;
                 }
-                let judged = results::judge(part.suite, ran, listed);
+                let judged = results::judge(part.suite, level, ran, listed);
                 *green &= judged.verdict.is_green();
                 tally.add(judged.verdict);
                 results.add(part.suite, &ran.test.name, &judged);
@@ -245,6 +269,13 @@ impl Arguments {
         }
         let seconds = start.elapsed().as_secs();
         println!("{}: {of_all} in {seconds} s", level.name());
+        // As libtest says it, for those who add up.
+        let [passed, failed, not_applicable, listed] = of_all.0;
+        println!(
+            "test result: {}. {passed} passed; {} failed; {not_applicable} ignored",
+            if failed + listed == 0 { "ok" } else { "FAILED" },
+            failed + listed
+        );
         results.about = vec![
             ("toolchain".to_owned(), cuda_builder::TOOLCHAIN.to_owned()),
             ("device".to_owned(), device),
@@ -266,11 +297,15 @@ fn say(suite: &str, ran: &pool::Ran, judged: &Judged) {
 }
 
 /// Whether all tests that are listed exist.
-fn check_list(results: &Results, listed: &Listed) -> bool {
-    let known: BTreeSet<&(String, String)> = results.tests.keys().collect();
+fn check_list(results: &Results, level: Level, listed: &Listed) -> bool {
+    let known: BTreeSet<(&str, &str)> = results
+        .tests
+        .keys()
+        .map(|(suite, test)| (&suite[..], &test[..]))
+        .collect();
     let mut green = true;
-    for key in listed.tests.keys().filter(|key| !known.contains(key)) {
-        println!("{} {} is listed, but there is no such test", key.0, key.1);
+    for (suite, test) in listed.at(level).filter(|key| !known.contains(key)) {
+        println!("{suite} {test} is listed, but there is no such test");
         green = false;
     }
     green

@@ -3,6 +3,7 @@
 //! The data is one file for each device and level in `results/`, a line for each test: suite, test,
 //! verdict, and what there is to say. Lines that start with `#` describe the run.
 
+use crate::compile::Level;
 use crate::listed::Listed;
 use crate::pool::Ran;
 use crate::sources::SUITES;
@@ -53,7 +54,7 @@ pub struct Judged {
 }
 
 /// Judges a test.
-pub fn judge(suite: &str, ran: &Ran, listed: &Listed) -> Judged {
+pub fn judge(suite: &str, level: Level, ran: &Ran, listed: &Listed) -> Judged {
     let test = &ran.test;
     if let Some(message) = &test.ignored {
         let why = match &message[..] {
@@ -66,7 +67,7 @@ pub fn judge(suite: &str, ran: &Ran, listed: &Listed) -> Judged {
         };
     }
     let failure = failure(test, ran.end.as_ref());
-    let (verdict, why) = match (listed.reason(suite, &test.name), failure) {
+    let (verdict, why) = match (listed.reason(suite, level, &test.name), failure) {
         (None, None) => (Verdict::Passed, String::new()),
         (None, Some(failure)) => (Verdict::Failed, failure),
         (Some(reason), Some(_)) => (Verdict::NotApplicable, reason.to_owned()),
@@ -320,9 +321,13 @@ mod tests {
             ),
         ] {
             let ran = ran(should_panic, end);
-            assert_eq!(judge("s", &ran, &none).verdict, verdict, "{ran:?}");
             assert_eq!(
-                judge("s", &ran, &listed).verdict,
+                judge("s", Level::O3, &ran, &none).verdict,
+                verdict,
+                "{ran:?}"
+            );
+            assert_eq!(
+                judge("s", Level::O3, &ran, &listed).verdict,
                 verdict_if_listed,
                 "{ran:?}"
             );

@@ -10,7 +10,8 @@
 //! The families: `atomics`, `cas_loop` and `atom_ptx` (scoped PTX), `bits`, `overflow`, `saturate`, `floats`,
 //! `fp_to_int`, `lanes` (vectors, one element after the other); and of the first sweep, `odd_ints`,
 //! `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` takes care of globals
-//! whose initialisers refer to each other in a circle.
+//! whose initialisers refer to each other in a circle, `half_calls` of half floats that are passed to
+//! functions or returned.
 
 mod atom_ptx;
 mod atomics;
@@ -22,6 +23,7 @@ mod error;
 mod floats;
 mod fp128;
 mod fp_to_int;
+mod half_calls;
 mod lanes;
 mod odd_ints;
 mod odd_memory;
@@ -64,6 +66,7 @@ impl Target {
 pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<LegalizeError>> {
     let mut errors = Vec::new();
     types::legalize_types(module, target, &mut errors);
+    half_calls::legalize_half_calls(module, target, &mut errors);
     let poison = rules::poison_to_undef(module, target);
     for func in module.funcs() {
         if module.func(func).blocks.is_empty() {

@@ -153,6 +153,28 @@ cases! {
         record.put(i);
     }
 
+    // Half floats as arguments and results, alone and in pairs.
+    fn f16_calls(i, record) {
+        #[inline(never)]
+        fn sum(a: f16, b: f16) -> f16 {
+            a + b
+        }
+        #[inline(never)]
+        fn checked(a: f16, i: u32) -> Option<f16> {
+            (i % 3 != 0).then_some(sum(a, i as f16))
+        }
+        #[inline(never)]
+        fn pair(a: f16, b: f16) -> (f16, f16) {
+            (b, a)
+        }
+        let through: [fn(f16, f16) -> f16; 2] = [sum, |a, b| a - b];
+        let of = [1.5, f16::INFINITY, -0.0, f16::NAN, f16::from_bits(i as u16)][i as usize % 5];
+        record.put(checked(of, i).map(f16::to_bits));
+        record.put(through[i as usize % 2](of, 0.25).to_bits());
+        let (a, b) = pair(of, 2.0);
+        record.put((a.to_bits(), b.to_bits()));
+    }
+
     fn f32_arithmetic(i, record) {
         arithmetic!(samples32(i), record);
     }
