@@ -6,8 +6,14 @@ use std::path::Path;
 
 /// What a user of a crate should know, where there is something.
 const REMARKS: &[(&str, &str)] = &[
-    ("blake3", "`pure`: the other implementations are assembly and C for CPUs"),
-    ("glam", "`scalar-math`, so that the CPU adds in the same order; the device has no SSE"),
+    (
+        "blake3",
+        "`pure`: the other implementations are assembly and C for CPUs",
+    ),
+    (
+        "glam",
+        "`scalar-math`, so that the CPU adds in the same order; the device has no SSE",
+    ),
     (
         "hashbrown",
         "with a hasher of our own: the default one takes its seed from addresses, which differ; \
@@ -18,20 +24,27 @@ const REMARKS: &[(&str, &str)] = &[
         "k256",
         "without `precomputed-tables`: it asks for `std` or the crate `critical-section`",
     ),
-    ("libm", "exact, as the crate computes all itself and uses nothing of libdevice"),
+    (
+        "libm",
+        "exact, as the crate computes all itself and uses nothing of libdevice",
+    ),
     (
         "regex-automata",
         "parser, NFA, PikeVM and dense DFAs, built on the device. The `meta` engine compiles too, \
          but takes libnvvm minutes",
     ),
-    ("rust_decimal", "`{:.3}` of the largest decimals panics, on the CPU as well"),
+    (
+        "rust_decimal",
+        "`{:.3}` of the largest decimals panics, on the CPU as well",
+    ),
 ];
 
 /// The list.
 pub fn list() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
-    let manifest = std::fs::read_to_string(root.join("tests/crates/kernels/Cargo.toml")).unwrap_or_default();
+    let manifest =
+        std::fs::read_to_string(root.join("tests/crates/kernels/Cargo.toml")).unwrap_or_default();
     let mut rows: Vec<(&str, u32, Vec<&str>)> = Vec::new();
     for case in crate_tests_kernels::all() {
         match rows.iter_mut().find(|(krate, ..)| *krate == case.krate) {
@@ -54,7 +67,10 @@ pub fn list() -> String {
          | crate | version | features | cases | inputs | remarks |\n|---|---|---|---|---|---|\n",
     );
     for (krate, inputs, names) in rows {
-        let remark = REMARKS.iter().find(|(other, _)| *other == krate).map_or("", |(_, remark)| remark);
+        let remark = REMARKS
+            .iter()
+            .find(|(other, _)| *other == krate)
+            .map_or("", |(_, remark)| remark);
         let _ = writeln!(
             out,
             "| `{krate}` | {} | {} | {} | {inputs} | {remark} |",
@@ -75,12 +91,26 @@ fn version<'a>(lock: &'a str, krate: &str) -> Option<&'a str> {
 /// The features in the manifest, as it names them.
 fn features(manifest: &str, krate: &str) -> String {
     let start = format!("\n{krate} = ");
-    let line = manifest.split_once(&start).map_or("", |(_, rest)| rest.lines().next().unwrap_or(""));
+    let line = manifest
+        .split_once(&start)
+        .map_or("", |(_, rest)| rest.lines().next().unwrap_or(""));
     let Some((_, rest)) = line.split_once("features = [") else {
-        return if line.contains("default-features = false") { "none" } else { "default" }.to_owned();
+        return if line.contains("default-features = false") {
+            "none"
+        } else {
+            "default"
+        }
+        .to_owned();
     };
-    let list = rest.split_once(']').map_or("", |(list, _)| list).replace('"', "`");
-    if line.contains("default-features = false") { list } else { format!("default, {list}") }
+    let list = rest
+        .split_once(']')
+        .map_or("", |(list, _)| list)
+        .replace('"', "`");
+    if line.contains("default-features = false") {
+        list
+    } else {
+        format!("default, {list}")
+    }
 }
 
 /// Compares the list with the file.
