@@ -19,7 +19,8 @@ pub(super) fn legalize_half_calls(
     errors: &mut Vec<LegalizeError>,
 ) {
     let has_half = |module: &Module| {
-        (0..module.types.len()).any(|index| *module.types.kind(Type(index as u32)) == TypeKind::Half)
+        (0..module.types.len())
+            .any(|index| *module.types.kind(Type(index as u32)) == TypeKind::Half)
     };
     if target.dialect != Dialect::Llvm7 || !has_half(module) {
         return;
@@ -71,7 +72,10 @@ fn passed_as(types: &mut Types, ty: Type) -> Type {
             types.array(element, len)
         }
         TypeKind::Struct { fields, packed } => {
-            let fields: Vec<Type> = fields.iter().map(|&field| passed_as(types, field)).collect();
+            let fields: Vec<Type> = fields
+                .iter()
+                .map(|&field| passed_as(types, field))
+                .collect();
             types.structure(&fields, packed)
         }
         TypeKind::Func {
@@ -80,7 +84,10 @@ fn passed_as(types: &mut Types, ty: Type) -> Type {
             variadic,
         } => {
             let ret = passed_as(types, ret);
-            let params: Vec<Type> = params.iter().map(|&param| passed_as(types, param)).collect();
+            let params: Vec<Type> = params
+                .iter()
+                .map(|&param| passed_as(types, param))
+                .collect();
             types.func(ret, &params, variadic)
         }
         _ => ty,
@@ -125,10 +132,9 @@ fn rule(rw: &Rewriter, _: Type, kind: &InstKind) -> Option<Expand> {
     let types = &rw.module.types;
     match kind {
         InstKind::Ret(Some(value)) if has_half(types, rw.ty(*value)) => Some(legalize_return),
-        InstKind::Call(call) => {
-            (matches!(call.callee, Callee::Value(_)) && has_half(types, call.sig))
-                .then_some(legalize_call as Expand)
-        }
+        InstKind::Call(call) => (matches!(call.callee, Callee::Value(_))
+            && has_half(types, call.sig))
+        .then_some(legalize_call as Expand),
         _ => None,
     }
 }
