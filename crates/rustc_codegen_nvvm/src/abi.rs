@@ -70,7 +70,8 @@ fn param_attrs(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
     }
     if cx.optimizes() {
         let has = |attr| attrs.regular.contains(attr);
-        result.noalias = has(ArgAttribute::NoAlias);
+        // No `noalias`: with it libnvvm 13.0 drops the back edges of loops whose counter's
+        // overflow is checked, and their bodies run once (chacha20's and rand_pcg's loops did).
         result.nonnull = has(ArgAttribute::NonNull);
         result.readonly = has(ArgAttribute::ReadOnly);
         result.nocapture = has(ArgAttribute::CapturesNone);
