@@ -90,8 +90,9 @@ impl<T> PerThread<T> {
 #[inline(always)]
 fn threads() -> u64 {
     let (blocks, threads) = (thread::grid_dim(), thread::block_dim());
-    let threads = threads.x * threads.y * threads.z;
-    u64::from(blocks.x) * u64::from(blocks.y) * u64::from(blocks.z) * u64::from(threads)
+    let threads = threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z);
+    let rows = blocks.y.wrapping_mul(blocks.z);
+    u64::from(rows) * u64::from(blocks.x) * u64::from(threads)
 }
 
 /// A thread's elements: what [`PerThread::own`] returns.

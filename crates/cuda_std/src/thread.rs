@@ -123,10 +123,12 @@ pub fn index_3d() -> UVec3 {
 #[must_use]
 pub fn index() -> u64 {
     let (block, blocks, threads) = (block_idx(), grid_dim(), block_dim());
-    let row = u64::from(block.z) * u64::from(blocks.y) + u64::from(block.y);
-    let block = row * u64::from(blocks.x) + u64::from(block.x);
-    let per_block = u64::from(threads.x) * u64::from(threads.y) * u64::from(threads.z);
-    block * per_block + u64::from(index_in_block())
+    // `y` and `z` of a grid are less than 2¹⁶, and a block has 1024 threads at most: 32 bits have
+    // room, and are a quarter of the work.
+    let row = block.z.wrapping_mul(blocks.y).wrapping_add(block.y);
+    let block = u64::from(row) * u64::from(blocks.x) + u64::from(block.x);
+    let per_block = threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z);
+    block * u64::from(per_block) + u64::from(index_in_block())
 }
 
 /// One number for each thread of the block, whatever its shape: `x` fastest, `z` slowest.

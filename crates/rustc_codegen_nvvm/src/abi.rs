@@ -70,8 +70,9 @@ fn param_attrs(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
     }
     if cx.optimizes() {
         let has = |attr| attrs.regular.contains(attr);
-        // No `noalias`: with it libnvvm 13.0 drops the back edges of loops whose counter's
-        // overflow is checked, and their bodies run once (chacha20's and rand_pcg's loops did).
+        // No `noalias`: libnvvm's LLVM 7 makes wrong loops of it, as chacha20 and rand_pcg show.
+        // It is of the time when rustc did not emit it either: LLVM unrolled loops without making
+        // new alias scopes for the copies (rust-lang/rust#54878).
         result.nonnull = has(ArgAttribute::NonNull);
         result.readonly = has(ArgAttribute::ReadOnly);
         result.nocapture = has(ArgAttribute::CapturesNone);

@@ -55,7 +55,8 @@ fn print(build: Build) -> Result<(), Failed> {
 fn panic_unreported(build: Build) -> Result<(), Failed> {
     let session = session()?;
     let (module, stream) = (session.module(build)?, session.stream());
-    let mut slot = module.get_global::<[u64; 2]>("__cuda_std_report")?;
+    // SAFETY: the variable is a `ReportSlot` of 16 bytes, all of whose values are valid.
+    let mut slot = unsafe { module.get_global::<[u64; 2]>("__cuda_std_report")? };
     slot.copy_from(&[0, 0])?;
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(module.panic_everywhere<<<1, 1, 0, stream>>>())? };
