@@ -30,9 +30,9 @@ cases! {
         for k in [n, n >> 8, n >> 16, n % 3] {
             record.put(classify(k));
         }
-        let mut sum = 0;
+        let mut sum = 0u32;
         for k in 0..10 {
-            sum += classify(k * 3 + i);
+            sum = classify(k * 3 + i).wrapping_add(sum);
         }
         record.put(sum);
     }
@@ -115,7 +115,7 @@ twins! {
         (c & 0xFF) + (d & 0xFF)
     }
     fn classify(k: u32) -> u32 {
-        match k { 0 => 100, k if k % 2 == 0 => k / 2 + 1, k => k * 3 }
+        match k { 0 => 100, k if k % 2 == 0 => k / 2 + 1, k => k.wrapping_mul(3) }
     } {
         let half: u32;
         asm!(
@@ -132,7 +132,7 @@ twins! {
             half = out(reg32) half,
             k = in(reg32) k,
             none = label { return 100 },
-            odd = label { return k * 3 },
+            odd = label { return k.wrapping_mul(3) },
         );
         half + 1
     }

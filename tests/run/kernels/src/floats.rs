@@ -155,6 +155,10 @@ cases! {
 
     // Half floats as arguments and results, alone and in pairs.
     fn f16_calls(i, record) {
+        // Which NaN arithmetic makes is not defined.
+        fn bits(x: f16) -> u16 {
+            if x.is_nan() { 0x7E00 } else { x.to_bits() }
+        }
         #[inline(never)]
         fn sum(a: f16, b: f16) -> f16 {
             a + b
@@ -169,10 +173,10 @@ cases! {
         }
         let through: [fn(f16, f16) -> f16; 2] = [sum, |a, b| a - b];
         let of = [1.5, f16::INFINITY, -0.0, f16::NAN, f16::from_bits(i as u16)][i as usize % 5];
-        record.put(checked(of, i).map(f16::to_bits));
-        record.put(through[i as usize % 2](of, 0.25).to_bits());
+        record.put(checked(of, i).map(bits));
+        record.put(bits(through[i as usize % 2](of, 0.25)));
         let (a, b) = pair(of, 2.0);
-        record.put((a.to_bits(), b.to_bits()));
+        record.put((bits(a), bits(b)));
     }
 
     fn f32_arithmetic(i, record) {
