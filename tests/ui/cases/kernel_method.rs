@@ -10,11 +10,6 @@ impl Grid {
     pub fn run(&self) { //~ ERROR a kernel cannot be a method
         let _ = self.0;
     }
-
-    #[kernel]
-    pub fn make(x: u32, y: *mut u32) {
-        unsafe { *y = x };
-    }
 }
 
 trait Run {
