@@ -47,11 +47,10 @@ impl Generator {
                 let text = self.integer(*int);
                 Node::expr(ty, &text, vec![])
             }
-            Ty::Bool => Node::expr(ty, *self.random.pick(&["true", "false"]), vec![]),
+            Ty::Bool => Node::expr(ty, self.random.pick(&["true", "false"]), vec![]),
             Ty::Char => Node::expr(
                 ty,
-                *self
-                    .random
+                self.random
                     .pick(&["'\\0'", "'z'", "'é'", "'\\u{10ffff}'", "'Z'"]),
                 vec![],
             ),

@@ -318,7 +318,7 @@ impl Generator {
         let at = *self.random.pick(&mutable);
         let var = self.vars[at].clone();
         // Nothing else may see the variable meanwhile.
-        let hidden = std::mem::replace(&mut self.vars[at].name, String::new());
+        let hidden = std::mem::take(&mut self.vars[at].name);
         let hidden_ty = std::mem::replace(&mut self.vars[at].ty, Ty::Tuple(vec![]));
         self.vars[at].mutable = false;
         let name = self.name("r");
