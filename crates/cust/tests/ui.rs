@@ -3,9 +3,9 @@
 
 #[test]
 fn typed_launches_are_checked_when_they_are_compiled() {
-    let version = std::process::Command::new("rustc")
-        .arg("--version")
-        .output();
+    // That of the cargo which builds this, whatever `rustc` is first in the path.
+    let rustc = std::path::Path::new(env!("CARGO")).with_file_name("rustc");
+    let version = std::process::Command::new(rustc).arg("--version").output();
     let version = version.map(|output| output.stdout).unwrap_or_default();
     if !String::from_utf8_lossy(&version).contains("nightly") {
         eprintln!("not the pinned toolchain: its messages differ");
