@@ -100,7 +100,7 @@ impl Session {
                 Build::Release => vec![],
                 Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
             };
-            Module::from_ptx(&ptx(at, build), &options).map_err(|error| error.to_string())
+            Module::from_ptx(ptx(at, build), &options).map_err(|error| error.to_string())
         });
         module
             .as_ref()

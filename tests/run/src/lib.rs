@@ -84,7 +84,7 @@ impl Session {
                 .filter(|_| context.backend() == Backend::Gpu)
                 .map(PathBuf::from),
             capability: format!("{major}{minor}"),
-            context: context,
+            context,
         })
     }
 

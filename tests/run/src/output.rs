@@ -13,8 +13,9 @@ use std::process::{Command, ExitCode, Output};
 const VARIABLE: &str = "DEVICE_TESTS_CHILD";
 
 /// What a child can run.
-const JOBS: [(&str, fn(Build) -> Result<(), Failed>); 2] =
-    [("print", print), ("panic_unreported", panic_unreported)];
+type Job = fn(Build) -> Result<(), Failed>;
+
+const JOBS: [(&str, Job); 2] = [("print", print), ("panic_unreported", panic_unreported)];
 
 /// The long line's length: more than the device formats on its stack.
 const LONG: usize = 700;
