@@ -112,10 +112,16 @@ pub(crate) fn device_code() -> Result<BTreeSet<(String, PathBuf)>> {
     for example in workspace::examples()? {
         command.arg("--package").arg(format!("example-{example}"));
     }
-    let built = build(command, What::Examples)?;
+    ptx_of(&build(command, What::Examples)?)
+}
+
+/// The PTX that build scripts left, each file with its package's name.
+fn ptx_of(built: &Built) -> Result<BTreeSet<(String, PathBuf)>> {
     let mut files = BTreeSet::new();
-    for (package, out_dir) in built.out_dirs {
-        for file in fs::read_dir(out_dir)?.flatten().map(|entry| entry.path()) {
+    for (package, out_dir) in &built.out_dirs {
+        let entries = fs::read_dir(out_dir)
+            .with_context(|| format!("{} cannot be read", out_dir.display()))?;
+        for file in entries.flatten().map(|entry| entry.path()) {
             if file.extension().is_some_and(|extension| extension == "ptx") {
                 files.insert((package.clone(), file));
             }
@@ -180,34 +186,26 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
 
 /// Copies the PTX that the build scripts left, and makes cubins of it.
 fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -> Result<()> {
-    for (package, out_dir) in &built.out_dirs {
-        let Ok(entries) = fs::read_dir(out_dir) else {
-            continue;
-        };
-        for ptx in entries.flatten().map(|entry| entry.path()) {
-            if ptx.extension().is_none_or(|extension| extension != "ptx") {
-                continue;
-            }
-            let stem = ptx
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            fs::create_dir_all(folder)?;
-            let copy = folder.join(format!("{package}-{stem}.ptx"));
-            fs::copy(&ptx, &copy)?;
-            let mut files = vec![copy.clone()];
-            let own = target_of(&fs::read_to_string(&ptx)?)
-                .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
-            for &arch in cubins.iter().filter(|arch| arch.number() >= own.number()) {
-                let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
-                assemble(ptxas, arch, &copy, &cubin)?;
-                files.push(cubin);
-            }
-            for file in files {
-                if fs::metadata(&file)?.len() >= PACKED {
-                    compress(&file)?;
-                }
+    for (package, ptx) in ptx_of(built)? {
+        let stem = ptx
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        fs::create_dir_all(folder)?;
+        let copy = folder.join(format!("{package}-{stem}.ptx"));
+        fs::copy(&ptx, &copy)?;
+        let mut files = vec![copy.clone()];
+        let own = target_of(&fs::read_to_string(&ptx)?)
+            .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
+        for &arch in cubins.iter().filter(|arch| arch.number() >= own.number()) {
+            let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
+            assemble(ptxas, arch, &copy, &cubin)?;
+            files.push(cubin);
+        }
+        for file in files {
+            if fs::metadata(&file)?.len() >= PACKED {
+                compress(&file)?;
             }
         }
     }

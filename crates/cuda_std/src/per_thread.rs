@@ -25,8 +25,8 @@ use crate::thread;
 /// So threads never get in each other's way, and each gets `&mut` to what it owns. Nobody reads
 /// what others own: their values would depend on who comes first.
 ///
-/// A kernel takes it by value; it is good for as long as the kernel runs. It cannot be copied: a thread with two of them could get the same
-/// `&mut` twice.
+/// A kernel takes it by value; it is good for as long as the kernel runs. It cannot be copied: a
+/// thread with two of them could get the same `&mut` twice.
 #[repr(C)]
 pub struct PerThread<T> {
     pointer: *mut T,

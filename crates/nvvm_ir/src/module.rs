@@ -414,6 +414,12 @@ impl Module {
         Some(func)
     }
 
+    /// How many instructions a function has.
+    pub fn size_of_func(&self, func: Func) -> usize {
+        let blocks = self.func(func).blocks.iter();
+        blocks.map(|&block| self.block(block).insts.len()).sum()
+    }
+
     /// A function.
     pub fn func(&self, func: Func) -> &FuncData {
         &self.funcs[func.0 as usize]

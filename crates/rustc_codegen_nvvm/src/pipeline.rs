@@ -124,13 +124,7 @@ fn transform_and_write(
 fn leave_unoptimized(module: &mut Module, limit: usize) {
     let large: Vec<_> = module
         .funcs()
-        .filter(|&func| {
-            let blocks = module.func(func).blocks.iter();
-            blocks
-                .map(|&block| module.block(block).insts.len())
-                .sum::<usize>()
-                > limit
-        })
+        .filter(|&func| module.size_of_func(func) > limit)
         .collect();
     for func in large {
         let attrs = &mut module.func_mut(func).attrs;

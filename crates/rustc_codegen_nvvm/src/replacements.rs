@@ -81,8 +81,8 @@ fn path_is(tcx: TyCtxt<'_>, def_id: rustc_span::def_id::DefId, wanted: &[&str]) 
         DefPathData::TypeNs(name) | DefPathData::ValueNs(name) => Some(name),
         _ => None,
     });
-    std::iter::once(tcx.crate_name(path.krate))
+    let names: Vec<Symbol> = std::iter::once(tcx.crate_name(path.krate))
         .chain(names)
-        .map(|name| name.to_string())
-        .eq(wanted.iter().map(|name| name.to_string()))
+        .collect();
+    names.iter().map(Symbol::as_str).eq(wanted.iter().copied())
 }

@@ -49,7 +49,7 @@ pub fn bound_inlining(module: &mut Module) {
             let inlined = calls[i]
                 .iter()
                 .map(|callee| sizes[callee.0 as usize].unwrap_or(0));
-            let size = size_of(module, func) + inlined.sum::<usize>();
+            let size = module.size_of_func(func) + inlined.sum::<usize>();
             let limit = if callers[i] == 1 { ONE } else { SEVERAL };
             let data = module.func_mut(func);
             if size > limit && !data.attrs.always_inline && data.kernel.is_none() {
@@ -63,15 +63,6 @@ pub fn bound_inlining(module: &mut Module) {
             });
         }
     }
-}
-
-/// How many instructions a function has.
-fn size_of(module: &Module, func: Func) -> usize {
-    let blocks = &module.func(func).blocks;
-    blocks
-        .iter()
-        .map(|&block| module.block(block).insts.len())
-        .sum()
 }
 
 /// The functions that a function calls, once for each call.

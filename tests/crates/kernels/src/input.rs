@@ -2,6 +2,7 @@
 //! them.
 
 use crate::record::mix;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A source of values for one run of a case.
@@ -30,6 +31,27 @@ impl Input {
     /// A random number less than `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.bits() % end
+    }
+
+    /// Words of a few letters, digits and signs.
+    pub fn words(&mut self) -> String {
+        const PARTS: [&str; 12] = [
+            "a",
+            "b",
+            "foo",
+            "bar",
+            "2026-11-21",
+            "17",
+            "@",
+            ".com",
+            " ",
+            "é",
+            "-",
+            "x_y",
+        ];
+        (0..self.below(25))
+            .map(|_| PARTS[self.below(12) as usize])
+            .collect()
     }
 
     /// An integer, one in four of them an edge value and one in four small.

@@ -6,27 +6,6 @@ use regex_automata::dfa::{Automaton, dense};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::util::syntax;
 
-/// Letters, digits and signs that expressions match now and then.
-fn words(input: &mut Input) -> String {
-    const PARTS: [&str; 12] = [
-        "a",
-        "b",
-        "foo",
-        "bar",
-        "2026-11-21",
-        "17",
-        "@",
-        ".com",
-        " ",
-        "é",
-        "-",
-        "x_y",
-    ];
-    (0..input.below(25))
-        .map(|_| PARTS[input.below(12) as usize])
-        .collect()
-}
-
 fn put_matches(pattern: &str, text: &str, record: &mut Record) {
     let vm = PikeVM::new(pattern);
     record.put(vm.is_ok());
@@ -41,7 +20,7 @@ fn put_matches(pattern: &str, text: &str, record: &mut Record) {
 cases! {
     "regex-automata", 128;
     fn regex_captures(mut input, record) {
-        let text = words(&mut input);
+        let text = input.words();
         let vm = PikeVM::new(r"(?<year>\d{4})-(?<month>\d\d)|(foo|bar)(.)");
         record.put((text.len(), vm.is_ok()));
         let Ok(vm) = vm else { return };
@@ -54,7 +33,7 @@ cases! {
 
     "regex-automata", 128;
     fn regex_dense(mut input, record) {
-        let text = words(&mut input);
+        let text = input.words();
         let dfa = dense::Builder::new()
             .syntax(syntax::Config::new().unicode(false).utf8(false))
             .build("(foo|ba[rz])+[0-9]*");
@@ -75,12 +54,12 @@ cases! {
             .map(|_| PARTS[input.below(14) as usize])
             .collect();
         record.put(&pattern[..]);
-        put_matches(&pattern, &words(&mut input), record);
+        put_matches(&pattern, &input.words(), record);
     }
 
     "regex-automata", 128;
     fn regex_words(mut input, record) {
-        let text = words(&mut input);
+        let text = input.words();
         record.put(text.len());
         put_matches(r"(?:[a-z]+)@(?:[a-z_]+)\.com|\d{4}-\d\d-\d\d|\bé", &text, record);
     }

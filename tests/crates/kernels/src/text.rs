@@ -41,27 +41,6 @@ fn shape(input: &mut Input, depth: u32) -> Shape {
     }
 }
 
-/// Words of a few letters, digits and signs.
-fn words(input: &mut Input) -> String {
-    const PARTS: [&str; 12] = [
-        "a",
-        "b",
-        "foo",
-        "bar",
-        "2026-11-21",
-        "17",
-        "@",
-        ".com",
-        " ",
-        "é",
-        "-",
-        "x_y",
-    ];
-    (0..input.below(25))
-        .map(|_| PARTS[input.below(12) as usize])
-        .collect()
-}
-
 cases! {
     "itoa", 1000;
     fn itoa_all(mut input, record) {
@@ -87,10 +66,10 @@ cases! {
 
     "postcard", 300;
     fn postcard_all(mut input, record) {
-        let borrowed = words(&mut input);
+        let borrowed = input.words();
         let message = Message {
             id: input.wide(),
-            name: words(&mut input),
+            name: input.words(),
             borrowed: &borrowed,
             shape: shape(&mut input, 3),
             optional: (input.below(2) == 0).then_some(('é', true)),
