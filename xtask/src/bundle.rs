@@ -47,7 +47,7 @@ struct Built {
     out_dirs: BTreeSet<(String, PathBuf)>,
 }
 
-/// Files of `ptx` from this size on are packed; `run.sh` unpacks them.
+/// Files from this size on are packed; `run.sh` unpacks them.
 const PACKED: u64 = 1 << 20;
 
 /// The command.
@@ -180,6 +180,7 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
         if let Some(strip) = strip {
             workspace::must_succeed(Command::new(strip).arg(&to), "strip")?;
         }
+        compress_if_large(&to)?;
     }
     Ok(())
 }
@@ -204,9 +205,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
             files.push(cubin);
         }
         for file in files {
-            if fs::metadata(&file)?.len() >= PACKED {
-                compress(&file)?;
-            }
+            compress_if_large(&file)?;
         }
     }
     Ok(())
@@ -235,14 +234,18 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path) -> Result<
     Ok(())
 }
 
-/// Replaces a file by `FILE.gz`.
-fn compress(file: &Path) -> Result<()> {
+/// Replaces a large file by `FILE.gz`, of the same permissions.
+fn compress_if_large(file: &Path) -> Result<()> {
+    let metadata = fs::metadata(file)?;
+    if metadata.len() < PACKED {
+        return Ok(());
+    }
     let mut name = file.as_os_str().to_owned();
     name.push(".gz");
     let packed = fs::File::create(name)?;
     let mut encoder = GzEncoder::new(packed, Compression::default());
     std::io::copy(&mut fs::File::open(file)?, &mut encoder)?;
-    encoder.finish()?;
+    encoder.finish()?.set_permissions(metadata.permissions())?;
     Ok(fs::remove_file(file)?)
 }
 

@@ -115,7 +115,11 @@ impl<'a, T> Iterator for Own<'a, T> {
         let index = self.next as usize;
         // The device has far fewer than 2⁶³ threads, and no memory has 2⁶³ elements, those
         // without a size aside.
-        self.next = self.next.saturating_add(self.step);
+        self.next = if size_of::<T>() == 0 {
+            self.next.saturating_add(self.step)
+        } else {
+            self.next.wrapping_add(self.step)
+        };
         // SAFETY: inside, and each of this thread's elements comes once.
         Some((index, unsafe { &mut *self.pointer.add(index) }))
     }

@@ -122,14 +122,10 @@ pub fn index_3d() -> UVec3 {
 #[inline(always)]
 #[must_use]
 pub fn index() -> u64 {
-    let (blocks, threads) = (grid_dim(), block_dim());
-    // Most launches have one dimension, and the sizes are at hand where the indices are not.
-    if blocks.y == 1 && blocks.z == 1 && threads.y == 1 && threads.z == 1 {
-        return u64::from(block_idx_x()) * u64::from(threads.x) + u64::from(thread_idx_x());
-    }
-    let block = block_idx();
+    let (blocks, threads, block) = (grid_dim(), block_dim(), block_idx());
     // `y` and `z` of a grid are less than 2¹⁶, and a block has 1024 threads at most: 32 bits have
-    // room, and are a quarter of the work.
+    // room, and are a quarter of the work. There is no shorter way for launches of one dimension:
+    // to find out that it may be taken costs more than it spares.
     let row = block.z.wrapping_mul(blocks.y).wrapping_add(block.y);
     let block = u64::from(row) * u64::from(blocks.x) + u64::from(block.x);
     let per_block = threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z);

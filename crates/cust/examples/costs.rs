@@ -72,6 +72,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             kernel.launch(&stream, (1, 32), add::args(&a, &b, &mut c))
         })?);
     }
+    let bind = time(&stream, || {
+        // SAFETY: the context is alive.
+        let result = unsafe { driver.cuCtxSetCurrent(device.context().as_raw()) };
+        assert_eq!(result, cust::raw::CUresult::CUDA_SUCCESS);
+        Ok(())
+    })?;
+    println!("cuCtxSetCurrent:        {bind:8.1} ns");
     println!("launch, cuLaunchKernel: {raw:8.1} ns");
     println!(
         "launch, launch!:        {by_macro:8.1} ns ({:.3})",

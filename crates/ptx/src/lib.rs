@@ -1,4 +1,4 @@
-//! Reads and writes PTX, removes its dead functions, and works around a fault of ptxas.
+//! Reads and writes PTX, removes its dead functions, and works around faults of ptxas.
 //!
 //! libnvvm hands over PTX text; [`Module::parse`] makes a [`Module`] of it, [`remove_dead`] drops
 //! what no kernel reaches, and `Display` prints it for the driver and ptxas. The emulator decodes
@@ -21,12 +21,16 @@ mod ast;
 mod dead;
 mod lexer;
 mod negation;
+mod param_stores;
 mod parse;
+mod recursion;
 mod write;
 
 pub use ast::*;
 pub use dead::{Removed, remove_dead};
 pub use negation::widen_negations;
+pub use param_stores::gather_param_stores;
+pub use recursion::hide_recursion;
 
 /// Why a text is not PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,5 +55,7 @@ pub fn finish(text: &str, keep: &[&str]) -> Result<String, Error> {
     let mut module = Module::parse(text)?;
     remove_dead(&mut module, keep);
     widen_negations(&mut module);
+    gather_param_stores(&mut module);
+    hide_recursion(&mut module);
     Ok(module.to_string())
 }

@@ -42,6 +42,7 @@ mod options;
 mod pipeline;
 mod replacements;
 mod simd;
+mod threading;
 mod types;
 
 use std::any::Any;
@@ -111,6 +112,7 @@ impl CodegenBackend for NvvmCodegenBackend {
             let def_id = instance.def.def_id_if_not_guaranteed_local_codegen();
             def_id.is_none_or(|def_id| !tcx.is_foreign_item(def_id))
         };
+        threading::provide(providers);
         // rustc's own collector and partitioner have nothing to do here; see `lower`.
         providers.queries.collect_and_partition_mono_items =
             |tcx, ()| rustc_middle::mono::MonoItemPartitions {

@@ -56,7 +56,109 @@ fn queens(row: u32, columns: u32, left: u32, right: u32) -> u32 {
     count
 }
 
+/// Sums that differ from thread to thread in how long their loops run and how deep they call.
+fn sums(numbers: &mut [u32; 24], mut from: usize, depth: u32) -> u32 {
+    let mut total = 0;
+    while from < numbers.len() {
+        let end = (from + 3 + numbers[from] as usize % 5).min(numbers.len());
+        for k in from..end {
+            let mut rest = numbers[k] % 11;
+            while rest > 0 {
+                total = mix(u64::from(total ^ rest)) as u32;
+                numbers[k] = numbers[k].rotate_left(rest);
+                rest /= 2;
+            }
+        }
+        if total % 3 == 0 && depth > 0 {
+            total ^= sums(numbers, from + 1, depth - 1);
+        }
+        from = end;
+    }
+    total
+}
+
+/// A machine of three states, each of which says which comes next.
+#[derive(Clone, Copy)]
+enum State {
+    Counting(u32),
+    Waiting { left: u32 },
+    Done,
+}
+
+fn next_state(state: State, word: u32) -> State {
+    match state {
+        State::Counting(n) if n > 9 => State::Done,
+        State::Counting(n) if word % 3 == 0 => State::Waiting { left: n + 1 },
+        State::Counting(n) => State::Counting(n + word % 4),
+        State::Waiting { left: 0 } => State::Counting(word % 7),
+        State::Waiting { left } => State::Waiting { left: left - 1 },
+        State::Done => State::Done,
+    }
+}
+
+fn checked(word: u32) -> Result<u32, Option<u8>> {
+    match word % 5 {
+        0 => Err(None),
+        1 => Err(Some(word as u8)),
+        n => Ok(n),
+    }
+}
+
+fn all_checked(words: &[u32]) -> Result<u32, Option<u8>> {
+    let mut total = 0;
+    for &word in words {
+        total += checked(word)?;
+    }
+    Ok(total)
+}
+
 cases! {
+    fn control_recursion_in_lanes(i, record) {
+        let mut numbers = core::array::from_fn(|k| mix(u64::from(i) << 8 | k as u64) as u32);
+        record.put(sums(&mut numbers, 0, 6));
+        record.put(&numbers[..]);
+    }
+
+    fn control_variants(i, record) {
+        let words: [u32; 12] = core::array::from_fn(|k| mix(u64::from(i) << 8 | k as u64) as u32);
+        let mut state = State::Counting(i % 4);
+        let mut steps = 0u32;
+        for k in 0.. {
+            state = next_state(state, words[k % 12]);
+            match state {
+                State::Counting(n) => steps = steps.wrapping_mul(3) ^ n,
+                State::Waiting { left } => steps = (steps ^ left).rotate_left(3),
+                State::Done => break,
+            }
+            if k > 60 {
+                break;
+            }
+        }
+        record.put(steps);
+        record.put(all_checked(&words[..i as usize % 12]));
+        record.put(all_checked(&words[11..]));
+        let mut pairs = words.iter().zip(words[3..].iter().rev()).skip(i as usize % 5);
+        while let Some((a, b)) = pairs.next() {
+            if let (Some(c), None) = (a.checked_sub(*b), pairs.len().checked_sub(7)) {
+                record.put(c);
+            }
+        }
+        let mut found = None;
+        for (k, word) in words.iter().enumerate() {
+            found = match (found, word % 4) {
+                (None, 0) => Some((k, true)),
+                (Some((k, true)), 1) => Some((k + 1, false)),
+                (Some((_, false)), 2) => None,
+                (other, _) => other,
+            };
+        }
+        record.put(found);
+        let small = [words[0] as u8, words[1] as u8, words[2] as u8];
+        for checked in [small[0].checked_add(small[1]), small[1].checked_sub(small[2]), None] {
+            record.put(checked);
+        }
+    }
+
     fn control_labels(i, record) {
         let mut found = None;
         'outer: for a in 1..30u32 {

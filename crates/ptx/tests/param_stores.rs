@@ -1,0 +1,39 @@
+//! Nothing stands between the stores that make up one result.
+
+use ptx::{Module, gather_param_stores};
+
+#[test]
+fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
+        .func (.param .align 1 .b8 r[3]) f() {\n.reg .pred %p<2>;\n.reg .b16 %rs<4>;\n\
+        tmp0:\nst.param.b8 [r], %rs1;\ntmp1:\nld.u8 %rs2, [%rd1];\ntmp2:\n\
+        st.param.b8 [r+1], %rs2;\ntmp3:\nret;\n\
+        target:\nst.param.b8 [r], %rs1;\n@%p1 bra target;\ntmp4:\nst.param.b8 [r+2], %rs3;\nret;\n\
+        loop:\nst.param.b8 [r], %rs1;\nhead:\nst.param.b8 [r+1], %rs1;\nbra head;\n}\n";
+    let mut module = Module::parse(text).unwrap();
+    assert_eq!(gather_param_stores(&mut module), 2);
+    let text = module.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let gathered = [
+        "tmp0:",
+        "tmp1:",
+        "tmp2:",
+        "st.param.b8 [r], %rs1;",
+        "ld.u8 %rs2, [%rd1];",
+        "st.param.b8 [r+1], %rs2;",
+        "tmp3:",
+        "ret;",
+    ];
+    assert!(
+        lines.windows(gathered.len()).any(|w| w == gathered),
+        "{text}"
+    );
+    // What a branch goes to, or comes after one, stays where it is.
+    for untouched in [
+        ["@%p1 bra target;", "tmp4:"],
+        ["st.param.b8 [r], %rs1;", "head:"],
+    ] {
+        assert!(lines.windows(2).any(|w| w == untouched), "{text}");
+    }
+    assert_eq!(gather_param_stores(&mut Module::parse(&text).unwrap()), 0);
+}

@@ -1,0 +1,275 @@
+//! MIR: a block that says which variant it made goes straight to where that variant is handled.
+//!
+//! An iterator's `next`, once inlined, makes a `Some` in one block and a `None` in another; both
+//! go to a block that asks which of the two it is. LLVM would have to find out again that the
+//! pointer in the `Some` is not null, which libnvvm's LLVM 7 does not: the comparison stays in the
+//! loop, and the pointer, now perhaps null, loses its address space.
+//!
+//! rustc's own jump threading is off for GPUs, since it may duplicate calls, and a barrier in two
+//! places is another program. Here nothing is duplicated but plain statements: of a block that ends
+//! in a `switchInt` the statements are repeated at the end of the predecessor, which then goes on
+//! to the known target. Headers of loops are left alone, as a second entry into a loop would be
+//! worse than what is gained.
+
+use std::sync::OnceLock;
+
+use rustc_data_structures::fx::FxHashSet;
+use rustc_middle::mir::visit::{NonMutatingUseContext, PlaceContext, Visitor};
+use rustc_middle::mir::{
+    AggregateKind, BasicBlock, BasicBlocks, Body, Const, Local, Location, Operand, Place, Rvalue,
+    Statement, StatementKind, TerminatorKind,
+};
+use rustc_middle::ty::{Ty, TyCtxt, TypeVisitableExt};
+use rustc_middle::util::Providers;
+use rustc_span::def_id::LocalDefId;
+
+type OptimizedMir = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Body<'tcx>;
+
+/// rustc's own passes, which come first.
+static BEFORE: OnceLock<OptimizedMir> = OnceLock::new();
+
+/// How many statements may be repeated in a predecessor.
+const STATEMENTS: usize = 8;
+
+/// How many times a function's body is gone through: each time may show what the last made known.
+const ROUNDS: usize = 8;
+
+/// Adds the pass to what rustc does with MIR.
+pub(crate) fn provide(providers: &mut Providers) {
+    BEFORE.get_or_init(|| providers.queries.optimized_mir);
+    providers.queries.optimized_mir = |tcx, def_id| {
+        let before = BEFORE.get().expect("set when the providers are");
+        let body = before(tcx, def_id);
+        if tcx.sess.mir_opt_level() < 2 || body.coroutine.is_some() {
+            return body;
+        }
+        let mut threaded = None;
+        for _ in 0..ROUNDS {
+            let current = threaded.as_ref().unwrap_or(body);
+            let found = find(tcx, current);
+            if found.is_empty() {
+                break;
+            }
+            apply(threaded.get_or_insert_with(|| body.clone()), found);
+        }
+        match threaded {
+            Some(threaded) => tcx.arena.alloc(threaded),
+            None => body,
+        }
+    };
+}
+
+/// An edge to redirect: what leaves `from`, by way of the block `through`, ends at `to`.
+struct Shortcut {
+    from: BasicBlock,
+    through: BasicBlock,
+    to: BasicBlock,
+}
+
+fn apply(body: &mut Body<'_>, found: Vec<Shortcut>) {
+    let blocks = body.basic_blocks_mut();
+    for Shortcut { from, through, to } in found {
+        let statements = blocks[through].statements.clone();
+        let block = &mut blocks[from];
+        block.statements.extend(statements);
+        if let TerminatorKind::Goto { target, .. } = &mut block.terminator_mut().kind {
+            *target = to;
+        }
+    }
+}
+
+fn find<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>) -> Vec<Shortcut> {
+    let mut found = Vec::new();
+    let mut borrowed = None;
+    for (through, block) in body.basic_blocks.iter_enumerated() {
+        let TerminatorKind::SwitchInt { discr, targets } = &block.terminator().kind else {
+            continue;
+        };
+        let Some(asked) = asked(&block.statements, discr) else {
+            continue;
+        };
+        if block.statements.len() > STATEMENTS || is_loop_header(&body.basic_blocks, through) {
+            continue;
+        }
+        let borrowed = borrowed.get_or_insert_with(|| Borrowed::of(body));
+        if borrowed.locals.contains(&asked.place().local) {
+            continue;
+        }
+        for &from in &body.basic_blocks.predecessors()[through] {
+            let block = &body.basic_blocks[from];
+            let TerminatorKind::Goto { .. } = block.terminator().kind else {
+                continue;
+            };
+            if let Some(value) = asked.answer(tcx, body, &block.statements) {
+                let to = targets.target_for_value(value);
+                found.push(Shortcut { from, through, to });
+            }
+        }
+    }
+    // Of a chain of shortcuts each is taken in a round of its own: what a block's statements say
+    // is known only when they stand in it.
+    let sources: FxHashSet<BasicBlock> = found.iter().map(|shortcut| shortcut.from).collect();
+    found.retain(|shortcut| !sources.contains(&shortcut.through));
+    found
+}
+
+/// Whether some edge goes back to this block.
+fn is_loop_header(blocks: &BasicBlocks<'_>, block: BasicBlock) -> bool {
+    let reachable = |from: BasicBlock| blocks.dominators().is_reachable(from);
+    blocks.predecessors()[block]
+        .iter()
+        .any(|&from| reachable(from) && blocks.dominators().dominates(block, from))
+}
+
+/// What a block's `switchInt` asks of the place that its predecessors assign.
+enum Asked<'tcx> {
+    Variant(Place<'tcx>),
+    Value(Place<'tcx>),
+}
+
+/// The question, if the block's statements leave its answer alone.
+fn asked<'tcx>(statements: &[Statement<'tcx>], discr: &Operand<'tcx>) -> Option<Asked<'tcx>> {
+    let (Operand::Copy(place) | Operand::Move(place)) = *discr else {
+        return None;
+    };
+    place.as_local()?;
+    let mut asked = Asked::Value(place);
+    for statement in statements.iter().rev() {
+        match &statement.kind {
+            StatementKind::Assign(assign) => {
+                let (left, right) = &**assign;
+                if left.local != asked.place().local {
+                    continue;
+                }
+                match (right, &asked) {
+                    (Rvalue::Discriminant(of), Asked::Value(place)) if left == place => {
+                        of.as_local()?;
+                        asked = Asked::Variant(*of);
+                    }
+                    _ => return None,
+                }
+            }
+            StatementKind::SetDiscriminant { place, .. } if place.local == asked.place().local => {
+                return None;
+            }
+            StatementKind::StorageLive(local) | StatementKind::StorageDead(local)
+                if *local == asked.place().local && matches!(asked, Asked::Variant(_)) =>
+            {
+                // Dead after the question is usual; before it, it would have no answer.
+                return None;
+            }
+            _ => {}
+        }
+    }
+    Some(asked)
+}
+
+impl<'tcx> Asked<'tcx> {
+    fn place(&self) -> Place<'tcx> {
+        match *self {
+            Asked::Variant(place) | Asked::Value(place) => place,
+        }
+    }
+
+    /// The answer, as the `switchInt` sees it, that a block's statements leave behind.
+    fn answer(
+        &self,
+        tcx: TyCtxt<'tcx>,
+        body: &Body<'tcx>,
+        statements: &[Statement<'tcx>],
+    ) -> Option<u128> {
+        let local = self.place().local;
+        let ty = body.local_decls[local].ty;
+        for statement in statements.iter().rev() {
+            match &statement.kind {
+                StatementKind::Assign(assign) if assign.0.local == local => {
+                    assign.0.as_local()?;
+                    return match (self, &assign.1) {
+                        (Asked::Variant(_), value) => variant(tcx, ty, value),
+                        (Asked::Value(_), Rvalue::Use(Operand::Constant(constant), ..)) => {
+                            value(constant.const_)
+                        }
+                        _ => None,
+                    };
+                }
+                StatementKind::SetDiscriminant {
+                    place,
+                    variant_index,
+                } if place.local == local => {
+                    place.as_local()?;
+                    let Asked::Variant(_) = self else { return None };
+                    return Some(ty.discriminant_for_variant(tcx, *variant_index)?.val);
+                }
+                StatementKind::StorageLive(it) | StatementKind::StorageDead(it) if *it == local => {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// The discriminant of a value that is being made.
+fn variant<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, value: &Rvalue<'tcx>) -> Option<u128> {
+    if !ty.is_enum() {
+        return None;
+    }
+    let index = match value {
+        Rvalue::Aggregate(kind, _) => match **kind {
+            AggregateKind::Adt(_, index, ..) => index,
+            _ => return None,
+        },
+        Rvalue::Use(Operand::Constant(constant), ..) => {
+            let Const::Val(value, ty) = constant.const_ else {
+                return None;
+            };
+            if ty.has_param() || ty.has_aliases() {
+                return None;
+            }
+            let parts = tcx.try_destructure_mir_constant_for_user_output(value, ty)?;
+            parts.variant?
+        }
+        _ => return None,
+    };
+    Some(ty.discriminant_for_variant(tcx, index)?.val)
+}
+
+/// The bits of a constant that is a number, a `bool` or a `char`.
+fn value(constant: Const<'_>) -> Option<u128> {
+    let scalar = constant.try_to_scalar()?.try_to_scalar_int().ok()?;
+    Some(scalar.to_bits(scalar.size()))
+}
+
+/// The locals that something points to, and may change without being seen.
+#[derive(Default)]
+struct Borrowed {
+    locals: FxHashSet<Local>,
+}
+
+impl Borrowed {
+    fn of(body: &Body<'_>) -> Self {
+        let mut borrowed = Self::default();
+        borrowed.visit_body(body);
+        borrowed
+    }
+}
+
+impl<'tcx> Visitor<'tcx> for Borrowed {
+    fn visit_place(&mut self, place: &Place<'tcx>, context: PlaceContext, location: Location) {
+        use rustc_middle::mir::visit::MutatingUseContext as Mutating;
+        let points = matches!(
+            context,
+            PlaceContext::MutatingUse(Mutating::Borrow | Mutating::RawBorrow)
+                | PlaceContext::NonMutatingUse(
+                    NonMutatingUseContext::SharedBorrow
+                        | NonMutatingUseContext::FakeBorrow
+                        | NonMutatingUseContext::RawBorrow
+                )
+        );
+        if points && !place.is_indirect() {
+            self.locals.insert(place.local);
+        }
+        self.super_place(place, context, location);
+    }
+}
