@@ -28,6 +28,11 @@
 //! - `allocator`: `alloc`'s types use the device heap ([`allocator`]).
 
 #![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features)
+)]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;

@@ -8,6 +8,7 @@
 mod address_space;
 mod handle;
 mod kernel;
+mod table;
 
 use proc_macro::TokenStream;
 
@@ -63,4 +64,11 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(attribute.into(), item.into()).into()
+}
+
+/// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.
+#[doc(hidden)]
+#[proc_macro]
+pub fn intrinsics(rows: TokenStream) -> TokenStream {
+    table::expand(rows.into()).into()
 }
