@@ -39,16 +39,25 @@ extern crate std;
 
 pub mod allocator;
 pub mod atomic;
+pub mod barrier;
+mod bits;
+pub mod debug;
+pub mod fence;
 pub mod float;
 pub mod intrinsics;
 pub mod io;
 pub mod kernel;
+pub mod memory;
 pub mod panic;
 pub mod per_thread;
 pub mod prelude;
+pub mod scope;
 pub mod shared;
 pub mod thread;
+pub mod time;
+pub mod warp;
 
+pub use bits::AnyBits;
 pub use cuda_std_macros::{address_space, kernel};
 pub use float::{FloatExt, GpuFloat};
 pub use per_thread::PerThread;

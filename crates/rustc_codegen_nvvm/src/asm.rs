@@ -208,7 +208,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let returns = !options.contains(InlineAsmOptions::NORETURN);
         if labels.is_empty() {
             if !returns {
-                self.unreachable();
+                // What is behind it is unreachable, which `rustc_codegen_ssa` adds.
                 return;
             }
             if let Some(dest) = dest {

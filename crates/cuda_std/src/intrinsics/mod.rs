@@ -34,9 +34,11 @@
 //! - `for OP in [add, min] { … }` repeats rows: `OP` is a word of a name (`redux_OP`), or `<OP>` in a
 //!   text.
 
+pub mod memory;
 mod row;
 pub mod special;
 pub mod synchronization;
+pub mod warp;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use row::{Effect, Register, Row};
@@ -44,7 +46,13 @@ pub use row::{Effect, Register, Row};
 /// All rows of the table.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [special::ROWS, synchronization::ROWS].into_iter().flatten()
+    let tables = [
+        special::ROWS,
+        synchronization::ROWS,
+        warp::ROWS,
+        memory::ROWS,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// Declares functions of libdevice for the device, and their panicking twins for the host.

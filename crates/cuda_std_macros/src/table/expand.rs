@@ -212,13 +212,10 @@ fn output_type(row: &Row, register: &str) -> Option<TokenStream> {
         _ => return None,
     };
     // The last of those whose name it starts with: `ret_1` and `ret_10`.
-    let (_, shape) = shapes
-        .iter()
-        .filter(|(name, _)| {
-            let rest = register.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        })
-        .next_back()?;
+    let (_, shape) = shapes.iter().rfind(|(name, _)| {
+        let rest = register.strip_prefix(name.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    })?;
     match shape.scalar {
         Scalar::Bool | Scalar::Int { bits: 8, .. } => Some(quote!(u32)),
         Scalar::Wide { .. } => Some(quote!(u64)),

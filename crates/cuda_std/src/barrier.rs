@@ -1,0 +1,88 @@
+//! The block's barriers: the one of `thread::sync_threads`, and 15 more for parts of a block.
+//!
+//! ```
+//! use cuda_std::barrier::Barrier;
+//! use cuda_std::prelude::*;
+//!
+//! /// The upper half of a block of 64 threads waits for the lower half, which does not wait.
+//! #[kernel]
+//! pub fn hand_over(mut to: PerThread<u32>) {
+//!     let ready = Barrier::<1>;
+//!     if thread::thread_idx_x() < 32 {
+//!         ready.arrive(64);
+//!     } else {
+//!         ready.sync(64);
+//!     }
+//!     for (i, to) in to.own() {
+//!         *to = i as u32;
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! Barriers count whole warps: one for `count` threads opens when that many have come, where `count`
+//! is a multiple of 32 and the same for all that come. Accesses to memory before the barrier are
+//! visible after it to all that waited or came.
+
+use crate::intrinsics::synchronization as intrinsics;
+
+/// The barrier of this number, from 0 to 15; others do not compile. `thread::sync_threads` uses
+/// number 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Barrier<const ID: u32>;
+
+impl<const ID: u32> Barrier<ID> {
+    /// Waits for all threads of the block.
+    #[inline(always)]
+    pub fn sync_block(self) {
+        intrinsics::barrier_sync::<ID>();
+    }
+
+    /// Waits until `count` threads have come, this one included.
+    #[inline(always)]
+    pub fn sync(self, count: u32) {
+        intrinsics::barrier_sync_count::<ID>(count);
+    }
+
+    /// Comes, as one of `count` threads, and goes on without waiting.
+    #[inline(always)]
+    pub fn arrive(self, count: u32) {
+        intrinsics::barrier_arrive::<ID>(count);
+    }
+
+    /// Waits for all threads of the block; then for how many of them the predicate was true.
+    #[inline(always)]
+    pub fn count_block(self, predicate: bool) -> u32 {
+        intrinsics::barrier_red_popc::<ID>(predicate)
+    }
+
+    /// Waits for all threads of the block; then whether the predicate was true for all of them.
+    #[inline(always)]
+    pub fn all_block(self, predicate: bool) -> bool {
+        intrinsics::barrier_red_and::<ID>(predicate)
+    }
+
+    /// Waits for all threads of the block; then whether the predicate was true for any of them.
+    #[inline(always)]
+    pub fn any_block(self, predicate: bool) -> bool {
+        intrinsics::barrier_red_or::<ID>(predicate)
+    }
+
+    /// Waits for `count` threads; then for how many of them the predicate was true.
+    #[inline(always)]
+    pub fn count(self, count: u32, predicate: bool) -> u32 {
+        intrinsics::barrier_red_popc_count::<ID>(count, predicate)
+    }
+
+    /// Waits for `count` threads; then whether the predicate was true for all of them.
+    #[inline(always)]
+    pub fn all(self, count: u32, predicate: bool) -> bool {
+        intrinsics::barrier_red_and_count::<ID>(count, predicate)
+    }
+
+    /// Waits for `count` threads; then whether the predicate was true for any of them.
+    #[inline(always)]
+    pub fn any(self, count: u32, predicate: bool) -> bool {
+        intrinsics::barrier_red_or_count::<ID>(count, predicate)
+    }
+}
