@@ -1,4 +1,4 @@
-//! The block's barriers: the one of `thread::sync_threads`, and 15 more for parts of a block.
+//! The block's barriers: the one of `thread::sync_threads`, and more for parts of a block.
 //!
 //! ```
 //! use cuda_std::barrier::Barrier;
@@ -26,63 +26,88 @@
 
 use crate::intrinsics::synchronization as intrinsics;
 
-/// The barrier of this number, from 0 to 15; others do not compile. `thread::sync_threads` uses
-/// number 0.
+/// The barrier of this number, from 0 to 7; others do not compile. `thread::sync_threads` uses number
+/// 0. Numbers 8 to 15 belong to the shared arrays of [`crate::shared`], which are sound only because
+/// nobody else uses theirs; a kernel without such arrays reaches them by
+/// `intrinsics::synchronization`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Barrier<const ID: u32>;
 
 impl<const ID: u32> Barrier<ID> {
+    const CHECKED: () = assert!(
+        ID < crate::shared::FIRST_BARRIER,
+        "barriers are numbered from 0 to 7; those from 8 on belong to shared arrays"
+    );
+
     /// Waits for all threads of the block.
     #[inline(always)]
     pub fn sync_block(self) {
-        intrinsics::barrier_sync::<ID>();
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_sync::<ID>() };
     }
 
     /// Waits until `count` threads have come, this one included.
     #[inline(always)]
     pub fn sync(self, count: u32) {
-        intrinsics::barrier_sync_count::<ID>(count);
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_sync_count::<ID>(count) };
     }
 
     /// Comes, as one of `count` threads, and goes on without waiting.
     #[inline(always)]
     pub fn arrive(self, count: u32) {
-        intrinsics::barrier_arrive::<ID>(count);
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_arrive::<ID>(count) };
     }
 
     /// Waits for all threads of the block; then for how many of them the predicate was true.
     #[inline(always)]
     pub fn count_block(self, predicate: bool) -> u32 {
-        intrinsics::barrier_red_popc::<ID>(predicate)
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_red_popc::<ID>(predicate) }
     }
 
     /// Waits for all threads of the block; then whether the predicate was true for all of them.
     #[inline(always)]
     pub fn all_block(self, predicate: bool) -> bool {
-        intrinsics::barrier_red_and::<ID>(predicate)
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_red_and::<ID>(predicate) }
     }
 
     /// Waits for all threads of the block; then whether the predicate was true for any of them.
     #[inline(always)]
     pub fn any_block(self, predicate: bool) -> bool {
-        intrinsics::barrier_red_or::<ID>(predicate)
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_red_or::<ID>(predicate) }
     }
 
     /// Waits for `count` threads; then for how many of them the predicate was true.
     #[inline(always)]
     pub fn count(self, count: u32, predicate: bool) -> u32 {
-        intrinsics::barrier_red_popc_count::<ID>(count, predicate)
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_red_popc_count::<ID>(count, predicate) }
     }
 
     /// Waits for `count` threads; then whether the predicate was true for all of them.
     #[inline(always)]
     pub fn all(self, count: u32, predicate: bool) -> bool {
-        intrinsics::barrier_red_and_count::<ID>(count, predicate)
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_red_and_count::<ID>(count, predicate) }
     }
 
     /// Waits for `count` threads; then whether the predicate was true for any of them.
     #[inline(always)]
     pub fn any(self, count: u32, predicate: bool) -> bool {
-        intrinsics::barrier_red_or_count::<ID>(count, predicate)
+        const { Self::CHECKED };
+        // SAFETY: nobody relies on what passes these barriers.
+        unsafe { intrinsics::barrier_red_or_count::<ID>(count, predicate) }
     }
 }

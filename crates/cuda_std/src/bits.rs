@@ -11,7 +11,7 @@ use core::num::Wrapping;
 ///
 /// # Safety
 /// Every bit pattern must be a value of the type.
-pub unsafe trait AnyBits: Copy {}
+pub unsafe trait AnyBits {}
 
 macro_rules! any_bits {
     ($($ty:ty)*) => {
@@ -33,6 +33,23 @@ unsafe impl<T: AnyBits> AnyBits for Wrapping<T> {}
 unsafe impl<T: AnyBits, const N: usize> AnyBits for [T; N] {}
 // SAFETY: it need not be a value.
 unsafe impl<T: Copy> AnyBits for MaybeUninit<T> {}
+
+macro_rules! atomics {
+    ($($bits:literal $($ty:ident)*;)*) => {
+        $($(
+            #[cfg(target_has_atomic = $bits)]
+            // SAFETY: numbers.
+            unsafe impl AnyBits for core::sync::atomic::$ty {}
+        )*)*
+    };
+}
+atomics! {
+    "8" AtomicU8 AtomicI8;
+    "16" AtomicU16 AtomicI16;
+    "32" AtomicU32 AtomicI32;
+    "64" AtomicU64 AtomicI64;
+    "ptr" AtomicUsize AtomicIsize;
+}
 
 macro_rules! tuples {
     ($($($name:ident)*;)*) => {

@@ -140,7 +140,7 @@ macro_rules! loads {
             $(#[$doc])*
             #[inline(always)]
             #[must_use]
-            pub fn $name<T: AnyBits>(from: &T) -> T {
+            pub fn $name<T: AnyBits + Copy>(from: &T) -> T {
                 in_parts!(T, from, $b8 $b16 $b32 $b64 $v2l)
             }
         )*
@@ -171,7 +171,7 @@ loads! {
 /// The reference is to global memory, and no thread writes there while the kernel runs.
 #[inline(always)]
 #[must_use]
-pub unsafe fn load_read_only<T: AnyBits>(from: &T) -> T {
+pub unsafe fn load_read_only<T: AnyBits + Copy>(from: &T) -> T {
     in_parts!(T, from, ld_global_nc_b8 ld_global_nc_b16 ld_global_nc_b32 ld_global_nc_b64
         ld_global_nc_v2_b64)
 }
@@ -181,7 +181,7 @@ macro_rules! stores {
         $(
             $(#[$doc])*
             #[inline(always)]
-            pub fn $name<T: AnyBits>(to: &mut T, value: T) {
+            pub fn $name<T: AnyBits + Copy>(to: &mut T, value: T) {
                 let (size, align) = const { (size_of::<T>(), align_of::<T>()) };
                 let (to, from) = ((&raw mut *to).cast::<u8>(), (&raw const value).cast::<u8>());
                 let mut at = 0;
@@ -284,7 +284,7 @@ impl Policy {
     /// The reference is to global memory.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn load<T: AnyBits>(self, from: &T) -> T {
+    pub unsafe fn load<T: AnyBits + Copy>(self, from: &T) -> T {
         let mut value = MaybeUninit::<T>::uninit();
         let (size, align) = const { (size_of::<T>(), align_of::<T>()) };
         let (to, from) = (

@@ -234,3 +234,123 @@ pub fn system_fence() {
 pub fn exit() -> ! {
     synchronization::exit()
 }
+
+/// This thread's number in the grid, [`index`], as something that no other thread has and nobody can
+/// make up: what [`PerThread::get_mut`](crate::PerThread::get_mut) takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UniqueIndex {
+    index: u64,
+    // It must stay with its thread.
+    not_sent: core::marker::PhantomData<*mut ()>,
+}
+
+impl UniqueIndex {
+    /// The index of the thread that asks.
+    #[inline(always)]
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "it is no default: each thread has its own"
+    )]
+    pub fn new() -> UniqueIndex {
+        UniqueIndex {
+            index: index(),
+            not_sent: core::marker::PhantomData,
+        }
+    }
+
+    /// As a number.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.index as usize
+    }
+}
+
+/// The number of threads in the grid, whatever its shape.
+#[inline(always)]
+#[must_use]
+pub fn grid_size() -> u64 {
+    u64::from(threads_in_block()) * blocks_in_grid()
+}
+
+/// The number of threads in the block, whatever its shape.
+#[inline(always)]
+#[must_use]
+pub fn threads_in_block() -> u32 {
+    let threads = block_dim();
+    threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z)
+}
+
+/// The number of blocks in the grid, whatever its shape.
+#[inline(always)]
+#[must_use]
+pub fn blocks_in_grid() -> u64 {
+    let blocks = grid_dim();
+    u64::from(blocks.y.wrapping_mul(blocks.z)) * u64::from(blocks.x)
+}
+
+/// One number for each block of the grid, whatever its shape: `x` fastest, `z` slowest.
+#[inline(always)]
+#[must_use]
+pub fn block_index() -> u64 {
+    let (block, blocks) = (block_idx(), grid_dim());
+    let row = block.z.wrapping_mul(blocks.y).wrapping_add(block.y);
+    u64::from(row) * u64::from(blocks.x) + u64::from(block.x)
+}
+
+/// The indices below `len` that are this thread's in a grid-stride loop: its own number, and on from
+/// there in steps of the number of threads. All threads together have each index once.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// #[kernel]
+/// pub fn count(data: &[u32], zeros: &core::sync::atomic::AtomicU32) {
+///     let mine = thread::grid_stride(data.len()).filter(|&i| data[i] == 0);
+///     zeros.fetch_add(mine.count() as u32, core::sync::atomic::Ordering::Relaxed);
+/// }
+/// # fn main() {}
+/// ```
+#[inline(always)]
+pub fn grid_stride(len: usize) -> Strided {
+    Strided {
+        next: index(),
+        step: grid_size(),
+        len: len as u64,
+    }
+}
+
+/// The indices below `len` that are this thread's in a loop of its block: its number in the block,
+/// and on from there in steps of the block's size.
+#[inline(always)]
+pub fn block_stride(len: usize) -> Strided {
+    Strided {
+        next: index_in_block().into(),
+        step: threads_in_block().into(),
+        len: len as u64,
+    }
+}
+
+/// Indices in steps: what [`grid_stride`] and [`block_stride`] return.
+#[derive(Clone, Debug)]
+pub struct Strided {
+    next: u64,
+    step: u64,
+    len: u64,
+}
+
+impl Iterator for Strided {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.next >= self.len {
+            return None;
+        }
+        let index = self.next as usize;
+        // No memory has 2⁶³ elements, those without a size aside.
+        self.next = self.next.saturating_add(self.step);
+        Some(index)
+    }
+}

@@ -48,14 +48,14 @@ macro_rules! shuffle {
     ) => {
         $(#[$doc])*
         #[inline(always)]
-        pub fn $name<T: AnyBits>(mask: u32, value: T, $arg: u32) -> T {
+        pub fn $name<T: AnyBits + Copy>(mask: u32, value: T, $arg: u32) -> T {
             $segments::<32, T>(mask, value, $arg)
         }
 
         #[doc = concat!("[`", stringify!($name), "`], within each segment of `WIDTH` lanes: a")]
         /// power of two up to 32. Lanes are counted from the segment's first.
         #[inline(always)]
-        pub fn $segments<const WIDTH: u32, T: AnyBits>(mask: u32, value: T, $arg: u32) -> T {
+        pub fn $segments<const WIDTH: u32, T: AnyBits + Copy>(mask: u32, value: T, $arg: u32) -> T {
             check_width::<WIDTH>();
             let c = segments(WIDTH, $last);
             let moved = map_words(value, |word| warp::$intrinsic(word, $arg, c, mask));
@@ -66,7 +66,7 @@ macro_rules! shuffle {
         #[doc = concat!("[`", stringify!($segments), "`], and whether the lane that was asked for is")]
         /// in the segment. If not, the value is this lane's own.
         #[inline(always)]
-        pub fn $checked<const WIDTH: u32, T: AnyBits>(
+        pub fn $checked<const WIDTH: u32, T: AnyBits + Copy>(
             mask: u32,
             value: T,
             $arg: u32,
@@ -149,7 +149,7 @@ pub fn ballot(mask: u32, predicate: bool) -> u32 {
 /// The lanes of the mask that have the same value as this one, bit by bit. Floats are compared as
 /// their bits; bytes between a tuple's parts would count, so there are none.
 #[inline(always)]
-pub fn match_any<T: AnyBits>(mask: u32, value: T) -> u32 {
+pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
     let mut same = mask;
     if size_of::<T>() == 8 {
         // SAFETY: 8 bytes.
@@ -165,7 +165,7 @@ pub fn match_any<T: AnyBits>(mask: u32, value: T) -> u32 {
 
 /// Whether all lanes of the mask have the same value, bit by bit.
 #[inline(always)]
-pub fn match_all<T: AnyBits>(mask: u32, value: T) -> bool {
+pub fn match_all<T: AnyBits + Copy>(mask: u32, value: T) -> bool {
     let mut same = true;
     if size_of::<T>() == 8 {
         // SAFETY: 8 bytes.

@@ -245,6 +245,16 @@ pub(crate) fn needs_architecture<'tcx>(
     });
 }
 
+/// A kernel with clusters, for an architecture that has none.
+pub(crate) fn clusters(cx: &CodegenCx<'_>, def_id: DefId) {
+    let here = cx.arch.sm();
+    let message =
+        format!("clusters need the architecture `sm_90`, and the program is compiled for `{here}`");
+    (cx.tcx.dcx())
+        .struct_span_err(ident_span(cx.tcx, def_id), message)
+        .emit();
+}
+
 /// An error at the place that uses an item first.
 fn at_use<'a>(cx: &CodegenCx<'a>, item: Item<'a>, message: String) -> Diag<'a> {
     cx.tcx

@@ -9,6 +9,7 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 mod newer;
+mod output;
 mod synchronization;
 mod warp;
 
@@ -165,8 +166,13 @@ pub fn expect<T: PartialEq + std::fmt::Debug>(
 
 /// All trials.
 pub fn trials() -> Vec<Trial> {
-    [warp::trials(), synchronization::trials(), newer::trials()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        warp::trials(),
+        synchronization::trials(),
+        output::trials(),
+        newer::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

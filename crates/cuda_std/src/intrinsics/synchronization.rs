@@ -16,29 +16,29 @@ cuda_std_macros::intrinsics! {
 
     /// Waits at one of the block's 16 barriers for all its threads.
     #[convergent]
-    fn barrier_sync<const ID: u32 in 0..=15>() = "barrier.sync {ID};";
+    unsafe fn barrier_sync<const ID: u32 in 0..=15>() = "barrier.sync {ID};";
     /// Waits at one of the block's barriers until `count` threads have come, waiting or not.
     #[convergent]
-    fn barrier_sync_count<const ID: u32 in 0..=15>(count: u32) = "barrier.sync {ID}, {count};";
+    unsafe fn barrier_sync_count<const ID: u32 in 0..=15>(count: u32) = "barrier.sync {ID}, {count};";
     /// Comes to one of the block's barriers, for `count` threads, and does not wait.
     #[convergent]
-    fn barrier_arrive<const ID: u32 in 0..=15>(count: u32) = "barrier.arrive {ID}, {count};";
+    unsafe fn barrier_arrive<const ID: u32 in 0..=15>(count: u32) = "barrier.arrive {ID}, {count};";
     /// Waits at a barrier for the whole block, then for how many threads the predicate was true.
     #[convergent]
-    fn barrier_red_popc<const ID: u32 in 0..=15>(predicate: bool) -> u32 =
+    unsafe fn barrier_red_popc<const ID: u32 in 0..=15>(predicate: bool) -> u32 =
         "barrier.red.popc.u32 {ret}, {ID}, {predicate};";
     /// Waits at a barrier for `count` threads, then for how many the predicate was true.
     #[convergent]
-    fn barrier_red_popc_count<const ID: u32 in 0..=15>(count: u32, predicate: bool) -> u32 =
+    unsafe fn barrier_red_popc_count<const ID: u32 in 0..=15>(count: u32, predicate: bool) -> u32 =
         "barrier.red.popc.u32 {ret}, {ID}, {count}, {predicate};";
     for (OP, WHAT) in [(and, "all threads"), (or, "a thread")] {
         /// Waits at a barrier for the whole block, then whether the predicate was true for <WHAT>.
         #[convergent]
-        fn barrier_red_OP<const ID: u32 in 0..=15>(predicate: bool) -> bool =
+        unsafe fn barrier_red_OP<const ID: u32 in 0..=15>(predicate: bool) -> bool =
             "barrier.red.<OP>.pred {ret}, {ID}, {predicate};";
         /// Waits at a barrier for `count` threads, then whether the predicate was true for <WHAT>.
         #[convergent]
-        fn barrier_red_OP_count<const ID: u32 in 0..=15>(count: u32, predicate: bool) -> bool =
+        unsafe fn barrier_red_OP_count<const ID: u32 in 0..=15>(count: u32, predicate: bool) -> bool =
             "barrier.red.<OP>.pred {ret}, {ID}, {count}, {predicate};";
     }
 
@@ -57,6 +57,9 @@ cuda_std_macros::intrinsics! {
         #[requires(sm_90)]
         fn fence_SEM_cluster() = "fence.<SEM>.cluster;";
     }
+
+    /// Nothing, but that the compiler takes the memory for written, by whom it does not know.
+    unsafe fn written(pointer: *mut u8) = "// {pointer}";
 
     /// Lets the thread sleep for about so many nanoseconds, up to a millisecond.
     #[volatile]

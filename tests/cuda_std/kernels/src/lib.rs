@@ -13,6 +13,8 @@ macro_rules! modules {
 }
 
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod output;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 pub mod synchronization;
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 pub mod warp;

@@ -23,7 +23,7 @@ pub fn barriers(mut to: PerThread<[u64; 12]>) {
                 here.any(64, thread == 63).into(),
             ]
         } else {
-            let here = Barrier::<15>;
+            let here = Barrier::<7>;
             [
                 here.count(64, odd).into(),
                 here.all(64, thread != 70).into(),
