@@ -10,9 +10,7 @@
 //! pub fn sums(from: &[u32], mut to: PerBlock<u32>) {
 //!     let mine = from.get(thread::index() as usize).copied().unwrap_or(0);
 //!     let sum = group::block().reduce(mine, u32::wrapping_add);
-//!     for (_, to) in to.own() {
-//!         *to = sum;
-//!     }
+//!     to.each(|_, to| *to = sum);
 //! }
 //! # fn main() {}
 //! ```
@@ -106,7 +104,15 @@ impl<T, const N: usize> PerBlock<T, N> {
         })
     }
 
-    /// This thread's elements of all pieces, each with its index.
+    /// Calls a function with each of this thread's elements of all pieces, and its index.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for mut piece in self.pieces() {
+            piece.each(&mut f);
+        }
+    }
+
+    /// These elements: as [`PerBlock::each`], for loops that end early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         self.pieces().flat_map(Piece::into_own)
@@ -143,7 +149,17 @@ impl<'a, T> Piece<'a, T> {
         self.length == 0
     }
 
-    /// This thread's elements, each with its index among all.
+    /// Calls a function with each of this thread's elements, and its index among all.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for i in thread::block_stride(self.length) {
+            let index = self.start + i;
+            // SAFETY: inside, and of this thread alone: of one block and one number in it.
+            f(index, unsafe { &mut *self.pointer.add(index) });
+        }
+    }
+
+    /// These elements: as [`Piece::each`], for loops that end early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         let piece: Piece<'_, T> = Piece { ..*self };
@@ -160,13 +176,27 @@ impl<'a, T> Piece<'a, T> {
         } = self;
         thread::block_stride(length).map(move |i| {
             // SAFETY: inside, and of this thread alone: of one block and one number in it.
-            (start + i, unsafe { &mut *pointer.add(start + i) })
+            (start + i, unsafe { &mut *(pointer.add(start + i)) })
         })
     }
 }
 
 impl<T, const N: usize> PerThreadChunk<T, N> {
-    /// This thread's whole pieces, each with the index of its first element.
+    /// Calls a function with each of this thread's whole pieces, and the index of its first element.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut [T; N])) {
+        const { assert!(N > 0, "pieces have at least one element") };
+        for piece in thread::grid_stride(self.length / N) {
+            let start = piece * N;
+            // SAFETY: inside, and of this thread alone: of one number in the grid.
+            f(start, unsafe {
+                &mut *self.pointer.add(start).cast::<[T; N]>()
+            });
+        }
+    }
+
+    /// This thread's whole pieces, each with the index of its first element: as
+    /// [`PerThreadChunk::each`], for loops that end early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut [T; N])> {
         const { assert!(N > 0, "pieces have at least one element") };
@@ -174,7 +204,9 @@ impl<T, const N: usize> PerThreadChunk<T, N> {
         thread::grid_stride(self.length / N).map(move |piece| {
             let start = piece * N;
             // SAFETY: inside, and of this thread alone: of one number in the grid.
-            (start, unsafe { &mut *pointer.add(start).cast::<[T; N]>() })
+            (start, unsafe {
+                &mut *(pointer.add(start).cast::<[T; N]>())
+            })
         })
     }
 

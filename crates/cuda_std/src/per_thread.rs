@@ -59,6 +59,16 @@ impl<T> PerThread<T> {
         self.length == 0
     }
 
+    /// Calls a function with each of this thread's elements, and its index. There is one at most
+    /// where the grid has at least as many threads as there are elements.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for index in thread::grid_stride(self.length) {
+            // SAFETY: inside, and each of this thread's elements comes once.
+            f(index, unsafe { &mut *self.pointer.add(index) });
+        }
+    }
+
     /// This thread's elements, each with its index. There is one at most where the grid has at
     /// least as many threads as there are elements.
     #[inline(always)]

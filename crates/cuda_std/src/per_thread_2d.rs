@@ -8,9 +8,7 @@
 //! #[kernel]
 //! pub fn transpose(from: &[f32], mut to: PerThread2d<f32>) {
 //!     let height = to.height();
-//!     for ((x, y), to) in to.own() {
-//!         *to = from[x * height + y];
-//!     }
+//!     to.each(|(x, y), to| *to = from[x * height + y]);
 //! }
 //! # fn main() {}
 //! ```
@@ -20,7 +18,6 @@
 
 use core::marker::PhantomData;
 
-use crate::per_block::Steps;
 use crate::thread;
 
 /// A matrix in the device's memory, shared out among the threads of the grid by their two
@@ -90,45 +87,161 @@ macro_rules! matrix {
 matrix!(PerThread2d [] []);
 matrix!(PerTile [const W: usize, const H: usize] [W, H]);
 
-/// Where the thread or block is in two dimensions, of how many: the third goes on with the rows.
-struct Place {
-    at: [u64; 2],
-    of: [u64; 2],
+/// Columns and rows in steps, row by row.
+#[derive(Clone, Copy)]
+struct Places {
+    first_x: usize,
+    x: usize,
+    y: usize,
+    step_x: usize,
+    step_y: usize,
+    end_x: usize,
+    end_y: usize,
 }
 
-impl Place {
+impl Places {
+    /// The place of the block among all blocks; the third dimension goes on with the rows.
     #[inline(always)]
-    fn of_block() -> Place {
+    fn of_block() -> Places {
         let (block, blocks) = (thread::block_idx(), thread::grid_dim());
-        Place {
-            at: [
-                block.x.into(),
-                u64::from(block.z) * u64::from(blocks.y) + u64::from(block.y),
-            ],
-            of: [blocks.x.into(), u64::from(blocks.y) * u64::from(blocks.z)],
+        Places::new(
+            block.x as usize,
+            block.z as usize * blocks.y as usize + block.y as usize,
+            blocks.x as usize,
+            blocks.y as usize * blocks.z as usize,
+        )
+    }
+
+    /// That of the thread in its block.
+    #[inline(always)]
+    fn of_thread() -> Places {
+        let (thread, threads) = (thread::thread_idx(), thread::block_dim());
+        Places::new(
+            thread.x as usize,
+            (thread.z * threads.y + thread.y) as usize,
+            threads.x as usize,
+            (threads.y * threads.z) as usize,
+        )
+    }
+
+    /// That of the thread in the grid.
+    #[inline(always)]
+    fn of_thread_in_grid() -> Places {
+        let (block, thread) = (Places::of_block(), Places::of_thread());
+        Places::new(
+            block.x * thread.step_x + thread.x,
+            block.y * thread.step_y + thread.y,
+            block.step_x * thread.step_x,
+            block.step_y * thread.step_y,
+        )
+    }
+
+    #[inline(always)]
+    fn new(x: usize, y: usize, step_x: usize, step_y: usize) -> Places {
+        Places {
+            first_x: x,
+            x,
+            y,
+            step_x,
+            step_y,
+            end_x: 0,
+            end_y: 0,
         }
     }
 
     #[inline(always)]
-    fn of_thread() -> Place {
-        let (thread, threads) = (thread::thread_idx(), thread::block_dim());
-        Place {
-            at: [thread.x.into(), (thread.z * threads.y + thread.y).into()],
-            of: [threads.x.into(), (threads.y * threads.z).into()],
+    fn up_to(mut self, end_x: usize, end_y: usize) -> Places {
+        (self.end_x, self.end_y) = (end_x, end_y);
+        self
+    }
+}
+
+impl Iterator for Places {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let (x, y) = (self.x, self.y);
+        // Without a column there is no row either.
+        if self.first_x >= self.end_x || y >= self.end_y {
+            return None;
         }
+        self.x += self.step_x;
+        if self.x >= self.end_x {
+            self.x = self.first_x;
+            self.y += self.step_y;
+        }
+        Some((x, y))
+    }
+}
+
+/// The elements at these places of a matrix, or of a part of it that starts at `pointer`.
+#[derive(Clone, Copy)]
+struct Elements<T> {
+    pointer: *mut T,
+    length: usize,
+    width: usize,
+    places: Places,
+}
+
+impl<T> Elements<T> {
+    #[inline(always)]
+    fn each<'a>(self, mut f: impl FnMut((usize, usize), &'a mut T))
+    where
+        T: 'a,
+    {
+        let mut y = self.places.y;
+        while y < self.places.end_y {
+            let mut x = self.places.x;
+            while x < self.places.end_x {
+                let index = y * self.width + x;
+                // The last row may be short.
+                if index < self.length {
+                    // SAFETY: inside, and of this thread alone: columns are below the width, so no
+                    // two pairs of a column and a row are the same element.
+                    f((x, y), unsafe { &mut *self.pointer.add(index) });
+                }
+                x += self.places.step_x;
+            }
+            y += self.places.step_y;
+        }
+    }
+
+    #[inline(always)]
+    fn iter<'a>(self) -> impl Iterator<Item = ((usize, usize), &'a mut T)>
+    where
+        T: 'a,
+    {
+        self.places.filter_map(move |(x, y)| {
+            let index = y * self.width + x;
+            // SAFETY: as above.
+            (index < self.length).then(|| ((x, y), unsafe { &mut *self.pointer.add(index) }))
+        })
     }
 }
 
 impl<T> PerThread2d<T> {
-    /// This thread's elements, each with its column and row.
+    #[inline(always)]
+    fn elements(&mut self) -> Elements<T> {
+        Elements {
+            pointer: self.pointer,
+            length: self.length,
+            width: self.width,
+            places: Places::of_thread_in_grid().up_to(self.width, self.height()),
+        }
+    }
+
+    /// Calls a function with each of this thread's elements, and its column and row.
+    #[inline(always)]
+    pub fn each(&mut self, f: impl FnMut((usize, usize), &mut T)) {
+        self.elements().each(f);
+    }
+
+    /// This thread's elements, each with its column and row: as [`PerThread2d::each`], for loops that
+    /// end early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize), &mut T)> {
-        let (block, thread) = (Place::of_block(), Place::of_thread());
-        let at = |k: usize| block.at[k] * thread.of[k] + thread.at[k];
-        let columns = (at(0), block.of[0] * thread.of[0]);
-        let rows = (at(1), block.of[1] * thread.of[1]);
-        let size = (self.width, self.height());
-        elements(self.pointer, self.length, self.width, size, columns, rows)
+        self.elements().iter()
     }
 
     /// The element at this thread's indices along `x` and `y`, with these: for launches with as many
@@ -139,62 +252,27 @@ impl<T> PerThread2d<T> {
     }
 }
 
-/// The elements in every so many columns and rows, each with both.
-#[inline(always)]
-fn elements<'a, T: 'a>(
-    pointer: *mut T,
-    length: usize,
-    width: usize,
-    (end_x, end_y): (usize, usize),
-    (first_x, step_x): (u64, u64),
-    (first_y, step_y): (u64, u64),
-) -> impl Iterator<Item = ((usize, usize), &'a mut T)> {
-    let steps = |next, step, end: usize| Steps {
-        next,
-        step,
-        end: end as u64,
-    };
-    steps(first_y, step_y, end_y).flat_map(move |y| {
-        steps(first_x, step_x, end_x).filter_map(move |x| {
-            let (x, y) = (x as usize, y as usize);
-            let index = y * width + x;
-            // The last row may be short.
-            (index < length).then(|| {
-                // SAFETY: inside, and of this thread alone: columns are below the width, so no two
-                // pairs of a column and a row are the same element.
-                ((x, y), unsafe { &mut *pointer.add(index) })
-            })
-        })
-    })
-}
-
 impl<T, const W: usize, const H: usize> PerTile<T, W, H> {
     /// The block's tiles. All threads of a block get the same ones, so there may be barriers between
     /// them.
     #[inline(always)]
     pub fn tiles(&mut self) -> impl Iterator<Item = Tile<'_, T, W, H>> {
         const { assert!(W > 0 && H > 0, "tiles have at least one element") };
-        let block = Place::of_block();
-        let (pointer, length, width) = (self.pointer, self.length, self.width);
-        let height = self.height();
-        let steps = move |k: usize, end: usize| Steps {
-            next: block.at[k],
-            step: block.of[k],
-            end: end as u64,
-        };
-        steps(1, height.div_ceil(H)).flat_map(move |y| {
-            steps(0, width.div_ceil(W)).map(move |x| Tile {
+        let (pointer, length, width, height) =
+            (self.pointer, self.length, self.width, self.height());
+        let places = Places::of_block().up_to(width.div_ceil(W), height.div_ceil(H));
+        places.map(move |(x, y)| {
+            let (x, y) = (x * W, y * H);
+            Tile {
                 pointer,
                 length,
                 width,
-                x: x as usize * W,
-                y: y as usize * H,
-                size: (
-                    W.min(width - x as usize * W),
-                    H.min(height - y as usize * H),
-                ),
+                x,
+                y,
+                columns: W.min(width - x),
+                rows: H.min(height - y),
                 elements: PhantomData,
-            })
+            }
         })
     }
 }
@@ -206,7 +284,8 @@ pub struct Tile<'a, T, const W: usize, const H: usize> {
     width: usize,
     x: usize,
     y: usize,
-    size: (usize, usize),
+    columns: usize,
+    rows: usize,
     elements: PhantomData<&'a mut [T]>,
 }
 
@@ -229,23 +308,31 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
     #[inline(always)]
     #[must_use]
     pub fn size(&self) -> (usize, usize) {
-        self.size
+        (self.columns, self.rows)
     }
 
-    /// This thread's elements, each with its column and row in the tile: with `nx` by `ny` threads in
-    /// the block, every `nx`-th column of every `ny`-th row, from its own on.
+    #[inline(always)]
+    fn elements(&mut self) -> Elements<T> {
+        let start = self.y * self.width + self.x;
+        Elements {
+            // In a short last row the tile may start behind the end, and then has none.
+            pointer: self.pointer.wrapping_add(start),
+            length: self.length.saturating_sub(start),
+            width: self.width,
+            places: Places::of_thread().up_to(self.columns, self.rows),
+        }
+    }
+
+    /// Calls a function with each of this thread's elements, and its column and row in the tile: with
+    /// `nx` by `ny` threads in the block, every `nx`-th column of every `ny`-th row, from its own on.
+    #[inline(always)]
+    pub fn each(&mut self, f: impl FnMut((usize, usize), &mut T)) {
+        self.elements().each(f);
+    }
+
+    /// These elements: as [`Tile::each`], for loops that end early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize), &mut T)> {
-        let place = Place::of_thread();
-        let start = self.y * self.width + self.x;
-        elements(
-            // In a short last row the tile may start behind the end, and then has none.
-            self.pointer.wrapping_add(start),
-            self.length.saturating_sub(start),
-            self.width,
-            self.size,
-            (place.at[0], place.of[0]),
-            (place.at[1], place.of[1]),
-        )
+        self.elements().iter()
     }
 }

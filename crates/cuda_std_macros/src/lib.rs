@@ -97,3 +97,10 @@ pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn intrinsics(rows: TokenStream) -> TokenStream {
     table::expand(rows.into()).into()
 }
+
+/// Items repeated over lists, as rows of the table are: `for (TY, OP) in [(u32, add)] { … }`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn repeat(items: TokenStream) -> TokenStream {
+    table::repeat(items.into()).into()
+}

@@ -8,6 +8,7 @@ use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+mod atomics;
 mod newer;
 mod output;
 mod synchronization;
@@ -23,7 +24,8 @@ pub enum Arch {
 }
 
 impl Arch {
-    fn ptx(self) -> &'static str {
+    /// The kernels' PTX.
+    pub fn ptx(self) -> &'static str {
         match self {
             Arch::Sm75 => include_str!(concat!(env!("OUT_DIR"), "/sm_75.ptx")),
             Arch::Sm90 => include_str!(concat!(env!("OUT_DIR"), "/sm_90.ptx")),
@@ -170,6 +172,7 @@ pub fn trials() -> Vec<Trial> {
         warp::trials(),
         synchronization::trials(),
         output::trials(),
+        atomics::trials(),
         newer::trials(),
     ]
     .into_iter()

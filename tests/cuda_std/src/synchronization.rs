@@ -43,6 +43,12 @@ pub fn trials() -> Vec<Trial> {
                 hints,
             )
         }),
+        trial(Arch::Sm75, "memory::two_statics", |session, module| {
+            per_thread(session, module, "shared_two_statics", (2, 64), &[], |i| {
+                let x = random(i / 64 * 64 + 63 - i % 64) as u32;
+                [u64::from(if x & 1 != 0 { x } else { 1 }) << 32 | 2]
+            })
+        }),
         trial(Arch::Sm75, "special::registers", |session, module| {
             per_thread(session, module, "registers", (2, 64), &[], registers)
         }),

@@ -34,6 +34,7 @@
 //! - `for OP in [add, min] { … }` repeats rows: `OP` is a word of a name (`redux_OP`), or `<OP>` in a
 //!   text.
 
+pub mod atomic;
 pub mod memory;
 mod row;
 pub mod special;
@@ -51,6 +52,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         synchronization::ROWS,
         warp::ROWS,
         memory::ROWS,
+        atomic::ROWS,
+        atomic::cluster::ROWS,
     ];
     tables.into_iter().flatten()
 }

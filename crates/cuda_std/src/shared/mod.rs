@@ -19,11 +19,11 @@
 //!     let (width, height) = (to.width(), to.height());
 //!     for mut tile in to.tiles() {
 //!         let (x0, y0) = (tile.x(), tile.y());
-//!         for ((x, y), element) in shared.own() {
+//!         shared.own().each(|(x, y), element| {
 //!             if x0 + y < width && y0 + x < height {
 //!                 *element = from[(x0 + y) * height + (y0 + x)];
 //!             }
-//!         }
+//!         });
 //!         shared.read(|rows| {
 //!             for ((x, y), to) in tile.own() {
 //!                 *to = rows[x][y];

@@ -64,9 +64,7 @@ pub unsafe trait Layout {
 ///     mut to: PerThread<u32>,
 /// ) {
 ///     let base = thread::block_index() as usize * 64;
-///     for (i, element) in tile.own() {
-///         *element = from[base + i];
-///     }
+///     tile.own().each(|i, element| *element = from[base + i]);
 ///     let tile = tile.share();
 ///     for (i, to) in to.own() {
 ///         *to = tile[63 - i % 64];
@@ -105,7 +103,8 @@ impl<L: Layout> Shared<L> {
         }
     }
 
-    /// This thread's elements, each with its index.
+    /// This thread's elements: `own().each(|i, element| …)` of an [`Array`],
+    /// `own().each(|(x, y), element| …)` of a [`Tile`], and of a tuple such of each.
     #[inline(always)]
     pub fn own(&mut self) -> L::Own<'_> {
         // SAFETY: the handle is in the phase of writing, and so all threads' are.
@@ -256,21 +255,23 @@ impl<T: AnyBits + Send + Sync + 'static> Deref for Reading<Dynamic<T>> {
     }
 }
 
-/// This thread's elements of an [`Array`], each with its index.
+/// This thread's elements of an [`Array`].
 pub struct OwnElements<'a, T> {
     indices: Strided,
     pointer: *mut T,
     elements: PhantomData<&'a mut [T]>,
 }
 
-impl<'a, T> Iterator for OwnElements<'a, T> {
-    type Item = (usize, &'a mut T);
-
+// It is no iterator: an `Option<&mut T>` on the way would be a pointer that may be null, and such a
+// pointer loses its state space in libnvvm.
+impl<T> OwnElements<'_, T> {
+    /// Calls a function with each of the elements, and its index.
     #[inline(always)]
-    fn next(&mut self) -> Option<(usize, &'a mut T)> {
-        let index = self.indices.next()?;
-        // SAFETY: inside, and each of this thread's elements comes once.
-        Some((index, unsafe { &mut *self.pointer.add(index) }))
+    pub fn each(self, mut f: impl FnMut(usize, &mut T)) {
+        for index in self.indices {
+            // SAFETY: inside, and each of this thread's elements comes once.
+            f(index, unsafe { &mut *self.pointer.add(index) });
+        }
     }
 }
 
@@ -304,7 +305,6 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, 
         let first = thread.x as usize;
         OwnTile {
             first,
-            x: first,
             step: threads.x as usize,
             y: (thread.z * threads.y + thread.y) as usize,
             rows: (threads.z * threads.y) as usize,
@@ -331,10 +331,9 @@ impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, const P
     }
 }
 
-/// This thread's elements of a [`Tile`], each with its column and row.
+/// This thread's elements of a [`Tile`].
 pub struct OwnTile<'a, T, const W: usize, const H: usize, const PITCH: usize> {
     first: usize,
-    x: usize,
     step: usize,
     y: usize,
     rows: usize,
@@ -342,25 +341,20 @@ pub struct OwnTile<'a, T, const W: usize, const H: usize, const PITCH: usize> {
     elements: PhantomData<&'a mut [T]>,
 }
 
-impl<'a, T, const W: usize, const H: usize, const PITCH: usize> Iterator
-    for OwnTile<'a, T, W, H, PITCH>
-{
-    type Item = ((usize, usize), &'a mut T);
-
+impl<T, const W: usize, const H: usize, const PITCH: usize> OwnTile<'_, T, W, H, PITCH> {
+    /// Calls a function with each of the elements, and its column and row.
     #[inline(always)]
-    fn next(&mut self) -> Option<((usize, usize), &'a mut T)> {
-        // A thread beyond the last column owns nothing.
-        if self.first >= W || self.y >= H {
-            return None;
+    pub fn each(self, mut f: impl FnMut((usize, usize), &mut T)) {
+        let mut y = self.y;
+        while y < H {
+            let mut x = self.first;
+            while x < W {
+                // SAFETY: inside, and each of this thread's elements comes once.
+                f((x, y), unsafe { &mut *self.pointer.add(y * PITCH + x) });
+                x += self.step;
+            }
+            y += self.rows;
         }
-        let (x, y) = (self.x, self.y);
-        self.x += self.step;
-        if self.x >= W {
-            self.x = self.first;
-            self.y += self.rows;
-        }
-        // SAFETY: inside, and each of this thread's elements comes once.
-        Some(((x, y), unsafe { &mut *self.pointer.add(y * PITCH + x) }))
     }
 }
 

@@ -10,57 +10,74 @@ use syn::{Error, Result};
 /// A name, and what stands in its place.
 type Binding = (String, TokenStream);
 
-/// The tokens with all repetitions written out.
+/// The tokens with all repetitions written out, those inside of others too.
 pub fn unfold(input: TokenStream) -> Result<TokenStream> {
+    let tokens: Vec<TokenTree> = input.into_iter().collect();
     let mut output = TokenStream::new();
-    let mut tokens = input.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let TokenTree::Ident(ident) = &token else {
-            output.extend([token]);
+    let mut at = 0;
+    while at < tokens.len() {
+        if let Some((names, list, body)) = repetition(&tokens[at..]) {
+            for item in split(list.stream()) {
+                let bindings = bind(&names, item)?;
+                output.extend(unfold(replace(body.stream(), &bindings))?);
+            }
+            at += 5;
             continue;
-        };
-        if ident != "for" {
-            output.extend([token]);
-            continue;
         }
-        let mistake = || Error::new_spanned(&token, "`for NAME in [a, b] { rows }`");
-        let names = names(tokens.next().ok_or_else(mistake)?)?;
-        match tokens.next() {
-            Some(TokenTree::Ident(word)) if word == "in" => {}
-            _ => return Err(mistake()),
-        }
-        let list = group(tokens.next(), Delimiter::Bracket).ok_or_else(mistake)?;
-        let body = group(tokens.next(), Delimiter::Brace).ok_or_else(mistake)?;
-        for item in split(list.stream()) {
-            let bindings = bind(&names, item)?;
-            output.extend(unfold(replace(body.stream(), &bindings))?);
-        }
+        output.extend([match &tokens[at] {
+            TokenTree::Group(group) => {
+                let mut new = Group::new(group.delimiter(), unfold(group.stream())?);
+                new.set_span(group.span());
+                TokenTree::Group(new)
+            }
+            other => other.clone(),
+        }]);
+        at += 1;
     }
     Ok(output)
 }
 
-fn group(token: Option<TokenTree>, delimiter: Delimiter) -> Option<Group> {
+/// The parts of a repetition, if that is what the tokens start with. Its names are in capitals, which
+/// tells it from a loop.
+fn repetition(tokens: &[TokenTree]) -> Option<(Vec<String>, Group, Group)> {
+    let [
+        TokenTree::Ident(word),
+        names_token,
+        TokenTree::Ident(in_word),
+        list,
+        body,
+        ..,
+    ] = tokens
+    else {
+        return None;
+    };
+    if word != "for" || in_word != "in" {
+        return None;
+    }
+    let names = names(names_token)?;
+    let capitals = |name: &String| name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let list = group(list, Delimiter::Bracket)?;
+    let body = group(body, Delimiter::Brace)?;
+    names.iter().all(capitals).then_some((names, list, body))
+}
+
+fn group(token: &TokenTree, delimiter: Delimiter) -> Option<Group> {
     match token {
-        Some(TokenTree::Group(group)) if group.delimiter() == delimiter => Some(group),
+        TokenTree::Group(group) if group.delimiter() == delimiter => Some(group.clone()),
         _ => None,
     }
 }
 
 /// One name, or several in parentheses.
-fn names(token: TokenTree) -> Result<Vec<String>> {
-    let several = match &token {
-        TokenTree::Ident(ident) => return Ok(vec![ident.to_string()]),
+fn names(token: &TokenTree) -> Option<Vec<String>> {
+    match token {
+        TokenTree::Ident(ident) => Some(vec![ident.to_string()]),
         TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
-            split(group.stream())
+            let names = split(group.stream());
+            Some(names.iter().map(ToString::to_string).collect())
         }
-        _ => {
-            return Err(Error::new_spanned(
-                &token,
-                "a name, or names in parentheses",
-            ));
-        }
-    };
-    Ok(several.iter().map(ToString::to_string).collect())
+        _ => None,
+    }
 }
 
 /// The parts between commas.

@@ -20,6 +20,11 @@ pub fn expand(input: TokenStream) -> TokenStream {
     }
 }
 
+/// Items with their repetitions written out.
+pub fn repeat(input: TokenStream) -> TokenStream {
+    each::unfold(input).unwrap_or_else(syn::Error::into_compile_error)
+}
+
 fn rows(input: TokenStream) -> syn::Result<Vec<row::Row>> {
     let input = each::unfold(input)?;
     let parser = |input: ParseStream<'_>| {

@@ -3,6 +3,8 @@
 
 #![no_std]
 
+pub mod atomics;
+
 macro_rules! modules {
     ($($arch:literal: $($module:ident)*;)*) => {
         $($(

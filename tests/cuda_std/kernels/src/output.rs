@@ -87,15 +87,15 @@ pub fn safe_transpose(
     let (width, height) = (to.width(), to.height());
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
-        for ((x, y), element) in shared.own() {
+        shared.own().each(|(x, y), element| {
             if x0 + y < width && y0 + x < height {
                 *element = from[(x0 + y) * height + (y0 + x)];
             }
-        }
+        });
         shared.read(|rows| {
-            for ((x, y), to) in tile.own() {
+            tile.each(|(x, y), to| {
                 *to = rows[x][y];
-            }
+            });
         });
     }
 }
@@ -109,16 +109,16 @@ pub fn safe_stencil(
 ) {
     for mut piece in to.pieces() {
         let start = piece.start();
-        for (i, element) in shared.own() {
+        shared.own().each(|i, element| {
             // At the ends the neighbour is the element itself.
             let at = (start + i).saturating_sub(1).min(from.len() - 1);
             *element = from[at];
-        }
+        });
         let here = shared.share();
-        for (i, to) in piece.own() {
+        piece.each(|i, to| {
             let i = i - start;
             *to = (here[i] + here[i + 1] + here[i + 2]) / 3.0;
-        }
+        });
         shared = here.reclaim();
     }
 }
@@ -131,9 +131,9 @@ pub fn safe_reduction(
     mut to: PerBlock<u64>,
 ) {
     let sum = thread::grid_stride(from.len()).fold(0u64, |sum, i| sum.wrapping_add(from[i]));
-    for (_, element) in shared.own() {
+    shared.own().each(|_, element| {
         *element = sum;
-    }
+    });
     let mut count = thread::threads_in_block() as usize;
     while count > 1 {
         let half = count.div_ceil(2);
@@ -141,17 +141,17 @@ pub fn safe_reduction(
             let i = thread::index_in_block() as usize;
             all.get(i + half).copied().filter(|_| i + half < count)
         });
-        for (_, element) in shared.own() {
+        shared.own().each(|_, element| {
             if let Some(other) = other {
                 *element = element.wrapping_add(other);
             }
-        }
+        });
         count = half;
     }
     let all = shared.share();
-    for (_, to) in to.own() {
+    to.each(|_, to| {
         *to = all[0];
-    }
+    });
 }
 
 /// The product of two square matrices, in tiles of 8 by 8.
@@ -172,27 +172,27 @@ pub fn safe_matmul(
         let mut sum = 0.0f32;
         for k0 in (0..n).step_by(8) {
             let (own_a, own_b) = shared.own();
-            for ((x, y), element) in own_a {
+            own_a.each(|(x, y), element| {
                 let inside = y0 + y < n && k0 + x < n;
                 *element = if inside {
                     a[(y0 + y) * n + k0 + x]
                 } else {
                     0.0
                 };
-            }
-            for ((x, y), element) in own_b {
+            });
+            own_b.each(|(x, y), element| {
                 let inside = k0 + y < n && x0 + x < n;
                 *element = if inside {
                     b[(k0 + y) * n + x0 + x]
                 } else {
                     0.0
                 };
-            }
+            });
             sum = shared.read(|(a, b)| (0..8).fold(sum, |sum, k| sum + a[y][k] * b[k][x]));
         }
-        for (_, to) in tile.own() {
+        tile.each(|_, to| {
             *to = sum;
-        }
+        });
     }
 }
 
@@ -204,15 +204,15 @@ pub fn safe_histogram(
     counts: &[core::sync::atomic::AtomicU32],
 ) {
     use core::sync::atomic::Ordering::Relaxed;
-    for (_, count) in shared.own() {
+    shared.own().each(|_, count| {
         *count.get_mut() = 0;
-    }
+    });
     shared.read(|own| {
         for i in thread::grid_stride(from.len()) {
             own[(from[i] % 16) as usize].fetch_add(1, Relaxed);
         }
     });
-    for (i, count) in shared.own() {
+    shared.own().each(|i, count| {
         counts[i].fetch_add(*count.get_mut(), Relaxed);
-    }
+    });
 }

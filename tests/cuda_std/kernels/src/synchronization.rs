@@ -235,3 +235,25 @@ pub fn registers(mut to: PerThread<[u64; 10]>) {
         ];
     }
 }
+
+/// Two shared statics of one type, one of which is written in a branch that depends on data: each
+/// thread adds to the one or the other, and reads its neighbour's of both.
+#[kernel]
+pub fn shared_two_statics(mut to: PerThread<u64>) {
+    for (i, to) in to.own() {
+        let (one, other) = (shared_array![u32; 64], shared_array![u32; 64]);
+        let thread = thread::index_in_block() as usize;
+        let x = random(i as u32) as u32;
+        // SAFETY: blocks have 64 threads, each of which writes elements of its own.
+        unsafe {
+            *one.add(thread) = 1;
+            *other.add(thread) = 2;
+            if x & 1 != 0 {
+                *one.add(thread) = x;
+            }
+            thread::sync_threads();
+            *to = u64::from(*one.add(63 - thread)) << 32 | u64::from(*other.add(63 - thread));
+            thread::sync_threads();
+        }
+    }
+}
