@@ -26,17 +26,17 @@
 
 use crate::intrinsics::synchronization as intrinsics;
 
-/// The barrier of this number, from 0 to 7; others do not compile. `thread::sync_threads` uses number
-/// 0. Numbers 8 to 15 belong to the shared arrays of [`crate::shared`], which are sound only because
-/// nobody else uses theirs; a kernel without such arrays reaches them by
-/// `intrinsics::synchronization`.
+/// The barrier of this number, from 0 to 6; others do not compile. `thread::sync_threads` uses number
+/// 0. Number 7 belongs to reductions of blocks ([`crate::group`]) and those from 8 on to shared memory
+/// ([`crate::shared`]), which are sound only because nobody else uses theirs; a kernel without these
+/// reaches them by `intrinsics::synchronization`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Barrier<const ID: u32>;
 
 impl<const ID: u32> Barrier<ID> {
     const CHECKED: () = assert!(
-        ID < crate::shared::FIRST_BARRIER,
-        "barriers are numbered from 0 to 7; those from 8 on belong to shared arrays"
+        ID < crate::group::BARRIER,
+        "barriers are numbered from 0 to 6; the others belong to groups and to shared memory"
     );
 
     /// Waits for all threads of the block.

@@ -37,6 +37,9 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+// So that the crate's own macros, which name it, work in it too.
+extern crate self as cuda_std;
+
 pub mod allocator;
 pub mod atomic;
 pub mod barrier;
@@ -44,6 +47,7 @@ mod bits;
 pub mod debug;
 pub mod fence;
 pub mod float;
+pub mod group;
 pub mod intrinsics;
 pub mod io;
 pub mod kernel;

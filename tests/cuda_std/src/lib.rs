@@ -9,6 +9,7 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 mod atomics;
+mod groups;
 mod newer;
 mod output;
 mod synchronization;
@@ -173,6 +174,7 @@ pub fn trials() -> Vec<Trial> {
         synchronization::trials(),
         output::trials(),
         atomics::trials(),
+        groups::trials(),
         newer::trials(),
     ]
     .into_iter()

@@ -41,7 +41,6 @@
 
 mod phases;
 
-pub(crate) use phases::FIRST_BARRIER;
 pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, Tile};
 #[doc(hidden)]
 pub use phases::{Four, Handle, Three, Two, check_dynamic};

@@ -21,7 +21,7 @@ use crate::thread::{self, Strided};
 
 /// The first of the barriers that belong to shared memory; there are as many `#[shared]`
 /// parameters as there are barriers from here on.
-pub(crate) const FIRST_BARRIER: u32 = 8;
+const FIRST_BARRIER: u32 = 8;
 
 /// How shared memory is laid out, and which elements are whose: [`Array`], [`Tile`], [`Dynamic`], or
 /// several of them in a tuple.

@@ -4,6 +4,8 @@
 #![no_std]
 
 pub mod atomics;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod groups;
 
 macro_rules! modules {
     ($($arch:literal: $($module:ident)*;)*) => {

@@ -23,7 +23,7 @@ pub fn barriers(mut to: PerThread<[u64; 12]>) {
                 here.any(64, thread == 63).into(),
             ]
         } else {
-            let here = Barrier::<7>;
+            let here = Barrier::<6>;
             [
                 here.count(64, odd).into(),
                 here.all(64, thread != 70).into(),
@@ -53,7 +53,7 @@ pub fn barriers(mut to: PerThread<[u64; 12]>) {
 #[kernel]
 pub unsafe fn produce(data: *mut u32, mut to: PerThread<u32>) {
     let thread = thread::thread_idx_x();
-    let (full, empty) = (Barrier::<5>, Barrier::<6>);
+    let (full, empty) = (Barrier::<5>, Barrier::<4>);
     let mut sum = 0u32;
     for round in 0..4 {
         if thread < 32 {
