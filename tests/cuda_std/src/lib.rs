@@ -12,6 +12,7 @@ mod atomics;
 mod groups;
 mod newer;
 mod output;
+mod raw;
 mod synchronization;
 mod warp;
 
@@ -176,6 +177,7 @@ pub fn trials() -> Vec<Trial> {
         atomics::trials(),
         groups::trials(),
         newer::trials(),
+        raw::trials(),
     ]
     .into_iter()
     .flatten()

@@ -49,6 +49,13 @@ pub fn trials() -> Vec<Trial> {
                 [u64::from(if x & 1 != 0 { x } else { 1 }) << 32 | 2]
             })
         }),
+        trial(Arch::Sm75, "options::bounded", |session, module| {
+            per_thread(session, module, "bounded", (2, 128), &[], |i| [i.into()])?;
+            match per_thread(session, module, "bounded", (2, 160), &[], |i| [i.into()]) {
+                Err(_) => Ok(()),
+                Ok(()) => Err("a block of more threads than the bound was launched".into()),
+            }
+        }),
         trial(Arch::Sm75, "special::registers", |session, module| {
             per_thread(session, module, "registers", (2, 64), &[], registers)
         }),

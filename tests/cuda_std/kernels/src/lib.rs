@@ -6,6 +6,7 @@
 pub mod atomics;
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 pub mod groups;
+pub mod raw;
 
 macro_rules! modules {
     ($($arch:literal: $($module:ident)*;)*) => {

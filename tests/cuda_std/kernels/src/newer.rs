@@ -81,3 +81,15 @@ pub fn clusters(mut to: PerThread<[u64; 8]>) {
         ];
     }
 }
+
+/// In clusters of two blocks.
+#[kernel(cluster_dims(2, 1, 1), launch_bounds(64))]
+pub fn in_clusters(mut to: PerThread<u64>) {
+    to.each(|i, to| *to = i as u64);
+}
+
+/// In clusters of at most four blocks.
+#[kernel(max_blocks_per_cluster = 4)]
+pub fn in_small_clusters(mut to: PerThread<u64>) {
+    to.each(|i, to| *to = i as u64);
+}

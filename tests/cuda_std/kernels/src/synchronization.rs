@@ -257,3 +257,15 @@ pub fn shared_two_statics(mut to: PerThread<u64>) {
         }
     }
 }
+
+/// With bounds that the assembler gets.
+#[kernel(launch_bounds(128, 4))]
+pub fn bounded(mut to: PerThread<u64>) {
+    to.each(|i, to| *to = i as u64);
+}
+
+/// With a size that the launch must have, and few registers.
+#[kernel(block_size(8, 4), max_registers = 40)]
+pub fn sized(mut to: PerThread<u64>) {
+    to.each(|i, to| *to = i as u64);
+}
