@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The packages whose tests run on a device.
-const TESTED: [&str; 2] = ["cust", "device-tests"];
+const TESTED: [&str; 3] = ["cust", "device-tests", "cuda-std-tests"];
 
 /// The architectures that the examples' cubins are made for.
 const CUBINS: [nvvm::Arch; 4] = [
@@ -109,6 +109,7 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
 /// profile, each with its package's name.
 pub(crate) fn device_code() -> Result<BTreeSet<(String, PathBuf)>> {
     let mut command = cargo(&["build", "--package", "device-tests"])?;
+    command.args(["--package", "cuda-std-tests"]);
     for example in workspace::examples()? {
         command.arg("--package").arg(format!("example-{example}"));
     }
@@ -199,7 +200,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
         let mut files = vec![copy.clone()];
         let own = target_of(&fs::read_to_string(&ptx)?)
             .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
-        for &arch in cubins.iter().filter(|arch| arch.number() >= own.number()) {
+        for &arch in cubins.iter().filter(|arch| arch.has(own)) {
             let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
             assemble(ptxas, arch, &copy, &cubin)?;
             files.push(cubin);
@@ -250,7 +251,7 @@ fn compress_if_large(file: &Path) -> Result<()> {
 }
 
 /// The architecture that a PTX module is for.
-fn target_of(ptx: &str) -> Option<nvvm::Arch> {
+pub(crate) fn target_of(ptx: &str) -> Option<nvvm::Arch> {
     let line = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
     line.split(',').next()?.trim().parse().ok()
 }

@@ -182,16 +182,20 @@ impl Selection {
     }
 }
 
-/// Lets ptxas take all PTX for the oldest and the newest architecture.
+/// Lets ptxas take all PTX for the oldest architecture that it is for and the newest.
 fn assemble(total: &mut Total) -> Result<()> {
-    const ARCHS: [&str; 2] = ["sm_75", "sm_121"];
+    const NEWEST: nvvm::Arch = nvvm::Arch::SM_121;
     // Unoptimised programs of many functions take it minutes.
     const LARGEST: u64 = 16 << 20;
     let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
     let mut jobs = Vec::new();
     for (package, file) in bundle::device_code()? {
         if std::fs::metadata(&file)?.len() <= LARGEST {
-            jobs.extend(ARCHS.map(|arch| (package.clone(), file.clone(), arch)));
+            let text = std::fs::read_to_string(&file)?;
+            let own = bundle::target_of(&text)
+                .with_context(|| format!("{} does not name its architecture", file.display()))?;
+            let archs = [own, NEWEST].into_iter().filter(|arch| arch.has(own));
+            jobs.extend(archs.map(|arch| (package.clone(), file.clone(), arch.sm())));
         }
     }
     let (next, passed, failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(0));

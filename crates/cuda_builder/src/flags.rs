@@ -15,7 +15,7 @@ pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 ///
 /// They have to hold for all crates of the build, `core` included, which `RUSTFLAGS` does.
 pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
-    vec![
+    let mut flags = vec![
         format!("-Zcodegen-backend={}", backend.display()),
         // All crates, core included, have to agree on it, else rustc reports an ABI mismatch.
         format!("-Ctarget-cpu={}", arch.sm()),
@@ -25,7 +25,22 @@ pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         // libnvvm takes no dots and no dollars in names.
         "-Csymbol-mangling-version=v0".to_owned(),
-    ]
+        // `cfg(target_feature = "compute_90")` holds for that architecture and those after it, as
+        // `__CUDA_ARCH__ >= 900` does in C++. rustc has no such features, and would refuse a `cfg`
+        // that looks like one of its own.
+        "-Aexplicit-builtin-cfgs-in-flags".to_owned(),
+    ];
+    let had = Arch::KNOWN.iter().filter(|&&known| arch.has(known));
+    flags.extend(had.map(|known| format!("--cfg=target_feature=\"{}\"", known.compute())));
+    let known: Vec<String> = Arch::KNOWN
+        .iter()
+        .map(|known| format!("\"{}\"", known.compute()))
+        .collect();
+    flags.push(format!(
+        "--check-cfg=cfg(target_feature,values({}))",
+        known.join(",")
+    ));
+    flags
 }
 
 /// The flags of the GPU crate alone. Only there is code made, so that crates which differ in

@@ -28,22 +28,44 @@
 //! - `allocator`: `alloc`'s types use the device heap ([`allocator`]).
 
 #![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features)
+)]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+// So that the crate's own macros, which name it, work in it too.
+extern crate self as cuda_std;
+
 pub mod allocator;
 pub mod atomic;
+pub mod barrier;
+mod bits;
+pub mod debug;
+pub mod fence;
 pub mod float;
+pub mod group;
 pub mod intrinsics;
 pub mod io;
 pub mod kernel;
+pub mod memory;
 pub mod panic;
+pub mod per_block;
 pub mod per_thread;
+pub mod per_thread_2d;
 pub mod prelude;
+pub mod scope;
 pub mod shared;
 pub mod thread;
+pub mod time;
+pub mod warp;
 
+pub use bits::AnyBits;
 pub use cuda_std_macros::{address_space, kernel};
 pub use float::{FloatExt, GpuFloat};
+pub use per_block::{PerBlock, PerThreadChunk};
 pub use per_thread::PerThread;
+pub use per_thread_2d::{PerThread2d, PerTile};

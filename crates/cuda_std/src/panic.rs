@@ -238,7 +238,7 @@ mod device {
             let _ = report.write_fmt(message);
             report.complete();
         }
-        intrinsics::__nvvm_exit()
+        intrinsics::synchronization::exit()
     }
 
     /// A part of a message that needs no formatting.
@@ -264,7 +264,7 @@ mod device {
             }
             report.complete();
         }
-        intrinsics::__nvvm_exit()
+        intrinsics::synchronization::exit()
     }
 
     /// A report that this thread writes: in memory that the host reads too, or, for a host that
@@ -306,7 +306,7 @@ mod device {
                 // SAFETY: null is looked for.
                 let base = unsafe { intrinsics::malloc(report::SIZE + 1) };
                 if base.is_null() {
-                    intrinsics::__nvvm_trap();
+                    intrinsics::synchronization::trap();
                 }
                 *self = Report::at(base, false);
                 self.set(report::MESSAGE_TOTAL, 0);
@@ -429,7 +429,7 @@ mod device {
 
         /// Makes all of it visible to the host.
         fn publish(&self) {
-            intrinsics::__nvvm_membar_sys();
+            intrinsics::synchronization::membar_sys();
             self.set(report::STATE, report::COMPLETE);
         }
 
@@ -444,7 +444,7 @@ mod device {
                 let function = c"kernel".as_ptr().cast();
                 intrinsics::__assertfail(self.message, file, self.get(report::LINE), function, 1)
             }
-            intrinsics::__nvvm_trap()
+            intrinsics::synchronization::trap()
         }
 
         /// Whether this thread has begun to write it.

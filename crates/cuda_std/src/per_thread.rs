@@ -17,7 +17,7 @@
 
 use core::marker::PhantomData;
 
-use crate::thread;
+use crate::thread::{self, UniqueIndex};
 
 /// Elements of the device's memory, shared out among the threads of the grid: thread `i` of `n`
 /// owns the elements `i`, `i + n`, `i + 2n` and so on, whatever the shape of blocks and grid.
@@ -59,13 +59,23 @@ impl<T> PerThread<T> {
         self.length == 0
     }
 
+    /// Calls a function with each of this thread's elements, and its index. There is one at most
+    /// where the grid has at least as many threads as there are elements.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for index in thread::grid_stride(self.length) {
+            // SAFETY: inside, and each of this thread's elements comes once.
+            f(index, unsafe { &mut *self.pointer.add(index) });
+        }
+    }
+
     /// This thread's elements, each with its index. There is one at most where the grid has at
     /// least as many threads as there are elements.
     #[inline(always)]
     pub fn own(&mut self) -> Own<'_, T> {
         Own {
             next: thread::index(),
-            step: threads(),
+            step: thread::grid_size(),
             length: self.length as u64,
             pointer: self.pointer,
             elements: PhantomData,
@@ -76,23 +86,20 @@ impl<T> PerThread<T> {
     /// as many threads as elements. `None` for the threads beyond the last element.
     #[inline(always)]
     pub fn first(&mut self) -> Option<(usize, &mut T)> {
-        let index = thread::index();
-        if index < self.length as u64 {
-            let index = index as usize;
-            // SAFETY: inside, and of this thread alone: numbers of threads are unique in the grid.
-            return Some((index, unsafe { &mut *self.pointer.add(index) }));
-        }
-        None
+        let index = UniqueIndex::new();
+        Some((index.get(), self.get_mut(index)?))
     }
-}
 
-/// The number of threads in the grid.
-#[inline(always)]
-fn threads() -> u64 {
-    let (blocks, threads) = (thread::grid_dim(), thread::block_dim());
-    let threads = threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z);
-    let rows = blocks.y.wrapping_mul(blocks.z);
-    u64::from(rows) * u64::from(blocks.x) * u64::from(threads)
+    /// The element that bears this thread's number: where several outputs share one index.
+    #[inline(always)]
+    pub fn get_mut(&mut self, index: UniqueIndex) -> Option<&mut T> {
+        let index = index.get();
+        if index >= self.length {
+            return None;
+        }
+        // SAFETY: inside, and of this thread alone: numbers of threads are unique in the grid.
+        Some(unsafe { &mut *self.pointer.add(index) })
+    }
 }
 
 /// A thread's elements: what [`PerThread::own`] returns.

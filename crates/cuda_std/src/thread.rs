@@ -17,7 +17,7 @@
 //! # fn main() {}
 //! ```
 
-use crate::intrinsics::*;
+use crate::intrinsics::{special, synchronization};
 
 /// Two coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -50,7 +50,7 @@ macro_rules! indices {
                 #[inline(always)]
                 #[must_use]
                 pub fn $name() -> u32 {
-                    $intrinsic() as u32
+                    special::$intrinsic()
                 }
             )*
             indices!(@all $all $what $($name)*);
@@ -68,21 +68,21 @@ macro_rules! indices {
 
 indices! {
     thread_idx: "This thread's index in its block" =
-        thread_idx_x __nvvm_read_ptx_sreg_tid_x,
-        thread_idx_y __nvvm_read_ptx_sreg_tid_y,
-        thread_idx_z __nvvm_read_ptx_sreg_tid_z;
+        thread_idx_x tid_x,
+        thread_idx_y tid_y,
+        thread_idx_z tid_z;
     block_idx: "The index of this thread's block in the grid" =
-        block_idx_x __nvvm_read_ptx_sreg_ctaid_x,
-        block_idx_y __nvvm_read_ptx_sreg_ctaid_y,
-        block_idx_z __nvvm_read_ptx_sreg_ctaid_z;
+        block_idx_x ctaid_x,
+        block_idx_y ctaid_y,
+        block_idx_z ctaid_z;
     block_dim: "The number of threads in a block" =
-        block_dim_x __nvvm_read_ptx_sreg_ntid_x,
-        block_dim_y __nvvm_read_ptx_sreg_ntid_y,
-        block_dim_z __nvvm_read_ptx_sreg_ntid_z;
+        block_dim_x ntid_x,
+        block_dim_y ntid_y,
+        block_dim_z ntid_z;
     grid_dim: "The number of blocks in the grid" =
-        grid_dim_x __nvvm_read_ptx_sreg_nctaid_x,
-        grid_dim_y __nvvm_read_ptx_sreg_nctaid_y,
-        grid_dim_z __nvvm_read_ptx_sreg_nctaid_z;
+        grid_dim_x nctaid_x,
+        grid_dim_y nctaid_y,
+        grid_dim_z nctaid_z;
 }
 
 /// The thread's index in the whole grid, along `x`: the usual index for a one-dimensional launch.
@@ -159,14 +159,14 @@ pub fn first() -> bool {
 #[inline(always)]
 #[must_use]
 pub fn lane_id() -> u32 {
-    __nvvm_read_ptx_sreg_laneid() as u32
+    special::laneid()
 }
 
 /// The number of threads in a warp: 32 on every GPU so far.
 #[inline(always)]
 #[must_use]
 pub fn warp_size() -> u32 {
-    __nvvm_read_ptx_sreg_warpsize() as u32
+    special::warpsize()
 }
 
 /// The index of this thread's warp in its block.
@@ -183,44 +183,44 @@ pub fn warp_id() -> u32 {
 /// only some of them take, the block hangs.
 #[inline(always)]
 pub fn sync_threads() {
-    __nvvm_barrier0();
+    synchronization::barrier0();
 }
 
 /// [`sync_threads`], and then for how many threads of the block `value` was not zero.
 #[inline(always)]
 pub fn sync_threads_count(value: u32) -> u32 {
-    __nvvm_barrier0_popc(value as i32) as u32
+    synchronization::barrier0_popc(value)
 }
 
 /// [`sync_threads`], and then 1 if `value` was not zero for every thread of the block, else 0.
 #[inline(always)]
 pub fn sync_threads_and(value: u32) -> u32 {
-    u32::from(__nvvm_barrier0_and(value as i32) != 0)
+    u32::from(synchronization::barrier0_and(value) != 0)
 }
 
 /// [`sync_threads`], and then 1 if `value` was not zero for some thread of the block, else 0.
 #[inline(always)]
 pub fn sync_threads_or(value: u32) -> u32 {
-    u32::from(__nvvm_barrier0_or(value as i32) != 0)
+    u32::from(synchronization::barrier0_or(value) != 0)
 }
 
 /// Orders this thread's memory accesses before and after, as the other threads of the block see
 /// them. Nobody waits.
 #[inline(always)]
 pub fn block_fence() {
-    __nvvm_membar_cta();
+    synchronization::membar_cta();
 }
 
 /// Orders this thread's memory accesses before and after, as all threads of the device see them.
 #[inline(always)]
 pub fn device_fence() {
-    __nvvm_membar_gl();
+    synchronization::membar_gl();
 }
 
 /// Orders this thread's memory accesses before and after, as the host and other devices see them.
 #[inline(always)]
 pub fn system_fence() {
-    __nvvm_membar_sys();
+    synchronization::membar_sys();
 }
 
 /// Ends this thread. The others go on, and barriers no longer wait for it.
@@ -228,5 +228,125 @@ pub fn system_fence() {
 /// Nothing is dropped. To end a thread with an error that the host sees, panic.
 #[inline(always)]
 pub fn exit() -> ! {
-    __nvvm_exit()
+    synchronization::exit()
+}
+
+/// This thread's number in the grid, [`index`], as something that no other thread has and nobody can
+/// make up: what [`PerThread::get_mut`](crate::PerThread::get_mut) takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UniqueIndex {
+    index: u64,
+    // It must stay with its thread.
+    not_sent: core::marker::PhantomData<*mut ()>,
+}
+
+impl UniqueIndex {
+    /// The index of the thread that asks.
+    #[inline(always)]
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "it is no default: each thread has its own"
+    )]
+    pub fn new() -> UniqueIndex {
+        UniqueIndex {
+            index: index(),
+            not_sent: core::marker::PhantomData,
+        }
+    }
+
+    /// As a number.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.index as usize
+    }
+}
+
+/// The number of threads in the grid, whatever its shape.
+#[inline(always)]
+#[must_use]
+pub fn grid_size() -> u64 {
+    u64::from(threads_in_block()) * blocks_in_grid()
+}
+
+/// The number of threads in the block, whatever its shape.
+#[inline(always)]
+#[must_use]
+pub fn threads_in_block() -> u32 {
+    let threads = block_dim();
+    threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z)
+}
+
+/// The number of blocks in the grid, whatever its shape.
+#[inline(always)]
+#[must_use]
+pub fn blocks_in_grid() -> u64 {
+    let blocks = grid_dim();
+    u64::from(blocks.y.wrapping_mul(blocks.z)) * u64::from(blocks.x)
+}
+
+/// One number for each block of the grid, whatever its shape: `x` fastest, `z` slowest.
+#[inline(always)]
+#[must_use]
+pub fn block_index() -> u64 {
+    let (block, blocks) = (block_idx(), grid_dim());
+    let row = block.z.wrapping_mul(blocks.y).wrapping_add(block.y);
+    u64::from(row) * u64::from(blocks.x) + u64::from(block.x)
+}
+
+/// The indices below `len` that are this thread's in a grid-stride loop: its own number, and on from
+/// there in steps of the number of threads. All threads together have each index once.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// #[kernel]
+/// pub fn count(data: &[u32], zeros: &core::sync::atomic::AtomicU32) {
+///     let mine = thread::grid_stride(data.len()).filter(|&i| data[i] == 0);
+///     zeros.fetch_add(mine.count() as u32, core::sync::atomic::Ordering::Relaxed);
+/// }
+/// # fn main() {}
+/// ```
+#[inline(always)]
+pub fn grid_stride(len: usize) -> Strided {
+    Strided {
+        next: index(),
+        step: grid_size(),
+        len: len as u64,
+    }
+}
+
+/// The indices below `len` that are this thread's in a loop of its block: its number in the block,
+/// and on from there in steps of the block's size.
+#[inline(always)]
+pub fn block_stride(len: usize) -> Strided {
+    Strided {
+        next: index_in_block().into(),
+        step: threads_in_block().into(),
+        len: len as u64,
+    }
+}
+
+/// Indices in steps: what [`grid_stride`] and [`block_stride`] return.
+#[derive(Clone, Debug)]
+pub struct Strided {
+    next: u64,
+    step: u64,
+    len: u64,
+}
+
+impl Iterator for Strided {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.next >= self.len {
+            return None;
+        }
+        let index = self.next as usize;
+        // No memory has 2⁶³ elements, those without a size aside.
+        self.next = self.next.saturating_add(self.step);
+        Some(index)
+    }
 }

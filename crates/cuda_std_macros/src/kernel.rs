@@ -13,7 +13,7 @@ use syn::{Attribute, Error, FnArg, GenericParam, ItemFn, PatType, ReturnType, Si
 /// The expansion, or the item unchanged with the errors behind it: so that no further error comes
 /// from the function's not being there.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    let function = match syn::parse2::<ItemFn>(item.clone()) {
+    let mut function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
         Err(_) => {
             let error = Error::new(
@@ -24,10 +24,11 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#error #item);
         }
     };
-    match check(attribute, &function.sig) {
-        Ok(()) => {
+    let shared = crate::shared::take(&mut function);
+    match check(attribute, &function.sig, &shared) {
+        Ok(section) => {
             let handle = crate::handle::expand(&function);
-            let function = mark(function);
+            let function = mark(function, &section, &shared);
             quote!(#function #handle)
         }
         Err(errors) => {
@@ -37,11 +38,22 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// All that is wrong with the signature, at once.
-fn check(attribute: TokenStream, signature: &Signature) -> Result<(), Error> {
+/// The name of the kernel's section, or all that is wrong with the signature, at once.
+fn check(
+    attribute: TokenStream,
+    signature: &Signature,
+    shared: &[PatType],
+) -> Result<String, Error> {
     let mut errors = Errors(None);
-    if !attribute.is_empty() {
-        errors.add(&attribute, "`#[kernel]` takes no arguments");
+    let section = match crate::options::section(attribute) {
+        Ok(section) => section,
+        Err(error) => {
+            errors.push(error);
+            String::new()
+        }
+    };
+    if let Err(error) = crate::shared::check(shared) {
+        errors.push(error);
     }
     if let Some(asyncness) = &signature.asyncness {
         errors.add(
@@ -82,7 +94,7 @@ fn check(attribute: TokenStream, signature: &Signature) -> Result<(), Error> {
             FnArg::Typed(parameter) => check_parameter(parameter, &mut errors),
         }
     }
-    errors.0.map_or(Ok(()), Err)
+    errors.0.map_or(Ok(section), Err)
 }
 
 fn check_return(output: &ReturnType, errors: &mut Errors) {
@@ -141,12 +153,16 @@ impl<'ast> Visit<'ast> for ImplFinder<'_> {
 
 /// The function with the attributes that the backend looks for, and with the check of its
 /// parameters' types as the first item of its body.
-fn mark(mut function: ItemFn) -> TokenStream {
+fn mark(mut function: ItemFn, section: &str, shared: &[PatType]) -> TokenStream {
     let check = check_of_types(&function.sig);
+    let handles = match shared.is_empty() {
+        true => TokenStream::new(),
+        false => crate::shared::handles(shared),
+    };
     let body = &function.block;
     // The body is a block of its own: what it declares does not reach the check.
     let mut new: syn::Block =
-        syn::parse2(quote!({ #check #body })).expect("a block of two statements is a block");
+        syn::parse2(quote!({ #check #handles #body })).expect("statements in braces are a block");
     // So that the function's span is the user's, not the attribute's.
     new.brace_token = body.brace_token;
     let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = function
@@ -162,14 +178,19 @@ fn mark(mut function: ItemFn) -> TokenStream {
             ..attr
         }));
     *function.block = new;
-    quote! {
+    let function = quote! {
         #[cfg_attr(
             target_arch = "nvptx64",
             unsafe(no_mangle),
-            unsafe(link_section = "nvvm.kernel")
+            unsafe(link_section = #section)
         )]
         #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
         #function
+    };
+    // Whoever could call it would get a second handle of the same shared memory.
+    match shared.is_empty() {
+        true => function,
+        false => quote!(const _: () = { #[allow(unreachable_pub)] #function };),
     }
 }
 
@@ -207,7 +228,10 @@ struct Errors(Option<Error>);
 
 impl Errors {
     fn add(&mut self, at: &impl quote::ToTokens, message: impl std::fmt::Display) {
-        let error = Error::new_spanned(at, message);
+        self.push(Error::new_spanned(at, message));
+    }
+
+    fn push(&mut self, error: Error) {
         match &mut self.0 {
             Some(errors) => errors.combine(error),
             None => self.0 = Some(error),

@@ -196,7 +196,7 @@ fn arguments_of_the_attribute() {
         ),
     )
     .to_string();
-    assert!(text.contains("takes no arguments"), "{text}");
+    assert!(text.contains("has no option `fast`"), "{text}");
 }
 
 #[test]

@@ -8,6 +8,9 @@
 mod address_space;
 mod handle;
 mod kernel;
+mod options;
+mod shared;
+mod table;
 
 use proc_macro::TokenStream;
 
@@ -27,6 +30,29 @@ use proc_macro::TokenStream;
 /// A kernel returns nothing. It has no `&mut` parameters: all threads would have the same one,
 /// while `&mut` promises Rust that nobody else has it. Take a `PerThread` instead, or a raw
 /// pointer.
+///
+/// # Options
+///
+/// ```ignore
+/// #[kernel(launch_bounds(256, 2), max_registers = 64, cluster_dims(2, 1, 1))]
+/// ```
+///
+/// - `launch_bounds(MAX_THREADS, MIN_BLOCKS)`: blocks have at most so many threads, and the compiler
+///   saves registers so that so many blocks (if it is given) fit a multiprocessor.
+/// - `block_size(X, Y, Z)`: blocks have exactly this size.
+/// - `max_registers = N`: threads use at most so many registers.
+/// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size (from `sm_90` on).
+/// - `max_blocks_per_cluster = N`: clusters have at most so many blocks (from `sm_90` on).
+///
+/// # Shared memory
+///
+/// A parameter with `#[shared]` is none for the host: it is shared memory of the block, which
+/// `cuda_std::shared` describes. A kernel with one cannot be called as a function.
+///
+/// ```ignore
+/// #[kernel]
+/// pub fn reverse(#[shared] mut tile: Shared<Array<f32, 256>>, from: &[f32], mut to: PerThread<f32>)
+/// ```
 ///
 /// # On the host
 ///
@@ -63,4 +89,18 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(attribute.into(), item.into()).into()
+}
+
+/// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.
+#[doc(hidden)]
+#[proc_macro]
+pub fn intrinsics(rows: TokenStream) -> TokenStream {
+    table::expand(rows.into()).into()
+}
+
+/// Items repeated over lists, as rows of the table are: `for (TY, OP) in [(u32, add)] { … }`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn repeat(items: TokenStream) -> TokenStream {
+    table::repeat(items.into()).into()
 }

@@ -112,6 +112,32 @@ impl Arch {
         }
     }
 
+    /// Whether code for this architecture may use what `needed` has: a later architecture has all
+    /// that an earlier one has, a family's features are those of its later members too, and those
+    /// of one architecture alone are nobody else's.
+    pub fn has(self, needed: Arch) -> bool {
+        match needed.variant {
+            Variant::Base => self.number >= needed.number,
+            Variant::Family => {
+                self.variant != Variant::Base
+                    && self.family() == needed.family()
+                    && self.number >= needed.number
+            }
+            Variant::Specific => self == needed,
+        }
+    }
+
+    /// The number of the family's first member.
+    const fn family(self) -> u16 {
+        match self.number {
+            100 | 103 => 100,
+            // 11.0 was called 10.1 at first.
+            101 | 110 => 101,
+            120 | 121 => 120,
+            other => other,
+        }
+    }
+
     const fn suffix(self) -> &'static str {
         match self.variant {
             Variant::Base => "",
@@ -191,5 +217,19 @@ mod tests {
         assert_eq!(Arch::SM_90A.dialect(), Dialect::Llvm7);
         assert_eq!(Arch::SM_100.dialect(), Dialect::Modern);
         assert_eq!(Arch::SM_121A.dialect(), Dialect::Modern);
+    }
+
+    #[test]
+    fn later_architectures_have_what_earlier_ones_have() {
+        assert!(Arch::SM_90A.has(Arch::SM_90));
+        assert!(Arch::SM_120.has(Arch::SM_75));
+        assert!(!Arch::SM_89.has(Arch::SM_90));
+        assert!(Arch::SM_90A.has(Arch::SM_90A));
+        assert!(!Arch::SM_100A.has(Arch::SM_90A));
+        assert!(Arch::SM_103A.has(Arch::SM_100F));
+        assert!(Arch::SM_100A.has(Arch::SM_100F));
+        assert!(!Arch::SM_103.has(Arch::SM_100F));
+        assert!(!Arch::SM_120F.has(Arch::SM_100F));
+        assert!(!Arch::SM_100F.has(Arch::SM_103F));
     }
 }

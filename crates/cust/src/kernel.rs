@@ -22,7 +22,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 
-use cust_core::kernel::{Access, Argument, ByValue, Launch, Output, OutputValue, Pass, bytes_of};
+use cust_core::kernel::{
+    Access, Argument, ByValue, Launch, Output, OutputRows, OutputValue, Pass, bytes_of,
+};
 use cust_raw::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 use smallvec::SmallVec;
 
@@ -487,8 +489,8 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
 
 /// A range of the device's memory, as the kernel's parameters tell of it.
 pub struct Range<'a> {
-    /// Address and number of elements.
-    words: [u64; 2],
+    /// Address, number of elements, and those in a row.
+    words: [u64; 3],
     shape: Shape,
     access: Access,
     tracker: &'a Tracker,
@@ -503,6 +505,8 @@ enum Shape {
     Wide,
     /// Both in one parameter.
     Struct,
+    /// And the width, in one parameter.
+    Rows,
 }
 
 impl<'a> Range<'a> {
@@ -513,7 +517,7 @@ impl<'a> Range<'a> {
             address => address,
         };
         Range {
-            words: [address, range.len as u64],
+            words: [address, range.len as u64, 0],
             shape,
             access,
             tracker: range.tracker,
@@ -521,6 +525,11 @@ impl<'a> Range<'a> {
             type_name: std::any::type_name::<[T]>,
         }
     }
+}
+
+fn slice_bytes(words: &[u64]) -> &[MaybeUninit<u8>] {
+    // SAFETY: any byte is a valid `MaybeUninit<u8>`, and the words are borrowed as long.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
 // SAFETY: address and length are those of memory that the tracker is of.
@@ -533,7 +542,11 @@ unsafe impl Pass for Range<'_> {
                 launch.parameter(bytes_of(&self.words[0]), self.type_name);
                 launch.parameter(bytes_of(&self.words[1]), self.type_name);
             }
-            Shape::Struct => launch.parameter(bytes_of(&self.words), self.type_name),
+            Shape::Struct => {
+                let (words, _) = self.words.split_at(2);
+                launch.parameter(slice_bytes(words), self.type_name);
+            }
+            Shape::Rows => launch.parameter(bytes_of(&self.words), self.type_name),
         }
         launch.resource(self.tracker, self.access, self.words[0], self.bytes);
     }
@@ -609,6 +622,31 @@ arguments! {
     [] &'a mut UnifiedBuffer<T> => range_mut, write;
     [] &'a mut DeviceBox<T> => range_mut, write_value;
     [] &'a mut UnifiedBox<T> => range_mut, write_value;
+}
+
+/// Elements of the device's memory as the rows of a matrix, for a kernel's parameter `PerThread2d`
+/// or `PerTile`: what `rows_mut` of a buffer returns.
+pub struct RowsMut<'a, T: DeviceCopy> {
+    elements: DeviceSliceMut<'a, T>,
+    width: usize,
+}
+
+impl<'a, T: DeviceCopy> RowsMut<'a, T> {
+    pub(crate) fn new(elements: DeviceSliceMut<'a, T>, width: usize) -> RowsMut<'a, T> {
+        RowsMut { elements, width }
+    }
+}
+
+// SAFETY: nothing else uses the elements before the work is done.
+unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsMut<'a, T> {
+    type Passed = Range<'a>;
+
+    fn into_passed(self) -> Range<'a> {
+        let width = self.width as u64;
+        let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
+        range.words[2] = width;
+        range
+    }
 }
 
 macro_rules! pointers {

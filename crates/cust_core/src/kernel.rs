@@ -187,6 +187,23 @@ pub unsafe trait Output {
     const WIDE: bool;
 }
 
+/// As [`Output`], for the rows of a matrix: the host passes `buffer.rows_mut(width)`.
+///
+/// # Safety
+///
+/// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
+/// usize }`; the rest as for [`Output`].
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` has no rows",
+    label = "the kernel's parameter is `{Self}`",
+    note = "pass `&mut DeviceBuffer<T>` for `PerThread<T>`, and its `rows_mut(width)` for \
+            `PerThread2d<T>`"
+)]
+pub unsafe trait OutputRows {
+    /// The elements' type, as the host has them.
+    type Element;
+}
+
 /// As [`Output`], for one value: the host passes a `&mut DeviceBox`.
 ///
 /// # Safety

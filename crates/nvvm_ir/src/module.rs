@@ -81,6 +81,10 @@ pub struct KernelAttrs {
     pub min_blocks: Option<u32>,
     /// `.maxnreg`.
     pub max_registers: Option<u32>,
+    /// `.reqnctapercluster`.
+    pub cluster: Option<[u32; 3]>,
+    /// `.maxclusterrank`.
+    pub max_cluster: Option<u32>,
 }
 
 /// A function.

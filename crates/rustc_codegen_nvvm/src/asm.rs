@@ -156,10 +156,17 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 _ => {}
             }
         }
-        let mut text = self.cx.asm_mark(line_spans);
-        for piece in template {
+        let mark = mark_of_table(template);
+        let mut text = match mark {
+            Some(_) => String::new(),
+            None => self.cx.asm_mark(line_spans),
+        };
+        for (index, piece) in template.iter().enumerate() {
             match piece {
-                InlineAsmTemplatePiece::String(piece) => text.push_str(&escape(piece)),
+                InlineAsmTemplatePiece::String(piece) => {
+                    let marked = mark.filter(|_| index == 0).unwrap_or_default();
+                    text.push_str(&escape(&piece[marked.len()..]));
+                }
                 InlineAsmTemplatePiece::Placeholder { operand_idx, .. } => {
                     match &operands[*operand_idx] {
                         InlineAsmOperandRef::Const { value, ty } => {
@@ -191,7 +198,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             template: text,
             constraints: constraints.join(","),
             side_effects: !pure_,
-            convergent: !pure_,
+            convergent: !pure_ && mark != Some(DIVERGENT),
         };
         let result = self.ir(|b| b.asm(asm, ret, &args));
         let output = |bx: &mut Self, index: usize| match outputs.len() {
@@ -201,7 +208,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let returns = !options.contains(InlineAsmOptions::NORETURN);
         if labels.is_empty() {
             if !returns {
-                self.unreachable();
+                // What is behind it is unreachable, which `rustc_codegen_ssa` adds.
                 return;
             }
             if let Some(dest) = dest {
@@ -222,6 +229,22 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             self.switch(target, end, targets.into_iter());
         }
     }
+}
+
+/// How the assembly of a row of `cuda_std`'s table of intrinsics starts: ptxas has seen it in the
+/// table's test, and need not see it again.
+const TESTED: &str = "//@ tested\n";
+/// The same of what threads of a warp need not execute together: it may be moved and copied.
+const DIVERGENT: &str = "//@ tested divergent\n";
+
+/// The mark that an assembly starts with, if it is one of the table.
+fn mark_of_table(template: &[InlineAsmTemplatePiece]) -> Option<&'static str> {
+    let InlineAsmTemplatePiece::String(first) = template.first()? else {
+        return None;
+    };
+    [TESTED, DIVERGENT]
+        .into_iter()
+        .find(|mark| first.starts_with(mark))
 }
 
 /// The name of a label in an assembly's template. The number makes it another one in every copy of

@@ -404,7 +404,16 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     }
 
     fn alloca(&mut self, size: Size, align: Align) -> Value {
-        let ty = self.bytes(size.bytes());
+        // As the largest integers that fill it: libnvvm takes memory of which it only sees copies
+        // apart by the type of the variable, and bytes it would put together again by shifts.
+        let (size, mut unit) = (size.bytes(), align.bytes().min(8));
+        while size % unit != 0 {
+            unit /= 2;
+        }
+        let ty = self.ty(|types| {
+            let int = types.int(8 * unit as u32);
+            types.array(int, size / unit)
+        });
         self.ir(|b| b.alloca(ty, align.bytes()))
     }
 

@@ -28,6 +28,8 @@ use crate::markers::{self, Marker};
 /// reference, so what changes lies in cells.
 pub(crate) struct CodegenCx<'tcx> {
     pub tcx: TyCtxt<'tcx>,
+    /// What the program is compiled for.
+    pub arch: nvvm::Arch,
     pub module: RefCell<Module>,
     /// Functions, by what they are instances of.
     pub functions: RefCell<FxHashMap<Instance<'tcx>, Value>>,
@@ -72,6 +74,7 @@ impl<'tcx> CodegenCx<'tcx> {
         let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
         CodegenCx {
             tcx,
+            arch: crate::arch(tcx.sess.opts.cg.target_cpu.as_deref()),
             module: RefCell::new(Module::new(name.as_str())),
             functions: Default::default(),
             statics: Default::default(),
@@ -153,11 +156,11 @@ impl<'tcx> CodegenCx<'tcx> {
                 let abi = self.fn_abi_of_instance(instance, ty::List::empty());
                 return device_functions::declare_foreign(self, &name, abi);
             }
+            self.note_referrer(Item::Fn(instance));
             if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
                 return value;
             }
             self.undefined.borrow_mut().insert(def_id);
-            self.note_referrer(Item::Fn(instance));
         }
         let marker = markers::of_function(tcx, instance);
         let mut name = self.symbol(instance);

@@ -1,113 +1,24 @@
-//! Functions that the backend knows by name: NVVM's intrinsics, and the few that it writes itself.
+//! Functions that the backend knows by name: those that libdevice and the driver bring, the demands
+//! of an architecture, and the few that it writes itself.
 
-use nvvm_ir::{
-    BinOp, Builder as IrBuilder, CastOp, Func, InlineAsm, IntPred, Intrinsic, Linkage, MemAccess,
-    Value,
-};
+use nvvm::Arch;
+use nvvm_ir::{BinOp, Builder as IrBuilder, CastOp, Func, IntPred, Linkage, MemAccess, Value};
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::ty::layout::FnAbiOf;
 use rustc_middle::ty::{self, Instance};
 
 use crate::context::CodegenCx;
+use crate::diagnostics;
 
-/// What a foreign function of `cuda_std` stands for.
-enum Meaning {
-    /// An intrinsic of NVVM IR, of the same signature.
-    Nvvm {
-        name: &'static str,
-        convergent: bool,
-    },
-    /// PTX after which control does not come back.
-    Last(&'static str),
-    /// `trap`.
-    Trap,
+/// How the names of foreign functions start that stand for an architecture which the code around
+/// their call needs, or one of several: `__cuda_std_requires_sm_90a_or_sm_100f`.
+const REQUIRES: &str = "__cuda_std_requires_";
+
+/// The architectures one of which a foreign function of this name demands.
+fn required(symbol: &str) -> Option<Vec<Arch>> {
+    let names = symbol.strip_prefix(REQUIRES)?.split("_or_");
+    names.map(|name| name.parse().ok()).collect()
 }
-
-const fn plain(name: &'static str) -> Meaning {
-    Meaning::Nvvm {
-        name,
-        convergent: false,
-    }
-}
-
-const fn convergent(name: &'static str) -> Meaning {
-    Meaning::Nvvm {
-        name,
-        convergent: true,
-    }
-}
-
-/// The names that a device crate may declare as `extern "C"`, without features.
-const TABLE: &[(&str, Meaning)] = &[
-    (
-        "__nvvm_read_ptx_sreg_tid_x",
-        plain("llvm.nvvm.read.ptx.sreg.tid.x"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_tid_y",
-        plain("llvm.nvvm.read.ptx.sreg.tid.y"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_tid_z",
-        plain("llvm.nvvm.read.ptx.sreg.tid.z"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_ntid_x",
-        plain("llvm.nvvm.read.ptx.sreg.ntid.x"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_ntid_y",
-        plain("llvm.nvvm.read.ptx.sreg.ntid.y"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_ntid_z",
-        plain("llvm.nvvm.read.ptx.sreg.ntid.z"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_ctaid_x",
-        plain("llvm.nvvm.read.ptx.sreg.ctaid.x"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_ctaid_y",
-        plain("llvm.nvvm.read.ptx.sreg.ctaid.y"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_ctaid_z",
-        plain("llvm.nvvm.read.ptx.sreg.ctaid.z"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_nctaid_x",
-        plain("llvm.nvvm.read.ptx.sreg.nctaid.x"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_nctaid_y",
-        plain("llvm.nvvm.read.ptx.sreg.nctaid.y"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_nctaid_z",
-        plain("llvm.nvvm.read.ptx.sreg.nctaid.z"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_laneid",
-        plain("llvm.nvvm.read.ptx.sreg.laneid"),
-    ),
-    (
-        "__nvvm_read_ptx_sreg_warpsize",
-        plain("llvm.nvvm.read.ptx.sreg.warpsize"),
-    ),
-    ("__nvvm_barrier0", convergent("llvm.nvvm.barrier0")),
-    (
-        "__nvvm_barrier0_popc",
-        convergent("llvm.nvvm.barrier0.popc"),
-    ),
-    ("__nvvm_barrier0_and", convergent("llvm.nvvm.barrier0.and")),
-    ("__nvvm_barrier0_or", convergent("llvm.nvvm.barrier0.or")),
-    ("__nvvm_membar_cta", plain("llvm.nvvm.membar.cta")),
-    ("__nvvm_membar_gl", plain("llvm.nvvm.membar.gl")),
-    ("__nvvm_membar_sys", plain("llvm.nvvm.membar.sys")),
-    ("__nvvm_exit", Meaning::Last("exit;")),
-    ("__nvvm_trap", Meaning::Trap),
-];
 
 /// Functions that libnvvm, libdevice or the driver brings: nobody has to define them.
 pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
@@ -193,42 +104,21 @@ pub(crate) fn declare_foreign<'tcx>(
     module.func(func).value
 }
 
-/// The value of a foreign function that the table has.
+/// The value of a foreign function that the backend itself defines.
 pub(crate) fn declare<'tcx>(
     cx: &CodegenCx<'tcx>,
     symbol: &str,
     instance: Instance<'tcx>,
 ) -> Option<Value> {
-    if let Some((_, meaning)) = TABLE.iter().find(|(name, _)| *name == symbol) {
+    if let Some(needed) = required(symbol) {
+        if !needed.iter().any(|&needed| cx.arch.has(needed)) {
+            diagnostics::needs_architecture(cx, instance, &needed);
+        }
         let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
         let sig = crate::abi::signature(cx, abi);
-        return Some(match *meaning {
-            Meaning::Nvvm { name, convergent } => {
-                let mut module = cx.module.borrow_mut();
-                if let Some(value) = module.named(name) {
-                    return Some(value);
-                }
-                let func = module.add_func(name, sig).expect("the name is free");
-                module.func_mut(func).attrs.convergent = convergent;
-                module.func(func).value
-            }
-            Meaning::Last(ptx) => define(cx, symbol, sig, |b, _| {
-                let void = b.module.types.void();
-                let asm = InlineAsm {
-                    template: ptx.to_owned(),
-                    constraints: "~{memory}".to_owned(),
-                    side_effects: true,
-                    convergent: true,
-                };
-                b.asm(asm, void, &[]);
-                b.unreachable();
-            }),
-            Meaning::Trap => define(cx, symbol, sig, |b, _| {
-                let void = b.module.types.void();
-                b.intrinsic(Intrinsic::Trap, void, &[]);
-                b.unreachable();
-            }),
-        });
+        return Some(define(cx, symbol, sig, |b, _| {
+            b.ret(None);
+        }));
     }
     // alloc calls it so that linking fails without an allocator; here the compiler sees to that.
     let marker = rustc_symbol_mangling::mangle_internal_symbol(

@@ -220,6 +220,41 @@ pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
         .emit();
 }
 
+/// A function that the architecture lacks: at the line outside of `cuda_std` that calls into it.
+pub(crate) fn needs_architecture<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    marker: Instance<'tcx>,
+    needed: &[nvvm::Arch],
+) {
+    let names: Vec<String> = needed
+        .iter()
+        .map(|arch| format!("`{}`", arch.sm()))
+        .collect();
+    let needed = names.join(" or ");
+    let here = cx.arch.sm();
+    chain::report_from_user(cx, Item::Fn(marker), "cuda_std", |used, span| {
+        let message = format!(
+            "{used} needs the architecture {needed}, and the program is compiled for `{here}`"
+        );
+        let mut diag = cx.tcx.dcx().struct_span_err(span, message);
+        diag.help(format!(
+            "compile for {needed}, by `CudaBuilder::arch` or `-Ctarget-cpu`, or keep the code for \
+             architectures that have it: `if cfg!(target_feature = \"compute_90\")` and the like"
+        ));
+        diag
+    });
+}
+
+/// A kernel with clusters, for an architecture that has none.
+pub(crate) fn clusters(cx: &CodegenCx<'_>, def_id: DefId) {
+    let here = cx.arch.sm();
+    let message =
+        format!("clusters need the architecture `sm_90`, and the program is compiled for `{here}`");
+    (cx.tcx.dcx())
+        .struct_span_err(ident_span(cx.tcx, def_id), message)
+        .emit();
+}
+
 /// An error at the place that uses an item first.
 fn at_use<'a>(cx: &CodegenCx<'a>, item: Item<'a>, message: String) -> Diag<'a> {
     cx.tcx

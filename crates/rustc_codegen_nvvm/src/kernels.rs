@@ -101,6 +101,10 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
         diagnostics::kernel_with_value(tcx, def_id);
         return;
     }
+    let clusters = attrs.cluster.is_some() || attrs.max_cluster.is_some();
+    if clusters && !cx.arch.has(nvvm::Arch::SM_90) {
+        diagnostics::clusters(cx, def_id);
+    }
     let body = cx.get_fn(instance);
     let name = cx.symbol(instance);
 

@@ -60,6 +60,22 @@ use rustc_structures::CrateType;
 /// The architecture where none is asked for: the oldest that the pinned libnvvm knows.
 const DEFAULT_ARCH: &str = "sm_75";
 
+/// The architecture that is asked for. Wrong names have been refused before.
+fn arch(target_cpu: Option<&str>) -> nvvm::Arch {
+    let name = target_cpu.unwrap_or(DEFAULT_ARCH);
+    name.parse().unwrap_or(nvvm::Arch::SM_75)
+}
+
+/// What `cfg(target_feature = "..")` is true for: the architecture and all that it has, under
+/// rustc's names for them. The names `compute_90` and the like, which rustc does not know, come
+/// from the builder's flags.
+fn features(arch: nvvm::Arch) -> impl Iterator<Item = rustc_span::Symbol> {
+    let had = nvvm::Arch::KNOWN
+        .iter()
+        .filter(move |&&known| arch.has(known));
+    had.map(|known| rustc_span::Symbol::intern(&known.sm()))
+}
+
 struct NvvmCodegenBackend;
 
 /// What `codegen_crate` hands to `join_codegen`.
@@ -83,9 +99,9 @@ impl CodegenBackend for NvvmCodegenBackend {
         }
     }
 
-    fn target_config(&self, _sess: &EarlySession) -> TargetConfig {
+    fn target_config(&self, sess: &EarlySession) -> TargetConfig {
         TargetConfig {
-            internal_target_features: Default::default(),
+            internal_target_features: features(arch(sess.opts.cg.target_cpu.as_deref())).collect(),
             has_reliable_f16: true,
             has_reliable_f16_math: true,
             has_reliable_f16b: false,

@@ -67,6 +67,8 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
             "maxntid" => attrs.max_threads = Some(extent()),
             "reqntid" => attrs.required_threads = Some(extent()),
             "minctasm" => attrs.min_blocks = Some(*numbers.first()?),
+            "cluster" => attrs.cluster = Some(extent()),
+            "maxcluster" => attrs.max_cluster = Some(*numbers.first()?),
             "maxnreg" => attrs.max_registers = Some(*numbers.first()?),
             _ => return None,
         }

@@ -16,7 +16,7 @@ pub extern "C" fn foreign() {} //~ ERROR leave out `extern`
 pub unsafe extern "C" fn variadic(_: u32, _: ...) {} //~ ERROR a kernel cannot be variadic
 //~^ ERROR leave out `extern`
 
-#[kernel(fast)] //~ ERROR `#[kernel]` takes no arguments
+#[kernel(fast)] //~ ERROR `#[kernel]` has no option `fast`
 pub fn attribute() {}
 
 #[kernel] //~ ERROR `#[kernel]` goes on a function

@@ -130,6 +130,12 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         DeviceSliceMut::new(self.range())
     }
 
+    /// All elements as rows of `width`, for a kernel's parameter `PerThread2d` or `PerTile`. The
+    /// last row may be short.
+    pub fn rows_mut(&mut self, width: usize) -> crate::kernel::RowsMut<'_, T> {
+        crate::kernel::RowsMut::new(self.as_mut_slice(), width)
+    }
+
     /// Some of the elements, to read.
     pub fn index(&self, range: impl RangeBounds<usize>) -> CudaResult<DeviceSlice<'_, T>> {
         self.as_slice().index(range)

@@ -149,6 +149,10 @@ impl<'t> Reader<'t> {
             "reqntidz" => axis(&mut kernel.required_threads, 2),
             "minctasm" => kernel.min_blocks = Some(value),
             "maxnreg" => kernel.max_registers = Some(value),
+            "cluster_dim_x" => axis(&mut kernel.cluster, 0),
+            "cluster_dim_y" => axis(&mut kernel.cluster, 1),
+            "cluster_dim_z" => axis(&mut kernel.cluster, 2),
+            "cluster_max_blocks" => kernel.max_cluster = Some(value),
             _ => return self.error_at(name_at, format!("there is no annotation `{name}`")),
         }
         Ok(())

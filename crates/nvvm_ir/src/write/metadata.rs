@@ -333,5 +333,10 @@ fn kernel_annotations(kernel: &KernelAttrs) -> Vec<(&'static str, u32)> {
     ));
     list.extend(kernel.min_blocks.map(|n| ("minctasm", n)));
     list.extend(kernel.max_registers.map(|n| ("maxnreg", n)));
+    list.extend(axes(
+        ["cluster_dim_x", "cluster_dim_y", "cluster_dim_z"],
+        kernel.cluster,
+    ));
+    list.extend(kernel.max_cluster.map(|n| ("cluster_max_blocks", n)));
     list
 }

@@ -9,6 +9,7 @@ use rustc_errors::Diag;
 use rustc_middle::mir::{Const, SourceInfo, SourceScope, TerminatorKind};
 use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
 use rustc_span::Span;
+use rustc_span::def_id::CrateNum;
 
 use crate::context::{CodegenCx, Item, item_span};
 use crate::markers::{self, Marker};
@@ -18,6 +19,8 @@ const SHOWN: usize = 5;
 
 /// One step: who uses what, and where.
 struct Step {
+    /// The crate of who uses it.
+    krate: CrateNum,
     user: String,
     verb: &'static str,
     used: String,
@@ -65,6 +68,28 @@ pub(crate) fn add_from_scope<'tcx>(
     add(diag, &steps);
 }
 
+/// Reports an item that code of a library needs where other code calls into that library, with the
+/// chain from there. `error` makes the error of what is called, and where.
+pub(crate) fn report_from_user<'a, 'tcx>(
+    cx: &CodegenCx<'tcx>,
+    item: Item<'tcx>,
+    library: &str,
+    error: impl FnOnce(&str, Span) -> Diag<'a>,
+) {
+    let mut steps = Vec::new();
+    collect_users(cx, item, &mut steps);
+    let of_user = |step: &Step| cx.tcx.crate_name(step.krate).as_str() != library;
+    // Without a user's own code the library's outermost will do.
+    let first = steps.iter().position(of_user);
+    let first = first.unwrap_or(steps.len().saturating_sub(1));
+    let mut diag = match steps.get(first) {
+        Some(step) => error(&step.used, step.span),
+        None => error(&name(cx.tcx, item), item_span(cx.tcx, item)),
+    };
+    add(&mut diag, steps.get(first..).unwrap_or_default());
+    diag.emit();
+}
+
 /// Adds only which kernel an item is compiled for.
 pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Item<'tcx>) {
     let mut steps = Vec::new();
@@ -90,6 +115,7 @@ fn add(diag: &mut Diag<'_>, steps: &[Step]) {
             verb,
             used,
             span,
+            ..
         },
     ) in steps.iter().enumerate()
     {
@@ -149,6 +175,13 @@ pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
     }
 }
 
+fn krate(item: Item<'_>) -> CrateNum {
+    match item {
+        Item::Fn(instance) => instance.def_id().krate,
+        Item::Static(def_id) => def_id.krate,
+    }
+}
+
 /// The steps from who uses an item up to a kernel.
 fn collect_users<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, steps: &mut Vec<Step>) {
     let tcx = cx.tcx;
@@ -188,6 +221,7 @@ fn collect_inlined<'tcx>(
             .first()
             .map_or(item, |&(callee, _)| Item::Fn(callee));
         steps.push(Step {
+            krate: krate(innermost),
             user: name(tcx, innermost),
             verb,
             used,
@@ -211,6 +245,7 @@ fn add_inlined<'tcx>(
             .map_or(item, |&(caller, _)| Item::Fn(caller));
         let used = name(tcx, Item::Fn(callee));
         steps.push(Step {
+            krate: krate(caller),
             user: name(tcx, caller),
             verb: "calls",
             used,

@@ -1,30 +1,49 @@
 //! Shared memory: fast memory that the threads of one block have in common.
 //!
-//! Its size is either fixed in the code, as a static or with [`shared_array!`](crate::shared_array),
-//! or given by the launch, in bytes, and reached with [`dynamic_shared_mem`].
+//! [`Shared`] is the safe form: a kernel's parameter with `#[shared]`, laid out as an [`Array`], a
+//! [`Tile`] or [`Dynamic`] memory whose size the launch gives. In turns each thread writes its own
+//! elements and all threads read; the compiler sees to it that there is a barrier between.
 //!
 //! ```
 //! use cuda_std::prelude::*;
+//! use cuda_std::shared::{Shared, Tile};
+//! use cuda_std::PerTile;
 //!
-//! /// Reverses each block's part of `data`.
+//! /// The transpose of a matrix, with both sides' accesses in order.
 //! #[kernel]
-//! pub fn reverse_blocks(data: *mut u32) {
-//!     #[address_space(shared)]
-//!     static mut TILE: [u32; 256] = [0; 256];
-//!
-//!     let (i, n) = (thread::thread_idx_x() as usize, thread::block_dim_x() as usize);
-//!     let at = thread::index_1d() as usize;
-//!     let tile = (&raw mut TILE).cast::<u32>();
-//!     unsafe { *tile.add(i) = *data.add(at) };
-//!     thread::sync_threads();
-//!     unsafe { *data.add(at) = *tile.add(n - 1 - i) };
+//! pub fn transpose(
+//!     #[shared] mut shared: Shared<Tile<f32, 32, 32, 33>>,
+//!     from: &[f32],
+//!     mut to: PerTile<f32, 32, 32>,
+//! ) {
+//!     let (width, height) = (to.width(), to.height());
+//!     for mut tile in to.tiles() {
+//!         let (x0, y0) = (tile.x(), tile.y());
+//!         shared.own().each(|(x, y), element| {
+//!             if x0 + y < width && y0 + x < height {
+//!                 *element = from[(x0 + y) * height + (y0 + x)];
+//!             }
+//!         });
+//!         shared.read(|rows| {
+//!             for ((x, y), to) in tile.own() {
+//!                 *to = rows[x][y];
+//!             }
+//!         });
+//!     }
 //! }
 //! # fn main() {}
 //! ```
 //!
-//! Shared memory holds nothing of use when a block starts: a static's initialiser is not applied,
-//! so write before you read. Access goes through raw pointers, because a `&mut` to memory that
-//! other threads use at the same time would be undefined behaviour.
+//! Below it are raw pointers: [`shared_array!`](crate::shared_array), statics with
+//! `#[address_space(shared)]`, and [`dynamic_shared_mem`]. They are raw, because a `&mut` to memory
+//! that other threads use at the same time would be undefined behaviour. Shared memory holds nothing
+//! of use when a block starts: a static's initialiser is not applied.
+
+mod phases;
+
+pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, Tile};
+#[doc(hidden)]
+pub use phases::{Four, Handle, Three, Two, check_dynamic};
 
 /// Shared memory of this block for `N` values of a type: `shared_array![f32; 256]` is a
 /// `*mut f32` to the first.

@@ -1,11 +1,64 @@
-//! The raw functions of the device: NVVM's intrinsics, libdevice's math and the system calls.
+//! The device's instructions and functions, as they are: the one table of PTX, libdevice's math and
+//! the system calls. Everything here has a better face in the other modules.
 //!
-//! On the device they are foreign functions, which the compiler's backend turns into the
-//! instructions or resolves when it links libdevice. On the host there is a function of the same
-//! name and type that panics, so that code which mentions them compiles for both.
-//! Everything here has a better face in the other modules.
+//! # The table
+//! An instruction is a row of an `intrinsics!` table, in one of the files of this folder:
+//!
+//! ```text
+//! /// The sum of a number over the threads of `mask`.
+//! #[requires(sm_80)]
+//! #[convergent]
+//! fn redux_sync_add_u32(value: u32, mask: u32) -> u32 = "redux.sync.add.u32 {ret}, {value}, {mask};";
+//! ```
+//!
+//! From it come the device's function, which is that one instruction; a function of the same name
+//! and type for the host, which panics, so that code that mentions it compiles for both; the check
+//! that the architecture has it, which is an error at the line of whoever calls it; and the row of
+//! [`rows`], from which `docs/intrinsics.md` and the tests come. A test assembles every row for the
+//! oldest and the newest architecture that has it.
+//!
+//! - *Operands* stand in braces: `{value}`, the result is `{ret}`. An array is a vector of
+//!   operands, braces included, and `{a.1}` one of it; `{ret.0}` is the first of several results.
+//!   `bool` is a predicate, `u128` a `.b128` register, and `&mut` an operand that is read and
+//!   written. Halves are `u16`, a pair of them a `u32`. `{p:shared}` is the pointer `p` as an
+//!   address of shared memory (also `global`, `const`, `local`).
+//! - *Immediates* are const parameters, and a range makes other values compile errors:
+//!   `fn f<const N: u32 in 0..=15>()`.
+//! - *Effects*: `#[pure]`: only the result counts; `#[reads]`: so, but it reads memory;
+//!   `#[volatile]`: it does something, not to memory; else it may read and write memory.
+//!   `#[convergent]`: the threads of a warp execute it together.
+//! - *Architectures*: `#[requires(sm_80)]`, or several of which one is enough:
+//!   `#[requires(sm_90a, sm_100f)]`.
+//! - A row may name an intrinsic of NVVM's instead, `= nvvm "llvm.nvvm.…"`, where libnvvm knows more
+//!   of it than an assembly would tell.
+//! - `for OP in [add, min] { … }` repeats rows: `OP` is a word of a name (`redux_OP`), or `<OP>` in a
+//!   text.
 
-/// Declares foreign functions for the device, and their panicking twins for the host.
+pub mod atomic;
+pub mod memory;
+mod row;
+pub mod special;
+pub mod synchronization;
+pub mod warp;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use row::{Effect, Register, Row};
+
+/// All rows of the table.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    let tables = [
+        special::ROWS,
+        synchronization::ROWS,
+        warp::ROWS,
+        memory::ROWS,
+        atomic::ROWS,
+        atomic::cluster::ROWS,
+    ];
+    tables.into_iter().flatten()
+}
+
+/// Declares functions of libdevice for the device, and their panicking twins for the host.
 macro_rules! device_functions {
     ($($(#[$attribute:meta])* fn $name:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)*) => {
         #[cfg(target_arch = "nvptx64")]
@@ -29,55 +82,6 @@ macro_rules! device_functions {
 #[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
 pub(crate) fn only_on_device(name: &str) -> ! {
     panic!("`{name}` works only in a kernel, and was called on the host")
-}
-
-device_functions! {
-    /// `%tid.x`: the thread's index in its block.
-    fn __nvvm_read_ptx_sreg_tid_x() -> i32;
-    /// `%tid.y`: the thread's index in its block.
-    fn __nvvm_read_ptx_sreg_tid_y() -> i32;
-    /// `%tid.z`: the thread's index in its block.
-    fn __nvvm_read_ptx_sreg_tid_z() -> i32;
-    /// `%ntid.x`: the block's size.
-    fn __nvvm_read_ptx_sreg_ntid_x() -> i32;
-    /// `%ntid.y`: the block's size.
-    fn __nvvm_read_ptx_sreg_ntid_y() -> i32;
-    /// `%ntid.z`: the block's size.
-    fn __nvvm_read_ptx_sreg_ntid_z() -> i32;
-    /// `%ctaid.x`: the block's index in the grid.
-    fn __nvvm_read_ptx_sreg_ctaid_x() -> i32;
-    /// `%ctaid.y`: the block's index in the grid.
-    fn __nvvm_read_ptx_sreg_ctaid_y() -> i32;
-    /// `%ctaid.z`: the block's index in the grid.
-    fn __nvvm_read_ptx_sreg_ctaid_z() -> i32;
-    /// `%nctaid.x`: the grid's size in blocks.
-    fn __nvvm_read_ptx_sreg_nctaid_x() -> i32;
-    /// `%nctaid.y`: the grid's size in blocks.
-    fn __nvvm_read_ptx_sreg_nctaid_y() -> i32;
-    /// `%nctaid.z`: the grid's size in blocks.
-    fn __nvvm_read_ptx_sreg_nctaid_z() -> i32;
-    /// `%laneid`: the thread's index in its warp.
-    fn __nvvm_read_ptx_sreg_laneid() -> i32;
-    /// `WARP_SZ`: the number of threads in a warp.
-    fn __nvvm_read_ptx_sreg_warpsize() -> i32;
-    /// `bar.sync 0`: waits for all threads of the block.
-    fn __nvvm_barrier0();
-    /// `bar.red.popc.u32`: the barrier, and how many threads brought a non-zero value.
-    fn __nvvm_barrier0_popc(value: i32) -> i32;
-    /// `bar.red.and.pred`: the barrier, and whether every thread brought a non-zero value.
-    fn __nvvm_barrier0_and(value: i32) -> i32;
-    /// `bar.red.or.pred`: the barrier, and whether any thread brought a non-zero value.
-    fn __nvvm_barrier0_or(value: i32) -> i32;
-    /// `membar.cta`: orders this thread's memory accesses for its block.
-    fn __nvvm_membar_cta();
-    /// `membar.gl`: orders this thread's memory accesses for its device.
-    fn __nvvm_membar_gl();
-    /// `membar.sys`: orders this thread's memory accesses for the whole system.
-    fn __nvvm_membar_sys();
-    /// `exit`: ends this thread; the others go on.
-    fn __nvvm_exit() -> !;
-    /// `trap`: ends the launch with an error that the context does not survive.
-    fn __nvvm_trap() -> !;
 }
 
 /// The system calls that every GPU program has: CUDA's `printf` and its device heap.

@@ -1,0 +1,135 @@
+//! Types whose every bit pattern is a value: what can go through a shuffle or a special load.
+
+use core::mem::MaybeUninit;
+use core::num::Wrapping;
+
+/// A type for which all bit patterns of its size are values: numbers, arrays and tuples of them.
+///
+/// Shuffles move such values as 32-bit words. What a lane gets from one that does not take part is
+/// anything, so a type that some bit patterns are no values of (`bool`, references, enums) goes
+/// through as `MaybeUninit<T>`, and the caller says when it is a value again.
+///
+/// # Safety
+/// Every bit pattern must be a value of the type.
+pub unsafe trait AnyBits {}
+
+macro_rules! any_bits {
+    ($($ty:ty)*) => {
+        // SAFETY: numbers.
+        $(unsafe impl AnyBits for $ty {})*
+    };
+}
+any_bits!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+// SAFETY: there are no bits.
+unsafe impl AnyBits for () {}
+
+// SAFETY: raw pointers may hold any address; using it is unsafe.
+unsafe impl<T> AnyBits for *const T {}
+// SAFETY: as above.
+unsafe impl<T> AnyBits for *mut T {}
+// SAFETY: nothing but what is inside.
+unsafe impl<T: AnyBits> AnyBits for Wrapping<T> {}
+// SAFETY: elements have no gaps.
+unsafe impl<T: AnyBits, const N: usize> AnyBits for [T; N] {}
+// SAFETY: it need not be a value.
+unsafe impl<T: Copy> AnyBits for MaybeUninit<T> {}
+
+macro_rules! atomics {
+    ($($bits:literal $($ty:ident)*;)*) => {
+        $($(
+            #[cfg(target_has_atomic = $bits)]
+            // SAFETY: numbers.
+            unsafe impl AnyBits for core::sync::atomic::$ty {}
+        )*)*
+    };
+}
+atomics! {
+    "8" AtomicU8 AtomicI8;
+    "16" AtomicU16 AtomicI16;
+    "32" AtomicU32 AtomicI32;
+    "64" AtomicU64 AtomicI64;
+    "ptr" AtomicUsize AtomicIsize;
+}
+
+macro_rules! tuples {
+    ($($($name:ident)*;)*) => {
+        // SAFETY: all parts may have any bits, and what is between them has no meaning.
+        $(unsafe impl<$($name: AnyBits),*> AnyBits for ($($name,)*) {})*
+    };
+}
+tuples! { A; A B; A B C; A B C D; }
+
+/// The value that comes of another when each of its 32-bit words goes through a function. The last
+/// bytes, where they are no whole word, go as one.
+#[inline(always)]
+pub(crate) fn map_words<T: Copy>(value: T, mut f: impl FnMut(u32) -> u32) -> MaybeUninit<T> {
+    let mut result = MaybeUninit::<T>::uninit();
+    let size = size_of::<T>();
+    let from = (&raw const value).cast::<u8>();
+    let to = result.as_mut_ptr().cast::<u8>();
+    // SAFETY: within both values, which have `size` bytes. A type of exactly a register's size is
+    // moved without a loop, so that nothing goes through memory.
+    unsafe {
+        match size {
+            4 => {
+                let word = from.cast::<u32>().read_unaligned();
+                to.cast::<u32>().write_unaligned(f(word));
+            }
+            8 => {
+                let bits = from.cast::<u64>().read_unaligned();
+                let (low, high) = (f(bits as u32), f((bits >> 32) as u32));
+                to.cast::<u64>()
+                    .write_unaligned(u64::from(low) | u64::from(high) << 32);
+            }
+            1 => to.write(f(from.read().into()) as u8),
+            2 => {
+                let bits = from.cast::<u16>().read_unaligned();
+                to.cast::<u16>().write_unaligned(f(bits.into()) as u16);
+            }
+            _ => {
+                let mut at = 0;
+                while at + 4 <= size {
+                    let word = from.add(at).cast::<u32>().read_unaligned();
+                    to.add(at).cast::<u32>().write_unaligned(f(word));
+                    at += 4;
+                }
+                if at < size {
+                    let mut last = [0u8; 4];
+                    let mut i = 0;
+                    while at + i < size {
+                        last[i] = from.add(at + i).read();
+                        i += 1;
+                    }
+                    let last = f(u32::from_le_bytes(last)).to_le_bytes();
+                    let mut i = 0;
+                    while at + i < size {
+                        to.add(at + i).write(last[i]);
+                        i += 1;
+                    }
+                }
+            }
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::map_words;
+
+    fn added<T: Copy>(value: T) -> T {
+        // SAFETY: integers only.
+        unsafe { map_words(value, |word| word.wrapping_add(1)).assume_init() }
+    }
+
+    #[test]
+    fn words_of_all_sizes_go_through() {
+        assert_eq!(added(5u8), 6);
+        assert_eq!(added(5u16), 6);
+        assert_eq!(added(5u32), 6);
+        assert_eq!(added(5u64), 6 | 1 << 32);
+        assert_eq!(added(0u128), 1 | 1 << 32 | 1 << 64 | 1 << 96);
+        assert_eq!(added([1u8, 2, 3, 4, 5, 6, 7]), [2, 2, 3, 4, 6, 6, 7]);
+        assert_eq!(added([1u16, 2, 3]), [2, 2, 4]);
+    }
+}

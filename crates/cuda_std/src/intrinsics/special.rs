@@ -1,0 +1,94 @@
+//! Special registers: which thread this is, and what the hardware says of itself.
+
+cuda_std_macros::intrinsics! {
+    for D in [x, y, z] {
+        /// `%tid.<D>`: the thread's index in its block.
+        #[pure]
+        fn tid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.tid.<D>";
+        /// `%ntid.<D>`: the block's size.
+        #[pure]
+        fn ntid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.ntid.<D>";
+        /// `%ctaid.<D>`: the block's index in the grid.
+        #[pure]
+        fn ctaid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.ctaid.<D>";
+        /// `%nctaid.<D>`: the grid's size in blocks.
+        #[pure]
+        fn nctaid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.nctaid.<D>";
+        /// `%clusterid.<D>`: the index of the thread's cluster in the grid.
+        #[requires(sm_90)]
+        #[pure]
+        fn clusterid_D() -> u32 = "mov.u32 {ret}, %clusterid.<D>;";
+        /// `%nclusterid.<D>`: the grid's size in clusters.
+        #[requires(sm_90)]
+        #[pure]
+        fn nclusterid_D() -> u32 = "mov.u32 {ret}, %nclusterid.<D>;";
+        /// `%cluster_ctaid.<D>`: the block's index in its cluster.
+        #[requires(sm_90)]
+        #[pure]
+        fn cluster_ctaid_D() -> u32 = "mov.u32 {ret}, %cluster_ctaid.<D>;";
+        /// `%cluster_nctaid.<D>`: the cluster's size in blocks.
+        #[requires(sm_90)]
+        #[pure]
+        fn cluster_nctaid_D() -> u32 = "mov.u32 {ret}, %cluster_nctaid.<D>;";
+    }
+
+    /// `%laneid`: the thread's index in its warp.
+    #[pure]
+    fn laneid() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.laneid";
+    /// `WARP_SZ`: the number of threads in a warp.
+    #[pure]
+    fn warpsize() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.warpsize";
+    /// `%cluster_ctarank`: the block's number in its cluster.
+    #[requires(sm_90)]
+    #[pure]
+    fn cluster_ctarank() -> u32 = "mov.u32 {ret}, %cluster_ctarank;";
+    /// `%cluster_nctarank`: the number of blocks in the cluster.
+    #[requires(sm_90)]
+    #[pure]
+    fn cluster_nctarank() -> u32 = "mov.u32 {ret}, %cluster_nctarank;";
+    /// `%is_explicit_cluster`: whether the launch gave the clusters' size.
+    #[requires(sm_90)]
+    #[pure]
+    fn is_explicit_cluster() -> bool = "mov.pred {ret}, %is_explicit_cluster;";
+
+    for R in [lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt] {
+        /// `%<R>`: a mask of the lanes that compare so with this one.
+        #[pure]
+        fn R() -> u32 = "mov.u32 {ret}, %<R>;";
+    }
+    /// `%warpid`: the warp's place in its multiprocessor. It can change while the thread runs.
+    #[volatile]
+    fn warpid() -> u32 = "mov.u32 {ret}, %warpid;";
+    /// `%nwarpid`: the number of warps that a multiprocessor has place for.
+    #[pure]
+    fn nwarpid() -> u32 = "mov.u32 {ret}, %nwarpid;";
+    /// `%smid`: the multiprocessor. It can change while the thread runs.
+    #[volatile]
+    fn smid() -> u32 = "mov.u32 {ret}, %smid;";
+    /// `%nsmid`: a bound of the multiprocessors' numbers, which may have gaps.
+    #[pure]
+    fn nsmid() -> u32 = "mov.u32 {ret}, %nsmid;";
+    /// `%gridid`: the launch's number.
+    #[pure]
+    fn gridid() -> u64 = "mov.u64 {ret}, %gridid;";
+    /// `%dynamic_smem_size`: the bytes of shared memory that the launch added.
+    #[pure]
+    fn dynamic_smem_size() -> u32 = "mov.u32 {ret}, %dynamic_smem_size;";
+    /// `%total_smem_size`: the bytes of shared memory that a block has.
+    #[pure]
+    fn total_smem_size() -> u32 = "mov.u32 {ret}, %total_smem_size;";
+    /// `%aggr_smem_size`: the bytes of shared memory, those that the system takes included.
+    #[requires(sm_90)]
+    #[pure]
+    fn aggr_smem_size() -> u32 = "mov.u32 {ret}, %aggr_smem_size;";
+
+    /// `%clock`: a counter of the multiprocessor's cycles, 32 bits of it.
+    #[volatile]
+    fn clock() -> u32 = "mov.u32 {ret}, %clock;";
+    /// `%clock64`: a counter of the multiprocessor's cycles.
+    #[volatile]
+    fn clock64() -> u64 = "mov.u64 {ret}, %clock64;";
+    /// `%globaltimer`: nanoseconds, of one clock for all multiprocessors.
+    #[volatile]
+    fn globaltimer() -> u64 = "mov.u64 {ret}, %globaltimer;";
+}

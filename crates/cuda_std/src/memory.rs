@@ -1,0 +1,324 @@
+//! Accesses to global memory with hints for the caches, prefetching, and the state spaces that
+//! pointers point into.
+//!
+//! ```
+//! use cuda_std::memory;
+//! use cuda_std::prelude::*;
+//!
+//! /// Copies, and leaves the caches to others.
+//! #[kernel]
+//! pub fn copy(from: &[f64], mut to: PerThread<f64>) {
+//!     for (i, to) in to.own() {
+//!         memory::prefetch_l2(from.as_ptr().wrapping_add(i + 4096));
+//!         memory::store_streaming(to, memory::load_streaming(&from[i]));
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! Loads through `&T` parameters of kernels become `ld.global.nc` by themselves; the functions here
+//! are for what the compiler cannot know. Hints say nothing of what is loaded; where memory is not
+//! global, they have no effect.
+
+use crate::bits::AnyBits;
+use crate::intrinsics::memory as intrinsics;
+use core::mem::MaybeUninit;
+
+/// Whether a pointer points to global memory.
+#[inline(always)]
+#[must_use]
+pub fn is_global<T>(pointer: *const T) -> bool {
+    intrinsics::isspacep_global(pointer.cast())
+}
+
+/// Whether a pointer points to the block's shared memory.
+#[inline(always)]
+#[must_use]
+pub fn is_shared<T>(pointer: *const T) -> bool {
+    intrinsics::isspacep_shared(pointer.cast())
+}
+
+/// Whether a pointer points to shared memory of any block of the cluster. Needs `sm_90`.
+#[inline(always)]
+#[must_use]
+pub fn is_cluster_shared<T>(pointer: *const T) -> bool {
+    intrinsics::isspacep_shared_cluster(pointer.cast())
+}
+
+/// Whether a pointer points to the thread's own memory: its stack.
+#[inline(always)]
+#[must_use]
+pub fn is_local<T>(pointer: *const T) -> bool {
+    intrinsics::isspacep_local(pointer.cast())
+}
+
+/// Whether a pointer points to constant memory.
+#[inline(always)]
+#[must_use]
+pub fn is_constant<T>(pointer: *const T) -> bool {
+    intrinsics::isspacep_const(pointer.cast())
+}
+
+/// Whether a pointer points to the parameters of the kernel.
+#[inline(always)]
+#[must_use]
+pub fn is_parameter<T>(pointer: *const T) -> bool {
+    intrinsics::isspacep_param(pointer.cast())
+}
+
+/// Declares the two directions between pointers and addresses of a state space.
+macro_rules! addresses {
+    ($($to:ident $from:ident $cvta_to:ident $cvta:ident $space:literal;)*) => {
+        $(
+            #[doc = concat!("The address in ", $space, " of what a pointer points to there.")]
+            #[inline(always)]
+            #[must_use]
+            pub fn $to<T>(pointer: *const T) -> u64 {
+                intrinsics::$cvta_to(pointer.cast())
+            }
+
+            #[doc = concat!("A pointer to what is at an address in ", $space, ".")]
+            #[inline(always)]
+            #[must_use]
+            pub fn $from<T>(address: u64) -> *mut T {
+                intrinsics::$cvta(address).cast_mut().cast()
+            }
+        )*
+    };
+}
+addresses! {
+    global_address from_global_address cvta_to_global cvta_global "global memory";
+    shared_address from_shared_address cvta_to_shared cvta_shared "shared memory";
+    local_address from_local_address cvta_to_local cvta_local "the thread's own memory";
+    constant_address from_constant_address cvta_to_const cvta_const "constant memory";
+}
+
+/// A value by the widest accesses that its size and alignment allow: `$f` of a pointer to a part.
+macro_rules! in_parts {
+    ($T:ident, $from:expr, $b8:ident $b16:ident $b32:ident $b64:ident $v2l:ident) => {{
+        let from: *const $T = $from;
+        let mut value = MaybeUninit::<$T>::uninit();
+        let to = value.as_mut_ptr();
+        let (size, align) = const { (size_of::<$T>(), align_of::<$T>()) };
+        let mut at = 0;
+        // SAFETY: parts within the value, at multiples of the alignment.
+        unsafe {
+            while at < size {
+                let (from, to) = (from.cast::<u8>().add(at), to.cast::<u8>().add(at));
+                at += match align {
+                    _ if align >= 16 && size % 16 == 0 => {
+                        to.cast::<[u64; 2]>().write(intrinsics::$v2l(from.cast()));
+                        16
+                    }
+                    8 | 16 => {
+                        to.cast::<u64>().write(intrinsics::$b64(from.cast()));
+                        8
+                    }
+                    4 => {
+                        to.cast::<u32>().write(intrinsics::$b32(from.cast()));
+                        4
+                    }
+                    2 => {
+                        to.cast::<u16>().write(intrinsics::$b16(from.cast()));
+                        2
+                    }
+                    _ => {
+                        to.write(intrinsics::$b8(from));
+                        1
+                    }
+                };
+            }
+            value.assume_init()
+        }
+    }};
+}
+
+macro_rules! loads {
+    ($($(#[$doc:meta])* $name:ident
+        $b8:ident $b16:ident $b32:ident $b64:ident $v2l:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            #[must_use]
+            pub fn $name<T: AnyBits + Copy>(from: &T) -> T {
+                in_parts!(T, from, $b8 $b16 $b32 $b64 $v2l)
+            }
+        )*
+    };
+}
+loads! {
+    /// Loads into all caches (`ld.ca`).
+    load_cached ld_ca_b8 ld_ca_b16 ld_ca_b32 ld_ca_b64
+        ld_ca_v2_b64;
+    /// Loads into the second-level cache, which all multiprocessors share, alone (`ld.cg`).
+    load_l2 ld_cg_b8 ld_cg_b16 ld_cg_b32 ld_cg_b64
+        ld_cg_v2_b64;
+    /// Loads what is used once: it is the first to leave the caches (`ld.cs`).
+    load_streaming ld_cs_b8 ld_cs_b16 ld_cs_b32 ld_cs_b64
+        ld_cs_v2_b64;
+    /// Loads what is used for the last time (`ld.lu`).
+    load_last_use ld_lu_b8 ld_lu_b16 ld_lu_b32 ld_lu_b64
+        ld_lu_v2_b64;
+    /// Loads anew from memory, past the caches (`ld.cv`).
+    load_volatile ld_cv_b8 ld_cv_b16 ld_cv_b32 ld_cv_b64
+        ld_cv_v2_b64;
+}
+
+/// Loads what nobody writes while the kernel runs, by the path for such (`ld.global.nc`, in C++
+/// `__ldg`).
+///
+/// # Safety
+/// The reference is to global memory, and no thread writes there while the kernel runs.
+#[inline(always)]
+#[must_use]
+pub unsafe fn load_read_only<T: AnyBits + Copy>(from: &T) -> T {
+    in_parts!(T, from, ld_global_nc_b8 ld_global_nc_b16 ld_global_nc_b32 ld_global_nc_b64
+        ld_global_nc_v2_b64)
+}
+
+macro_rules! stores {
+    ($($(#[$doc:meta])* $name:ident $b8:ident $b16:ident $b32:ident $b64:ident $v2l:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            pub fn $name<T: AnyBits + Copy>(to: &mut T, value: T) {
+                let (size, align) = const { (size_of::<T>(), align_of::<T>()) };
+                let (to, from) = ((&raw mut *to).cast::<u8>(), (&raw const value).cast::<u8>());
+                let mut at = 0;
+                // SAFETY: parts within the value, at multiples of the alignment.
+                unsafe {
+                    while at < size {
+                        let (to, from) = (to.add(at), from.add(at));
+                        at += match align {
+                            _ if align >= 16 && size % 16 == 0 => {
+                                intrinsics::$v2l(to.cast(), from.cast::<[u64; 2]>().read());
+                                16
+                            }
+                            8 | 16 => {
+                                intrinsics::$b64(to.cast(), from.cast::<u64>().read());
+                                8
+                            }
+                            4 => {
+                                intrinsics::$b32(to.cast(), from.cast::<u32>().read());
+                                4
+                            }
+                            2 => {
+                                intrinsics::$b16(to.cast(), from.cast::<u16>().read());
+                                2
+                            }
+                            _ => {
+                                intrinsics::$b8(to, from.read());
+                                1
+                            }
+                        };
+                    }
+                }
+            }
+        )*
+    };
+}
+stores! {
+    /// Stores into the caches (`st.wb`).
+    store_cached st_wb_b8 st_wb_b16 st_wb_b32 st_wb_b64 st_wb_v2_b64;
+    /// Stores into the second-level cache, which all multiprocessors share (`st.cg`).
+    store_l2 st_cg_b8 st_cg_b16 st_cg_b32 st_cg_b64 st_cg_v2_b64;
+    /// Stores what is not used again soon (`st.cs`).
+    store_streaming st_cs_b8 st_cs_b16 st_cs_b32 st_cs_b64
+        st_cs_v2_b64;
+    /// Stores through the second-level cache to memory (`st.wt`).
+    store_through st_wt_b8 st_wt_b16 st_wt_b32 st_wt_b64
+        st_wt_v2_b64;
+}
+
+/// Brings the cache line of an address into the first-level cache.
+#[inline(always)]
+pub fn prefetch_l1<T>(pointer: *const T) {
+    intrinsics::prefetch_l1(pointer.cast());
+}
+
+/// Brings the cache line of an address into the second-level cache.
+#[inline(always)]
+pub fn prefetch_l2<T>(pointer: *const T) {
+    intrinsics::prefetch_l2(pointer.cast());
+}
+
+/// [`prefetch_l2`] of a line that is to stay there. Needs `sm_80`.
+///
+/// # Safety
+/// The pointer is to global memory.
+#[inline(always)]
+pub unsafe fn prefetch_l2_to_stay<T>(pointer: *const T) {
+    // SAFETY: the caller's promise.
+    unsafe { intrinsics::prefetch_global_l2_evict_last(pointer.cast()) };
+}
+
+/// How the second-level cache treats what is accessed with it. Needs `sm_80`.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy(u64);
+
+impl Policy {
+    /// This part of the accesses, from 0 to 1, is to stay longest in the cache.
+    #[inline(always)]
+    #[must_use]
+    pub fn evict_last(part: f32) -> Policy {
+        Policy(intrinsics::createpolicy_fractional_evict_last(part))
+    }
+
+    /// This part of the accesses, from 0 to 1, is to leave the cache first.
+    #[inline(always)]
+    #[must_use]
+    pub fn evict_first(part: f32) -> Policy {
+        Policy(intrinsics::createpolicy_fractional_evict_first(part))
+    }
+
+    /// The policy as instructions take it.
+    #[inline(always)]
+    #[must_use]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Loads with this policy.
+    ///
+    /// # Safety
+    /// The reference is to global memory.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn load<T: AnyBits + Copy>(self, from: &T) -> T {
+        let mut value = MaybeUninit::<T>::uninit();
+        let (size, align) = const { (size_of::<T>(), align_of::<T>()) };
+        let (to, from) = (
+            value.as_mut_ptr().cast::<u8>(),
+            (&raw const *from).cast::<u8>(),
+        );
+        let mut at = 0;
+        // SAFETY: parts within the value, at multiples of the alignment.
+        unsafe {
+            while at < size {
+                let (to, from) = (to.add(at), from.add(at));
+                at += match align {
+                    8 | 16 => {
+                        let part = intrinsics::ld_global_policy_b64(from.cast(), self.0);
+                        to.cast::<u64>().write(part);
+                        8
+                    }
+                    4 => {
+                        let part = intrinsics::ld_global_policy_b32(from.cast(), self.0);
+                        to.cast::<u32>().write(part);
+                        4
+                    }
+                    2 => {
+                        let part = intrinsics::ld_global_policy_b16(from.cast(), self.0);
+                        to.cast::<u16>().write(part);
+                        2
+                    }
+                    _ => {
+                        to.write(intrinsics::ld_global_policy_b8(from, self.0));
+                        1
+                    }
+                };
+            }
+            value.assume_init()
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Output that belongs to blocks, or in pieces to threads: as [`PerThread`](crate::PerThread), for
+//! other ways to share elements out.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//! use cuda_std::{PerBlock, group};
+//!
+//! /// The sum of each block's elements.
+//! #[kernel]
+//! pub fn sums(from: &[u32], mut to: PerBlock<u32>) {
+//!     let mine = from.get(thread::index() as usize).copied().unwrap_or(0);
+//!     let sum = group::block().reduce(mine, u32::wrapping_add);
+//!     to.each(|_, to| *to = sum);
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! Each of these types shares elements out in one way only. Two ways for the same elements would let
+//! two threads have the same one.
+
+use core::marker::PhantomData;
+
+use crate::thread;
+
+/// Declares a type of kernel parameters that holds elements and implements what the host needs.
+macro_rules! output {
+    ($(#[$doc:meta])* $name:ident, const $n:ident = $default:literal) => {
+        $(#[$doc])*
+        ///
+        /// On the host the kernel's parameter takes a `&mut DeviceBuffer<T>`.
+        #[repr(C)]
+        pub struct $name<T, const $n: usize = $default> {
+            pointer: *mut T,
+            length: usize,
+            elements: PhantomData<*mut T>,
+        }
+
+        impl<T, const $n: usize> crate::kernel::KernelParam for $name<T, $n> {}
+
+        // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe impl<T, const $n: usize> cust_core::kernel::Output for $name<T, $n> {
+            type Element = T;
+            const WIDE: bool = false;
+        }
+
+        impl<T, const $n: usize> $name<T, $n> {
+            /// The number of elements, of all threads together.
+            #[inline(always)]
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.length
+            }
+
+            /// Whether there are no elements.
+            #[inline(always)]
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.length == 0
+            }
+        }
+    };
+}
+
+output! {
+    /// Elements of the device's memory, shared out among the blocks in pieces of `N`, and those among
+    /// a block's threads: block `b` of `m` owns the pieces `b`, `b + m` and so on, and in each of
+    /// them thread `i` of `n` the elements `i`, `i + n` and so on.
+    ///
+    /// With the default of pieces of one element, a block's first thread owns one for its block.
+    PerBlock, const N = 1
+}
+
+output! {
+    /// Elements of the device's memory, shared out among all threads in pieces of `N` neighbours:
+    /// thread `i` of `n` owns the pieces `i`, `i + n` and so on. What remains at the end, less than
+    /// one piece, is the grid's first thread's.
+    ///
+    /// Pieces of two or four numbers that start at multiples of their size are loaded and stored in
+    /// one instruction.
+    PerThreadChunk, const N = 4
+}
+
+impl<T, const N: usize> PerBlock<T, N> {
+    /// The block's pieces, each of which knows what of it is this thread's. All threads of a block
+    /// get the same pieces, so there may be barriers between them.
+    #[inline(always)]
+    pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T>> {
+        const { assert!(N > 0, "pieces have at least one element") };
+        let (length, pointer) = (self.length, self.pointer);
+        let stride = Steps {
+            next: thread::block_index(),
+            step: thread::blocks_in_grid(),
+            end: length.div_ceil(N) as u64,
+        };
+        stride.map(move |piece| {
+            let start = piece as usize * N;
+            Piece {
+                start,
+                length: N.min(length - start),
+                pointer,
+                elements: PhantomData,
+            }
+        })
+    }
+
+    /// Calls a function with each of this thread's elements of all pieces, and its index.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for mut piece in self.pieces() {
+            piece.each(&mut f);
+        }
+    }
+
+    /// These elements: as [`PerBlock::each`], for loops that end early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        self.pieces().flat_map(Piece::into_own)
+    }
+}
+
+/// A block's piece of a [`PerBlock`].
+pub struct Piece<'a, T> {
+    start: usize,
+    length: usize,
+    pointer: *mut T,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> Piece<'a, T> {
+    /// The index of the piece's first element.
+    #[inline(always)]
+    #[must_use]
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The number of elements, less than `N` for the last piece of all.
+    #[inline(always)]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Pieces are not empty.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Calls a function with each of this thread's elements, and its index among all.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for i in thread::block_stride(self.length) {
+            let index = self.start + i;
+            // SAFETY: inside, and of this thread alone: of one block and one number in it.
+            f(index, unsafe { &mut *self.pointer.add(index) });
+        }
+    }
+
+    /// These elements: as [`Piece::each`], for loops that end early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        let piece: Piece<'_, T> = Piece { ..*self };
+        piece.into_own()
+    }
+
+    #[inline(always)]
+    fn into_own(self) -> impl Iterator<Item = (usize, &'a mut T)> {
+        let Piece {
+            start,
+            length,
+            pointer,
+            ..
+        } = self;
+        thread::block_stride(length).map(move |i| {
+            // SAFETY: inside, and of this thread alone: of one block and one number in it.
+            (start + i, unsafe { &mut *(pointer.add(start + i)) })
+        })
+    }
+}
+
+impl<T, const N: usize> PerThreadChunk<T, N> {
+    /// Calls a function with each of this thread's whole pieces, and the index of its first element.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut [T; N])) {
+        const { assert!(N > 0, "pieces have at least one element") };
+        for piece in thread::grid_stride(self.length / N) {
+            let start = piece * N;
+            // SAFETY: inside, and of this thread alone: of one number in the grid.
+            f(start, unsafe {
+                &mut *self.pointer.add(start).cast::<[T; N]>()
+            });
+        }
+    }
+
+    /// This thread's whole pieces, each with the index of its first element: as
+    /// [`PerThreadChunk::each`], for loops that end early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut [T; N])> {
+        const { assert!(N > 0, "pieces have at least one element") };
+        let pointer = self.pointer;
+        thread::grid_stride(self.length / N).map(move |piece| {
+            let start = piece * N;
+            // SAFETY: inside, and of this thread alone: of one number in the grid.
+            (start, unsafe {
+                &mut *(pointer.add(start).cast::<[T; N]>())
+            })
+        })
+    }
+
+    /// The elements behind the last whole piece, with the index of the first: empty but for the
+    /// grid's first thread.
+    #[inline(always)]
+    pub fn rest(&mut self) -> (usize, &mut [T]) {
+        let start = self.length / N * N;
+        let length = match thread::index() {
+            0 => self.length - start,
+            _ => 0,
+        };
+        // SAFETY: inside, and of the first thread alone; no piece reaches there.
+        (start, unsafe {
+            core::slice::from_raw_parts_mut(self.pointer.add(start), length)
+        })
+    }
+}
+
+/// Numbers in steps.
+pub(crate) struct Steps {
+    pub next: u64,
+    pub step: u64,
+    pub end: u64,
+}
+
+impl Iterator for Steps {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        if self.next >= self.end {
+            return None;
+        }
+        let this = self.next;
+        self.next = self.next.saturating_add(self.step);
+        Some(this)
+    }
+}

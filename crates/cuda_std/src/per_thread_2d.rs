@@ -1,0 +1,338 @@
+//! Output in rows: [`PerThread2d`] for a matrix element by element, [`PerTile`] for one tile by tile.
+//!
+//! ```
+//! use cuda_std::PerThread2d;
+//! use cuda_std::prelude::*;
+//!
+//! /// The transpose of a matrix.
+//! #[kernel]
+//! pub fn transpose(from: &[f32], mut to: PerThread2d<f32>) {
+//!     let height = to.height();
+//!     to.each(|(x, y), to| *to = from[x * height + y]);
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! On the host these parameters take `buffer.rows_mut(width)`: the width is part of the argument, so
+//! that all threads have the same one.
+
+use core::marker::PhantomData;
+
+use crate::thread;
+
+/// A matrix in the device's memory, shared out among the threads of the grid by their two
+/// dimensions: with `nx` by `ny` threads, thread (`x`, `y`) owns the elements in the columns `x`,
+/// `x + nx` and so on of the rows `y`, `y + ny` and so on. A grid's third dimension goes on with the
+/// rows.
+#[repr(C)]
+pub struct PerThread2d<T> {
+    pointer: *mut T,
+    length: usize,
+    width: usize,
+    elements: PhantomData<*mut T>,
+}
+
+/// A matrix in the device's memory, shared out among the blocks of the grid in tiles of `W` columns
+/// and `H` rows, and each tile among its block's threads. Blocks get tiles as threads get elements
+/// of a [`PerThread2d`]: the block (`x`, `y`) that in column `x` and row `y` of tiles, and on from there.
+#[repr(C)]
+pub struct PerTile<T, const W: usize, const H: usize> {
+    pointer: *mut T,
+    length: usize,
+    width: usize,
+    elements: PhantomData<*mut T>,
+}
+
+macro_rules! matrix {
+    ($name:ident [$($generics:tt)*] [$($names:tt)*]) => {
+        impl<T, $($generics)*> crate::kernel::KernelParam for $name<T, $($names)*> {}
+
+        // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe impl<T, $($generics)*> cust_core::kernel::OutputRows for $name<T, $($names)*> {
+            type Element = T;
+        }
+
+        impl<T, $($generics)*> $name<T, $($names)*> {
+            /// The number of columns.
+            #[inline(always)]
+            #[must_use]
+            pub fn width(&self) -> usize {
+                self.width
+            }
+
+            /// The number of rows. The last one may be short.
+            #[inline(always)]
+            #[must_use]
+            pub fn height(&self) -> usize {
+                self.length.div_ceil(self.width.max(1))
+            }
+
+            /// The number of elements.
+            #[inline(always)]
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.length
+            }
+
+            /// Whether there are no elements.
+            #[inline(always)]
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.length == 0
+            }
+        }
+    };
+}
+matrix!(PerThread2d [] []);
+matrix!(PerTile [const W: usize, const H: usize] [W, H]);
+
+/// Columns and rows in steps, row by row.
+#[derive(Clone, Copy)]
+struct Places {
+    first_x: usize,
+    x: usize,
+    y: usize,
+    step_x: usize,
+    step_y: usize,
+    end_x: usize,
+    end_y: usize,
+}
+
+impl Places {
+    /// The place of the block among all blocks; the third dimension goes on with the rows.
+    #[inline(always)]
+    fn of_block() -> Places {
+        let (block, blocks) = (thread::block_idx(), thread::grid_dim());
+        Places::new(
+            block.x as usize,
+            block.z as usize * blocks.y as usize + block.y as usize,
+            blocks.x as usize,
+            blocks.y as usize * blocks.z as usize,
+        )
+    }
+
+    /// That of the thread in its block.
+    #[inline(always)]
+    fn of_thread() -> Places {
+        let (thread, threads) = (thread::thread_idx(), thread::block_dim());
+        Places::new(
+            thread.x as usize,
+            (thread.z * threads.y + thread.y) as usize,
+            threads.x as usize,
+            (threads.y * threads.z) as usize,
+        )
+    }
+
+    /// That of the thread in the grid.
+    #[inline(always)]
+    fn of_thread_in_grid() -> Places {
+        let (block, thread) = (Places::of_block(), Places::of_thread());
+        Places::new(
+            block.x * thread.step_x + thread.x,
+            block.y * thread.step_y + thread.y,
+            block.step_x * thread.step_x,
+            block.step_y * thread.step_y,
+        )
+    }
+
+    #[inline(always)]
+    fn new(x: usize, y: usize, step_x: usize, step_y: usize) -> Places {
+        Places {
+            first_x: x,
+            x,
+            y,
+            step_x,
+            step_y,
+            end_x: 0,
+            end_y: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn up_to(mut self, end_x: usize, end_y: usize) -> Places {
+        (self.end_x, self.end_y) = (end_x, end_y);
+        self
+    }
+}
+
+impl Iterator for Places {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let (x, y) = (self.x, self.y);
+        // Without a column there is no row either.
+        if self.first_x >= self.end_x || y >= self.end_y {
+            return None;
+        }
+        self.x += self.step_x;
+        if self.x >= self.end_x {
+            self.x = self.first_x;
+            self.y += self.step_y;
+        }
+        Some((x, y))
+    }
+}
+
+/// The elements at these places of a matrix, or of a part of it that starts at `pointer`.
+#[derive(Clone, Copy)]
+struct Elements<T> {
+    pointer: *mut T,
+    length: usize,
+    width: usize,
+    places: Places,
+}
+
+impl<T> Elements<T> {
+    #[inline(always)]
+    fn each<'a>(self, mut f: impl FnMut((usize, usize), &'a mut T))
+    where
+        T: 'a,
+    {
+        let mut y = self.places.y;
+        while y < self.places.end_y {
+            let mut x = self.places.x;
+            while x < self.places.end_x {
+                let index = y * self.width + x;
+                // The last row may be short.
+                if index < self.length {
+                    // SAFETY: inside, and of this thread alone: columns are below the width, so no
+                    // two pairs of a column and a row are the same element.
+                    f((x, y), unsafe { &mut *self.pointer.add(index) });
+                }
+                x += self.places.step_x;
+            }
+            y += self.places.step_y;
+        }
+    }
+
+    #[inline(always)]
+    fn iter<'a>(self) -> impl Iterator<Item = ((usize, usize), &'a mut T)>
+    where
+        T: 'a,
+    {
+        self.places.filter_map(move |(x, y)| {
+            let index = y * self.width + x;
+            // SAFETY: as above.
+            (index < self.length).then(|| ((x, y), unsafe { &mut *self.pointer.add(index) }))
+        })
+    }
+}
+
+impl<T> PerThread2d<T> {
+    #[inline(always)]
+    fn elements(&mut self) -> Elements<T> {
+        Elements {
+            pointer: self.pointer,
+            length: self.length,
+            width: self.width,
+            places: Places::of_thread_in_grid().up_to(self.width, self.height()),
+        }
+    }
+
+    /// Calls a function with each of this thread's elements, and its column and row.
+    #[inline(always)]
+    pub fn each(&mut self, f: impl FnMut((usize, usize), &mut T)) {
+        self.elements().each(f);
+    }
+
+    /// This thread's elements, each with its column and row: as [`PerThread2d::each`], for loops that
+    /// end early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize), &mut T)> {
+        self.elements().iter()
+    }
+
+    /// The element at this thread's indices along `x` and `y`, with these: for launches with as many
+    /// threads in both dimensions as there are columns and rows, and one in the third.
+    #[inline(always)]
+    pub fn first(&mut self) -> Option<((usize, usize), &mut T)> {
+        self.own().next()
+    }
+}
+
+impl<T, const W: usize, const H: usize> PerTile<T, W, H> {
+    /// The block's tiles. All threads of a block get the same ones, so there may be barriers between
+    /// them.
+    #[inline(always)]
+    pub fn tiles(&mut self) -> impl Iterator<Item = Tile<'_, T, W, H>> {
+        const { assert!(W > 0 && H > 0, "tiles have at least one element") };
+        let (pointer, length, width, height) =
+            (self.pointer, self.length, self.width, self.height());
+        let places = Places::of_block().up_to(width.div_ceil(W), height.div_ceil(H));
+        places.map(move |(x, y)| {
+            let (x, y) = (x * W, y * H);
+            Tile {
+                pointer,
+                length,
+                width,
+                x,
+                y,
+                columns: W.min(width - x),
+                rows: H.min(height - y),
+                elements: PhantomData,
+            }
+        })
+    }
+}
+
+/// A block's tile of a [`PerTile`].
+pub struct Tile<'a, T, const W: usize, const H: usize> {
+    pointer: *mut T,
+    length: usize,
+    width: usize,
+    x: usize,
+    y: usize,
+    columns: usize,
+    rows: usize,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
+    /// The column of the tile's first element.
+    #[inline(always)]
+    #[must_use]
+    pub fn x(&self) -> usize {
+        self.x
+    }
+
+    /// The row of the tile's first element.
+    #[inline(always)]
+    #[must_use]
+    pub fn y(&self) -> usize {
+        self.y
+    }
+
+    /// Columns and rows, which are fewer than `W` and `H` at the matrix's end.
+    #[inline(always)]
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        (self.columns, self.rows)
+    }
+
+    #[inline(always)]
+    fn elements(&mut self) -> Elements<T> {
+        let start = self.y * self.width + self.x;
+        Elements {
+            // In a short last row the tile may start behind the end, and then has none.
+            pointer: self.pointer.wrapping_add(start),
+            length: self.length.saturating_sub(start),
+            width: self.width,
+            places: Places::of_thread().up_to(self.columns, self.rows),
+        }
+    }
+
+    /// Calls a function with each of this thread's elements, and its column and row in the tile: with
+    /// `nx` by `ny` threads in the block, every `nx`-th column of every `ny`-th row, from its own on.
+    #[inline(always)]
+    pub fn each(&mut self, f: impl FnMut((usize, usize), &mut T)) {
+        self.elements().each(f);
+    }
+
+    /// These elements: as [`Tile::each`], for loops that end early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize), &mut T)> {
+        self.elements().iter()
+    }
+}

@@ -1,0 +1,57 @@
+//! Scopes: which threads a fence or an atomic operation is for. The smaller, the cheaper.
+
+use crate::intrinsics::synchronization;
+
+/// The threads of the block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Block;
+
+/// The threads of the cluster. Needs `sm_90`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cluster;
+
+/// The threads of the device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Device;
+
+/// All threads, those of the host and of other devices included: the scope of
+/// `core::sync::atomic`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+/// One of [`Block`], [`Cluster`], [`Device`] and [`System`].
+pub trait Scope: Copy + Default + sealed::Sealed {
+    #[doc(hidden)]
+    fn fence_acquire_release();
+    #[doc(hidden)]
+    fn fence_sequentially_consistent();
+}
+
+mod sealed {
+    /// There are no other scopes.
+    pub trait Sealed {}
+}
+
+macro_rules! scopes {
+    ($($scope:ident $fence:ident $fence_sc:ident;)*) => {
+        $(
+            impl sealed::Sealed for $scope {}
+            impl Scope for $scope {
+                #[inline(always)]
+                fn fence_acquire_release() {
+                    synchronization::$fence();
+                }
+                #[inline(always)]
+                fn fence_sequentially_consistent() {
+                    synchronization::$fence_sc();
+                }
+            }
+        )*
+    };
+}
+scopes! {
+    Block fence_acq_rel_cta fence_sc_cta;
+    Cluster fence_acq_rel_cluster fence_sc_cluster;
+    Device fence_acq_rel_gpu fence_sc_gpu;
+    System fence_acq_rel_sys fence_sc_sys;
+}

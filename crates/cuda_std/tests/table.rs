@@ -1,0 +1,203 @@
+//! The table of intrinsics: every row assembles for the oldest and the newest architecture that has
+//! it, has a name of its own, and stands in `docs/intrinsics.md`.
+//!
+//! `BLESS=1` writes that page anew.
+
+use cuda_std::intrinsics::{Row, rows};
+use cuda_toolkit::{Arch, Variant};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The oldest architecture that the pinned ptxas knows.
+const OLDEST: Arch = Arch::SM_75;
+/// The newest one, and its variant with everything.
+const NEWEST: Arch = Arch::SM_121;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The architectures that a row is assembled for.
+fn architectures(row: &Row) -> BTreeSet<Arch> {
+    let mut found = BTreeSet::new();
+    if row.requires.is_empty() {
+        found.extend([OLDEST, NEWEST]);
+    }
+    for name in row.requires {
+        let needed: Arch = name
+            .parse()
+            .unwrap_or_else(|error| panic!("{}: {error}", row.name));
+        match needed.variant() {
+            Variant::Base => found.extend([needed.max(OLDEST), NEWEST]),
+            _ => found.extend(Arch::KNOWN.iter().filter(|arch| {
+                // Its old name, which ptxas 13 no longer knows.
+                arch.number() != 101 && arch.variant() != Variant::Base && arch.has(needed)
+            })),
+        }
+    }
+    found
+}
+
+/// A function that executes the row once, with operands from memory and results to memory.
+fn function(row: &Row, number: usize, largest: bool) -> Option<String> {
+    let body = row.instantiate(
+        |name| format!("%r_{name}"),
+        |&(_, least, most)| if largest { most } else { least },
+    )?;
+    let mut text = format!(
+        "// {}\n.visible .func f_{number}(.param .b64 p)\n{{\n",
+        row.name
+    );
+    text.push_str(".reg .b64 %base;\nld.param.b64 %base, [p];\n");
+    for (i, register) in row.registers.iter().enumerate() {
+        let (name, bits) = (register.name, register.bits);
+        let _ = writeln!(
+            text,
+            ".reg .b{bits} %r_{name};\nld.b{bits} %r_{name}, [%base+{}];",
+            8 * i
+        );
+    }
+    text.push_str(&body);
+    text.push('\n');
+    for (i, register) in row
+        .registers
+        .iter()
+        .enumerate()
+        .filter(|(_, register)| register.output)
+    {
+        let _ = writeln!(
+            text,
+            "st.b{} [%base+{}], %r_{};",
+            register.bits,
+            8 * i,
+            register.name
+        );
+    }
+    text.push_str("ret;\n}\n");
+    Some(text)
+}
+
+#[test]
+fn every_row_assembles() {
+    let toolkit = cuda_toolkit::find(&[root().join("target/cuda")]);
+    let Some(ptxas) = toolkit.ptxas else {
+        println!("skipped: there is no ptxas");
+        return;
+    };
+    let mut modules: BTreeMap<Arch, String> = BTreeMap::new();
+    for (number, row) in rows().enumerate() {
+        for arch in architectures(row) {
+            let header = || format!(".version 9.0\n.target {}\n.address_size 64\n", arch.sm());
+            let module = modules.entry(arch).or_insert_with(header);
+            module.extend(function(row, 2 * number, false));
+            if !row.immediates.is_empty() {
+                module.extend(function(row, 2 * number + 1, true));
+            }
+        }
+    }
+    let folder = std::env::temp_dir().join(format!("intrinsics-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut failures = String::new();
+    for (arch, module) in &modules {
+        let file = folder.join(format!("{}.ptx", arch.sm()));
+        std::fs::write(&file, module).unwrap();
+        let output = Command::new(&ptxas.path)
+            .args(["-c", "-O1", "-o", "/dev/null"])
+            .arg(format!("-arch={}", arch.sm()))
+            .arg(&file)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        // A warning is of PTX that ptxas takes for something else.
+        if !output.status.success() || text.contains("warning") {
+            let _ = writeln!(failures, "{}:\n{}", arch.sm(), explained(&text, module));
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// ptxas' messages, each with the row it is about.
+fn explained(text: &str, module: &str) -> String {
+    let lines: Vec<&str> = module.lines().collect();
+    let mut explained = String::new();
+    for message in text.lines() {
+        let number = message
+            .split_once(", line ")
+            .and_then(|(_, rest)| rest.split_once(';'));
+        let number = number.and_then(|(number, _)| number.trim().parse::<usize>().ok());
+        let row = number.and_then(|number| {
+            lines[..number]
+                .iter()
+                .rev()
+                .find_map(|line| line.strip_prefix("// "))
+        });
+        let line = number.map_or("", |number| lines[number - 1].trim());
+        let _ = writeln!(explained, "{}: {message}\n    {line}", row.unwrap_or("?"));
+    }
+    explained
+}
+
+#[test]
+fn names_are_unique_in_their_module() {
+    let mut seen = BTreeSet::new();
+    for row in rows() {
+        assert!(
+            seen.insert((row.module, row.name)),
+            "{}::{} is there twice",
+            row.module,
+            row.name
+        );
+    }
+}
+
+#[test]
+fn the_page_is_current() {
+    let path = root().join("docs/intrinsics.md");
+    let page = page();
+    if std::env::var_os("BLESS").is_some_and(|value| !value.is_empty()) {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/intrinsics.md is not what the table says: BLESS=1 writes it anew"
+    );
+}
+
+/// The page, from the rows.
+fn page() -> String {
+    let mut page = String::from(
+        "# Intrinsics\n\n\
+         The rows of `cuda_std::intrinsics`, written by its test from the table itself \
+         (`BLESS=1 cargo test -p cuda_std --test table`). Each is one function that becomes the \
+         instruction shown; each is assembled for the oldest and the newest architecture that has \
+         it. The other modules of `cuda_std` are a better face of them.\n",
+    );
+    let mut module = "";
+    for row in rows() {
+        if row.module != module {
+            module = row.module;
+            let _ = write!(
+                page,
+                "\n## {module}\n\n| function | instruction | needs | |\n|---|---|---|---|\n"
+            );
+        }
+        let requires: Vec<String> = row
+            .requires
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let _ = writeln!(
+            page,
+            "| `{}` | `{}` | {} | {} |",
+            row.signature,
+            row.source.replace('|', "\\|"),
+            requires.join(" or "),
+            row.doc.replace('\n', " ").replace('|', "\\|"),
+        );
+    }
+    page
+}

@@ -1,0 +1,179 @@
+//! The arguments of `#[kernel]`: what the assembler and the launch are to know of a kernel.
+//!
+//! They become text in the name of the section that marks a kernel, which the backend reads.
+
+use proc_macro2::TokenStream;
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Error, Ident, LitInt, Result, Token};
+
+/// One option: how it is written, how many numbers it has, and what they must be.
+struct Kind {
+    name: &'static str,
+    usage: &'static str,
+    counts: std::ops::RangeInclusive<usize>,
+    largest: u64,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "launch_bounds",
+        usage: "`launch_bounds(MAX_THREADS)` or `launch_bounds(MAX_THREADS, MIN_BLOCKS)`",
+        counts: 1..=2,
+        largest: 1024,
+    },
+    Kind {
+        name: "block_size",
+        usage: "`block_size(X)`, `block_size(X, Y)` or `block_size(X, Y, Z)`",
+        counts: 1..=3,
+        largest: 1024,
+    },
+    Kind {
+        name: "cluster_dims",
+        usage: "`cluster_dims(X)`, `cluster_dims(X, Y)` or `cluster_dims(X, Y, Z)`",
+        counts: 1..=3,
+        largest: 16,
+    },
+    Kind {
+        name: "max_registers",
+        usage: "`max_registers = N`",
+        counts: 1..=1,
+        largest: 255,
+    },
+    Kind {
+        name: "max_blocks_per_cluster",
+        usage: "`max_blocks_per_cluster = N`",
+        counts: 1..=1,
+        largest: 16,
+    },
+];
+
+/// The name of the section: `nvvm.kernel`, and the options behind it.
+pub fn section(attribute: TokenStream) -> Result<String> {
+    let parser = |input: ParseStream<'_>| {
+        let mut text = String::from("nvvm.kernel");
+        let mut seen: Vec<String> = Vec::new();
+        while !input.is_empty() {
+            let (name, part) = option(input)?;
+            if seen.contains(&name.to_string()) {
+                return Err(Error::new_spanned(
+                    &name,
+                    format!("`{name}` is there twice"),
+                ));
+            }
+            seen.push(name.to_string());
+            text.push_str(&part);
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(text)
+    };
+    parser.parse2(attribute)
+}
+
+fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
+    let name: Ident = input.parse()?;
+    let kind = KINDS.iter().find(|kind| name == kind.name).ok_or_else(|| {
+        let names: Vec<String> = KINDS
+            .iter()
+            .map(|kind| format!("`{}`", kind.name))
+            .collect();
+        let message = format!(
+            "`#[kernel]` has no option `{name}`, only {}",
+            names.join(", ")
+        );
+        Error::new_spanned(&name, message)
+    })?;
+    let mistake = || Error::new_spanned(&name, format!("it is written {}", kind.usage));
+    let equals = input.parse::<Option<Token![=]>>()?.is_some();
+    let literals: Vec<LitInt> = if equals {
+        vec![input.parse().map_err(|_| mistake())?]
+    } else {
+        parenthesized(input)
+            .map_err(|_| mistake())?
+            .into_iter()
+            .collect()
+    };
+    if !kind.counts.contains(&literals.len()) || equals != kind.usage.contains('=') {
+        return Err(mistake());
+    }
+    let mut numbers = Vec::new();
+    for literal in &literals {
+        let number: u64 = literal.base10_parse()?;
+        if number == 0 || number > kind.largest {
+            let message = format!("in `{name}` numbers are from 1 to {}", kind.largest);
+            return Err(Error::new_spanned(literal, message));
+        }
+        numbers.push(number);
+    }
+    if matches!(kind.name, "block_size" | "cluster_dims")
+        && numbers.iter().product::<u64>() > kind.largest
+    {
+        let what = if kind.name == "block_size" {
+            "threads in a block"
+        } else {
+            "blocks in a cluster"
+        };
+        let message = format!("there are at most {} {what}", kind.largest);
+        return Err(Error::new_spanned(&name, message));
+    }
+    let list: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    let list = list.join(",");
+    let part = match kind.name {
+        "launch_bounds" => match numbers[..] {
+            [threads, blocks] => format!(";maxntid={threads};minctasm={blocks}"),
+            _ => format!(";maxntid={list}"),
+        },
+        "block_size" => format!(";reqntid={list}"),
+        "cluster_dims" => format!(";cluster={list}"),
+        "max_registers" => format!(";maxnreg={list}"),
+        _ => format!(";maxcluster={list}"),
+    };
+    Ok((name, part))
+}
+
+fn parenthesized(input: ParseStream<'_>) -> Result<Punctuated<LitInt, Token![,]>> {
+    let content;
+    syn::parenthesized!(content in input);
+    Punctuated::parse_terminated(&content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::section;
+    use quote::quote;
+
+    #[test]
+    fn options_become_a_section() {
+        let text = |tokens| section(tokens).map_err(|error| error.to_string());
+        assert_eq!(text(quote!()).unwrap(), "nvvm.kernel");
+        assert_eq!(
+            text(quote!(
+                launch_bounds(256, 2),
+                max_registers = 64,
+                cluster_dims(2, 1, 1)
+            ))
+            .unwrap(),
+            "nvvm.kernel;maxntid=256;minctasm=2;maxnreg=64;cluster=2,1,1"
+        );
+        assert_eq!(
+            text(quote!(block_size(16, 16))).unwrap(),
+            "nvvm.kernel;reqntid=16,16"
+        );
+        let wrong = [
+            (quote!(fast), "no option `fast`"),
+            (quote!(launch_bounds), "it is written"),
+            (quote!(launch_bounds(2048)), "from 1 to 1024"),
+            (quote!(block_size(32, 64)), "at most 1024 threads"),
+            (quote!(max_registers(64)), "it is written"),
+            (quote!(max_registers = 0), "from 1 to 255"),
+            (quote!(max_registers = 8, max_registers = 9), "there twice"),
+            (quote!(cluster_dims(4, 8)), "at most 16 blocks"),
+        ];
+        for (tokens, message) in wrong {
+            let error = text(tokens).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `#[shared]` parameters of kernels: no parameters of the entry, but handles of shared memory that
+//! are made when the kernel starts, each of a static and a barrier of its own.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::punctuated::Punctuated;
+use syn::{Error, FnArg, ItemFn, PatType, Result};
+
+/// The barriers that are there for shared memory.
+const MOST: usize = 8;
+
+/// Takes the parameters out of the signature.
+pub fn take(function: &mut ItemFn) -> Vec<PatType> {
+    let mut taken = Vec::new();
+    let inputs = std::mem::take(&mut function.sig.inputs);
+    let mut kept = Punctuated::new();
+    for input in inputs {
+        match input {
+            FnArg::Typed(mut typed) if typed.attrs.iter().any(|a| a.path().is_ident("shared")) => {
+                typed.attrs.retain(|a| !a.path().is_ident("shared"));
+                taken.push(typed);
+            }
+            other => kept.push(other),
+        }
+    }
+    function.sig.inputs = kept;
+    taken
+}
+
+/// Whether there are not too many.
+pub fn check(parameters: &[PatType]) -> Result<()> {
+    match parameters.get(MOST) {
+        Some(parameter) => {
+            let message = format!(
+                "a kernel has at most {MOST} shared parameters, one for each barrier; a tuple of \
+                 layouts needs one"
+            );
+            Err(Error::new_spanned(parameter, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The statements that make the handles.
+pub fn handles(parameters: &[PatType]) -> TokenStream {
+    let types: Vec<_> = parameters.iter().map(|parameter| &parameter.ty).collect();
+    let statements = parameters.iter().enumerate().map(|(number, parameter)| {
+        let PatType { attrs, pat, ty, .. } = parameter;
+        let number = number as u32;
+        quote! {
+            #(#attrs)*
+            let #pat: #ty = {
+                #[::cuda_std::address_space(shared)]
+                static mut STORAGE: ::core::mem::MaybeUninit<
+                    <#ty as ::cuda_std::shared::Handle>::Storage,
+                > = ::core::mem::MaybeUninit::uninit();
+                // SAFETY: the static is this parameter's alone, as is the number, and this function
+                // is called by the kernel's entry only, since nobody can name it.
+                unsafe {
+                    <#ty as ::cuda_std::shared::Handle>::make((&raw mut STORAGE).cast(), #number)
+                }
+            };
+        }
+    });
+    quote! {
+        const {
+            ::cuda_std::shared::check_dynamic(
+                &[#(<#types as ::cuda_std::shared::Handle>::DYNAMIC),*]
+            )
+        };
+        #(#statements)*
+    }
+}

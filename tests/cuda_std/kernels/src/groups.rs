@@ -1,0 +1,159 @@
+//! Cooperative groups: what each thread gets of every group.
+
+use crate::random;
+use cuda_std::group::{self, Group, Lanes};
+use cuda_std::prelude::*;
+
+/// A linear function, as factor and summand: they are composed in order, and not otherwise.
+pub type Linear = [u32; 2];
+
+/// First one function, then the other.
+#[inline(always)]
+pub fn compose(first: Linear, then: Linear) -> Linear {
+    [
+        first[0].wrapping_mul(then[0]),
+        first[1].wrapping_mul(then[0]).wrapping_add(then[1]),
+    ]
+}
+
+/// The function that a thread has.
+#[inline(always)]
+pub fn linear(thread: u32) -> Linear {
+    let x = random(thread);
+    [x as u32 | 1, (x >> 32) as u32]
+}
+
+#[inline(always)]
+fn bits(f: Linear) -> u64 {
+    u64::from(f[0]) << 32 | u64::from(f[1])
+}
+
+/// What there is to know of a group within a warp.
+#[inline(always)]
+fn of_lanes(group: impl Lanes, i: u32) -> [u64; 16] {
+    let f = linear(i);
+    let rank = group.rank();
+    [
+        group.size().into(),
+        rank.into(),
+        group.is_first().into(),
+        bits(group.reduce(f, compose)),
+        bits(group.inclusive_scan(f, compose)),
+        bits(group.exclusive_scan(f, [3, 5], compose)),
+        group.shuffle(random(i), 0),
+        group.shuffle(random(i), group.size() - 1 - rank),
+        group.shuffle_up(random(i), 2),
+        group.shuffle_down(random(i), 3),
+        group.shuffle_xor(random(i), 1),
+        group.all(rank < 100).into(),
+        group.any(rank == 1).into(),
+        group.ballot(rank != 1).into(),
+        group.match_any(rank % 3).into(),
+        group.match_all(u64::from(rank == 0)).into(),
+    ]
+}
+
+macro_rules! tiles {
+    ($($name:ident $n:literal;)*) => {$(
+        /// Tiles of this many lanes.
+        #[kernel]
+        pub fn $name(mut to: PerThread<[u64; 16]>) {
+            let tile = group::tile::<$n>();
+            tile.sync();
+            let found = of_lanes(tile, thread::index() as u32);
+            to.each(|_, to| *to = found);
+        }
+    )*};
+}
+tiles! {
+    group_tile_1 1;
+    group_tile_2 2;
+    group_tile_4 4;
+    group_tile_8 8;
+    group_tile_16 16;
+    group_tile_32 32;
+}
+
+/// The lanes that are in a branch together: every third, the others.
+#[kernel]
+pub fn group_coalesced(mut to: PerThread<[u64; 16]>) {
+    let i = thread::index() as u32;
+    let found = if thread::lane_id() % 3 == 0 {
+        let group = group::coalesced();
+        group.sync();
+        of_lanes(group, i)
+    } else {
+        let group = group::coalesced();
+        group.sync();
+        of_lanes(group, i)
+    };
+    to.each(|_, to| *to = found);
+}
+
+/// The lanes of a warp by a label.
+#[kernel]
+pub fn group_partition(mut to: PerThread<[u64; 16]>) {
+    let i = thread::index() as u32;
+    let label = random(i) % 4;
+    let group = group::warp().partition(label);
+    // Those of different labels are different groups at the same call.
+    let mut found = [0; 16];
+    for this in 0..4 {
+        if label == this {
+            found = of_lanes(group, i);
+        }
+    }
+    to.each(|_, to| *to = found);
+}
+
+/// The block, this thread, and the tiles' numbers.
+#[kernel]
+pub fn group_block(mut to: PerThread<[u64; 16]>) {
+    let i = thread::index() as u32;
+    let block = group::block();
+    let (f, me) = (linear(i), group::thread());
+    block.sync();
+    let found = [
+        block.size().into(),
+        block.rank().into(),
+        block.number(),
+        bits(block.reduce(f, compose)),
+        bits(block.inclusive_scan(f, compose)),
+        bits(block.exclusive_scan(f, [3, 5], compose)),
+        block.reduce(random(i) as u8, u8::max).into(),
+        block.reduce(u128::from(random(i)) << 50, u128::wrapping_add) as u64,
+        (block.inclusive_scan(u128::from(random(i)) << 50, u128::wrapping_add) >> 50) as u64,
+        block.reduce((i + 1) as f64, f64::min).to_bits(),
+        (me.size() + me.rank()).into(),
+        me.reduce(7u32, |_, _| 8).into(),
+        group::tile::<8>().number().into(),
+        group::tile::<8>().count().into(),
+        group::warp().number().into(),
+        group::warp().count().into(),
+    ];
+    to.each(|_, to| *to = found);
+}
+
+/// Each block adds to what all blocks wrote in the round before: five rounds, with the grid's barrier
+/// between.
+#[kernel]
+pub unsafe fn group_grid(data: *mut u32, mut to: PerThread<[u64; 2]>) {
+    let grid = group::grid();
+    let (i, n) = (grid.rank_64() as usize, grid.size_64() as usize);
+    for round in 0..5 {
+        // SAFETY: there is a number for each thread, in two halves in turns; the barrier is between.
+        unsafe {
+            let (from, into) = (data.add(round % 2 * n), data.add((round + 1) % 2 * n));
+            *into.add(i) = (*from.add((i + n - 77) % n)).wrapping_mul(3) + i as u32;
+        }
+        grid.sync();
+    }
+    // SAFETY: nobody writes any more.
+    let last = unsafe { *data.add(n + i) };
+    to.each(|_, to| {
+        *to = [
+            last.into(),
+            u64::from(grid.rank()) << 32 | u64::from(grid.size()),
+        ]
+    });
+}

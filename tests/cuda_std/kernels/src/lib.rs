@@ -1,0 +1,37 @@
+//! Kernels that call every public function of `cuda_std`. What is in them for the oldest
+//! architecture is compiled for that; modules for later ones are in a build of their own.
+
+#![no_std]
+
+pub mod atomics;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod groups;
+pub mod raw;
+
+macro_rules! modules {
+    ($($arch:literal: $($module:ident)*;)*) => {
+        $($(
+            #[cfg(any(not(target_arch = "nvptx64"), target_feature = $arch))]
+            pub mod $module;
+        )*)*
+    };
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod output;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod synchronization;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod warp;
+
+modules! {
+    "sm_90": newer;
+}
+
+/// Values that look random: what a thread has in a test.
+#[inline(always)]
+pub fn random(thread: u32) -> u64 {
+    let mut x = (u64::from(thread) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 27)
+}

@@ -1,0 +1,185 @@
+//! Every public function of `cuda_std` on a device, lane by lane against the CPU.
+//!
+//! The kernels are in the crate `kernels`; each thread writes a few numbers. Here is what launches
+//! them and says what each thread must have written, as trials of a test harness
+//! (`tests/device.rs`). What needs a later architecture than the device's is skipped, and says so.
+
+use cust::prelude::*;
+use libtest_mimic::{Failed, Trial};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+mod atomics;
+mod groups;
+mod newer;
+mod output;
+mod raw;
+mod synchronization;
+mod warp;
+
+/// What the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    /// The oldest architecture: what every GPU has.
+    Sm75,
+    /// What `sm_80` and `sm_90` brought.
+    Sm90,
+}
+
+impl Arch {
+    /// The kernels' PTX.
+    pub fn ptx(self) -> &'static str {
+        match self {
+            Arch::Sm75 => include_str!(concat!(env!("OUT_DIR"), "/sm_75.ptx")),
+            Arch::Sm90 => include_str!(concat!(env!("OUT_DIR"), "/sm_90.ptx")),
+        }
+    }
+
+    fn capability(self) -> (u32, u32) {
+        match self {
+            Arch::Sm75 => (7, 5),
+            Arch::Sm90 => (9, 0),
+        }
+    }
+}
+
+/// The device with the modules, each loaded when the first test asks for it.
+pub struct Session {
+    modules: [OnceLock<Result<Module, String>>; 2],
+    /// The stream of all launches.
+    pub stream: Stream,
+    /// Shown before the tests.
+    pub device: String,
+    capability: (u32, u32),
+    /// The context, which the modules live in.
+    pub context: Context,
+}
+
+impl Session {
+    fn new() -> CudaResult<Session> {
+        let chosen = cust::init_auto()?;
+        let device = chosen.to_string();
+        let context = chosen.into_context();
+        Ok(Session {
+            modules: [const { OnceLock::new() }; 2],
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
+            device,
+            capability: context.device().compute_capability()?,
+            context,
+        })
+    }
+
+    /// The module for an architecture.
+    pub fn module(&self, arch: Arch) -> Result<&Module, Failed> {
+        let module = self.modules[arch as usize]
+            .get_or_init(|| Module::from_ptx(arch.ptx(), &[]).map_err(|error| error.to_string()));
+        module
+            .as_ref()
+            .map_err(|error| Failed::from(error.as_str()))
+    }
+}
+
+/// The session, for one test at a time.
+pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
+    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
+    let session = SESSION.get_or_init(|| {
+        let session = Session::new().map_err(|error| error.to_string())?;
+        Ok(Mutex::new(session))
+    });
+    match session {
+        Ok(session) => Ok(session
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A trial with the module of an architecture.
+pub fn trial(
+    arch: Arch,
+    name: &'static str,
+    run: impl FnOnce(&Session, &Module) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    Trial::test(name, move || {
+        let session = session()?;
+        let (needed, here) = (arch.capability(), session.capability);
+        if here < needed {
+            println!(
+                "{name}: skipped, for it needs compute capability {}.{}, and the device has {}.{}",
+                needed.0, needed.1, here.0, here.1
+            );
+            return Ok(());
+        }
+        run(&session, session.module(arch)?)
+    })
+}
+
+/// Launches a kernel that takes what is in `arguments` and then a `PerThread<[u64; N]>`, and
+/// compares what each thread wrote there.
+pub fn per_thread<const N: usize>(
+    session: &Session,
+    module: &Module,
+    kernel: &str,
+    (blocks, threads): (u32, u32),
+    arguments: &[&DeviceBuffer<u64>],
+    expected: impl Fn(u32) -> [u64; N],
+) -> Result<(), Failed> {
+    let count = (blocks * threads) as usize;
+    let output = DeviceBuffer::<u64>::zeroed(count * N)?;
+    let (to, stream) = (per_thread_argument(&output, count), &session.stream);
+    let kernel_function = module.get_function(kernel)?;
+    // SAFETY: kernels here take slices, and write an array for each thread.
+    unsafe {
+        match arguments {
+            [] => launch!(kernel_function<<<blocks, threads, 0, stream>>>(to))?,
+            [from] => launch!(kernel_function<<<blocks, threads, 0, stream>>>(
+                from.as_device_ptr(), from.len(), to
+            ))?,
+            _ => return Err("more arguments than any kernel here takes".into()),
+        }
+    }
+    stream.synchronize()?;
+    for (i, found) in output.as_host_vec()?.chunks(N).enumerate() {
+        let expected = expected(i as u32);
+        if let Some(k) = (0..N).find(|&k| found[k] != expected[k]) {
+            let (found, expected) = (found[k], expected[k]);
+            return Err(format!(
+                "{kernel}, thread {i}, number {k}: {found:#x}, but should be {expected:#x}"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A `PerThread` as a kernel's argument: the address, and the number of elements.
+pub fn per_thread_argument<T: DeviceCopy>(output: &DeviceBuffer<T>, elements: usize) -> [u64; 2] {
+    [output.as_device_ptr().as_raw(), elements as u64]
+}
+
+/// Fails unless the device's result is the expected one.
+pub fn expect<T: PartialEq + std::fmt::Debug>(
+    found: T,
+    expected: T,
+    what: &str,
+) -> Result<(), Failed> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("{what} is\n  {found:?}\nbut should be\n  {expected:?}").into())
+}
+
+/// All trials.
+pub fn trials() -> Vec<Trial> {
+    [
+        warp::trials(),
+        synchronization::trials(),
+        output::trials(),
+        atomics::trials(),
+        groups::trials(),
+        newer::trials(),
+        raw::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

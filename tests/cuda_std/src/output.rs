@@ -1,0 +1,309 @@
+//! Output without `unsafe`: each element is one thread's, in launches of every shape, and kernels as
+//! users write them give what the CPU gives.
+
+use crate::{Arch, Session, expect, per_thread_argument, trial};
+use cuda_std_tests_kernels::random;
+use cust::prelude::*;
+use libtest_mimic::{Failed, Trial};
+
+/// Shapes of launches: blocks and threads in three dimensions.
+const SHAPES: [((u32, u32, u32), (u32, u32, u32)); 7] = [
+    ((1, 1, 1), (1, 1, 1)),
+    ((3, 1, 1), (32, 1, 1)),
+    ((2, 3, 1), (8, 4, 1)),
+    ((1, 2, 3), (4, 3, 2)),
+    ((2, 2, 2), (3, 3, 3)),
+    ((1, 1, 5), (1, 1, 7)),
+    ((4, 1, 2), (64, 1, 2)),
+];
+
+/// The trials.
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial(Arch::Sm75, "output::per_thread", linear),
+        trial(Arch::Sm75, "output::per_block", per_block),
+        trial(Arch::Sm75, "output::per_thread_2d", matrices),
+        trial(Arch::Sm75, "output::vecadd", vecadd),
+        trial(Arch::Sm75, "output::transpose", transpose),
+        trial(Arch::Sm75, "output::stencil", stencil),
+        trial(Arch::Sm75, "output::reduction", reduction),
+        trial(Arch::Sm75, "output::matmul", matmul),
+        trial(Arch::Sm75, "output::histogram", histogram),
+    ]
+}
+
+fn count((blocks, threads): ((u32, u32, u32), (u32, u32, u32))) -> (u64, u64) {
+    let product = |(x, y, z)| u64::from(x) * u64::from(y) * u64::from(z);
+    (product(blocks), product(threads))
+}
+
+fn linear(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        let (all_blocks, all_threads) = count(shape);
+        let all = all_blocks * all_threads;
+        for len in [0, 1, 100, 1000] {
+            let buffer = DeviceBuffer::<u64>::zeroed(len)?;
+            let also = DeviceBuffer::<u64>::zeroed(len)?;
+            let chunks = DeviceBuffer::<u64>::zeroed(len)?;
+            // SAFETY: the kernels take outputs of as many elements.
+            unsafe {
+                launch!(module.out_per_thread<<<blocks, threads, 0, stream>>>(
+                    per_thread_argument(&buffer, len), per_thread_argument(&also, len)
+                ))?;
+                launch!(module.out_per_thread_chunk<<<blocks, threads, 0, stream>>>(
+                    per_thread_argument(&chunks, len)
+                ))?;
+            }
+            stream.synchronize()?;
+            let len = len as u64;
+            let expected: Vec<u64> = (0..len).map(|i| i << 32 | i % all).collect();
+            expect(buffer.as_host_vec()?, expected, "each thread's elements")?;
+            let expected: Vec<u64> = (0..len).map(|i| if i < all { i + 1 } else { 0 }).collect();
+            expect(also.as_host_vec()?, expected, "each thread's first element")?;
+            let whole = len / 3 * 3;
+            let expected: Vec<u64> = (0..len)
+                .map(|i| i << 32 | if i < whole { i / 3 % all } else { 0xffff })
+                .collect();
+            expect(chunks.as_host_vec()?, expected, "each thread's pieces")?;
+        }
+    }
+    Ok(())
+}
+
+fn per_block(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        let (all_blocks, all_threads) = count(shape);
+        for len in [0, 1, 64, 205] {
+            let buffer = DeviceBuffer::<u64>::zeroed(len)?;
+            let pieces = DeviceBuffer::<u64>::zeroed(len)?;
+            // SAFETY: the kernel takes outputs of as many elements.
+            unsafe {
+                launch!(module.out_per_block<<<blocks, threads, 0, stream>>>(
+                    per_thread_argument(&buffer, len), per_thread_argument(&pieces, len)
+                ))?;
+            }
+            stream.synchronize()?;
+            let len = len as u64;
+            let expected: Vec<u64> = (0..len).map(|i| i << 32 | (i % all_blocks) << 16).collect();
+            expect(buffer.as_host_vec()?, expected, "each block's element")?;
+            let expected: Vec<u64> = (0..len)
+                .map(|i| {
+                    let start = i / 10 * 10;
+                    let size = 10.min(len - start);
+                    i << 32 | start << 16 | size << 8 | (i - start) % all_threads
+                })
+                .collect();
+            expect(pieces.as_host_vec()?, expected, "each block's pieces")?;
+        }
+    }
+    Ok(())
+}
+
+/// An output with rows as a kernel's argument.
+fn rows<T: DeviceCopy>(buffer: &DeviceBuffer<T>, width: usize) -> [u64; 3] {
+    [
+        buffer.as_device_ptr().as_raw(),
+        buffer.len() as u64,
+        width as u64,
+    ]
+}
+
+fn matrices(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        for (len, width) in [(0, 4), (1, 1), (7 * 9, 9), (100, 11), (40, 64), (10, 0)] {
+            let buffer = DeviceBuffer::<u64>::zeroed(len)?;
+            let tiles = DeviceBuffer::<u64>::zeroed(len)?;
+            // SAFETY: the kernel takes outputs of as many elements.
+            unsafe {
+                launch!(module.out_2d<<<blocks, threads, 0, stream>>>(
+                    rows(&buffer, width), rows(&tiles, width)
+                ))?;
+            }
+            stream.synchronize()?;
+            let place = |i: usize| match width {
+                0 => (0, 0),
+                _ => ((i % width) as u64, (i / width) as u64),
+            };
+            let ((bx, by, bz), (tx, ty, tz)) = (
+                (
+                    u64::from(blocks.0),
+                    u64::from(blocks.1),
+                    u64::from(blocks.2),
+                ),
+                (
+                    u64::from(threads.0),
+                    u64::from(threads.1),
+                    u64::from(threads.2),
+                ),
+            );
+            let block_of = |x: u64, y: u64| (y % (by * bz)) * bx + x % bx;
+            let expected: Vec<u64> = (0..len)
+                .map(|i| {
+                    let (x, y) = place(i);
+                    if width == 0 {
+                        return 0;
+                    }
+                    let (column, row) = (x % (bx * tx), y % (by * bz * ty * tz));
+                    let block = block_of(column / tx, row / (ty * tz));
+                    let thread = row % (ty * tz) * tx + column % tx;
+                    x << 48 | y << 32 | (block * tx * ty * tz + thread)
+                })
+                .collect();
+            expect(
+                buffer.as_host_vec()?,
+                expected,
+                "each thread's elements of the matrix",
+            )?;
+            let expected: Vec<u64> = (0..len)
+                .map(|i| {
+                    let (x, y) = place(i);
+                    if width == 0 {
+                        0
+                    } else {
+                        x << 48 | y << 32 | block_of(x / 5, y / 3)
+                    }
+                })
+                .collect();
+            expect(tiles.as_host_vec()?, expected, "each block's tiles")?;
+        }
+    }
+    Ok(())
+}
+
+fn floats(n: usize) -> Vec<f32> {
+    (0..n as u32)
+        .map(|i| (random(i) % 1000) as f32 / 8.0)
+        .collect()
+}
+
+fn vecadd(session: &Session, module: &Module) -> Result<(), Failed> {
+    let (a, stream) = (floats(1000), &session.stream);
+    let b: Vec<f32> = a.iter().rev().copied().collect();
+    let (device_a, device_b) = (a.as_dbuf()?, b.as_dbuf()?);
+    let sum = DeviceBuffer::<f32>::zeroed(1000)?;
+    // SAFETY: the kernel takes slices and an output of as many elements.
+    unsafe {
+        launch!(module.safe_vecadd<<<3, 64, 0, stream>>>(
+            device_a.as_device_ptr(), device_a.len(), device_b.as_device_ptr(), device_b.len(),
+            per_thread_argument(&sum, 1000)
+        ))?;
+    }
+    stream.synchronize()?;
+    let expected: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+    expect(sum.as_host_vec()?, expected, "the sums")
+}
+
+fn transpose(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    // Width and height of the result; the kernel's tiles are 16 by 16.
+    for (width, height) in [(16, 16), (64, 48), (37, 21)] {
+        let from: Vec<u32> = (0..width * height).map(|i| random(i) as u32).collect();
+        let device = from.as_dbuf()?;
+        let to = DeviceBuffer::<u32>::zeroed(from.len())?;
+        // SAFETY: the kernel takes a slice and an output of as many elements.
+        unsafe {
+            launch!(module.safe_transpose<<<(2, 2), (16, 4), 0, stream>>>(
+                device.as_device_ptr(), device.len(), rows(&to, width as usize)
+            ))?;
+        }
+        stream.synchronize()?;
+        let expected: Vec<u32> = (0..width * height)
+            .map(|i| from[(i % width * height + i / width) as usize])
+            .collect();
+        expect(to.as_host_vec()?, expected, "the transpose")?;
+    }
+    Ok(())
+}
+
+fn stencil(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for n in [1, 64, 1000] {
+        let from = floats(n);
+        let device = from.as_dbuf()?;
+        let to = DeviceBuffer::<f32>::zeroed(n)?;
+        // SAFETY: the kernel takes a slice and an output of as many elements.
+        unsafe {
+            launch!(module.safe_stencil<<<3, 32, 0, stream>>>(
+                device.as_device_ptr(), n, per_thread_argument(&to, n)
+            ))?;
+        }
+        stream.synchronize()?;
+        let at = |i: usize| from[i.min(n - 1)];
+        let expected: Vec<f32> = (0..n)
+            .map(|i| (at(i.saturating_sub(1)) + at(i) + at(i + 1)) / 3.0)
+            .collect();
+        expect(to.as_host_vec()?, expected, "the means")?;
+    }
+    Ok(())
+}
+
+fn reduction(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let from: Vec<u64> = (0..1000).map(random).collect();
+    let device = from.as_dbuf()?;
+    for threads in [1u32, 32, 50, 128] {
+        let to = DeviceBuffer::<u64>::zeroed(3)?;
+        // SAFETY: the kernel takes a slice and an output of an element for each block.
+        unsafe {
+            launch!(module.safe_reduction<<<3, threads, threads * 8, stream>>>(
+                device.as_device_ptr(), device.len(), per_thread_argument(&to, 3)
+            ))?;
+        }
+        stream.synchronize()?;
+        let expected: Vec<u64> = (0..3)
+            .map(|block| {
+                let of_block = |i: &usize| *i / threads as usize % 3 == block;
+                (0..1000)
+                    .filter(of_block)
+                    .fold(0u64, |sum, i| sum.wrapping_add(from[i]))
+            })
+            .collect();
+        expect(to.as_host_vec()?, expected, "the blocks' sums")?;
+    }
+    Ok(())
+}
+
+fn matmul(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for n in [8, 24, 19] {
+        let a = floats(n * n);
+        let b: Vec<f32> = a.iter().rev().copied().collect();
+        let (device_a, device_b) = (a.as_dbuf()?, b.as_dbuf()?);
+        let to = DeviceBuffer::<f32>::zeroed(n * n)?;
+        // SAFETY: the kernel takes slices and an output of as many elements.
+        unsafe {
+            launch!(module.safe_matmul<<<(2, 2), (8, 8), 0, stream>>>(
+                device_a.as_device_ptr(), n * n, device_b.as_device_ptr(), n * n, rows(&to, n)
+            ))?;
+        }
+        stream.synchronize()?;
+        let expected: Vec<f32> = (0..n * n)
+            .map(|i| (0..n).fold(0.0, |sum, k| sum + a[i / n * n + k] * b[k * n + i % n]))
+            .collect();
+        expect(to.as_host_vec()?, expected, "the product")?;
+    }
+    Ok(())
+}
+
+fn histogram(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let from: Vec<u32> = (0..1000).map(|i| random(i) as u32).collect();
+    let device = from.as_dbuf()?;
+    let counts = DeviceBuffer::<u32>::zeroed(16)?;
+    // SAFETY: the kernel takes a slice and sixteen counts.
+    unsafe {
+        launch!(module.safe_histogram<<<3, 48, 0, stream>>>(
+            device.as_device_ptr(), device.len(), counts.as_device_ptr(), counts.len()
+        ))?;
+    }
+    stream.synchronize()?;
+    let mut expected = vec![0u32; 16];
+    from.iter().for_each(|x| expected[(x % 16) as usize] += 1);
+    expect(counts.as_host_vec()?, expected, "the counts")
+}

@@ -1,0 +1,91 @@
+//! The rows that no safe function's test comes to: how many of them each thread must find right.
+
+use crate::{Arch, Session, expect, per_thread_argument, trial};
+use cuda_std_tests_kernels::random;
+use cust::prelude::*;
+use libtest_mimic::{Failed, Trial};
+
+const THREADS: usize = 64;
+
+/// The trials.
+pub fn trials() -> Vec<Trial> {
+    vec![
+        // Loads and stores of four widths, and of three vectors.
+        trial(Arch::Sm75, "raw::accesses", |session, module| {
+            run(
+                session,
+                module,
+                "raw_accesses",
+                true,
+                4 * (10 + 8) + 3 * (6 + 4),
+            )
+        }),
+        trial(Arch::Sm75, "raw::atomics", |session, module| {
+            run(session, module, "raw_atomics", false, 3 * (4 + 2 + 4 * 4))
+        }),
+        trial(Arch::Sm90, "raw::newer", newer),
+        trial(Arch::Sm90, "raw::vectors", |session, module| {
+            run(session, module, "raw_vectors", false, 2 * (1 + 2 * 5))
+        }),
+    ]
+}
+
+/// Launches a kernel of one block, and compares how many rows each thread found right.
+fn run(
+    session: &Session,
+    module: &Module,
+    name: &str,
+    takes_input: bool,
+    rows: u64,
+) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let from: Vec<u64> = (0..2 * THREADS as u32).map(random).collect();
+    let from = from.as_dbuf()?;
+    let own = DeviceBuffer::<u64>::zeroed(4 * THREADS)?;
+    let to = DeviceBuffer::<u64>::zeroed(THREADS)?;
+    let (own_argument, result) = (
+        per_thread_argument(&own, THREADS),
+        per_thread_argument(&to, THREADS),
+    );
+    let kernel = module.get_function(name)?;
+    // SAFETY: the kernel takes two numbers to read for each thread or none, 32 bytes for each, and an
+    // output.
+    unsafe {
+        if takes_input {
+            launch!(kernel<<<1, THREADS as u32, 0, stream>>>(
+                from.as_device_ptr(), from.len(), own_argument, result
+            ))?;
+        } else {
+            launch!(kernel<<<1, THREADS as u32, 0, stream>>>(own_argument, result))?;
+        }
+    }
+    stream.synchronize()?;
+    expect(
+        to.as_host_vec()?,
+        vec![rows; THREADS],
+        "the rows that are right",
+    )
+}
+
+fn newer(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let from: Vec<u64> = (0..THREADS as u32).map(random).collect();
+    let (from, line) = (from.as_dbuf()?, DeviceBuffer::<u64>::zeroed(16)?);
+    let own = DeviceBuffer::<u64>::zeroed(4 * THREADS)?;
+    let to = DeviceBuffer::<u64>::zeroed(THREADS)?;
+    // SAFETY: the kernel takes a number to read for each thread, a line of 128 bytes, 32 bytes for
+    // each thread, and an output.
+    unsafe {
+        launch!(module.raw_newer<<<1, THREADS as u32, 0, stream>>>(
+            from.as_device_ptr(), from.len(), line.as_device_ptr(),
+            per_thread_argument(&own, THREADS), per_thread_argument(&to, THREADS)
+        ))?;
+    }
+    stream.synchronize()?;
+    let rows = 4 * 4 * 2 + 5 + 3 * 4 * 2 + 4 * 2 + 4 + 2 + 4 * 4;
+    expect(
+        to.as_host_vec()?,
+        vec![rows; THREADS],
+        "the rows that are right",
+    )
+}

@@ -1,0 +1,23 @@
+//! A function that the architecture lacks is an error where the user's code calls it.
+#![no_std]
+
+use cuda_std::intrinsics::special;
+use cuda_std::prelude::*;
+
+fn rank() -> u32 {
+    special::cluster_ctarank() //~ ERROR `cluster_ctarank` needs the architecture `sm_90`, and the program is compiled for `sm_75`
+}
+
+/// What is not reached is not looked at.
+fn newer() -> u32 {
+    if cfg!(target_feature = "compute_90") {
+        special::cluster_nctarank()
+    } else {
+        1
+    }
+}
+
+#[kernel]
+pub fn run(x: *mut u32) {
+    unsafe { *x = rank() + newer() };
+}
