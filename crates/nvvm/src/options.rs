@@ -45,6 +45,14 @@ pub struct Options {
     pub prec_sqrt: bool,
 }
 
+/// Passes of libnvvm's that make wrong code, and are switched off. Options of its optimiser go
+/// behind `-Xopt`; versions that do not know one of them ignore it.
+const SWITCHED_OFF: &[&str] = &[
+    // "Simplify Live Out": where a call's result is known to be its argument, and is used in other
+    // blocks, it takes the argument instead, and deletes the call as if it had no effects.
+    "-simplify-live-out=0",
+];
+
 impl Options {
     /// The defaults: optimised, no debug information, FMA on, everything else as IEEE 754 says.
     pub fn new(arch: Arch) -> Options {
@@ -81,6 +89,9 @@ impl Options {
                 args.push("-generate-line-info".to_owned());
             }
         }
+        for &pass in SWITCHED_OFF {
+            args.extend(["-Xopt".to_owned(), pass.to_owned()]);
+        }
         args
     }
 
@@ -102,7 +113,7 @@ mod tests {
         let mut options = Options::new(Arch::SM_90);
         assert_eq!(
             options.to_args().join(" "),
-            "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1"
+            "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1 -Xopt -simplify-live-out=0"
         );
         options = Options {
             arch: Arch::SM_90A,
@@ -115,7 +126,7 @@ mod tests {
         };
         assert_eq!(
             options.to_args().join(" "),
-            "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g"
+            "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g -Xopt -simplify-live-out=0"
         );
         options.opt_level = OptLevel::O3;
         assert!(
