@@ -45,7 +45,7 @@ macro_rules! programs {
 }
 
 /// As many as there are modules of cases.
-const PROGRAMS: [(&str, [&str; 2]); 6] =
+const PROGRAMS: [(&str, [&str; 2]); 7] =
     programs!("algebra" "containers" "curves" "hashes" "numbers" "random" "text");
 
 /// The PTX of a program: what the build script made, or what is in the folder that
