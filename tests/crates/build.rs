@@ -4,7 +4,15 @@ use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
 
 /// The modules of cases in `kernels`.
-const MODULES: [&str; 6] = ["algebra", "curves", "hashes", "numbers", "random", "text"];
+const MODULES: [&str; 7] = [
+    "algebra",
+    "containers",
+    "curves",
+    "hashes",
+    "numbers",
+    "random",
+    "text",
+];
 
 /// Which builds are made: `release`, `debug`, `none`, or both without this variable.
 const WHICH: &str = "CRATE_TESTS";

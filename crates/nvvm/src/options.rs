@@ -1,6 +1,6 @@
 //! The options of a compilation, and how libnvvm wants them written.
 
-use crate::Arch;
+use crate::{Arch, Dialect};
 use std::ffi::CString;
 
 /// How much debug information goes into the PTX. The module has to contain it as metadata.
@@ -45,6 +45,25 @@ pub struct Options {
     pub prec_sqrt: bool,
 }
 
+/// Passes of libnvvm's that make wrong code, and are switched off. Options of its optimiser go
+/// behind `-Xopt`; versions that do not know one of them ignore it.
+const SWITCHED_OFF: &[&str] = &[
+    // "Simplify Live Out": where a call's result is known to be its argument, and is used in other
+    // blocks, it takes the argument instead, and deletes the call as if it had no effects.
+    "-simplify-live-out=0",
+    // "Remove unused exception handling info": behind a call that does not return it leaves blocks
+    // that nothing reaches, and "Global Value Numbering" recurses in their loops without end. There
+    // are no exceptions.
+    "-disable-PruneEHPass",
+];
+
+/// What is switched off besides for architectures whose dialect is LLVM 7's.
+const SWITCHED_OFF_IN_LLVM7: &[&str] = &[
+    // The inliner makes alias scopes of `noalias` parameters, and the loop unroller takes those of
+    // one iteration for those of another: stores go missing.
+    "-enable-noalias-to-md-conversion=0",
+];
+
 impl Options {
     /// The defaults: optimised, no debug information, FMA on, everything else as IEEE 754 says.
     pub fn new(arch: Arch) -> Options {
@@ -81,6 +100,13 @@ impl Options {
                 args.push("-generate-line-info".to_owned());
             }
         }
+        let of_llvm7: &[&str] = match self.arch.dialect() {
+            Dialect::Llvm7 => SWITCHED_OFF_IN_LLVM7,
+            Dialect::Modern => &[],
+        };
+        for &pass in SWITCHED_OFF.iter().chain(of_llvm7) {
+            args.extend(["-Xopt".to_owned(), pass.to_owned()]);
+        }
         args
     }
 
@@ -102,7 +128,8 @@ mod tests {
         let mut options = Options::new(Arch::SM_90);
         assert_eq!(
             options.to_args().join(" "),
-            "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1"
+            "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1 -Xopt -simplify-live-out=0 \
+             -Xopt -disable-PruneEHPass -Xopt -enable-noalias-to-md-conversion=0"
         );
         options = Options {
             arch: Arch::SM_90A,
@@ -115,7 +142,8 @@ mod tests {
         };
         assert_eq!(
             options.to_args().join(" "),
-            "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g"
+            "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g -Xopt -simplify-live-out=0 \
+             -Xopt -disable-PruneEHPass -Xopt -enable-noalias-to-md-conversion=0"
         );
         options.opt_level = OptLevel::O3;
         assert!(

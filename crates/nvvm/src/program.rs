@@ -198,7 +198,7 @@ unsafe impl Send for Call<'_> {}
 
 impl Call<'_> {
     fn run(self) -> nvvmResult {
-        // SAFETY: the pointers are valid for the call, and there are less than ten.
+        // SAFETY: the pointers are valid for the call, and there are less than a hundred.
         unsafe { (self.function)(self.program, self.args.len() as c_int, self.args.as_ptr()) }
     }
 }

@@ -70,9 +70,10 @@ fn param_attrs(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
     }
     if cx.optimizes() {
         let has = |attr| attrs.regular.contains(attr);
-        // No `noalias`: libnvvm's LLVM 7 makes wrong loops of it, as chacha20 and rand_pcg show.
-        // It is of the time when rustc did not emit it either: LLVM unrolled loops without making
-        // new alias scopes for the copies (rust-lang/rust#54878).
+        // LLVM 7 unrolled loops without making new alias scopes for the copies, so that rustc did
+        // not emit `noalias` for it (rust-lang/rust#54878). The crate `nvvm` tells libnvvm to make
+        // no scopes when it inlines; within a function `noalias` is sound.
+        result.noalias = has(ArgAttribute::NoAlias);
         result.nonnull = has(ArgAttribute::NonNull);
         result.readonly = has(ArgAttribute::ReadOnly);
         result.nocapture = has(ArgAttribute::CapturesNone);

@@ -177,8 +177,26 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 };
                 self.intrinsic(intrinsic, ty, &[a, b])
             }
+            "carryless_mul" => self.carryless_product(a, b),
             _ => return None,
         })
+    }
+
+    /// The product of polynomials over bits: as by hand, without carries.
+    fn carryless_product(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.val_ty(a);
+        let one = self.const_uint(ty, 1);
+        let mut product = self.const_uint(ty, 0);
+        for bit in 0..self.int_width(ty) {
+            let by = self.const_uint(ty, bit);
+            let digit = self.lshr(b, by);
+            let digit = self.and(digit, one);
+            let all_or_none = self.neg(digit);
+            let shifted = self.shl(a, by);
+            let term = self.and(shifted, all_or_none);
+            product = self.xor(product, term);
+        }
+        product
     }
 
     fn unary(&mut self, name: &str, lane: Lane, element: Ty<'tcx>, a: Value) -> Option<Value> {

@@ -7,9 +7,11 @@
 //! = device code cannot spawn threads
 //! alloctests arc::manually_share_arc
 //! cut alloctests/tests/foo.rs fn bar(
+//! change alloctests/tests/foo.rs LENGTH: usize = 1_000_000 => LENGTH: usize = 1_000
 //! ```
 //!
-//! `alloctests@O0` lists a test for that level alone. A cut names a file of rust-src and the text with which an item starts in it.
+//! `alloctests@O0` lists a test for that level alone. A cut names a file of rust-src and the text
+//! with which an item starts in it; a change, a piece of its text and what stands there instead.
 
 use crate::compile::Level;
 use anyhow::{Context, Result, bail};
@@ -24,13 +26,15 @@ pub struct Listed {
     pub cuts: Vec<Cut>,
 }
 
-/// An item that does not compile.
+/// An item that does not compile, or a piece of text that is replaced.
 #[derive(Debug, Clone)]
 pub struct Cut {
     /// The file, in rust-src's folder `library`.
     pub file: String,
-    /// How the item starts.
+    /// How the item starts, or the piece of text.
     pub item: String,
+    /// What stands there instead of the piece of text.
+    pub instead: Option<String>,
     /// Why it is cut.
     pub reason: String,
 }
@@ -52,11 +56,17 @@ impl Listed {
             let at = || format!("not-applicable.txt, line {}", number + 1);
             let reason = reason.clone().with_context(at)?;
             let (first, rest) = line.split_once(' ').with_context(at)?;
-            if first == "cut" {
+            if first == "cut" || first == "change" {
                 let (file, item) = rest.split_once(' ').with_context(at)?;
+                let (item, instead) = match item.split_once(" => ") {
+                    Some((item, instead)) if first == "change" => (item, Some(instead.to_owned())),
+                    _ if first == "change" => bail!("{}: a change has a ` => `", at()),
+                    _ => (item, None),
+                };
                 listed.cuts.push(Cut {
                     file: file.to_owned(),
                     item: item.to_owned(),
+                    instead,
                     reason,
                 });
             } else {
@@ -87,7 +97,7 @@ impl Listed {
 }
 
 impl Cut {
-    /// Takes the item out of a file's text. Lines stay where they are.
+    /// Takes the item out of a file's text, or changes it. Lines stay where they are.
     pub fn apply(&self, text: &str) -> Result<String> {
         let mut parts = text.match_indices(&self.item).map(|(at, _)| at);
         let (Some(at), None) = (parts.next(), parts.next()) else {
@@ -97,7 +107,10 @@ impl Cut {
                 self.file
             );
         };
-        Ok(format!("{}#[cfg(false)] {}", &text[..at], &text[at..]))
+        Ok(match &self.instead {
+            None => format!("{}#[cfg(false)] {}", &text[..at], &text[at..]),
+            Some(instead) => text.replacen(&self.item, instead, 1),
+        })
     }
 }
 
@@ -127,6 +140,7 @@ mod tests {
         let cut = Cut {
             file: String::new(),
             item: "fn b()".to_owned(),
+            instead: None,
             reason: String::new(),
         };
         let text = "#[test]\nfn a() {}\n#[test]\nfn b() {}\n";
@@ -137,5 +151,14 @@ mod tests {
         );
         assert!(cut.apply("").is_err());
         assert!(cut.apply("fn b() fn b()").is_err());
+    }
+
+    #[test]
+    fn a_change_replaces_a_piece_of_text() {
+        let list = "= long\nchange x/y.rs N: u32 = 1_000; => N: u32 = 10;";
+        let listed = Listed::parse(list).expect("it is a list");
+        let after = listed.cuts[0].apply("const N: u32 = 1_000;\n");
+        assert_eq!(after.expect("there is one"), "const N: u32 = 10;\n");
+        assert!(Listed::parse("= long\nchange x/y.rs N: u32").is_err());
     }
 }

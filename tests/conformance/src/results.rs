@@ -229,11 +229,11 @@ pub fn page(results: &[(String, Results)], listed: &Listed) -> String {
     }
     for cut in &listed.cuts {
         let tests = reasons.entry(cut.reason.clone()).or_default();
-        tests.insert(format!(
-            "{} `{}` (not compiled)",
-            cut.file,
-            cut.item.trim_end_matches('(')
-        ));
+        let item = cut.item.trim_end_matches('(');
+        tests.insert(match &cut.instead {
+            None => format!("{} `{item}` (not compiled)", cut.file),
+            Some(instead) => format!("{} `{item}` (here `{instead}`)", cut.file),
+        });
     }
     for (reason, tests) in reasons {
         let tests: Vec<String> = tests.into_iter().collect();

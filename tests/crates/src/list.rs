@@ -39,13 +39,7 @@ const REMARKS: &[(&str, &str)] = &[
 ];
 
 /// The modules of cases that are no device program yet, and why.
-const MISSING: &[(&str, &str)] = &[
-    (
-        "containers",
-        "not yet: libnvvm recurses without end on the cases' whole program",
-    ),
-    ("regex", "not yet: libnvvm compiles it, but takes minutes"),
-];
+const MISSING: &[(&str, &str)] = &[("regex", "not yet: libnvvm compiles it, but takes minutes")];
 
 /// The list.
 pub fn list() -> String {

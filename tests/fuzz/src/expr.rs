@@ -208,6 +208,15 @@ impl Generator {
                     arguments.push(format!("&mut {local}"));
                     after.push_str(&format!("h.put({local}); "));
                 }
+                By::MutableSlice => {
+                    let n = 1 + self.random.below(6);
+                    let array = Ty::Array(Box::new(param.ty.clone()), n);
+                    children.push(self.expr(&array, depth));
+                    let local = self.name("m");
+                    before.push_str(&format!("let mut {local}: [{name}; {n}] = §; "));
+                    arguments.push(format!("&mut {local}"));
+                    after.push_str(&format!("h.put({local}); "));
+                }
                 By::Slice => {
                     let n = self.random.below(4);
                     let places: Vec<String> = (1..5)

@@ -58,6 +58,8 @@ pub enum By {
     Mutable,
     /// A slice of the type.
     Slice,
+    /// A slice of the type that the function changes.
+    MutableSlice,
 }
 
 /// What a function is.
@@ -292,10 +294,14 @@ impl Generator {
         }
         for _ in 0..1 + self.random.below(4) {
             let ty = self.types.any(&mut self.random, 2);
-            let by =
-                *self
-                    .random
-                    .pick(&[By::Value, By::Value, By::Reference, By::Mutable, By::Slice]);
+            let by = *self.random.pick(&[
+                By::Value,
+                By::Value,
+                By::Reference,
+                By::Mutable,
+                By::Slice,
+                By::MutableSlice,
+            ]);
             params.push(Param { ty, by });
         }
         let mut head = String::new();
@@ -308,8 +314,13 @@ impl Generator {
                 By::Reference => head.push_str(&format!("{param}: &{text}, ")),
                 By::Mutable => head.push_str(&format!("{param}: &mut {text}, ")),
                 By::Slice => head.push_str(&format!("{param}: &[{text}], ")),
+                By::MutableSlice => head.push_str(&format!("{param}: &mut [{text}], ")),
             }
             match by {
+                By::MutableSlice => {
+                    let x = self.name("x");
+                    prologue.push(self.change_all(&params, i, &x));
+                }
                 By::Value => self.var(param.clone(), ty, false),
                 By::Reference => self.var(format!("(*{param})"), ty, false),
                 By::Mutable => self.var(format!("(*{param})"), ty, true),

@@ -30,7 +30,7 @@ impl Generator {
         (0..count).map(|_| self.statement()).collect()
     }
 
-    fn bind(&mut self, name: &str, ty: &Ty, mutable: bool) {
+    pub fn bind(&mut self, name: &str, ty: &Ty, mutable: bool) {
         self.vars.push(Var {
             name: name.to_owned(),
             ty: ty.clone(),
@@ -39,7 +39,7 @@ impl Generator {
     }
 
     /// Makes something that runs several times.
-    fn repeated<T>(&mut self, times: usize, make: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn repeated<T>(&mut self, times: usize, make: impl FnOnce(&mut Self) -> T) -> T {
         self.times *= times;
         let made = make(self);
         self.times /= times;
@@ -47,7 +47,7 @@ impl Generator {
     }
 
     /// A loop's body.
-    fn turns(&mut self, label: &str, times: usize, statements: usize) -> Node {
+    pub fn turns(&mut self, label: &str, times: usize, statements: usize) -> Node {
         self.loops.push(label.to_owned());
         let node = self.repeated(times, |g| g.scope(statements));
         self.loops.pop();
@@ -56,7 +56,7 @@ impl Generator {
 
     fn statement(&mut self) -> Node {
         let nested = self.depth < 3 && self.affordable(60);
-        match self.random.below(24) {
+        match self.random.below(27) {
             0..6 => self.declaration(),
             6..11 => self.assignment(),
             11 | 12 => {
@@ -87,6 +87,8 @@ impl Generator {
                 )
             }
             22 if nested => self.borrow(),
+            23 | 24 if nested => self.pairs(),
+            25 if nested => self.captures(),
             _ => self.declaration(),
         }
     }

@@ -32,6 +32,9 @@ pub(super) fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
         InstKind::CmpXchg { .. } => Some(atomics::legalize_cmpxchg),
         InstKind::Fence { .. } => Some(atomics::legalize_fence),
         InstKind::Call(call) => match call.callee {
+            Callee::Intrinsic(Intrinsic::Assume) => {
+                (llvm7(rw) && compares_wide(rw, call.args[0], 8)).then_some(drop_assumption)
+            }
             Callee::Intrinsic(intrinsic) => intrinsic_rule(
                 rw,
                 intrinsic,
@@ -109,6 +112,26 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
         _ => return None,
     };
     Some(if vector { lanes::scalarize } else { expand })
+}
+
+/// Whether a condition is made of comparisons of integers of more than 64 bits: what libnvvm
+/// derives from an assumption it keeps in 64 bits, and crashes where both meet.
+fn compares_wide(rw: &Rewriter, condition: Value, depth: u32) -> bool {
+    let ValueKind::Inst(inst) = &rw.module.value(condition).kind else {
+        return false;
+    };
+    match inst.kind {
+        InstKind::ICmp { lhs, .. } => rw.bits(rw.ty(lhs)) > 64,
+        InstKind::Bin { lhs, rhs, .. } if depth > 0 => {
+            compares_wide(rw, lhs, depth - 1) || compares_wide(rw, rhs, depth - 1)
+        }
+        _ => false,
+    }
+}
+
+/// An assumption only helps the optimiser.
+fn drop_assumption(rw: &mut Rewriter, ty: Type, _: &InstKind) -> Value {
+    rw.module.const_undef(ty)
 }
 
 /// LLVM 7 has no `freeze`; its `undef` is what a frozen value is made of at worst.

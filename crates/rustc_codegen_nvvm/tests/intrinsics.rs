@@ -1,0 +1,129 @@
+//! Every intrinsic of the pinned toolchain that has no body of its own is known to somebody: to this
+//! backend, to `rustc_codegen_ssa`, to the pass that lowers intrinsics in MIR, or to the
+//! interpreter of constants. The list is core's, read from `rust-src`; the others are read from
+//! `rustc-dev`'s sources. Whether they do the right thing is for the device tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Prefixes and names of what has no body and is known to nobody, for a reason.
+const NOT_FOR_A_GPU: &[(&str, &str)] = &[
+    ("autodiff", "needs LLVM's Enzyme"),
+    ("offload", "is how a host program starts kernels by LLVM"),
+    ("sve_", "is of Arm's scalable vectors"),
+    ("rustc_peek", "is of rustc's own tests"),
+];
+
+/// What the compiler treats elsewhere than in the files that are searched.
+const KNOWN_ELSEWHERE: &[(&str, &str)] = &[
+    ("const_eval_select", "is replaced when instances are resolved"),
+    ("write_via_move", "is replaced when MIR is built"),
+];
+
+#[test]
+fn no_intrinsic_is_missing() {
+    let sysroot = sysroot();
+    let rustlib = Path::new(&sysroot).join("lib/rustlib");
+    let core = rustlib.join("src/rust/library/core/src/intrinsics");
+    let compiler = rustlib.join("rustc-src/rust/compiler");
+    if !core.is_dir() || !compiler.is_dir() {
+        panic!("rustup's components `rust-src` and `rustc-dev` are needed");
+    }
+
+    let mut names = Vec::new();
+    for text in sources(&core) {
+        without_body(&text, &mut names);
+    }
+    assert!(names.len() > 150, "only {} were found", names.len());
+
+    let ours = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).concat();
+    let theirs = [
+        "rustc_codegen_ssa/src/mir",
+        "rustc_mir_transform/src",
+        "rustc_const_eval/src",
+    ]
+    .map(|folder| sources(&compiler.join(folder)).concat())
+    .concat();
+    let stated = |rows: &[(&str, &str)], name: &str| {
+        rows.iter().any(|(prefix, _)| name.starts_with(prefix))
+    };
+    let missing: Vec<&String> = names
+        .iter()
+        .filter(|name| !stated(NOT_FOR_A_GPU, name) && !stated(KNOWN_ELSEWHERE, name))
+        .filter(|name| !mentions(&ours, name) && !mentions(&theirs, name))
+        .collect();
+    assert!(missing.is_empty(), "nobody knows {missing:?}");
+}
+
+/// Whether a source names an intrinsic: as a symbol or as text, those on vectors also without
+/// what they all start with.
+fn mentions(source: &str, name: &str) -> bool {
+    let texts = [
+        Some(name),
+        name.strip_prefix("simd_"),
+        name.strip_prefix("simd_reduce_"),
+        // The functions on floats have a name for each width.
+        name.strip_suffix("f16")
+            .or(name.strip_suffix("f32"))
+            .or(name.strip_suffix("f64"))
+            .or(name.strip_suffix("f128")),
+    ];
+    let symbol = format!("sym::{name}");
+    let is_symbol = source.match_indices(&symbol).any(|(at, _)| {
+        !source[at + symbol.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    });
+    is_symbol
+        || (texts.into_iter().flatten()).any(|text| source.contains(&format!("\"{text}\"")))
+}
+
+/// The names of the intrinsics in a source that have no body.
+fn without_body(source: &str, names: &mut Vec<String>) {
+    for (at, attribute) in source.match_indices("#[rustc_intrinsic]") {
+        let rest = &source[at + attribute.len()..];
+        let Some((_, rest)) = rest.split_once(" fn ") else {
+            continue;
+        };
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let mut depth = 0;
+        let last = rest.chars().find(|&c| {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && (c == ';' || c == '{')
+        });
+        // In a macro the name is a variable, and each of the macro's calls says it.
+        if last == Some(';') && !name.is_empty() {
+            names.push(name.to_owned());
+        }
+    }
+}
+
+/// The texts of all Rust files of a folder.
+fn sources(folder: &Path) -> Vec<String> {
+    let mut folders = vec![folder.to_owned()];
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder)
+            .unwrap_or_else(|error| panic!("{} cannot be read: {error}", folder.display()));
+        for entry in entries {
+            let path: PathBuf = entry.expect("it is listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                texts.push(std::fs::read_to_string(&path).expect("it can be read"));
+            }
+        }
+    }
+    texts
+}
+
+fn sysroot() -> String {
+    let output = Command::new("rustc")
+        .arg("--print=sysroot")
+        .output()
+        .expect("rustc runs");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
