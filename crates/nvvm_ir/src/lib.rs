@@ -45,7 +45,7 @@ pub mod write;
 pub use builder::Builder;
 pub use inst::*;
 pub use intrinsic::{Intrinsic, Overload};
-pub use metadata::{DbgDeclare, Di, DiNode};
+pub use metadata::{DbgDeclare, Di, DiNode, DwarfOp};
 pub use module::{BlockData, FuncAttrs, FuncData, GlobalData, KernelAttrs, Linkage, Module};
 pub use read::{ReadError, read_module};
 pub use types::{AddrSpace, Type, TypeKind, Types};

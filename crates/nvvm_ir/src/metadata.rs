@@ -75,6 +75,44 @@ pub enum DiNode {
         /// DWARF's encoding.
         encoding: u32,
     },
+    /// A pointer's type.
+    PointerType {
+        /// Its name.
+        name: String,
+        /// What it points to.
+        to: Di,
+        /// Its size in bits.
+        bits: u64,
+    },
+    /// An array's type.
+    ArrayType {
+        /// The type of the elements.
+        element: Di,
+        /// How many there are.
+        count: u64,
+        /// Its size in bits.
+        bits: u64,
+    },
+    /// A struct's type; without members, one of which no more is known.
+    StructType {
+        /// Its name.
+        name: String,
+        /// Its size in bits.
+        bits: u64,
+        /// Its members, each a [`DiNode::Member`].
+        members: Vec<Di>,
+    },
+    /// A member of a struct.
+    Member {
+        /// Its name.
+        name: String,
+        /// Its type.
+        ty: Di,
+        /// Its size in bits.
+        bits: u64,
+        /// Where it begins, in bits.
+        offset: u64,
+    },
     /// A local variable or a parameter (number from 1).
     LocalVariable {
         /// Its name.
@@ -92,11 +130,22 @@ pub enum DiNode {
     },
 }
 
+/// A step from an address to a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DwarfOp {
+    /// `DW_OP_plus_uconst`: add a number of bytes.
+    Plus(u64),
+    /// `DW_OP_deref`: load the address that is there.
+    Deref,
+}
+
 /// `llvm.dbg.declare`: a variable lives at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DbgDeclare {
     /// The variable.
     pub variable: Di,
+    /// How to come from the address to the variable.
+    pub expression: Vec<DwarfOp>,
     /// The type at the address.
     pub ty: Type,
 }

@@ -58,6 +58,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
     /// Debug information of functions and files.
     pub scopes: RefCell<FxHashMap<Instance<'tcx>, Di>>,
+    /// The debug information of types, by how many pointers led to them.
+    pub debug_types: RefCell<FxHashMap<(Ty<'tcx>, u32), Di>>,
     pub compile_unit: Cell<Option<Di>>,
     counter: Cell<u32>,
 }
@@ -90,6 +92,7 @@ impl<'tcx> CodegenCx<'tcx> {
             endless: Default::default(),
             asm_spans: Default::default(),
             scopes: Default::default(),
+            debug_types: Default::default(),
             compile_unit: Default::default(),
             counter: Default::default(),
         }
@@ -192,7 +195,9 @@ impl<'tcx> CodegenCx<'tcx> {
             InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
             InlineAttr::Never => data.attrs.no_inline = true,
         }
-        if matches!(marker, Marker::Kernel(_)) || crate::replacements::is_inlined(tcx, &name) {
+        // A kernel's entry has no place in the source: a debugger shows the kernel as what it calls.
+        let entered = matches!(marker, Marker::Kernel(_)) && !self.has_variables();
+        if entered || crate::replacements::is_inlined(tcx, &name) {
             data.attrs.always_inline = true;
             data.attrs.no_inline = false;
         }

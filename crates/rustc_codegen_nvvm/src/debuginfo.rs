@@ -1,8 +1,10 @@
-//! Debug information: line tables.
+//! Debug information: line tables and, without optimizations, the variables.
+
+mod types;
 
 use std::ops::Range;
 
-use nvvm_ir::{Di, DiNode, Value};
+use nvvm_ir::{DbgDeclare, Di, DiNode, DwarfOp, Module, Value};
 use rustc_abi::Size;
 use rustc_codegen_ssa::mir::debuginfo::VariableKind;
 use rustc_codegen_ssa::traits::*;
@@ -16,6 +18,12 @@ use crate::builder::Builder;
 use crate::context::CodegenCx;
 
 impl<'tcx> CodegenCx<'tcx> {
+    /// Whether debug information tells of variables, which libnvvm takes without optimizations
+    /// only.
+    pub(crate) fn has_variables(&self) -> bool {
+        self.tcx.sess.opts.debuginfo == DebugInfo::Full && !self.optimizes()
+    }
+
     fn di(&self, node: DiNode) -> Di {
         self.module.borrow_mut().add_di(node)
     }
@@ -44,7 +52,7 @@ impl<'tcx> CodegenCx<'tcx> {
             file,
             producer: "rustc_codegen_nvvm".to_owned(),
             optimized: self.optimizes(),
-            line_tables_only: self.tcx.sess.opts.debuginfo != DebugInfo::Full,
+            line_tables_only: !self.has_variables(),
         });
         self.compile_unit.set(Some(unit));
         unit
@@ -150,24 +158,72 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
 
     fn create_dbg_var(
         &mut self,
-        _name: Symbol,
-        _ty: Ty<'tcx>,
+        name: Symbol,
+        ty: Ty<'tcx>,
         scope: Di,
-        _kind: VariableKind,
-        _span: Span,
+        kind: VariableKind,
+        span: Span,
     ) -> Di {
-        scope
+        let cx = self.cx;
+        if cx.optimizes() {
+            return scope;
+        }
+        let loc = cx.tcx.sess.source_map().lookup_char_pos(span.lo());
+        let file = cx.di_file(&loc.file);
+        let ty = cx.di_type(ty);
+        cx.di(DiNode::LocalVariable {
+            name: name.to_string(),
+            scope,
+            file,
+            line: loc.line as u32,
+            ty,
+            arg: match kind {
+                VariableKind::ArgumentVariable(index) => index as u32,
+                VariableKind::LocalVariable => 0,
+            },
+        })
     }
 
     fn dbg_var_addr(
         &mut self,
-        _variable: Di,
+        variable: Di,
         _loc: Di,
-        _alloca: Value,
-        _direct_offset: Size,
-        _indirect_offsets: &[Size],
-        _fragment: &Option<Range<Size>>,
+        alloca: Value,
+        direct_offset: Size,
+        indirect_offsets: &[Size],
+        fragment: &Option<Range<Size>>,
     ) {
+        let mut module = self.cx.module.borrow_mut();
+        let DiNode::LocalVariable { scope, .. } = module.di(variable) else {
+            return;
+        };
+        let func = module.block(self.block).func;
+        // A variable of what MIR's passes inlined would need the place that it was inlined at, and
+        // one that is scattered over others' memory has no address.
+        if fragment.is_some() || subprogram_of(&module, *scope) != module.func(func).subprogram {
+            return;
+        }
+        let ty = match module.inst(alloca).map(|inst| &inst.kind) {
+            Some(nvvm_ir::InstKind::Alloca { ty, .. }) => *ty,
+            _ => module.types.int(8),
+        };
+        let mut expression = Vec::new();
+        let plus = |expression: &mut Vec<DwarfOp>, offset: Size| {
+            if offset != Size::ZERO {
+                expression.push(DwarfOp::Plus(offset.bytes()));
+            }
+        };
+        plus(&mut expression, direct_offset);
+        for &offset in indirect_offsets {
+            expression.push(DwarfOp::Deref);
+            plus(&mut expression, offset);
+        }
+        let declare = DbgDeclare {
+            variable,
+            expression,
+            ty,
+        };
+        module.func_mut(func).variables.push((alloca, declare));
     }
 
     fn dbg_var_value(
@@ -201,6 +257,17 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             )
         {
             data.name = Some(crate::context::sanitize(name).into());
+        }
+    }
+}
+
+/// The subprogram that a scope is in.
+fn subprogram_of(module: &Module, mut scope: Di) -> Option<Di> {
+    loop {
+        match module.di(scope) {
+            DiNode::Subprogram { .. } => return Some(scope),
+            DiNode::LexicalBlock { scope: outer, .. } => scope = *outer,
+            _ => return None,
         }
     }
 }

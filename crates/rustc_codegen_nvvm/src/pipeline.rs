@@ -258,6 +258,7 @@ fn run_libnvvm(
     };
     nvvm_options.debug = match sess.opts.debuginfo {
         DebugInfo::None => nvvm::DebugInfo::None,
+        DebugInfo::Full => nvvm::DebugInfo::Full,
         _ => nvvm::DebugInfo::LineInfo,
     };
     nvvm_options.fma = options.fma;

@@ -264,6 +264,7 @@ impl Linker<'_> {
             let variable = self.di(declare.variable);
             let declare = DbgDeclare {
                 variable,
+                expression: declare.expression.clone(),
                 ty: self.ty(declare.ty),
             };
             let ptr = self.value(*ptr);
@@ -380,6 +381,12 @@ impl Linker<'_> {
             } => {
                 *scope = self.di(*scope);
                 *inlined_at = inlined_at.map(|at| self.di(at));
+            }
+            DiNode::PointerType { to: ty, .. }
+            | DiNode::ArrayType { element: ty, .. }
+            | DiNode::Member { ty, .. } => *ty = self.di(*ty),
+            DiNode::StructType { members, .. } => {
+                members.iter_mut().for_each(|di| *di = self.di(*di));
             }
             DiNode::LocalVariable {
                 scope, file, ty, ..

@@ -5,7 +5,7 @@ use super::insts::Attached;
 use super::lexer::Tok;
 use super::{Reader, Result, intrinsic_of};
 use crate::inst::*;
-use crate::metadata::DbgDeclare;
+use crate::metadata::{DbgDeclare, DwarfOp};
 use crate::types::{Type, TypeKind};
 
 impl Reader<'_> {
@@ -111,18 +111,44 @@ impl Reader<'_> {
         self.punct(',')?;
         self.expect(Tok::Word("metadata"))?;
         self.expect(Tok::Meta("DIExpression"))?;
-        self.punct('(')?;
-        self.punct(')')?;
+        let expression = self.dwarf_ops()?;
         self.punct(')')?;
         self.attached(&mut Attached::default())?;
         let ty = match self.m.inst(ptr).map(|data| &data.kind) {
             Some(InstKind::Alloca { ty, .. }) => *ty,
             _ => self.m.types.int(8),
         };
-        self.m
-            .func_mut(self.func)
-            .variables
-            .push((ptr, DbgDeclare { variable, ty }));
+        self.m.func_mut(self.func).variables.push((
+            ptr,
+            DbgDeclare {
+                variable,
+                expression,
+                ty,
+            },
+        ));
         Ok(())
+    }
+
+    /// `(DW_OP_plus_uconst, 8, DW_OP_deref)`
+    fn dwarf_ops(&mut self) -> Result<Vec<DwarfOp>> {
+        let mut ops = Vec::new();
+        self.punct('(')?;
+        while !self.eat(Tok::Punct(')')) {
+            if !ops.is_empty() {
+                self.punct(',')?;
+            }
+            let at = self.at;
+            ops.push(match self.word("an operation")? {
+                "DW_OP_deref" => DwarfOp::Deref,
+                "DW_OP_plus_uconst" => {
+                    self.punct(',')?;
+                    DwarfOp::Plus(self.unsigned()?)
+                }
+                other => {
+                    return self.error_at(at, format!("the operation `{other}` is not read here"));
+                }
+            });
+        }
+        Ok(ops)
     }
 }

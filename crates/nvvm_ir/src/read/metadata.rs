@@ -25,6 +25,9 @@ enum Field {
     Number(u64),
     Text(String),
     Words(Vec<String>),
+    Nodes(Vec<u32>),
+    /// Of a subrange.
+    Count(u64),
 }
 
 impl<'t> Reader<'t> {
@@ -231,6 +234,38 @@ impl<'t> Reader<'t> {
                 bits: fields.number("size")?,
                 encoding: fields.number("encoding")?,
             },
+            "DIDerivedType" => {
+                let tag = fields.words("tag");
+                let (name, bits) = (fields.text("name")?, fields.number("size")?);
+                let ty = fields.node("baseType")?;
+                match tag.first().map(String::as_str) {
+                    Some("DW_TAG_pointer_type") => DiNode::PointerType { name, to: ty, bits },
+                    Some("DW_TAG_member") => DiNode::Member {
+                        name,
+                        ty,
+                        bits,
+                        offset: fields.number("offset")?,
+                    },
+                    _ => return self.error_at(start, "types with this tag are not read here"),
+                }
+            }
+            "DICompositeType" => {
+                let tag = fields.words("tag");
+                let bits = fields.number("size")?;
+                match tag.first().map(String::as_str) {
+                    Some("DW_TAG_array_type") => DiNode::ArrayType {
+                        element: fields.node("baseType")?,
+                        count: fields.count()?,
+                        bits,
+                    },
+                    Some("DW_TAG_structure_type") => DiNode::StructType {
+                        name: fields.text("name")?,
+                        bits,
+                        members: fields.nodes("elements")?,
+                    },
+                    _ => return self.error_at(start, "types with this tag are not read here"),
+                }
+            }
             "DILocalVariable" => DiNode::LocalVariable {
                 name: fields.text("name")?,
                 scope: fields.node("scope")?,
@@ -269,11 +304,38 @@ impl<'t> Reader<'t> {
                     }
                     Field::Words(words)
                 }
+                Tok::Bang => {
+                    self.at += 1;
+                    self.list()?
+                }
                 _ => return self.expected("a field's value"),
             };
             fields.insert(name, field);
         }
         Ok(fields)
+    }
+}
+
+impl<'t> Reader<'t> {
+    /// `{!1, !2}`, or `{!DISubrange(count: 4)}`.
+    fn list(&mut self) -> Result<Field> {
+        let mut nodes = Vec::new();
+        self.punct('{')?;
+        while !self.eat(Tok::Punct('}')) {
+            if !nodes.is_empty() {
+                self.punct(',')?;
+            }
+            if self.eat(Tok::Meta("DISubrange")) {
+                let mut fields = self.fields_of_node()?;
+                self.punct('}')?;
+                return match fields.remove("count") {
+                    Some(Field::Number(count)) => Ok(Field::Count(count)),
+                    _ => self.expected("a count"),
+                };
+            }
+            nodes.push(self.node_ref()?);
+        }
+        Ok(Field::Nodes(nodes))
     }
 }
 
@@ -315,6 +377,21 @@ impl Fields<'_, '_> {
         match self.fields.remove(name) {
             Some(Field::Words(words)) => words,
             _ => Vec::new(),
+        }
+    }
+
+    /// The number of elements of an array.
+    fn count(&mut self) -> Result<u64> {
+        match self.fields.remove("elements") {
+            Some(Field::Count(count)) => Ok(count),
+            _ => self.missing("elements"),
+        }
+    }
+
+    fn nodes(&mut self, name: &str) -> Result<Vec<Di>> {
+        match self.fields.remove(name) {
+            Some(Field::Nodes(nodes)) => nodes.into_iter().map(|n| self.reader.di(n)).collect(),
+            _ => self.missing(name),
         }
     }
 

@@ -131,6 +131,31 @@ impl Verifier<'_> {
         }
     }
 
+    /// Whether `ty` is a type, made before `user`, and so are those that it is made of.
+    fn check_type(&self, user: Di, ty: Di) -> Result<(), &'static str> {
+        if ty.0 >= user.0 {
+            return Err("a type is made of what comes after it");
+        }
+        match self.node(ty) {
+            Some(DiNode::BasicType { .. }) => Ok(()),
+            Some(
+                DiNode::PointerType { to: inner, .. } | DiNode::ArrayType { element: inner, .. },
+            ) => self.check_type(ty, *inner),
+            Some(DiNode::StructType { members, .. }) => {
+                for &member in members {
+                    match self.node(member) {
+                        Some(DiNode::Member { ty: inner, .. }) if member.0 < ty.0 => {
+                            self.check_type(member, *inner)?;
+                        }
+                        _ => return Err("what is given as a member is none"),
+                    }
+                }
+                Ok(())
+            }
+            _ => Err("what is given as a type is none"),
+        }
+    }
+
     fn check_variable(&self, func: Func, ptr: Value, variable: Di) -> Result<(), &'static str> {
         let m = self.m;
         let Some(DiNode::LocalVariable {
@@ -140,9 +165,7 @@ impl Verifier<'_> {
             return Err("what is given as a variable is none");
         };
         self.check_file(*file)?;
-        if !matches!(self.node(*ty), Some(DiNode::BasicType { .. })) {
-            return Err("what is given as a variable's type is none");
-        }
+        self.check_type(variable, *ty)?;
         if Some(self.subprogram_of(*scope)?) != m.func(func).subprogram {
             return Err("a variable belongs to the subprogram of another function");
         }

@@ -100,6 +100,51 @@ impl Writer<'_> {
                 self.number_field(", size", *bits);
                 self.number_field(", encoding", (*encoding).into());
             }
+            DiNode::PointerType { name, to, bits } => {
+                self.s("!DIDerivedType(tag: DW_TAG_pointer_type");
+                self.text(", name", name);
+                self.node_field(", baseType", *to);
+                self.number_field(", size", *bits);
+            }
+            DiNode::ArrayType {
+                element,
+                count,
+                bits,
+            } => {
+                self.s("!DICompositeType(tag: DW_TAG_array_type");
+                self.node_field(", baseType", *element);
+                self.number_field(", size", *bits);
+                self.s(", elements: !{!DISubrange(");
+                self.number_field("count", *count);
+                self.s(")}");
+            }
+            DiNode::StructType {
+                name,
+                bits,
+                members,
+            } => {
+                self.s("!DICompositeType(tag: DW_TAG_structure_type");
+                self.text(", name", name);
+                self.number_field(", size", *bits);
+                self.s(", elements: !{");
+                for (index, &member) in members.iter().enumerate() {
+                    self.s(if index == 0 { "" } else { ", " });
+                    self.di(member);
+                }
+                self.s("}");
+            }
+            DiNode::Member {
+                name,
+                ty,
+                bits,
+                offset,
+            } => {
+                self.s("!DIDerivedType(tag: DW_TAG_member");
+                self.text(", name", name);
+                self.node_field(", baseType", *ty);
+                self.number_field(", size", *bits);
+                self.number_field(", offset", *offset);
+            }
             DiNode::LocalVariable {
                 name,
                 scope,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{NONE, Writer};
 use crate::inst::{Callee, InstData, InstKind};
-use crate::metadata::{Di, DiNode};
+use crate::metadata::{Di, DiNode, DwarfOp};
 use crate::module::{KernelAttrs, Module};
 use crate::types::{AddrSpace, Type};
 use crate::value::{Func, Value, ValueKind};
@@ -170,7 +170,18 @@ impl Writer<'_> {
             self.typed(*ptr);
             self.s(", metadata ");
             self.di(declare.variable);
-            self.s(", metadata !DIExpression()), !dbg ");
+            self.s(", metadata !DIExpression(");
+            for (index, op) in declare.expression.iter().enumerate() {
+                self.s(if index == 0 { "" } else { ", " });
+                match *op {
+                    DwarfOp::Plus(bytes) => {
+                        self.s("DW_OP_plus_uconst, ");
+                        self.num(bytes);
+                    }
+                    DwarfOp::Deref => self.s("DW_OP_deref"),
+                }
+            }
+            self.s(")), !dbg ");
             self.fallback_loc(subprogram);
             self.s("\n");
         }

@@ -409,6 +409,30 @@ pub fn sample(debug: bool) -> Module {
             bits: 32,
             encoding: 5,
         });
+        let pointer = m.add_di(DiNode::PointerType {
+            name: "*const i32".into(),
+            to: ty,
+            bits: 64,
+        });
+        let array = m.add_di(DiNode::ArrayType {
+            element: pointer,
+            count: 3,
+            bits: 192,
+        });
+        let members = [("number", ty, 32, 0), ("pointers", array, 192, 64)];
+        let members = members.map(|(name, ty, bits, offset)| {
+            m.add_di(DiNode::Member {
+                name: name.into(),
+                ty,
+                bits,
+                offset,
+            })
+        });
+        let ty = m.add_di(DiNode::StructType {
+            name: "Blob".into(),
+            bits: 256,
+            members: members.to_vec(),
+        });
         let variable = m.add_di(DiNode::LocalVariable {
             name: "copy".into(),
             scope: scope(1).unwrap(),
@@ -417,9 +441,14 @@ pub fn sample(debug: bool) -> Module {
             ty,
             arg: 0,
         });
-        m.func_mut(kernel)
-            .variables
-            .push((copy, DbgDeclare { variable, ty: blob }));
+        m.func_mut(kernel).variables.push((
+            copy,
+            DbgDeclare {
+                variable,
+                expression: vec![DwarfOp::Plus(0), DwarfOp::Deref],
+                ty: blob,
+            },
+        ));
     }
     let _ = v4;
 
