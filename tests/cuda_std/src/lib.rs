@@ -9,6 +9,7 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 mod atomics;
+mod examples;
 mod groups;
 mod newer;
 mod output;
@@ -177,6 +178,7 @@ pub fn trials() -> Vec<Trial> {
         atomics::trials(),
         groups::trials(),
         newer::trials(),
+        examples::trials(),
         raw::trials(),
     ]
     .into_iter()

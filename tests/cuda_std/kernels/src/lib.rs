@@ -35,3 +35,9 @@ pub fn random(thread: u32) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x ^ (x >> 27)
 }
+
+/// The examples of `cuda_std`'s documentation.
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod examples {
+    include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+}
