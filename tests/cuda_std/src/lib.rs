@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 mod atomics;
 mod examples;
 mod groups;
+mod guide;
 mod newer;
 mod output;
 mod raw;
@@ -178,6 +179,7 @@ pub fn trials() -> Vec<Trial> {
         atomics::trials(),
         groups::trials(),
         newer::trials(),
+        guide::trials(),
         examples::trials(),
         raw::trials(),
     ]

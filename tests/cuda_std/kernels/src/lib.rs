@@ -6,6 +6,8 @@
 pub mod atomics;
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 pub mod groups;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod guide;
 pub mod raw;
 
 macro_rules! modules {
