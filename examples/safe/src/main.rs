@@ -282,10 +282,11 @@ fn output(buffer: &DeviceBuffer<f32>) -> [u64; 2] {
 }
 
 /// As [`output`], for a matrix.
-fn rows(buffer: &DeviceBuffer<f32>, width: usize) -> [u64; 3] {
+fn rows(buffer: &DeviceBuffer<f32>, width: usize) -> [u64; 4] {
     [
         buffer.as_device_ptr().as_raw(),
         buffer.len() as u64,
         width as u64,
+        buffer.len().div_ceil(width.max(1)) as u64,
     ]
 }
