@@ -16,7 +16,10 @@ const NOT_FOR_A_GPU: &[(&str, &str)] = &[
 
 /// What the compiler treats elsewhere than in the files that are searched.
 const KNOWN_ELSEWHERE: &[(&str, &str)] = &[
-    ("const_eval_select", "is replaced when instances are resolved"),
+    (
+        "const_eval_select",
+        "is replaced when instances are resolved",
+    ),
     ("write_via_move", "is replaced when MIR is built"),
 ];
 
@@ -44,9 +47,8 @@ fn no_intrinsic_is_missing() {
     ]
     .map(|folder| sources(&compiler.join(folder)).concat())
     .concat();
-    let stated = |rows: &[(&str, &str)], name: &str| {
-        rows.iter().any(|(prefix, _)| name.starts_with(prefix))
-    };
+    let stated =
+        |rows: &[(&str, &str)], name: &str| rows.iter().any(|(prefix, _)| name.starts_with(prefix));
     let missing: Vec<&String> = names
         .iter()
         .filter(|name| !stated(NOT_FOR_A_GPU, name) && !stated(KNOWN_ELSEWHERE, name))
@@ -72,8 +74,7 @@ fn mentions(source: &str, name: &str) -> bool {
     let is_symbol = source.match_indices(&symbol).any(|(at, _)| {
         !source[at + symbol.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
     });
-    is_symbol
-        || (texts.into_iter().flatten()).any(|text| source.contains(&format!("\"{text}\"")))
+    is_symbol || (texts.into_iter().flatten()).any(|text| source.contains(&format!("\"{text}\"")))
 }
 
 /// The names of the intrinsics in a source that have no body.

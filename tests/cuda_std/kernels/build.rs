@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     "barrier.rs",
     "debug.rs",
     "fence.rs",
+    "float.rs",
     "group/mod.rs",
     "io.rs",
     "memory.rs",

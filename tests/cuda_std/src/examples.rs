@@ -86,6 +86,14 @@ examples! {
         stream.synchronize()?;
         expect(data.as_host_vec()?, vec![7, 1], "what was published")?
     }
+    float_shade |session, module| {
+        let angles: Vec<f32> = floats(100).iter().map(|x| x * 0.01).collect();
+        let mut to = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, float_shade, 2, 32, &angles.as_dbuf()?, &mut to);
+        for (found, x) in to.as_host_vec()?.into_iter().zip(&angles) {
+            expect((found - x.cos().exp()).abs() < 1e-5, true, "the shade")?;
+        }
+    }
     group_largest |session, module| {
         let data = words(128);
         let mut to = DeviceBuffer::<u32>::zeroed(2)?;

@@ -12,6 +12,7 @@ mod atomics;
 mod examples;
 mod groups;
 mod guide;
+mod math;
 mod newer;
 mod output;
 mod raw;
@@ -179,6 +180,7 @@ pub fn trials() -> Vec<Trial> {
         atomics::trials(),
         groups::trials(),
         newer::trials(),
+        math::trials(),
         guide::trials(),
         examples::trials(),
         raw::trials(),

@@ -8,6 +8,8 @@ pub mod atomics;
 pub mod groups;
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 pub mod guide;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod math;
 pub mod raw;
 
 macro_rules! modules {
