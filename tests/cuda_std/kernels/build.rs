@@ -25,6 +25,7 @@ const FILES: &[&str] = &[
     "shared/phases.rs",
     "thread.rs",
     "time.rs",
+    "unroll.rs",
     "warp.rs",
 ];
 

@@ -177,6 +177,14 @@ examples! {
             expect((quotient, cycles < 1 << 40), (142, true), "the quotient and its time")?;
         }
     }
+    unroll_polynomial |session, module| {
+        let factors: [f32; 12] = core::array::from_fn(|k| k as f32 - 4.0);
+        let at: Vec<f32> = floats(100).iter().map(|x| x * 0.01).collect();
+        let mut to = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, unroll_polynomial, 2, 32, factors, &at.as_dbuf()?, &mut to);
+        let value = |&x: &f32| factors.iter().fold(0.0, |value, factor| value * x + factor);
+        expect(to.as_host_vec()?, at.iter().map(value).collect(), "the values")?
+    }
     warp_warp_sums |session, module| {
         let data = words(128);
         let mut to = DeviceBuffer::<u32>::zeroed(128)?;
