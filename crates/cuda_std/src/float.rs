@@ -304,6 +304,64 @@ pub fn erfc<T: FloatExt>(x: T) -> T {
     x.__erfc()
 }
 
+/// Quick and rough functions of `f32`: CUDA's `__sinf` and the like, in a few instructions.
+///
+/// Their errors are absolute rather than relative, and grow with the arguments; CUDA's documentation
+/// says how. On the host they are the accurate ones.
+///
+/// ```
+/// use cuda_std::float::fast;
+/// use cuda_std::prelude::*;
+///
+/// #[kernel]
+/// pub fn shade(angles: &[f32], mut to: PerThread<f32>) {
+///     to.each(|i, to| *to = fast::exp(fast::cos(angles[i])));
+/// }
+/// # fn main() {}
+/// ```
+pub mod fast {
+    #[cfg(target_arch = "nvptx64")]
+    use crate::intrinsics::libdevice;
+
+    macro_rules! fast {
+        ($($(#[$doc:meta])* $name:ident($($arg:ident),*) $device:ident $host:expr;)*) => {
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                #[must_use = "the function returns a new number"]
+                pub fn $name($($arg: f32),*) -> f32 {
+                    #[cfg(target_arch = "nvptx64")]
+                    return libdevice::$device($($arg),*);
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    return $host;
+                }
+            )*
+        };
+    }
+    fast! {
+        /// The sine.
+        sin(x) __nv_fast_sinf x.sin();
+        /// The cosine.
+        cos(x) __nv_fast_cosf x.cos();
+        /// The tangent.
+        tan(x) __nv_fast_tanf x.tan();
+        /// `e` to the power of `x`.
+        exp(x) __nv_fast_expf x.exp();
+        /// 10 to the power of `x`.
+        exp10(x) __nv_fast_exp10f 10f32.powf(x);
+        /// The natural logarithm.
+        ln(x) __nv_fast_logf x.ln();
+        /// The logarithm to base 2.
+        log2(x) __nv_fast_log2f x.log2();
+        /// The logarithm to base 10.
+        log10(x) __nv_fast_log10f x.log10();
+        /// `x` to the power of `y`.
+        powf(x, y) __nv_fast_powf x.powf(y);
+        /// `x / y`; 0 where `y` is from 2¹²⁶ on.
+        div(x, y) __nv_fast_fdividef x / y;
+    }
+}
+
 mod sealed {
     /// The traits here are for these two types, so that methods can be added to them.
     pub trait Float {}

@@ -1,6 +1,22 @@
 //! Printing from kernels: `print!`, `println!`, `eprint!`, `eprintln!`, formatted by `core::fmt`.
 //!
-//! One call's text goes to the host in one piece, so lines of different threads never mix; which
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// Prints what is negative.
+//! #[kernel]
+//! pub fn complain(data: &[i32]) {
+//!     for i in thread::grid_stride(data.len()) {
+//!         if data[i] < 0 {
+//!             println!("element {i} is {}", data[i]);
+//!         }
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! Nothing is allocated for a short text: it is formatted on the stack, and a long one in the device's
+//! heap. One call's text goes to the host in one piece, so lines of different threads never mix; which
 //! thread's line comes first is not defined. The text shows at the host's next synchronize. The
 //! device's buffer is 1 MiB unless the host sets another limit (`cuCtxSetLimit`,
 //! `CU_LIMIT_PRINTF_FIFO_SIZE`); CUDA drops what does not fit.

@@ -61,6 +61,7 @@ pub mod scope;
 pub mod shared;
 pub mod thread;
 pub mod time;
+pub mod unroll;
 pub mod warp;
 
 pub use bits::AnyBits;

@@ -74,9 +74,7 @@ impl<T> PerThread<T> {
     #[inline(always)]
     pub fn own(&mut self) -> Own<'_, T> {
         Own {
-            next: thread::index(),
-            step: thread::grid_size(),
-            length: self.length as u64,
+            indices: thread::grid_stride(self.length),
             pointer: self.pointer,
             elements: PhantomData,
         }
@@ -104,9 +102,7 @@ impl<T> PerThread<T> {
 
 /// A thread's elements: what [`PerThread::own`] returns.
 pub struct Own<'a, T> {
-    next: u64,
-    step: u64,
-    length: u64,
+    indices: thread::Strided,
     pointer: *mut T,
     elements: PhantomData<&'a mut [T]>,
 }
@@ -116,17 +112,7 @@ impl<'a, T> Iterator for Own<'a, T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<(usize, &'a mut T)> {
-        if self.next >= self.length {
-            return None;
-        }
-        let index = self.next as usize;
-        // The device has far fewer than 2⁶³ threads, and no memory has 2⁶³ elements, those
-        // without a size aside.
-        self.next = if size_of::<T>() == 0 {
-            self.next.saturating_add(self.step)
-        } else {
-            self.next.wrapping_add(self.step)
-        };
+        let index = self.indices.next()?;
         // SAFETY: inside, and each of this thread's elements comes once.
         Some((index, unsafe { &mut *self.pointer.add(index) }))
     }

@@ -29,6 +29,7 @@ pub struct PerThread2d<T> {
     pointer: *mut T,
     length: usize,
     width: usize,
+    height: usize,
     elements: PhantomData<*mut T>,
 }
 
@@ -40,6 +41,7 @@ pub struct PerTile<T, const W: usize, const H: usize> {
     pointer: *mut T,
     length: usize,
     width: usize,
+    height: usize,
     elements: PhantomData<*mut T>,
 }
 
@@ -65,7 +67,7 @@ macro_rules! matrix {
             #[inline(always)]
             #[must_use]
             pub fn height(&self) -> usize {
-                self.length.div_ceil(self.width.max(1))
+                self.height
             }
 
             /// The number of elements.
@@ -166,7 +168,8 @@ impl Iterator for Places {
         if self.first_x >= self.end_x || y >= self.end_y {
             return None;
         }
-        self.x += self.step_x;
+        // SAFETY: a column of something in memory, and less threads than 2⁶³.
+        self.x = unsafe { self.x.unchecked_add(self.step_x) };
         if self.x >= self.end_x {
             self.x = self.first_x;
             self.y += self.step_y;
@@ -201,9 +204,11 @@ impl<T> Elements<T> {
                     // two pairs of a column and a row are the same element.
                     f((x, y), unsafe { &mut *self.pointer.add(index) });
                 }
-                x += self.places.step_x;
+                // SAFETY: a column of something in memory, and less threads than 2⁶³.
+                x = unsafe { x.unchecked_add(self.places.step_x) };
             }
-            y += self.places.step_y;
+            // SAFETY: as for the columns.
+            y = unsafe { y.unchecked_add(self.places.step_y) };
         }
     }
 

@@ -313,7 +313,7 @@ pub fn grid_stride(len: usize) -> Strided {
     Strided {
         next: index(),
         step: grid_size(),
-        len: len as u64,
+        len: below_2_63(len),
     }
 }
 
@@ -324,8 +324,14 @@ pub fn block_stride(len: usize) -> Strided {
     Strided {
         next: index_in_block().into(),
         step: threads_in_block().into(),
-        len: len as u64,
+        len: below_2_63(len),
     }
+}
+
+/// A length, of which no memory has 2⁶³, elements without a size aside.
+#[inline(always)]
+fn below_2_63(len: usize) -> u64 {
+    (len as u64).min(i64::MAX as u64)
 }
 
 /// Indices in steps: what [`grid_stride`] and [`block_stride`] return.
@@ -345,8 +351,8 @@ impl Iterator for Strided {
             return None;
         }
         let index = self.next as usize;
-        // No memory has 2⁶³ elements, those without a size aside.
-        self.next = self.next.saturating_add(self.step);
+        // SAFETY: `len` is below 2⁶³, as is the number of threads, which launches are checked for.
+        self.next = unsafe { self.next.unchecked_add(self.step) };
         Some(index)
     }
 }

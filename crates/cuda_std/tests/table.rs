@@ -201,3 +201,67 @@ fn page() -> String {
     }
     page
 }
+
+/// Every path in the page that maps CUDA C++ names is there: its last word is an item of a file of the
+/// module.
+#[test]
+fn names_for_those_who_come_from_cuda_exist() {
+    let page = std::fs::read_to_string(root().join("docs/from-cuda-cpp.md")).unwrap();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    let mut missing = Vec::new();
+    for path in page.split('`').skip(1).step_by(2) {
+        let words: Vec<&str> = path.split("::").collect();
+        let is_path = words.len() > 1
+            && words.iter().all(|word| {
+                !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            });
+        let ours = is_path && !["core", "cuda", "nvcuda", "CudaBuilder"].contains(&words[0]);
+        if !ours {
+            continue;
+        }
+        let text = texts
+            .entry(words[0].to_owned())
+            .or_insert_with(|| module_text(&sources, words[0]));
+        let last = words[words.len() - 1];
+        // What is in a file that is not there is not here yet.
+        let nested = sources.join(words[..2].join("/"));
+        if text.is_empty()
+            || words[0] == "intrinsics"
+                && words.len() == 2
+                && !nested.with_extension("rs").exists()
+                && words[1].len() > 4
+                && !text.contains(&format!("fn {last}"))
+                && !text.contains(&format!("mod {last}"))
+        {
+            continue;
+        }
+        let row = rows().any(|row| row.name == last || row.module.ends_with(&format!("::{last}")));
+        let has = |kind: &str| text.contains(&format!("{kind} {last}"));
+        let item = ["fn", "struct", "trait", "type", "mod"]
+            .iter()
+            .any(|kind| has(kind));
+        // Functions that macros write out are in their lists.
+        let listed = text
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .any(|word| word == last);
+        if !(row || item || listed) {
+            missing.push(path.to_owned());
+        }
+    }
+    assert!(missing.is_empty(), "not there: {missing:?}");
+}
+
+/// All source of a module.
+fn module_text(sources: &Path, module: &str) -> String {
+    let mut text =
+        std::fs::read_to_string(sources.join(format!("{module}.rs"))).unwrap_or_default();
+    for entry in std::fs::read_dir(sources.join(module))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        text += &std::fs::read_to_string(entry.path()).unwrap_or_default();
+    }
+    text
+}

@@ -159,10 +159,16 @@ fn mark(mut function: ItemFn, section: &str, shared: &[PatType]) -> TokenStream 
         true => TokenStream::new(),
         false => crate::shared::handles(shared),
     };
+    let size = crate::options::block_size(section).map(|[x, y, z]| {
+        quote! {
+            // SAFETY: the driver launches the kernel with blocks of this size only.
+            unsafe { ::cuda_std::kernel::assume_block_size(#x, #y, #z) };
+        }
+    });
     let body = &function.block;
     // The body is a block of its own: what it declares does not reach the check.
-    let mut new: syn::Block =
-        syn::parse2(quote!({ #check #handles #body })).expect("statements in braces are a block");
+    let mut new: syn::Block = syn::parse2(quote!({ #check #size #handles #body }))
+        .expect("statements in braces are a block");
     // So that the function's span is the user's, not the attribute's.
     new.brace_token = body.brace_token;
     let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = function

@@ -72,6 +72,16 @@ pub fn section(attribute: TokenStream) -> Result<String> {
     parser.parse2(attribute)
 }
 
+/// The size of blocks that a section's name tells.
+pub fn block_size(section: &str) -> Option<[u32; 3]> {
+    let list = section
+        .split(';')
+        .find_map(|part| part.strip_prefix("reqntid="))?;
+    let mut numbers = list.split(',').map(|number| number.parse().unwrap_or(1));
+    let mut next = || numbers.next().unwrap_or(1);
+    Some([next(), next(), next()])
+}
+
 fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     let name: Ident = input.parse()?;
     let kind = KINDS.iter().find(|kind| name == kind.name).ok_or_else(|| {

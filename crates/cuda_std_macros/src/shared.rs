@@ -2,8 +2,9 @@
 //! are made when the kernel starts, each of a static and a barrier of its own.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{Error, FnArg, ItemFn, PatType, Result};
 
 /// The barriers that are there for shared memory.
@@ -43,21 +44,28 @@ pub fn check(parameters: &[PatType]) -> Result<()> {
 
 /// The statements that make the handles.
 pub fn handles(parameters: &[PatType]) -> TokenStream {
-    let types: Vec<_> = parameters.iter().map(|parameter| &parameter.ty).collect();
+    // With the type's span, so that what is wrong with it is shown there.
+    let as_handle =
+        |ty: &syn::Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::shared::Handle>);
+    let types: Vec<_> = parameters
+        .iter()
+        .map(|parameter| as_handle(&parameter.ty))
+        .collect();
     let statements = parameters.iter().enumerate().map(|(number, parameter)| {
         let PatType { attrs, pat, ty, .. } = parameter;
+        let handle = as_handle(ty);
         let number = number as u32;
         quote! {
             #(#attrs)*
             let #pat: #ty = {
                 #[::cuda_std::address_space(shared)]
                 static mut STORAGE: ::core::mem::MaybeUninit<
-                    <#ty as ::cuda_std::shared::Handle>::Storage,
+                    #handle::Storage,
                 > = ::core::mem::MaybeUninit::uninit();
                 // SAFETY: the static is this parameter's alone, as is the number, and this function
                 // is called by the kernel's entry only, since nobody can name it.
                 unsafe {
-                    <#ty as ::cuda_std::shared::Handle>::make((&raw mut STORAGE).cast(), #number)
+                    #handle::make((&raw mut STORAGE).cast(), #number)
                 }
             };
         }
@@ -65,7 +73,7 @@ pub fn handles(parameters: &[PatType]) -> TokenStream {
     quote! {
         const {
             ::cuda_std::shared::check_dynamic(
-                &[#(<#types as ::cuda_std::shared::Handle>::DYNAMIC),*]
+                &[#(#types::DYNAMIC),*]
             )
         };
         #(#statements)*

@@ -489,8 +489,8 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
 
 /// A range of the device's memory, as the kernel's parameters tell of it.
 pub struct Range<'a> {
-    /// Address, number of elements, and those in a row.
-    words: [u64; 3],
+    /// Address, number of elements, those in a row, and the number of rows.
+    words: [u64; 4],
     shape: Shape,
     access: Access,
     tracker: &'a Tracker,
@@ -505,7 +505,7 @@ enum Shape {
     Wide,
     /// Both in one parameter.
     Struct,
-    /// And the width, in one parameter.
+    /// And width and height, in one parameter.
     Rows,
 }
 
@@ -517,7 +517,7 @@ impl<'a> Range<'a> {
             address => address,
         };
         Range {
-            words: [address, range.len as u64, 0],
+            words: [address, range.len as u64, 0, 0],
             shape,
             access,
             tracker: range.tracker,
@@ -645,6 +645,7 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
         let width = self.width as u64;
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
         range.words[2] = width;
+        range.words[3] = range.words[1].div_ceil(width.max(1));
         range
     }
 }

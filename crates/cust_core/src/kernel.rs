@@ -192,7 +192,7 @@ pub unsafe trait Output {
 /// # Safety
 ///
 /// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize }`; the rest as for [`Output`].
+/// usize, height: usize }`, where the last row may be short; the rest as for [`Output`].
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` has no rows",
     label = "the kernel's parameter is `{Self}`",

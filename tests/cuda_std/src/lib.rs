@@ -9,7 +9,10 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 mod atomics;
+mod examples;
 mod groups;
+mod guide;
+mod math;
 mod newer;
 mod output;
 mod raw;
@@ -153,7 +156,8 @@ pub fn per_thread<const N: usize>(
 
 /// A `PerThread` as a kernel's argument: the address, and the number of elements.
 pub fn per_thread_argument<T: DeviceCopy>(output: &DeviceBuffer<T>, elements: usize) -> [u64; 2] {
-    [output.as_device_ptr().as_raw(), elements as u64]
+    // A reference is never null, also to nothing.
+    [output.as_device_ptr().as_raw().max(16), elements as u64]
 }
 
 /// Fails unless the device's result is the expected one.
@@ -177,6 +181,9 @@ pub fn trials() -> Vec<Trial> {
         atomics::trials(),
         groups::trials(),
         newer::trials(),
+        math::trials(),
+        guide::trials(),
+        examples::trials(),
         raw::trials(),
     ]
     .into_iter()

@@ -25,6 +25,12 @@ pub fn trials() -> Vec<Trial> {
                 },
             )
         }),
+        trial(Arch::Sm90, "newer::in_clusters", |session, module| {
+            per_thread(session, module, "in_clusters", (4, 64), &[], |i| [i.into()])?;
+            per_thread(session, module, "in_small_clusters", (4, 64), &[], |i| {
+                [i.into()]
+            })
+        }),
         trial(Arch::Sm90, "newer::clusters", |session, module| {
             per_thread(session, module, "clusters", (3, 32), &[], |i| {
                 [0, 1, (i / 32).into(), 3, 0, 1, 0, 1]

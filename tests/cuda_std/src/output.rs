@@ -104,11 +104,12 @@ fn per_block(session: &Session, module: &Module) -> Result<(), Failed> {
 }
 
 /// An output with rows as a kernel's argument.
-fn rows<T: DeviceCopy>(buffer: &DeviceBuffer<T>, width: usize) -> [u64; 3] {
+fn rows<T: DeviceCopy>(buffer: &DeviceBuffer<T>, width: usize) -> [u64; 4] {
     [
         buffer.as_device_ptr().as_raw(),
         buffer.len() as u64,
         width as u64,
+        buffer.len().div_ceil(width.max(1)) as u64,
     ]
 }
 

@@ -163,3 +163,11 @@ fn every_row_is_tested() {
         missing.len()
     );
 }
+
+#[test]
+fn unrolled_loops_are_written_out() {
+    let text = kernel("unroll_polynomial");
+    // A step for each factor, the first of which adds nothing to multiply.
+    let steps = text.matches("mul.f32").count() + text.matches("mul.rn.f32").count();
+    assert!(steps >= 11, "{text}");
+}

@@ -12,8 +12,9 @@
 //! shuffle, vote and match; they, and blocks, reduce and scan.
 //!
 //! ```
+//! use cuda_std::PerBlock;
+//! use cuda_std::group::{self, Lanes};
 //! use cuda_std::prelude::*;
-//! use cuda_std::{PerBlock, group};
 //!
 //! /// The largest element of each block, and where in each warp the sums so far end.
 //! #[kernel]

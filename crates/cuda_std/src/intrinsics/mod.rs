@@ -168,5 +168,123 @@ pub mod libdevice {
         __nv_trunc __nv_truncf(x);
         __nv_y0 __nv_y0f(x);
         __nv_y1 __nv_y1f(x);
+        __nv_copysign __nv_copysignf(x, y);
+        __nv_cospi __nv_cospif(x);
+        __nv_cyl_bessel_i0 __nv_cyl_bessel_i0f(x);
+        __nv_cyl_bessel_i1 __nv_cyl_bessel_i1f(x);
+        __nv_erfcinv __nv_erfcinvf(x);
+        __nv_erfcx __nv_erfcxf(x);
+        __nv_erfinv __nv_erfinvf(x);
+        __nv_fabs __nv_fabsf(x);
+        __nv_fdim __nv_fdimf(x, y);
+        __nv_fmax __nv_fmaxf(x, y);
+        __nv_fmin __nv_fminf(x, y);
+        __nv_fmod __nv_fmodf(x, y);
+        __nv_logb __nv_logbf(x);
+        __nv_nearbyint __nv_nearbyintf(x);
+        __nv_nextafter __nv_nextafterf(x, y);
+        __nv_norm3d __nv_norm3df(x, y, z);
+        __nv_norm4d __nv_norm4df(x, y, z, w);
+        __nv_normcdf __nv_normcdff(x);
+        __nv_normcdfinv __nv_normcdfinvf(x);
+        __nv_remainder __nv_remainderf(x, y);
+        __nv_rhypot __nv_rhypotf(x, y);
+        __nv_rnorm3d __nv_rnorm3df(x, y, z);
+        __nv_rnorm4d __nv_rnorm4df(x, y, z, w);
+        __nv_sinpi __nv_sinpif(x);
+    }
+
+    device_functions! {
+        /// `x` times two to a power.
+        fn __nv_ldexp(x: f64, power: i32) -> f64;
+        /// `x` times two to a power.
+        fn __nv_ldexpf(x: f32, power: i32) -> f32;
+        /// The exponent of `x`.
+        fn __nv_ilogb(x: f64) -> i32;
+        /// The exponent of `x`.
+        fn __nv_ilogbf(x: f32) -> i32;
+        /// `x` to an integer power.
+        fn __nv_powi(x: f64, power: i32) -> f64;
+        /// `x` to an integer power.
+        fn __nv_powif(x: f32, power: i32) -> f32;
+        /// The Bessel function of the first kind of order `n`.
+        fn __nv_jn(n: i32, x: f64) -> f64;
+        /// The Bessel function of the first kind of order `n`.
+        fn __nv_jnf(n: i32, x: f32) -> f32;
+        /// The Bessel function of the second kind of order `n`.
+        fn __nv_yn(n: i32, x: f64) -> f64;
+        /// The Bessel function of the second kind of order `n`.
+        fn __nv_ynf(n: i32, x: f32) -> f32;
+        /// The sine, quick and rough.
+        fn __nv_fast_sinf(x: f32) -> f32;
+        /// The cosine, quick and rough.
+        fn __nv_fast_cosf(x: f32) -> f32;
+        /// The tangent, quick and rough.
+        fn __nv_fast_tanf(x: f32) -> f32;
+        /// `e` to the power of `x`, quick and rough.
+        fn __nv_fast_expf(x: f32) -> f32;
+        /// 10 to the power of `x`, quick and rough.
+        fn __nv_fast_exp10f(x: f32) -> f32;
+        /// The natural logarithm, quick and rough.
+        fn __nv_fast_logf(x: f32) -> f32;
+        /// The logarithm to base 2, quick and rough.
+        fn __nv_fast_log2f(x: f32) -> f32;
+        /// The logarithm to base 10, quick and rough.
+        fn __nv_fast_log10f(x: f32) -> f32;
+        /// `x` to the power of `y`, quick and rough.
+        fn __nv_fast_powf(x: f32, y: f32) -> f32;
+        /// `x / y`, quick and rough.
+        fn __nv_fast_fdividef(x: f32, y: f32) -> f32;
+    }
+
+    /// Declares libdevice's functions with results through pointers.
+    macro_rules! with_pointers {
+        ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)*) => {
+            #[cfg(target_arch = "nvptx64")]
+            unsafe extern "C" {
+                $(
+                    $(#[$doc])*
+                    ///
+                    /// # Safety
+                    /// The pointers are good for writes.
+                    pub fn $name($($arg: $ty),*) $(-> $ret)?;
+                )*
+            }
+            $(
+                $(#[$doc])*
+                ///
+                /// # Safety
+                /// The pointers are good for writes.
+                #[cfg(not(target_arch = "nvptx64"))]
+                #[track_caller]
+                pub unsafe fn $name($(_: $ty),*) $(-> $ret)? {
+                    crate::intrinsics::only_on_device(stringify!($name))
+                }
+            )*
+        };
+    }
+    with_pointers! {
+        /// `x` as a number from 0.5 to 1 and a power of two.
+        fn __nv_frexp(x: f64, power: *mut i32) -> f64;
+        /// `x` as a number from 0.5 to 1 and a power of two.
+        fn __nv_frexpf(x: f32, power: *mut i32) -> f32;
+        /// The fractional part of `x`, and the integer part.
+        fn __nv_modf(x: f64, integer: *mut f64) -> f64;
+        /// The fractional part of `x`, and the integer part.
+        fn __nv_modff(x: f32, integer: *mut f32) -> f32;
+        /// The remainder, and the lowest bits of the quotient.
+        fn __nv_remquo(x: f64, y: f64, quotient: *mut i32) -> f64;
+        /// The remainder, and the lowest bits of the quotient.
+        fn __nv_remquof(x: f32, y: f32, quotient: *mut i32) -> f32;
+        /// Sine and cosine.
+        fn __nv_sincos(x: f64, sine: *mut f64, cosine: *mut f64);
+        /// Sine and cosine.
+        fn __nv_sincosf(x: f32, sine: *mut f32, cosine: *mut f32);
+        /// Sine and cosine of `x` times π.
+        fn __nv_sincospi(x: f64, sine: *mut f64, cosine: *mut f64);
+        /// Sine and cosine of `x` times π.
+        fn __nv_sincospif(x: f32, sine: *mut f32, cosine: *mut f32);
+        /// Sine and cosine, quick and rough.
+        fn __nv_fast_sincosf(x: f32, sine: *mut f32, cosine: *mut f32);
     }
 }

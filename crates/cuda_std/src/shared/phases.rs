@@ -351,9 +351,11 @@ impl<T, const W: usize, const H: usize, const PITCH: usize> OwnTile<'_, T, W, H,
             while x < W {
                 // SAFETY: inside, and each of this thread's elements comes once.
                 f((x, y), unsafe { &mut *self.pointer.add(y * PITCH + x) });
-                x += self.step;
+                // SAFETY: a column, and the number of threads in a block.
+                x = unsafe { x.unchecked_add(self.step) };
             }
-            y += self.rows;
+            // SAFETY: a row, and the number of threads in a block.
+            y = unsafe { y.unchecked_add(self.rows) };
         }
     }
 }

@@ -6,6 +6,10 @@
 pub mod atomics;
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 pub mod groups;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod guide;
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod math;
 pub mod raw;
 
 macro_rules! modules {
@@ -34,4 +38,10 @@ pub fn random(thread: u32) -> u64 {
     let mut x = (u64::from(thread) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x ^ (x >> 27)
+}
+
+/// The examples of `cuda_std`'s documentation.
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+pub mod examples {
+    include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 }

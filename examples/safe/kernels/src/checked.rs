@@ -1,0 +1,106 @@
+//! Without `unsafe`: each thread writes what is its own, shared memory has phases, and indices are
+//! checked.
+
+#![forbid(unsafe_code)]
+
+use crate::{PRODUCT, STENCIL, TILE};
+use cuda_std::prelude::*;
+use cuda_std::shared::{Array, Shared, Tile};
+use cuda_std::{PerBlock, PerTile, group};
+
+/// The sum of two vectors.
+#[kernel(block_size(256))]
+pub fn vecadd(a: &[f32], b: &[f32], mut sum: PerThread<f32>) {
+    sum.each(|i, sum| *sum = a[i] + b[i]);
+}
+
+/// The transpose of a matrix, so that both sides' accesses are in order.
+#[kernel(block_size(32, 8))]
+pub fn transpose(
+    #[shared] mut shared: Shared<Tile<f32, TILE, TILE, 33>>,
+    from: &[f32],
+    mut to: PerTile<f32, TILE, TILE>,
+) {
+    let (width, height) = (to.width(), to.height());
+    for mut tile in to.tiles() {
+        let (x0, y0) = (tile.x(), tile.y());
+        shared.own().each(|(x, y), element| {
+            if x0 + y < width && y0 + x < height {
+                *element = from[(x0 + y) * height + (y0 + x)];
+            }
+        });
+        shared.read(|rows| tile.each(|(x, y), to| *to = rows[x][y]));
+    }
+}
+
+/// The mean of each element and its neighbours.
+#[kernel(block_size(256))]
+pub fn stencil(
+    #[shared] mut shared: Shared<Array<f32, 258>>,
+    from: &[f32],
+    mut to: PerBlock<f32, STENCIL>,
+) {
+    for mut piece in to.pieces() {
+        let start = piece.start();
+        shared.own().each(|i, element| {
+            // At the ends the neighbour is the element itself.
+            *element = from[(start + i).saturating_sub(1).min(from.len() - 1)];
+        });
+        shared.read(|all| {
+            piece.each(|i, to| {
+                let i = i - start;
+                *to = (all[i] + all[i + 1] + all[i + 2]) / 3.0;
+            });
+        });
+    }
+}
+
+/// The sum of each block's part.
+#[kernel(block_size(256))]
+pub fn reduction(from: &[f32], mut to: PerBlock<f32>) {
+    let sum = thread::grid_stride(from.len()).fold(0.0, |sum, i| sum + from[i]);
+    let sum = group::block().reduce(sum, |a, b| a + b);
+    to.each(|_, to| *to = sum);
+}
+
+/// The product of two square matrices.
+#[kernel(block_size(16, 16), max_registers = 48)]
+pub fn product(
+    #[shared] mut shared: Shared<(Tile<f32, PRODUCT, PRODUCT>, Tile<f32, PRODUCT, PRODUCT>)>,
+    a: &[f32],
+    b: &[f32],
+    mut to: PerTile<f32, PRODUCT, PRODUCT>,
+) {
+    let n = to.width();
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    for mut tile in to.tiles() {
+        let (x0, y0) = (tile.x(), tile.y());
+        let mut sum = 0.0f32;
+        let mut k0 = 0;
+        while k0 < n {
+            let (own_a, own_b) = shared.own();
+            own_a.each(|(x, y), element| {
+                let inside = y0 + y < n && k0 + x < n;
+                *element = if inside {
+                    a[(y0 + y) * n + k0 + x]
+                } else {
+                    0.0
+                };
+            });
+            own_b.each(|(x, y), element| {
+                let inside = k0 + y < n && x0 + x < n;
+                *element = if inside {
+                    b[(k0 + y) * n + x0 + x]
+                } else {
+                    0.0
+                };
+            });
+            sum = shared.read(|(a, b)| (0..PRODUCT).fold(sum, |sum, k| sum + a[y][k] * b[k][x]));
+            k0 += PRODUCT;
+        }
+        tile.each(|_, to| *to = sum);
+    }
+}

@@ -1,0 +1,195 @@
+//! The examples of `cuda_std`'s documentation, each run, and its results compared with the CPU's.
+
+use crate::{Arch, Session, expect, trial};
+use cuda_std_tests_kernels::examples::*;
+use cuda_std_tests_kernels::random;
+use cust::prelude::*;
+use libtest_mimic::{Failed, Trial};
+
+/// A launch of a kernel of this package.
+macro_rules! launch_example {
+    ($session:ident, $module:ident, $kernel:ident, $blocks:expr, $threads:expr, $($arg:expr),* $(,)?) => {{
+        // SAFETY: the module is built from the kernel's crate.
+        let kernel = unsafe { $module.kernel_unchecked::<$kernel>()? };
+        kernel.launch(&$session.stream, ($blocks, $threads), $kernel::args($($arg),*))?;
+        $session.stream.synchronize()?;
+    }};
+}
+
+macro_rules! examples {
+    ($($kernel:ident |$session:ident, $module:ident| $run:block)*) => {
+        /// The kernels that are run here.
+        const RUN: &[&str] = &[$(stringify!($kernel)),*];
+
+        /// The trials, and one that all examples are among them.
+        pub fn trials() -> Vec<Trial> {
+            let all = Trial::test("examples::all_are_run", || {
+                for kernel in KERNELS {
+                    expect(RUN.contains(kernel), true, kernel)?;
+                }
+                Ok(())
+            });
+            let mut trials = vec![all];
+            $({
+                fn run($session: &Session, $module: &Module) -> Result<(), Failed> {
+                    $run;
+                    Ok(())
+                }
+                trials.push(trial(Arch::Sm75, concat!("examples::", stringify!($kernel)), run));
+            })*
+            trials
+        }
+    };
+}
+
+fn floats(n: u32) -> Vec<f32> {
+    (0..n).map(|i| (random(i) % 100) as f32).collect()
+}
+
+fn words(n: u32) -> Vec<u32> {
+    (0..n).map(|i| random(i) as u32 % 200).collect()
+}
+
+examples! {
+    lib_add |session, module| {
+        let a = floats(100);
+        let mut sum = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, lib_add, 2, 32, &a.as_dbuf()?, &a.as_dbuf()?, &mut sum);
+        expect(sum.as_host_vec()?, a.iter().map(|a| a + a).collect(), "the sums")?
+    }
+    atomic_sum |session, module| {
+        let a = floats(100);
+        let mut sum = DeviceBox::new(&0.0f32)?;
+        launch_example!(session, module, atomic_sum, 2, 32, &a.as_dbuf()?, &mut sum);
+        expect(sum.as_host_value()?, a.iter().sum(), "the sum")?
+    }
+    barrier_hand_over |session, module| {
+        let mut to = DeviceBuffer::<u32>::zeroed(128)?;
+        launch_example!(session, module, barrier_hand_over, 2, 64, &mut to);
+        expect(to.as_host_vec()?, (0..128).collect(), "the indices")?
+    }
+    debug_count_events |session, module| {
+        let data = words(64);
+        let mut to = DeviceBuffer::<u32>::zeroed(64)?;
+        launch_example!(session, module, debug_count_events, 1, 64, &data.as_dbuf()?, &mut to);
+        expect(to.as_host_vec()?, data, "the copy")?
+    }
+    fence_publish |session, module| {
+        let data = DeviceBuffer::<u32>::zeroed(2)?;
+        let stream = &session.stream;
+        // SAFETY: the kernel takes pointers to a number each.
+        unsafe {
+            launch!(module.fence_publish<<<1, 32, 0, stream>>>(
+                data.as_device_ptr(), data.as_device_ptr().as_raw() + 4
+            ))?;
+        }
+        stream.synchronize()?;
+        expect(data.as_host_vec()?, vec![7, 1], "what was published")?
+    }
+    float_shade |session, module| {
+        let angles: Vec<f32> = floats(100).iter().map(|x| x * 0.01).collect();
+        let mut to = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, float_shade, 2, 32, &angles.as_dbuf()?, &mut to);
+        for (found, x) in to.as_host_vec()?.into_iter().zip(&angles) {
+            expect((found - x.cos().exp()).abs() < 1e-5, true, "the shade")?;
+        }
+    }
+    group_largest |session, module| {
+        let data = words(128);
+        let mut to = DeviceBuffer::<u32>::zeroed(2)?;
+        let mut sums = DeviceBuffer::<u32>::zeroed(128)?;
+        launch_example!(session, module, group_largest, 2, 64, &data.as_dbuf()?, &mut to, &mut sums);
+        let largest = data.chunks(64).map(|block| block.iter().copied().max().unwrap_or(0));
+        expect(to.as_host_vec()?, largest.collect(), "the largest")?;
+        let scan = data.chunks(32).flat_map(|warp| {
+            warp.iter().scan(0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            })
+        });
+        expect(sums.as_host_vec()?, scan.collect(), "the sums so far")?
+    }
+    io_complain |session, module| {
+        let data = [1i32, 2, 3].as_dbuf()?;
+        launch_example!(session, module, io_complain, 1, 32, &data)
+    }
+    memory_copy |session, module| {
+        let data: Vec<f64> = floats(100).into_iter().map(f64::from).collect();
+        let mut to = DeviceBuffer::<f64>::zeroed(100)?;
+        launch_example!(session, module, memory_copy, 2, 32, &data.as_dbuf()?, &mut to);
+        expect(to.as_host_vec()?, data, "the copy")?
+    }
+    per_block_sums |session, module| {
+        let data = words(150);
+        let mut to = DeviceBuffer::<u32>::zeroed(3)?;
+        launch_example!(session, module, per_block_sums, 3, 50, &data.as_dbuf()?, &mut to);
+        expect(to.as_host_vec()?, data.chunks(50).map(|block| block.iter().sum()).collect(), "the sums")?
+    }
+    per_thread_scale |session, module| {
+        let data = floats(100);
+        let mut to = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, per_thread_scale, 2, 32, 2.5, &data.as_dbuf()?, &mut to);
+        expect(to.as_host_vec()?, data.iter().map(|x| 2.5 * x).collect(), "the products")?
+    }
+    per_thread_2d_transpose |session, module| {
+        let data = floats(7 * 5);
+        let mut to = DeviceBuffer::<f32>::zeroed(35)?;
+        launch_example!(session, module, per_thread_2d_transpose, (2, 2), (4, 2), &data.as_dbuf()?, to.rows_mut(7));
+        expect(to.as_host_vec()?, (0..35).map(|i| data[i % 7 * 5 + i / 7]).collect(), "the transpose")?
+    }
+    shared_transpose |session, module| {
+        let data = floats(70 * 50);
+        let mut to = DeviceBuffer::<f32>::zeroed(3500)?;
+        launch_example!(session, module, shared_transpose, (2, 2), (32, 8), &data.as_dbuf()?, to.rows_mut(70));
+        expect(to.as_host_vec()?, (0..3500).map(|i| data[i % 70 * 50 + i / 70]).collect(), "the transpose")?
+    }
+    shared_phases_reverse |session, module| {
+        let data = words(128);
+        let mut to = DeviceBuffer::<u32>::zeroed(128)?;
+        launch_example!(session, module, shared_phases_reverse, 2, 64, &data.as_dbuf()?, &mut to);
+        let reversed = data.chunks(64).flat_map(|block| block.iter().rev().copied());
+        expect(to.as_host_vec()?, reversed.collect(), "the reversed blocks")?
+    }
+    thread_transpose |session, module| {
+        let data = floats(25).as_dbuf()?;
+        let to = DeviceBuffer::<f32>::zeroed(25)?;
+        let stream = &session.stream;
+        // SAFETY: the kernel takes the matrices' size, a slice and a pointer to as many numbers.
+        unsafe {
+            launch!(module.thread_transpose<<<(1, 1), (8, 8), 0, stream>>>(
+                5u32, data.as_device_ptr(), data.len(), to.as_device_ptr()
+            ))?;
+        }
+        stream.synchronize()?;
+        let data = data.as_host_vec()?;
+        expect(to.as_host_vec()?, (0..25).map(|i| data[i % 5 * 5 + i / 5]).collect(), "the transpose")?
+    }
+    thread_count |session, module| {
+        let data: Vec<u32> = words(100).iter().map(|x| x % 3).collect();
+        let mut zeros = DeviceBox::new(&0u32)?;
+        launch_example!(session, module, thread_count, 2, 32, &data.as_dbuf()?, &mut zeros);
+        expect(zeros.as_host_value()?, data.iter().filter(|&&x| x == 0).count() as u32, "the count")?
+    }
+    time_measure |session, module| {
+        let mut to = DeviceBuffer::from_slice(&[[0u64; 2]; 32])?;
+        launch_example!(session, module, time_measure, 1, 32, 1000u64, 7u64, &mut to);
+        for [quotient, cycles] in to.as_host_vec()? {
+            expect((quotient, cycles < 1 << 40), (142, true), "the quotient and its time")?;
+        }
+    }
+    unroll_polynomial |session, module| {
+        let factors: [f32; 12] = core::array::from_fn(|k| k as f32 - 4.0);
+        let at: Vec<f32> = floats(100).iter().map(|x| x * 0.01).collect();
+        let mut to = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, unroll_polynomial, 2, 32, factors, &at.as_dbuf()?, &mut to);
+        let value = |&x: &f32| factors.iter().fold(0.0, |value, factor| value * x + factor);
+        expect(to.as_host_vec()?, at.iter().map(value).collect(), "the values")?
+    }
+    warp_warp_sums |session, module| {
+        let data = words(128);
+        let mut to = DeviceBuffer::<u32>::zeroed(128)?;
+        launch_example!(session, module, warp_warp_sums, 2, 64, &data.as_dbuf()?, &mut to);
+        let sums = data.chunks(32).flat_map(|warp| [warp.iter().sum::<u32>(); 32]);
+        expect(to.as_host_vec()?, sums.collect(), "the warps' sums")?
+    }
+}

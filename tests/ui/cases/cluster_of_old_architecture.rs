@@ -1,0 +1,6 @@
+//! Clusters, for an architecture that has none.
+#![no_std]
+use cuda_std::prelude::*;
+
+#[kernel(cluster_dims(2))]
+pub fn run() {} //~ ERROR clusters need the architecture `sm_90`
