@@ -281,3 +281,37 @@ fn a_library_that_is_not_libnvvm() {
         "{text}"
     );
 }
+
+/// A function that returns its argument, called often: libnvvm's "Simplify Live Out" took the
+/// argument for each result that another block uses, and deleted some of the calls.
+#[test]
+fn calls_whose_result_is_their_argument_stay() {
+    let Some(library) = library() else { return };
+    const CALLS: usize = 12;
+    let mut body = String::new();
+    for i in 0..CALLS {
+        body += &format!("  %a{i} = alloca i8\n");
+    }
+    body += "  br label %b0\n";
+    for i in 0..CALLS {
+        body += &format!(
+            "b{i}:\n  call void @llvm.lifetime.start.p0i8(i64 1, i8* %a{i})\n  store i8 {i}, i8* %a{i}\n  \
+             %r{i} = call i8* @add(i8* %a{i}, i8 4)\n  %x{i} = load i8, i8* %r{i}\n  \
+             %c{i} = icmp eq i8 %x{i}, {sum}\n  br i1 %c{i}, label %end{i}, label %wrong{i}\n\
+             wrong{i}:\n  call void @report(i8* %r{i})\n  unreachable\n\
+             end{i}:\n  call void @llvm.lifetime.end.p0i8(i64 1, i8* %a{i})\n  br label %b{next}\n",
+            sum = i + 4,
+            next = i + 1,
+        );
+    }
+    let module = format!(
+        "{HEADER}declare void @report(i8*)\ndeclare void @llvm.lifetime.start.p0i8(i64, i8*)\n\
+         declare void @llvm.lifetime.end.p0i8(i64, i8*)\n\
+         define internal i8* @add(i8* %p, i8 %by) noinline nounwind {{\n  %old = load i8, i8* %p\n  \
+         %new = add i8 %old, %by\n  store i8 %new, i8* %p\n  ret i8* %p\n}}\n\
+         define void @f() nounwind {{\nstart:\n{body}b{CALLS}:\n  ret void\n}}\n\
+         !nvvmir.version = !{{!0}}\n!0 = !{{i32 2, i32 0}}\n"
+    );
+    let ptx = compile(&library, &module, &Options::new(Arch::SM_90)).unwrap();
+    assert_eq!(ptx.matches("call.uni (retval0)").count(), CALLS, "{ptx}");
+}

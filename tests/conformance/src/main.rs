@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use compile::{Compiler, Level};
 use listed::Listed;
 use results::{Judged, Results, Verdict};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ toolchain, compiled for the device.
   --build-only     compile, and say where the PTX is
   --prebuilt DIR   run the PTX (or cubins) of that folder; nothing is compiled
   --write          keep the results as data, and make docs/conformance.md of them
+  --save DIR       keep the results of the parts that ran in that folder
+  --collect DIR    run nothing: keep what was saved there as --write does
   --flag FLAG      a further flag for the compiler
   --verbose        say each test and its time
 ";
@@ -47,6 +49,8 @@ struct Arguments {
     build_only: bool,
     prebuilt: Option<PathBuf>,
     write: bool,
+    save: Option<PathBuf>,
+    collect: Option<PathBuf>,
     flags: Vec<String>,
     verbose: bool,
 }
@@ -88,6 +92,8 @@ impl Arguments {
             build_only: false,
             prebuilt: None,
             write: false,
+            save: None,
+            collect: None,
             flags: Vec::new(),
             verbose: false,
         };
@@ -109,6 +115,8 @@ impl Arguments {
                 Long("build-only") => arguments.build_only = true,
                 Long("prebuilt") => arguments.prebuilt = Some(parser.value()?.into()),
                 Long("write") => arguments.write = true,
+                Long("save") => arguments.save = Some(parser.value()?.into()),
+                Long("collect") => arguments.collect = Some(parser.value()?.into()),
                 Long("flag") => arguments.flags.push(parser.value()?.string()?),
                 Long("verbose") => arguments.verbose = true,
                 Long("help") | Short('h') => {
@@ -126,6 +134,11 @@ impl Arguments {
     fn run(&self) -> Result<bool> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let listed = Listed::parse(include_str!("../not-applicable.txt"))?;
+        if let Some(folder) = &self.collect {
+            collect(folder, here)?;
+            write_page(here, &listed)?;
+            return Ok(true);
+        }
         let whole = self.names.is_empty() && self.options.filter.is_empty() && !self.build_only;
         if self.write && !whole {
             bail!("only the results of a whole run can be kept");
@@ -157,18 +170,17 @@ impl Arguments {
             if whole {
                 green &= check_list(&results, level, &listed);
             }
+            let name = format!("{}-{}", self.options.device, level.name());
             if self.write {
-                let device = self.options.device;
-                let path = here.join(format!("results/{device}-{}.tsv", level.name()));
-                std::fs::create_dir_all(here.join("results"))?;
-                std::fs::write(&path, results.to_text())
-                    .with_context(|| format!("{} cannot be written", path.display()))?;
+                keep(&here.join("results"), &name, &results)?;
+            }
+            if let Some(folder) = &self.save {
+                let part = self.names.first().map_or("all", String::as_str);
+                keep(folder, &format!("{name}-{part}"), &results)?;
             }
         }
         if self.write {
-            let all = results::read_all(&here.join("results"))?;
-            let page = results::page(&all, &listed);
-            std::fs::write(here.join("../../docs/conformance.md"), page)?;
+            write_page(here, &listed)?;
         }
         Ok(green)
     }
@@ -283,6 +295,44 @@ impl Arguments {
         ];
         Ok(results)
     }
+}
+
+/// Keeps results as a file of a folder.
+fn keep(folder: &Path, name: &str, results: &Results) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(format!("{name}.tsv"));
+    std::fs::write(&path, results.to_text())
+        .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Puts results that were saved part by part together, for each device and level.
+fn collect(folder: &Path, here: &Path) -> Result<()> {
+    let mut whole: BTreeMap<String, Results> = BTreeMap::new();
+    for (name, results) in results::read_all(folder)? {
+        let mut parts = name.split(", ");
+        let (device, level) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        whole
+            .entry(format!("{device}-{level}"))
+            .or_default()
+            .merge(results);
+    }
+    if whole.is_empty() {
+        bail!("nothing was saved in {}", folder.display());
+    }
+    for (name, results) in whole {
+        keep(&here.join("results"), &name, &results)?;
+    }
+    Ok(())
+}
+
+/// Makes `docs/conformance.md` of all results that are kept.
+fn write_page(here: &Path, listed: &Listed) -> Result<()> {
+    let all = results::read_all(&here.join("results"))?;
+    let page = results::page(&all, listed);
+    Ok(std::fs::write(
+        here.join("../../docs/conformance.md"),
+        page,
+    )?)
 }
 
 /// Says how a test ended.

@@ -111,6 +111,23 @@ pub struct Results {
 }
 
 impl Results {
+    /// Adds what another run saw.
+    pub fn merge(&mut self, other: Results) {
+        let seconds = |about: &[(String, String)]| -> u64 {
+            let time = about.iter().find(|(name, _)| name == "time");
+            let number = time.and_then(|(_, time)| time.split(' ').next()?.parse().ok());
+            number.unwrap_or(0)
+        };
+        let time = seconds(&self.about) + seconds(&other.about);
+        self.about = other.about;
+        for (name, value) in &mut self.about {
+            if name == "time" {
+                *value = format!("{time} s");
+            }
+        }
+        self.tests.extend(other.tests);
+    }
+
     /// Adds a test.
     pub fn add(&mut self, suite: &str, test: &str, judged: &Judged) {
         let why: String = judged.why.split_whitespace().collect::<Vec<_>>().join(" ");

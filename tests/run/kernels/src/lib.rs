@@ -7,7 +7,15 @@
 //! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
 
 #![no_std]
-#![feature(f16, f128, float_minimum_maximum)]
+#![feature(
+    coroutine_trait,
+    coroutines,
+    f128,
+    f16,
+    float_minimum_maximum,
+    iter_from_coroutine,
+    stmt_expr_attributes
+)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, asm_goto_with_outputs)
@@ -38,6 +46,7 @@ pub mod litmus;
 pub mod panics;
 pub mod parameters;
 
+mod aliasing;
 mod arrays;
 mod assembly;
 mod cells;
@@ -47,6 +56,7 @@ mod control;
 mod drops;
 mod enums;
 mod floats;
+mod futures;
 mod generics;
 mod hashing;
 mod integers;
@@ -56,6 +66,7 @@ mod matching;
 mod math;
 mod pointers;
 mod quads;
+mod reflection;
 mod slices;
 mod statics;
 mod strings;
@@ -106,6 +117,7 @@ pub unsafe fn run_case(case: u32, records: *mut Record) {
 /// All cases.
 pub fn all() -> impl Iterator<Item = Case> {
     [
+        aliasing::CASES,
         arrays::CASES,
         assembly::CASES,
         cells::CASES,
@@ -115,6 +127,7 @@ pub fn all() -> impl Iterator<Item = Case> {
         drops::CASES,
         enums::CASES,
         floats::CASES,
+        futures::CASES,
         generics::CASES,
         hashing::CASES,
         integers::CASES,
@@ -124,6 +137,7 @@ pub fn all() -> impl Iterator<Item = Case> {
         matching::CASES,
         pointers::CASES,
         quads::CASES,
+        reflection::CASES,
         slices::CASES,
         statics::CASES,
         strings::CASES,
