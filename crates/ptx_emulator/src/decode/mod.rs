@@ -15,6 +15,7 @@ mod data;
 mod float;
 mod frame;
 mod integer;
+mod matrix;
 mod memory;
 mod modifiers;
 mod operand;
@@ -336,6 +337,7 @@ impl<'a> Decoder<'_, 'a> {
             || self.convert(&mut words)?
             || self.data(&mut words)?
             || self.memory(&mut words)?
+            || self.matrix(&mut words)?
             || self.control(&mut words)?;
         if known {
             return words.finish();
@@ -384,13 +386,9 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "clusterlaunchcontrol",
     "getctarank",
     "istypep",
-    "ldmatrix",
     "mapa",
     "mbarrier",
-    "mma",
-    "movmatrix",
     "multimem",
-    "stmatrix",
     "suld",
     "suq",
     "sured",
@@ -424,5 +422,4 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "vsub2",
     "vsub4",
     "wgmma",
-    "wmma",
 ];
