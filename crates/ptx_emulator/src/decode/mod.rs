@@ -19,6 +19,7 @@ mod matrix;
 mod memory;
 mod modifiers;
 mod operand;
+mod transfer;
 
 use std::collections::HashMap;
 
@@ -387,7 +388,6 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "getctarank",
     "istypep",
     "mapa",
-    "mbarrier",
     "multimem",
     "suld",
     "suq",

@@ -38,11 +38,13 @@
 //! floats.
 
 pub(crate) mod atomic;
+pub(crate) mod barrier;
 pub(crate) mod call;
 pub(crate) mod float;
 pub(crate) mod integer;
 pub(crate) mod memory;
 pub(crate) mod special;
+pub(crate) mod transfer;
 pub(crate) mod value;
 
 use crate::fault::FaultKind;
