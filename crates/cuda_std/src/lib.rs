@@ -58,6 +58,7 @@ pub mod per_thread;
 pub mod per_thread_2d;
 pub mod prelude;
 pub mod scope;
+pub mod random;
 pub mod shared;
 pub mod thread;
 pub mod time;
