@@ -40,6 +40,11 @@ mod row;
 pub mod special;
 pub mod synchronization;
 pub mod warp;
+pub mod matrix;
+mod row;
+pub mod special;
+pub mod synchronization;
+pub mod wmma;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use row::{Effect, Register, Row};
@@ -56,6 +61,14 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         atomic::cluster::ROWS,
     ];
     tables.into_iter().flatten()
+    [
+        special::ROWS,
+        synchronization::ROWS,
+        matrix::ROWS,
+        wmma::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Declares functions of libdevice for the device, and their panicking twins for the host.
