@@ -40,6 +40,9 @@ mod row;
 pub mod special;
 pub mod synchronization;
 pub mod warp;
+pub mod float;
+pub mod half;
+pub mod integer;
 pub mod matrix;
 mod row;
 pub mod special;
@@ -66,6 +69,9 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         synchronization::ROWS,
         matrix::ROWS,
         wmma::ROWS,
+        half::ROWS,
+        float::ROWS,
+        integer::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -1,7 +1,7 @@
 //! `for NAME in [a, b] { rows }`: rows repeated with something else in the place of a name.
 //!
 //! The name stands for what is in the list where it is a whole word of an identifier between
-//! underscores (`redux_OP_u32`), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
+//! underscores (`redux_OP_u32`; nothing, `""`, takes an underscore with it), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
 //! Several names go along with each other: `for (TY, RUST) in [(u32, u32), (s32, i32)]`.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
@@ -145,6 +145,10 @@ fn in_ident(ident: &Ident, bindings: &[Binding]) -> TokenStream {
                 None => word.to_owned(),
             },
         )
+        .zip(text.split('_'))
+        // An empty text takes its underscore with it.
+        .filter(|(new, old)| !new.is_empty() || old.is_empty())
+        .map(|(new, _)| new)
         .collect();
     let new = words.join("_");
     TokenTree::Ident(if new == text {
