@@ -47,6 +47,7 @@ pub mod matrix;
 mod row;
 pub mod special;
 pub mod synchronization;
+pub mod transfer;
 pub mod wmma;
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -69,6 +70,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         synchronization::ROWS,
         matrix::ROWS,
         wmma::ROWS,
+        transfer::ROWS,
         half::ROWS,
         float::ROWS,
         integer::ROWS,
