@@ -44,6 +44,9 @@ pub mod float;
 pub mod half;
 pub mod integer;
 pub mod matrix;
+#[cfg(feature = "wgmma")]
+pub mod wgmma;
+pub mod texture;
 mod row;
 pub mod special;
 pub mod synchronization;
@@ -70,6 +73,9 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         synchronization::ROWS,
         matrix::ROWS,
         wmma::ROWS,
+        texture::ROWS,
+        #[cfg(feature = "wgmma")]
+        wgmma::ROWS,
         transfer::ROWS,
         half::ROWS,
         float::ROWS,
