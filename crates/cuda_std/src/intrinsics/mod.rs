@@ -44,13 +44,13 @@ pub mod float;
 pub mod half;
 pub mod integer;
 pub mod matrix;
-#[cfg(feature = "wgmma")]
-pub mod wgmma;
-pub mod texture;
 mod row;
 pub mod special;
 pub mod synchronization;
+pub mod texture;
 pub mod transfer;
+#[cfg(feature = "wgmma")]
+pub mod wgmma;
 pub mod wmma;
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -22,6 +22,17 @@ pub fn unfold(input: TokenStream) -> Result<TokenStream> {
                 output.extend(unfold(replace(body.stream(), &bindings))?);
             }
             at += 5;
+    let mut tokens = input.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let TokenTree::Ident(ident) = &token else {
+            output.extend([token]);
+            continue;
+        };
+        // `impl Trait for Type` has no `in` after it.
+        let repeats = ident == "for"
+            && matches!(tokens.clone().nth(1), Some(TokenTree::Ident(word)) if word == "in");
+        if !repeats {
+            output.extend([token]);
             continue;
         }
         output.extend([match &tokens[at] {
