@@ -1,0 +1,1 @@
+//! Rows of the table by themselves.
