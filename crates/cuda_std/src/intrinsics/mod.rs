@@ -44,11 +44,13 @@ pub mod float;
 pub mod half;
 pub mod integer;
 pub mod matrix;
+pub mod memory;
 mod row;
 pub mod special;
 pub mod synchronization;
 pub mod texture;
 pub mod transfer;
+pub mod warp;
 #[cfg(feature = "wgmma")]
 pub mod wgmma;
 pub mod wmma;
@@ -71,18 +73,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     [
         special::ROWS,
         synchronization::ROWS,
+        integer::ROWS,
+        float::ROWS,
+        half::ROWS,
         matrix::ROWS,
         wmma::ROWS,
-        texture::ROWS,
         #[cfg(feature = "wgmma")]
         wgmma::ROWS,
         transfer::ROWS,
-        half::ROWS,
-        float::ROWS,
-        integer::ROWS,
-    ]
-    .into_iter()
-    .flatten()
+        texture::ROWS,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// Declares functions of libdevice for the device, and their panicking twins for the host.
