@@ -1,5 +1,5 @@
 //! Asynchronous copies, the barriers that tell of their end, bulk and tensor copies, proxies'
-//! fences, and clusters' shared memory. [`copy`](crate::copy), [`barrier`](crate::barrier) and
+//! fences, and clusters' shared memory. [`copy`](crate::copy), [`mbarrier`](crate::mbarrier) and
 //! [`cluster`](crate::cluster) have better faces.
 
 cuda_std_macros::intrinsics! {

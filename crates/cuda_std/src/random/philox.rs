@@ -143,6 +143,58 @@ mod tests {
         );
     }
 
+    /// What cuRAND 10.4's headers give for the same seed, subsequence and offset.
+    #[test]
+    fn sequences_are_those_of_curand() {
+        let cases = [
+            (
+                [1234, 0, 0],
+                [
+                    546_353_992,
+                    3_665_621_163,
+                    1_140_953_199,
+                    3_419_031_310,
+                    2_666_454_581,
+                ],
+            ),
+            (
+                [1234, 1, 0],
+                [
+                    3_507_855_656,
+                    1_392_278_645,
+                    3_354_607_383,
+                    253_049_307,
+                    118_660_703,
+                ],
+            ),
+            (
+                [0x0123_4567_89ab_cdef, 5, 17],
+                [
+                    1_685_808_115,
+                    1_191_969_604,
+                    2_905_875_421,
+                    2_115_591_755,
+                    1_904_442_813,
+                ],
+            ),
+            (
+                [7, 3, 12_345_678_901],
+                [
+                    1_527_827_338,
+                    4_211_475_118,
+                    2_018_452_778,
+                    957_246_588,
+                    4_276_169_627,
+                ],
+            ),
+        ];
+        for ([seed, subsequence, offset], expected) in cases {
+            let mut generator = Philox::new(seed, subsequence, offset);
+            let numbers: [u32; 5] = core::array::from_fn(|_| generator.next_u32());
+            assert_eq!(numbers, expected);
+        }
+    }
+
     #[test]
     fn offsets_and_skips_are_places_of_one_sequence() {
         let mut all = Philox::new(5, 3, 0);

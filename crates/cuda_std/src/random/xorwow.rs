@@ -246,6 +246,36 @@ mod tests {
         );
     }
 
+    /// What cuRAND 10.4's headers give for the same seed, subsequence and offset.
+    #[test]
+    fn sequences_are_those_of_curand() {
+        let cases = [
+            (
+                [0, 0, 0],
+                [3_179_217_846, 1_883_133_293, 2_220_552_389, 674_260_989],
+            ),
+            (
+                [1234, 1, 0],
+                [3_522_650_202, 3_978_931_785, 2_198_015_705, 2_308_946_676],
+            ),
+            (
+                [0x0123_4567_89ab_cdef, 5, 17],
+                [369_473_021, 216_801_019, 4_180_085_668, 1_778_838_902],
+            ),
+            (
+                [42, 1_000_000, 3],
+                [726_573_162, 872_963_912, 108_109_603, 1_977_533_210],
+            ),
+            (
+                [7, 3, 12_345_678_901],
+                [2_239_301_292, 52_231_179, 2_493_374_224, 148_268_964],
+            ),
+        ];
+        for ([seed, subsequence, offset], expected) in cases {
+            assert_eq!(numbers(Xorwow::new(seed, subsequence, offset)), expected);
+        }
+    }
+
     #[test]
     fn skipping_is_stepping() {
         let all: [u32; 1000] = numbers(Xorwow::new(77, 0, 0));

@@ -19,7 +19,9 @@ mod matrix;
 mod memory;
 mod modifiers;
 mod operand;
+mod small;
 mod transfer;
+mod video;
 
 use std::collections::HashMap;
 
@@ -339,6 +341,7 @@ impl<'a> Decoder<'_, 'a> {
             || self.data(&mut words)?
             || self.memory(&mut words)?
             || self.matrix(&mut words)?
+            || self.video(&mut words)?
             || self.control(&mut words)?;
         if known {
             return words.finish();
@@ -398,28 +401,5 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "tex",
     "tld4",
     "txq",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
     "wgmma",
 ];
