@@ -26,6 +26,7 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
+#[cfg_attr(target_arch = "nvptx64", allow(unused_imports))]
 use crate::float::GpuFloat;
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::half as rows;
@@ -134,6 +135,7 @@ const BRAIN: Format = Format {
 
 /// `a * b + c` of numbers of at most 24 bits, to be rounded once more: where the sum is not exact
 /// its last bit is one, which no later rounding to much fewer bits mistakes for a tie.
+#[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
 fn sum_to_odd(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;

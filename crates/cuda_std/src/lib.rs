@@ -65,10 +65,13 @@ pub mod prelude;
 pub mod random;
 pub mod scope;
 pub mod shared;
+pub mod texture;
 pub mod thread;
 pub mod time;
 pub mod tiny;
 pub mod warp;
+#[cfg(feature = "wgmma")]
+pub mod wgmma;
 
 pub use bits::AnyBits;
 pub use cuda_std_macros::{address_space, kernel};

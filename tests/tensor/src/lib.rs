@@ -5,8 +5,11 @@ mod numbers;
 mod products;
 mod rows;
 mod tiles;
+mod transfers;
+mod wgmma;
 mod wmma;
 
+use cust::kernel::LaunchConfig;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -96,6 +99,36 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Launches a kernel with clusters of so many blocks.
+    pub fn run_clusters(
+        &self,
+        kernel: &str,
+        (blocks, threads): (u32, u32),
+        each: u32,
+        input: &[u32],
+        output: usize,
+    ) -> Result<Vec<u32>, Failed> {
+        if each == 1 {
+            return self.run(Needs::Sm90a, kernel, (blocks, threads, 0), input, output);
+        }
+        let input = DeviceBuffer::from_slice(input)?;
+        let output = DeviceBuffer::from_slice(&vec![0xdead_beefu32; output])?;
+        let config = LaunchConfig::new(blocks, threads).cluster(each);
+        // SAFETY: the kernel has an input and an output, which are as long as it expects.
+        let args = unsafe {
+            tensor_tests_kernels::transfers::clusters::args(
+                input.as_device_ptr().as_ptr(),
+                output.as_device_ptr().as_mut_ptr(),
+            )
+        };
+        self.module(Needs::Sm90a)?
+            .launch(&self.stream, config, args)?;
+        self.stream.synchronize()?;
+        Ok(output.as_host_vec()?)
+    }
+}
+
 /// The session, for one test at a time.
 pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
     static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
@@ -134,6 +167,8 @@ pub fn trials() -> Vec<Trial> {
         products::trials(),
         wmma::trials(),
         tiles::trials(),
+        wgmma::trials(),
+        transfers::trials(),
         numbers::trials(),
         rows::trials(),
     ]

@@ -6,6 +6,9 @@
 //! have. With `accumulate` false the product replaces D instead of being added.
 
 cuda_std_macros::intrinsics! {
+    /// The address in shared memory that a pointer has.
+    #[pure]
+    unsafe fn wgmma_address(pointer: *const u8) -> u64 = "mov.u64 {ret}, {pointer:shared};";
     /// Orders accesses to registers and shared memory before the products that follow.
     #[requires(sm_90a)]
     #[convergent]

@@ -8,7 +8,7 @@ use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::memory::{GENERIC, GLOBAL, SHARED};
 use crate::exec::{Inst, general};
 use crate::launch::element::Element;
-use crate::launch::matrix::{BitOp, Layout, Matrix, Product, Scale, Tile};
+use crate::launch::matrix::{BitOp, Group, Layout, Matrix, Product, Scale, Tile};
 use crate::launch::sync::{Sync, WarpSync};
 
 /// The sides of a shape: `m16n8k16`.
@@ -29,6 +29,7 @@ impl<'a> Decoder<'_, 'a> {
                     self.wmma_memory(words)?;
                 }
             }
+            "wgmma" => self.wgmma(words)?,
             "ldmatrix" => self.matrix_rows(words, true)?,
             "stmatrix" => self.matrix_rows(words, false)?,
             "movmatrix" => {
@@ -193,6 +194,85 @@ impl<'a> Decoder<'_, 'a> {
         let [d, a, b, c] = [d, a, b, c].map(|slots| self.list(&slots));
         self.matrix_sync(Matrix::Product(product), |inst| {
             (inst.d, inst.a, inst.b, inst.c) = (d, a, b, c)
+        });
+        Ok(())
+    }
+
+    fn wgmma(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
+        if !words.has("mma_async") {
+            // Products are done when they are issued: there is nothing to wait for.
+            words.ignore(|_| true);
+            return Ok(());
+        }
+        let (mut sides, mut types, mut saturate, mut combine) = (None, Vec::new(), false, None);
+        while let Some(word) = words.next() {
+            match word {
+                "sync" | "aligned" | "popc" => {}
+                "satfinite" => saturate = true,
+                "and" => combine = Some(BitOp::And),
+                "sp" => return unsupported_form("sparse `wgmma`"),
+                _ => match (shape(word), Element::from_name(word)) {
+                    (Some(found), _) => sides = Some(found),
+                    (None, Some(element)) => types.push(element),
+                    _ => return unsupported_form(format!("`.{word}` in `wgmma`")),
+                },
+            }
+        }
+        let (Some([64, n, k]), [d_type, a_type, b_type]) = (sides, &types[..]) else {
+            return invalid("`wgmma` with this shape or these types");
+        };
+        let [d, a, b, accumulate, rest @ ..] = words.operands() else {
+            return invalid("`wgmma` with these operands");
+        };
+        let a_in_registers = matches!(a, Operand::Vector(_)) || self.is_vector_register(a);
+        let mut numbers = Vec::new();
+        for operand in rest {
+            match operand {
+                Operand::Integer(number) => numbers.push(number.bits as i32),
+                _ => return invalid("`wgmma` with these operands"),
+            }
+        }
+        if numbers.iter().skip(2).any(|&transposed| transposed != 0) {
+            return unsupported_form("transposed matrices of `wgmma`");
+        }
+        let negated = [0, 1].map(|index| numbers.get(index) == Some(&-1));
+        let d = self.fragment(d, Type::B32, true)?;
+        let held = (d.len() as u32) * (32 / d_type.bits());
+        if held * 32 != 16 * n || n > 256 || n == 0 {
+            return invalid("`wgmma` with another number of registers than its shape has");
+        }
+        let a = if a_in_registers {
+            let slots = self.fragment(a, Type::B32, false)?;
+            if slots.len() != 4 || 16 * k * a_type.bits() != 128 * 32 {
+                return invalid("`wgmma` with another number of registers than its shape has");
+            }
+            self.list(&slots)
+        } else {
+            self.source(a, Type::B64)?
+        };
+        let b = self.source(b, Type::B64)?;
+        let accumulate = self.source(accumulate, Type::Pred)?;
+        let d = self.list(&d);
+        let product = Product {
+            m: 16,
+            n,
+            k,
+            types: [*d_type, *a_type, *b_type, *d_type],
+            bits: [a_type.bits(), b_type.bits()],
+            registers: [0; 4],
+            layout: Layout::Warp,
+            saturate,
+            combine,
+            sparse: false,
+            scale: None,
+        };
+        let group = Group {
+            product,
+            a_in_registers,
+            negated,
+        };
+        self.matrix_sync(Matrix::Group(group), |inst| {
+            (inst.d, inst.a, inst.b, inst.c) = (d, a, b, accumulate)
         });
         Ok(())
     }

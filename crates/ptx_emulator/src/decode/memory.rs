@@ -96,6 +96,7 @@ impl<'a> Decoder<'_, 'a> {
             "st" | "red" if words.sees("async") => self.store_async(words)?,
             "st" => self.store(words)?,
             "mbarrier" => self.mbarrier(words)?,
+            "mapa" | "getctarank" => self.cluster_address(words)?,
             "atom" => self.atomic(words, true)?,
             "red" => self.atomic(words, false)?,
             "fence" | "membar" => {

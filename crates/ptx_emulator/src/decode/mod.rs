@@ -388,9 +388,7 @@ impl<'a> Decoder<'_, 'a> {
 /// Instructions of the PTX ISA that are errors only when executed.
 const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "clusterlaunchcontrol",
-    "getctarank",
     "istypep",
-    "mapa",
     "multimem",
     "suld",
     "suq",
@@ -401,5 +399,4 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "tex",
     "tld4",
     "txq",
-    "wgmma",
 ];

@@ -7,8 +7,8 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::barrier::{self, Action};
 use crate::exec::memory::{GENERIC, GLOBAL, SHARED};
-use crate::exec::transfer::{Kind, Number, Operation, Reduce, Transfer, transfer};
-use crate::exec::unary;
+use crate::exec::transfer::{Kind, Number, Operation, Reduce, Transfer, map_address, transfer};
+use crate::exec::{general, unary};
 
 const OPERATIONS: &[(&str, Operation)] = &[
     ("add", Operation::Add),
@@ -207,6 +207,25 @@ impl<'a> Decoder<'_, 'a> {
             },
             &slots,
         );
+        Ok(())
+    }
+
+    /// `mapa` and `getctarank`.
+    pub(super) fn cluster_address(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
+        let _ = self.space_of(words);
+        let ty = words.ty()?;
+        if words.opcode == "getctarank" {
+            let [d, _] = words.exactly()?;
+            let d = self.target(d, 32)?;
+            self.emit(general(|i, r, _| r.set(i.d, 0u32)), |inst| inst.d = d);
+            return Ok(());
+        }
+        let [d, address, block] = words.exactly()?;
+        let (address, block) = (self.source(address, ty)?, self.source(block, Type::U32)?);
+        let d = self.target(d, ty.bits())?;
+        self.emit(map_address, |inst| {
+            (inst.d, inst.a, inst.b) = (d, address, block)
+        });
         Ok(())
     }
 

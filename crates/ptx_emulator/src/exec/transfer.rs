@@ -330,3 +330,19 @@ unsafe fn values(
         tell(c, at, register(1), size)
     }
 }
+
+/// `mapa`: `d =` the address `a` in the block `b` of the cluster, which has one block here.
+pub(crate) unsafe fn map_address(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    // SAFETY: as in every handler.
+    unsafe {
+        let (i, r) = (&*at, Regs(r));
+        let block: u32 = r.get(i.b);
+        if block != 0 {
+            let message =
+                format!("block {block} of a cluster, which on the emulator has one block");
+            return c.fault(at, FaultKind::InvalidInstruction, message);
+        }
+        r.set_raw(i.d, r.raw(i.a));
+        at.add(1)
+    }
+}

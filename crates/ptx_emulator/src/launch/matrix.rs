@@ -35,6 +35,17 @@ pub(crate) enum Matrix {
     },
     /// `movmatrix`: from `a` to `d`, both of them registers.
     Transpose,
+    /// `wgmma.mma_async`: each warp's 16 of the 64 rows, done when it is issued.
+    Group(Group),
+}
+
+/// A product of `wgmma`, as one warp does it: D is listed at `d`, A at `a` (or its descriptor is
+/// there), the descriptor of B in `b`, and whether to accumulate in `c`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub product: Product,
+    pub a_in_registers: bool,
+    pub negated: [bool; 2],
 }
 
 /// A `wmma` fragment in memory.
@@ -111,14 +122,21 @@ impl Matrix {
             Matrix::LoadRows { .. } => "ldmatrix",
             Matrix::StoreRows { .. } => "stmatrix",
             Matrix::Transpose => "movmatrix",
+            Matrix::Group(_) => "wgmma.mma_async",
         }
     }
 }
 
 impl Worker<'_> {
     /// Carries out a matrix operation that all lanes of a warp have come to.
-    pub(super) fn matrix(&mut self, operation: &Matrix, lanes: &Lanes) -> Result<(), Problem> {
+    pub(super) fn matrix(
+        &mut self,
+        operation: &Matrix,
+        warp: usize,
+        lanes: &Lanes,
+    ) -> Result<(), Problem> {
         match operation {
+            Matrix::Group(group) => self.group(group, warp % 4, lanes),
             Matrix::Product(product) => {
                 self.product(product, lanes);
                 Ok(())
@@ -214,6 +232,108 @@ impl Worker<'_> {
             return Err(fault.map_or((FaultKind::IllegalAddress, String::new()), |fault| *fault));
         }
         Ok(place)
+    }
+
+    /// `wgmma.mma_async`, the rows of one warp.
+    fn group(&mut self, group: &Group, warp: usize, lanes: &Lanes) -> Result<(), Problem> {
+        let product = &group.product;
+        let [d_type, a_type, b_type, _] = product.types;
+        let (n, k) = (product.n as usize, product.k as usize);
+        let (first, regs) = lanes[0];
+        let accumulate: bool = regs.get(first.c);
+        let mut a = vec![0u64; 16 * k];
+        if group.a_in_registers {
+            for (lane, &(inst, regs)) in lanes.iter().enumerate() {
+                for index in 0..16 * k / 32 {
+                    let (row, column) = product.a_place(lane, index, k);
+                    a[row * k + column] = self.take(inst.a, regs, product.bits[0], index);
+                }
+            }
+        } else {
+            let descriptor = regs.raw(first.a);
+            for row in 0..16 {
+                for column in 0..k {
+                    a[row * k + column] =
+                        self.described(&first, descriptor, warp * 16 + row, column, a_type)?;
+                }
+            }
+        }
+        let mut b = vec![0u64; k * n];
+        let descriptor = regs.raw(first.b);
+        for column in 0..n {
+            for row in 0..k {
+                b[row * n + column] = self.described(&first, descriptor, column, row, b_type)?;
+            }
+        }
+        let place = |lane: usize, index: usize| {
+            let row = lane / 4 + index / 2 % 2 * 8;
+            row * n + index / 4 * 8 + lane % 4 * 2 + index % 2
+        };
+        let count = 16 * n / 32;
+        let mut c = vec![0u64; 16 * n];
+        if accumulate {
+            for (lane, &(inst, regs)) in lanes.iter().enumerate() {
+                for index in 0..count {
+                    c[place(lane, index)] = self.take(inst.d, regs, d_type.bits(), index);
+                }
+            }
+        }
+        // The sign is the highest bit of an element.
+        for (matrix, negated, bits) in [
+            (&mut a, group.negated[0], a_type.bits()),
+            (&mut b, group.negated[1], b_type.bits()),
+        ] {
+            if negated {
+                matrix
+                    .iter_mut()
+                    .for_each(|value| *value ^= 1 << (bits - 1));
+            }
+        }
+        let d = product.multiply(&a, &b, &c, None);
+        for (lane, &(inst, regs)) in lanes.iter().enumerate() {
+            for index in 0..count {
+                self.put(inst.d, regs, d_type.bits(), index, d[place(lane, index)]);
+            }
+        }
+        Ok(())
+    }
+
+    /// An element of a matrix in shared memory that a descriptor of `wgmma` describes: its rows (of
+    /// A, or columns of B) have their elements side by side, in pieces of 16 bytes or, with a
+    /// swizzle, of 32 to 128.
+    fn described(
+        &mut self,
+        inst: &Inst,
+        descriptor: u64,
+        row: usize,
+        column: usize,
+        ty: Element,
+    ) -> Result<u64, Problem> {
+        let field = |at: u32| (descriptor >> at & 0x3fff) << 4;
+        let (start, leading, stride) = (field(0), field(16), field(32));
+        let bit = column as u64 * u64::from(ty.bits());
+        let (byte, row) = (bit / 8, row as u64);
+        // 1 is 128 bytes, 2 is 64, 3 is 32.
+        let swizzle = descriptor >> 62;
+        let address = if swizzle == 0 {
+            start + row / 8 * stride + byte / 16 * leading + row % 8 * 16 + byte % 16
+        } else {
+            let width = 256u64 >> swizzle;
+            let plain = start + row / 8 * stride + row % 8 * width + byte % width;
+            let plain = plain + byte / width * leading;
+            plain ^ (plain >> 7 & (width / 16 - 1)) << 4
+        };
+        let bytes = u64::from(ty.bits().div_ceil(8));
+        let place = self.place(inst, address, bytes, 1, SHARED)?;
+        // SAFETY: so many bytes are there.
+        let value = unsafe {
+            match bytes {
+                4 => place.cast::<u32>().read_unaligned().into(),
+                2 => place.cast::<u16>().read_unaligned().into(),
+                _ => u64::from(place.read_volatile()) >> (bit % 8),
+            }
+        };
+        Ok(value & (u64::MAX >> (64 - ty.bits())))
     }
 
     /// `wmma.load` and `wmma.store`.

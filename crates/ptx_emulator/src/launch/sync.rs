@@ -430,7 +430,7 @@ impl Worker<'_> {
                         all.len()
                     )));
                 };
-                self.matrix(operation, all)?;
+                self.matrix(operation, warp, all)?;
             }
         }
         Ok(())

@@ -4,8 +4,9 @@
 //! Compiled for the oldest architecture, and for the one that the newer instructions need.
 
 #![no_std]
-#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 #![allow(missing_docs)]
+// What only the host, or only one architecture, needs is unused elsewhere.
+#![cfg_attr(target_arch = "nvptx64", allow(unused_imports, dead_code))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
@@ -14,7 +15,10 @@ pub mod numbers;
 pub mod products;
 pub mod rows;
 pub mod tiles;
+pub mod transfers;
 pub mod values;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod wgmma;
 pub mod wmma;
 
 /// Declares a kernel of an input and an output.
