@@ -81,11 +81,9 @@ pub unsafe fn matmul(a: *const F16, b: *const F16, c: *mut f32, n: usize, k: usi
                 let right: [B<Product>; 4] = core::array::from_fn(|j| {
                     B::<Product>::load_shared(tile_b.add(inner * STRIDE_B + 8 * j), STRIDE_B)
                 });
-                for i in 0..4 {
-                    for j in 0..4 {
-                        sums[i][j] = Product::multiply(left[i], right[j], sums[i][j]);
-                    }
-                }
+                sums = core::array::from_fn(|i| {
+                    core::array::from_fn(|j| Product::multiply(left[i], right[j], sums[i][j]))
+                });
             }
         }
         thread::sync_threads();
