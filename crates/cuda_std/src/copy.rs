@@ -172,7 +172,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-cuda_std_macros::each! {
+cuda_std_macros::repeat! {
     for (N, D) in [(1, "1d"), (2, "2d"), (3, "3d"), (4, "4d"), (5, "5d")] {
         impl sealed::Sealed for [i32; N] {}
         impl Coordinates for [i32; N] {

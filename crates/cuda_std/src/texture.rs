@@ -68,7 +68,7 @@ mod numbers {
         fn gather(texture: u64, x: [f32; 2], component: u32) -> [Self; 4];
     }
 
-    cuda_std_macros::each! {
+    cuda_std_macros::repeat! {
         for (TY, RUST) in [(f32, f32), (s32, i32), (u32, u32)] {
             impl super::sealed::Sealed for RUST {}
             impl super::Number for RUST {}
@@ -239,7 +239,7 @@ handle! {
     Surface<T, const D: usize>
 }
 
-cuda_std_macros::each! {
+cuda_std_macros::repeat! {
     for D in [1, 2, 3] {
         impl<T: Texel> Texture<T, D> {
             /// The element at whole coordinates. Of a texture without normalized coordinates.
@@ -388,7 +388,7 @@ mod surfaces {
         )*};
     }
 
-    cuda_std_macros::each! {
+    cuda_std_macros::repeat! {
         for (TY, SIZE, BITS, FROM, TO) in [
             (u8, 1, b8, bits, value), (i8, 1, b8, (bits as i8), (value as u8)),
             (u16, 2, b16, bits, value), (i16, 2, b16, (bits as i16), (value as u16)),
@@ -415,7 +415,7 @@ mod surfaces {
     }
 }
 
-cuda_std_macros::each! {
+cuda_std_macros::repeat! {
     for D in [1, 2, 3] {
         impl<T: Cell> Surface<T, D> {
             /// The element at these coordinates; zeros outside of the surface.

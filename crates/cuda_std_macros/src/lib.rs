@@ -102,9 +102,5 @@ pub fn intrinsics(rows: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn repeat(items: TokenStream) -> TokenStream {
-/// `for NAME in [a, b] { items }` around items, as the table of intrinsics has it around rows.
-#[doc(hidden)]
-#[proc_macro]
-pub fn each(items: TokenStream) -> TokenStream {
     table::repeat(items.into()).into()
 }

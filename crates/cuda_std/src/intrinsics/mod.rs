@@ -35,11 +35,6 @@
 //!   text.
 
 pub mod atomic;
-pub mod memory;
-mod row;
-pub mod special;
-pub mod synchronization;
-pub mod warp;
 pub mod float;
 pub mod half;
 pub mod integer;
@@ -68,11 +63,6 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         memory::ROWS,
         atomic::ROWS,
         atomic::cluster::ROWS,
-    ];
-    tables.into_iter().flatten()
-    [
-        special::ROWS,
-        synchronization::ROWS,
         integer::ROWS,
         float::ROWS,
         half::ROWS,

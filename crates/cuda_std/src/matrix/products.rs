@@ -93,7 +93,7 @@ macro_rules! multiply {
     };
 }
 
-cuda_std_macros::each! {
+cuda_std_macros::repeat! {
     for (SHAPE, K, NA, NB) in [(m16n8k8, 8, 2, 1), (m16n8k16, 16, 4, 2)] {
         multiply!(16 8 K F16, F16, F16, 16, [u32; NA], [u32; NB], [u32; 2], mma_SHAPE_f16_f16_f16_f16);
         multiply!(16 8 K F16, F16, f32, 16, [u32; NA], [u32; NB], [f32; 4], mma_SHAPE_f32_f16_f16_f32);

@@ -198,7 +198,7 @@ impl<P: Shape> Accumulator<P> {
     }
 }
 
-cuda_std_macros::each! {
+cuda_std_macros::repeat! {
     for (SHAPE, M, N, K, NT, T, CELL, RA, RB, NC, TC, RC, CELLC) in [
         (m16n16k16, 16, 16, 16, f16, F16, F16, [u32; 8], [u32; 8], f16, F16, [u32; 4], u16),
         (m16n16k16, 16, 16, 16, f16, F16, F16, [u32; 8], [u32; 8], f32, f32, [f32; 8], f32),

@@ -1,7 +1,7 @@
 //! `for NAME in [a, b] { rows }`: rows repeated with something else in the place of a name.
 //!
 //! The name stands for what is in the list where it is a whole word of an identifier between
-//! underscores (`redux_OP_u32`; nothing, `""`, takes an underscore with it), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
+//! underscores (`redux_OP_u32`; of an empty text the underscore goes, too), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
 //! Several names go along with each other: `for (TY, RUST) in [(u32, u32), (s32, i32)]`.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
@@ -22,17 +22,6 @@ pub fn unfold(input: TokenStream) -> Result<TokenStream> {
                 output.extend(unfold(replace(body.stream(), &bindings))?);
             }
             at += 5;
-    let mut tokens = input.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let TokenTree::Ident(ident) = &token else {
-            output.extend([token]);
-            continue;
-        };
-        // `impl Trait for Type` has no `in` after it.
-        let repeats = ident == "for"
-            && matches!(tokens.clone().nth(1), Some(TokenTree::Ident(word)) if word == "in");
-        if !repeats {
-            output.extend([token]);
             continue;
         }
         output.extend([match &tokens[at] {
@@ -66,7 +55,10 @@ fn repetition(tokens: &[TokenTree]) -> Option<(Vec<String>, Group, Group)> {
         return None;
     }
     let names = names(names_token)?;
-    let capitals = |name: &String| name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let capitals = |name: &String| {
+        let mut letters = name.chars();
+        letters.all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
     let list = group(list, Delimiter::Bracket)?;
     let body = group(body, Delimiter::Brace)?;
     names.iter().all(capitals).then_some((names, list, body))

@@ -21,7 +21,6 @@ pub fn expand(input: TokenStream) -> TokenStream {
 }
 
 /// Items with their repetitions written out.
-/// Items with their repetitions written out, or the first mistake.
 pub fn repeat(input: TokenStream) -> TokenStream {
     each::unfold(input).unwrap_or_else(syn::Error::into_compile_error)
 }
