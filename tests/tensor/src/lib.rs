@@ -1,9 +1,11 @@
 //! Device tests of what moves and multiplies tiles of numbers: each kernel's output is compared with
 //! what the CPU computes, on the GPU or on the emulator. What a device lacks is said and left out.
 
+mod examples;
 mod numbers;
 mod products;
 mod rows;
+mod textures;
 mod tiles;
 mod transfers;
 mod wgmma;
@@ -166,7 +168,9 @@ pub fn trials() -> Vec<Trial> {
     [
         products::trials(),
         wmma::trials(),
+        examples::trials(),
         tiles::trials(),
+        textures::trials(),
         wgmma::trials(),
         transfers::trials(),
         numbers::trials(),

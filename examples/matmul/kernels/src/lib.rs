@@ -58,7 +58,8 @@ pub unsafe fn matmul(a: *const F16, b: *const F16, c: *mut f32, n: usize, k: usi
         copy::commit();
     };
 
-    let mut sums = [[Accumulator::<Product>::zero(); 4]; 4];
+    let mut sums: [[Accumulator<Product>; 4]; 4] =
+        core::array::from_fn(|_| core::array::from_fn(|_| Accumulator::zero()));
     fetch(0);
     let mut step = 0;
     while step < k {
@@ -89,13 +90,15 @@ pub unsafe fn matmul(a: *const F16, b: *const F16, c: *mut f32, n: usize, k: usi
         thread::sync_threads();
         step += STEP;
     }
-    for i in 0..4 {
-        for j in 0..4 {
+    // By a function for each place, and not in a loop: the sums' places must be known when compiling
+    // for them to be registers.
+    let _: [[(); 4]; 4] = core::array::from_fn(|i| {
+        core::array::from_fn(|j| {
             let (row, column) = (row + warp_row + 16 * i, column + warp_column + 8 * j);
             sums[i][j].for_each(|y, x, value| {
                 // SAFETY: inside the matrix, and nobody else's element.
                 unsafe { *c.add((row + y) * n + column + x) = value };
             });
-        }
-    }
+        })
+    });
 }

@@ -14,6 +14,7 @@ extern crate std;
 pub mod numbers;
 pub mod products;
 pub mod rows;
+pub mod textures;
 pub mod tiles;
 pub mod transfers;
 pub mod values;
@@ -34,4 +35,10 @@ macro_rules! kernel {
             $body
         }
     };
+}
+
+/// The examples of the documentation.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod examples {
+    include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 }
