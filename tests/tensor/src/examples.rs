@@ -21,8 +21,7 @@ macro_rules! run {
         let kernel = unsafe { module.kernel_unchecked::<$kernel>()? };
         #[allow(unused_unsafe)]
         // SAFETY: the memory is as large as the example says.
-        let args = unsafe { $kernel::args($($arg),*) };
-        kernel.launch(&$session.stream, ($blocks, $threads), args)?;
+        kernel.launch(&$session.stream, ($blocks, $threads), unsafe { $kernel::args($($arg),*) })?;
         $session.stream.synchronize()?;
     }};
 }

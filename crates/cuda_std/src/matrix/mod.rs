@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use cuda_std::halves::F16;
-//! use cuda_std::matrix::{A, Accumulator, B, Mma};
+//! use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
 //! use cuda_std::prelude::*;
 //!
 //! /// A 16×16 by a 16×8 matrix of halves, both row after row, by one warp.
@@ -41,7 +41,7 @@ use crate::intrinsics::{matrix, special};
 
 /// A product of an M×K matrix of `TA` by a K×N one of `TB`, summed in `TC`.
 pub struct Mma<const M: usize, const N: usize, const K: usize, TA, TB, TC>(
-    PhantomData<fn() -> (TA, TB, TC)>,
+    PhantomData<(TA, TB, TC)>,
 );
 
 /// This thread's lane, the number that fragments go by.

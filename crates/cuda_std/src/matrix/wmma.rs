@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use cuda_std::halves::F16;
-//! use cuda_std::matrix::wmma::{A, Accumulator, B, Rows, Wmma};
+//! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, Rows, Wmma};
 //! use cuda_std::prelude::*;
 //!
 //! /// A product of 16×16 matrices by one warp.

@@ -166,16 +166,36 @@ pub struct Exponential<T> {
     mean: T,
 }
 
+impl<T: Copy> Normal<T> {
+    /// Numbers of this mean and standard deviation.
+    #[inline]
+    #[must_use]
+    pub const fn new(mean: T, deviation: T) -> Self {
+        Normal { mean, deviation }
+    }
+}
+
+impl<T: Copy> LogNormal<T> {
+    /// Numbers whose logarithms have this mean and standard deviation.
+    #[inline]
+    #[must_use]
+    pub const fn new(mean: T, deviation: T) -> Self {
+        LogNormal(Normal::new(mean, deviation))
+    }
+}
+
+impl<T: Copy> Exponential<T> {
+    /// Numbers of this mean, the inverse of the rate.
+    #[inline]
+    #[must_use]
+    pub const fn new(mean: T) -> Self {
+        Exponential { mean }
+    }
+}
+
 macro_rules! continuous {
     ($($ty:ident)*) => {$(
         impl Normal<$ty> {
-            /// Numbers of this mean and standard deviation.
-            #[inline]
-            #[must_use]
-            pub const fn new(mean: $ty, deviation: $ty) -> Self {
-                Normal { mean, deviation }
-            }
-
             /// Two numbers for the price of one.
             #[inline]
             pub fn sample2<R: Rng + ?Sized>(&self, random: &mut R) -> [$ty; 2] {
@@ -195,30 +215,12 @@ macro_rules! continuous {
             }
         }
 
-        impl LogNormal<$ty> {
-            /// Numbers whose logarithms have this mean and standard deviation.
-            #[inline]
-            #[must_use]
-            pub const fn new(mean: $ty, deviation: $ty) -> Self {
-                LogNormal(Normal::<$ty>::new(mean, deviation))
-            }
-        }
-
         /// The exponential function is the device's or the host's, so numbers differ in their last
         /// places.
         impl Distribution<$ty> for LogNormal<$ty> {
             #[inline]
             fn sample<R: Rng + ?Sized>(&self, random: &mut R) -> $ty {
                 GpuFloat::exp(self.0.sample(random))
-            }
-        }
-
-        impl Exponential<$ty> {
-            /// Numbers of this mean, the inverse of the rate.
-            #[inline]
-            #[must_use]
-            pub const fn new(mean: $ty) -> Self {
-                Exponential { mean }
             }
         }
 

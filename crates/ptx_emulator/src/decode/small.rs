@@ -75,7 +75,7 @@ fn narrow() -> Handler {
             if format == SCALE {
                 return scale(value, i.imm & UP != 0);
             }
-            let value = if i.imm & RELU != 0 && (value < 0.0 || value == 0.0) {
+            let value = if i.imm & RELU != 0 && value <= 0.0 {
                 0.0
             } else {
                 value

@@ -41,7 +41,7 @@ struct State {
 
 impl State {
     fn unpack(word: u64) -> Option<State> {
-        (word >> 63 == 1).then(|| State {
+        (word >> 63 == 1).then_some(State {
             expected: word & MAX_COUNT,
             pending: word >> 20 & MAX_COUNT,
             bytes: (word << 2) as i64 >> 42,

@@ -242,7 +242,7 @@ unsafe fn tensor(
         let offsets = [8, 9, 10].map(|index| register(index) as u16);
         let base = register(0);
         let align = 128;
-        if base % align != 0 {
+        if !base.is_multiple_of(align) {
             let message =
                 format!("a tensor copy with the shared address {base:#x}, no multiple of {align}");
             c.fault(at, FaultKind::Misaligned, message);

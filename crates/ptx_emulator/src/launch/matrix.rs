@@ -704,7 +704,9 @@ impl Product {
         // Halves are there more than once in `wmma`'s fragments of A and B.
         let fit = |has: u32, elements: u32, ty: Element| {
             has == elements
-                || self.layout == Layout::Opaque && ty == Element::F16 && has % elements == 0
+                || self.layout == Layout::Opaque
+                    && ty == Element::F16
+                    && has.is_multiple_of(elements)
         };
         let fits = holds(self.registers[0], d.bits()) == self.m * self.n
             && holds(self.registers[3], c.bits()) == self.m * self.n
