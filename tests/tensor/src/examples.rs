@@ -90,7 +90,8 @@ examples! {
         };
         let (x, y) = (pairs(71), pairs(72));
         let mut out = DeviceBuffer::from_slice(&[F16x2::default(); 128])?;
-        run!(session, halves_axpy, 2, 64, 1.5, &x.as_dbuf()?, &y.as_dbuf()?, &mut out);
+        let (left, right) = (x.as_dbuf()?, y.as_dbuf()?);
+        run!(session, halves_axpy, 2, 64, 1.5, &left, &right, &mut out);
         let a = F16x2::splat(F16::from_f32(1.5));
         let expected: Vec<u32> = x.iter().zip(&y).map(|(x, y)| a.mul_add(*x, *y).to_bits()).collect();
         let found: Vec<u32> = out.as_host_vec()?.iter().map(|x| x.to_bits()).collect();
@@ -99,7 +100,8 @@ examples! {
     matrix_product |session| {
         let (a, b) = (halves(1, 16, 16), halves(2, 16, 8));
         let c = DeviceBuffer::<f32>::zeroed(128)?;
-        run!(session, matrix_product, 1, 32, &a.as_dbuf()?, &b.as_dbuf()?, c.as_device_ptr());
+        let (left, right) = (a.as_dbuf()?, b.as_dbuf()?);
+        run!(session, matrix_product, 1, 32, &left, &right, c.as_device_ptr());
         compare(&bits(&c.as_host_vec()?), &product(&a, &b, 8, 16))?;
     }
     matrix_wmma_product |session| {
@@ -147,7 +149,8 @@ examples! {
     tiny_shrink |session| {
         let from: Vec<f32> = (0..128).map(|i| (hash(75, i, 0) % 4000) as f32 / 16.0 - 100.0).collect();
         let mut to = DeviceBuffer::from_slice(&[E4m3::default(); 128])?;
-        run!(session, tiny_shrink, 2, 64, &from.as_dbuf()?, &mut to);
+        let numbers = from.as_dbuf()?;
+        run!(session, tiny_shrink, 2, 64, &numbers, &mut to);
         let expected: Vec<u8> = from.iter().map(|x| E4m3::from_f32(*x).to_bits()).collect();
         let found: Vec<u8> = to.as_host_vec()?.iter().map(|x| x.to_bits()).collect();
         compare(&found, &expected)?;
