@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The packages whose tests run on a device.
-const TESTED: [&str; 3] = ["cust", "device-tests", "cuda-std-tests"];
+const TESTED: [&str; 4] = ["cust", "device-tests", "cuda-std-tests", "tensor-tests"];
 
 /// The architectures that the examples' cubins are made for.
 const CUBINS: [nvvm::Arch; 4] = [
@@ -109,7 +109,7 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
 /// profile, each with its package's name.
 pub(crate) fn device_code() -> Result<BTreeSet<(String, PathBuf)>> {
     let mut command = cargo(&["build", "--package", "device-tests"])?;
-    command.args(["--package", "cuda-std-tests"]);
+    command.args(["--package", "cuda-std-tests", "--package", "tensor-tests"]);
     for example in workspace::examples()? {
         command.arg("--package").arg(format!("example-{example}"));
     }

@@ -110,8 +110,9 @@ fn every_row_assembles() {
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
-        // A warning is of PTX that ptxas takes for something else.
-        if !output.status.success() || text.contains("warning") {
+        // A warning is of PTX that ptxas takes for something else; advice is about speed elsewhere.
+        let warns = |line: &str| line.contains("warning") && !line.contains("Advisory");
+        if !output.status.success() || text.lines().any(warns) {
             let _ = writeln!(failures, "{}:\n{}", arch.sm(), explained(&text, module));
         }
     }

@@ -15,6 +15,7 @@ mod launch;
 mod memory;
 mod printf;
 mod program;
+mod tensor_map;
 
 pub use fault::{Fault, FaultKind, LoadError, SourceLocation};
 pub use launch::{LaunchConfig, LaunchStats, MAX_THREADS_PER_BLOCK, Output, launch};

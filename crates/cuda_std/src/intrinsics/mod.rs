@@ -35,11 +35,20 @@
 //!   text.
 
 pub mod atomic;
+pub mod float;
+pub mod half;
+pub mod integer;
+pub mod matrix;
 pub mod memory;
 mod row;
 pub mod special;
 pub mod synchronization;
+pub mod texture;
+pub mod transfer;
 pub mod warp;
+#[cfg(feature = "wgmma")]
+pub mod wgmma;
+pub mod wmma;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use row::{Effect, Register, Row};
@@ -54,6 +63,15 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         memory::ROWS,
         atomic::ROWS,
         atomic::cluster::ROWS,
+        integer::ROWS,
+        float::ROWS,
+        half::ROWS,
+        matrix::ROWS,
+        wmma::ROWS,
+        #[cfg(feature = "wgmma")]
+        wgmma::ROWS,
+        transfer::ROWS,
+        texture::ROWS,
     ];
     tables.into_iter().flatten()
 }

@@ -1,7 +1,7 @@
 //! `for NAME in [a, b] { rows }`: rows repeated with something else in the place of a name.
 //!
 //! The name stands for what is in the list where it is a whole word of an identifier between
-//! underscores (`redux_OP_u32`), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
+//! underscores (`redux_OP_u32`; of an empty text the underscore goes, too), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
 //! Several names go along with each other: `for (TY, RUST) in [(u32, u32), (s32, i32)]`.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
@@ -55,7 +55,10 @@ fn repetition(tokens: &[TokenTree]) -> Option<(Vec<String>, Group, Group)> {
         return None;
     }
     let names = names(names_token)?;
-    let capitals = |name: &String| name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let capitals = |name: &String| {
+        let mut letters = name.chars();
+        letters.all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
     let list = group(list, Delimiter::Bracket)?;
     let body = group(body, Delimiter::Brace)?;
     names.iter().all(capitals).then_some((names, list, body))
@@ -145,6 +148,10 @@ fn in_ident(ident: &Ident, bindings: &[Binding]) -> TokenStream {
                 None => word.to_owned(),
             },
         )
+        .zip(text.split('_'))
+        // An empty text takes its underscore with it.
+        .filter(|(new, old)| !new.is_empty() || old.is_empty())
+        .map(|(new, _)| new)
         .collect();
     let new = words.join("_");
     TokenTree::Ident(if new == text {

@@ -16,9 +16,6 @@ use crate::exec::value::{Brain, Float, Half, canonical, settle};
 
 impl<'a> Decoder<'_, 'a> {
     pub(super) fn atomic(&mut self, words: &mut Modifiers<'_, 'a>, returns: bool) -> Result<()> {
-        if words.sees("async") {
-            return unsupported_form("asynchronous reductions");
-        }
         words.ignore(|word| {
             matches!(
                 word,
@@ -121,12 +118,11 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     pub(super) fn copy_async(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        if !words.has("async")
-            || words.sees("bulk")
-            || words.sees("mbarrier")
-            || words.sees("reduce")
-        {
-            return unsupported_form("bulk and tensor copies");
+        if words.sees("bulk") || words.sees("mbarrier") || words.sees("reduce") {
+            return self.bulk_copy(words);
+        }
+        if !words.has("async") {
+            return invalid("`cp` without `.async`");
         }
         if words.has("commit_group") || words.has("wait_all") || words.has("wait_group") {
             return Ok(());

@@ -67,7 +67,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// Adds an instruction that waits for other threads.
-    fn sync(&mut self, sync: Sync, operands: impl FnOnce(&mut Inst)) {
+    pub(super) fn sync(&mut self, sync: Sync, operands: impl FnOnce(&mut Inst)) {
         let index = self.output.syncs.len() as i64;
         self.output.syncs.push(sync);
         self.emit(call::sync, |inst| {

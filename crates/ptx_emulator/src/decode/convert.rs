@@ -209,6 +209,9 @@ impl<'a> Decoder<'_, 'a> {
             self.convert_pack(words)?;
             return Ok(true);
         }
+        if self.convert_small(words)? {
+            return Ok(true);
+        }
         let integral = words.one_of(INTEGER_ROUNDING);
         let mode = words.one_of(super::float::ROUNDING);
         let flag = |set: bool, flag: i64| if set { flag } else { 0 };

@@ -93,7 +93,10 @@ impl<'a> Decoder<'_, 'a> {
     pub(super) fn memory(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<bool> {
         match words.opcode {
             "ld" | "ldu" => self.load(words)?,
+            "st" | "red" if words.sees("async") => self.store_async(words)?,
             "st" => self.store(words)?,
+            "mbarrier" => self.mbarrier(words)?,
+            "mapa" | "getctarank" => self.cluster_address(words)?,
             "atom" => self.atomic(words, true)?,
             "red" => self.atomic(words, false)?,
             "fence" | "membar" => {
@@ -147,9 +150,6 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn access(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<Access> {
-        if words.sees("async") {
-            return unsupported_form("asynchronous stores");
-        }
         let orders = [
             ("volatile", RELAXED),
             ("relaxed", RELAXED),

@@ -15,9 +15,13 @@ mod data;
 mod float;
 mod frame;
 mod integer;
+mod matrix;
 mod memory;
 mod modifiers;
 mod operand;
+mod small;
+mod transfer;
+mod video;
 
 use std::collections::HashMap;
 
@@ -336,6 +340,8 @@ impl<'a> Decoder<'_, 'a> {
             || self.convert(&mut words)?
             || self.data(&mut words)?
             || self.memory(&mut words)?
+            || self.matrix(&mut words)?
+            || self.video(&mut words)?
             || self.control(&mut words)?;
         if known {
             return words.finish();
@@ -382,15 +388,8 @@ impl<'a> Decoder<'_, 'a> {
 /// Instructions of the PTX ISA that are errors only when executed.
 const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "clusterlaunchcontrol",
-    "getctarank",
     "istypep",
-    "ldmatrix",
-    "mapa",
-    "mbarrier",
-    "mma",
-    "movmatrix",
     "multimem",
-    "stmatrix",
     "suld",
     "suq",
     "sured",
@@ -400,29 +399,4 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "tex",
     "tld4",
     "txq",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-    "wgmma",
-    "wmma",
 ];

@@ -7,7 +7,8 @@
 //! destroyed or reset.
 //!
 //! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
-//! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs` each hold the functions of
+//! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs`,
+//! `tensor.rs` each hold the functions of
 //! one part of the API; `queue.rs` is where a stream's work waits.
 //! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
 
@@ -28,6 +29,7 @@ mod pool;
 mod queue;
 mod state;
 mod stream;
+mod tensor;
 #[cfg(test)]
 mod tests;
 
@@ -70,6 +72,7 @@ pub fn driver() -> &'static Driver {
         library::fill(&mut driver);
         mapping::fill(&mut driver);
         graph::fill(&mut driver);
+        tensor::fill(&mut driver);
         driver
     })
 }

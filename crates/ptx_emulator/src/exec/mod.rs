@@ -15,13 +15,18 @@
 //! | `neg abs min max` of floats, `copysign testp` | f16, bf16, pairs, f32, f64; `.NaN .xorsign.abs`, three inputs |
 //! | `sin cos lg2 ex2 tanh` with `.approx` | f32, and `ex2 tanh` of halves |
 //! | `setp set selp slct` | all types and comparisons, `.and .or .xor`, packed halves |
-//! | `cvt cvt.pack` | all integer and float types up to 64 bits, all rounding modes, `.sat .ftz .relu`, pairs, tf32; no 8-bit floats |
+//! | `cvt cvt.pack` | all integer and float types up to 64 bits, all rounding modes, `.sat .ftz .relu`, pairs, tf32, floats of 8, 6 and 4 bits; no rounding by chance |
+//! | `vadd vsub vabsdiff vmin vmax vshl vshr vmad vset`, `v…2 v…4` | parts of both operands, `.sat`, a second operation; no masks and permutations of lanes, no negated operands |
 //! | `mov` | registers, constants, addresses, special registers, packing and unpacking, 128 bits |
 //! | `ld st ldu` | all spaces and types, vectors, `.volatile .relaxed .acquire .release .mmio`, cache hints without effect |
 //! | `atom red` | all operations, 16 to 128 bits, floats, packed halves, f32 vectors; every scope acts as system scope, every ordering as sequentially consistent |
 //! | `fence membar` | all; as sequentially consistent |
 //! | `cvta isspacep alloca stacksave stackrestore` | all |
-//! | `cp.async` and its groups | done at once |
+//! | `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async red.async` | all, tensors in tiles and columns too; done when they are issued, for one block |
+//! | `mbarrier` | all; a wait that fails lets other threads run |
+//! | `mapa getctarank barrier.cluster` | for clusters of one block |
+//! | `mma wmma ldmatrix stmatrix movmatrix` | all shapes and types, sparse and block-scaled; `ldmatrix` and `stmatrix` of 8×8 |
+//! | `wgmma` | all types; rows side by side (not transposed), not sparse |
 //! | `prefetch prefetchu discard applypriority createpolicy nanosleep griddepcontrol setmaxnreg pmevent` | without effect |
 //! | `bar barrier` | `.sync .arrive .red`, with ids and counts |
 //! | `bar.warp.sync shfl.sync vote.sync match.sync redux.sync elect.sync activemask` | all modes |
@@ -33,16 +38,20 @@
 //! External functions: `vprintf malloc free __assertfail`. Special registers: thread, block and
 //! grid indices, lanes, warps, masks, clocks, shared memory sizes, clusters (of one block).
 //!
-//! Not supported, and an error when executed: matrix and tensor instructions, textures and
-//! surfaces, `mbarrier` and bulk copies, clusters of several blocks, video instructions, 8-bit
-//! floats.
+//! Sums of products of floats are rounded once, where a tensor core cuts off and rounds in its own
+//! way: results are a GPU's where no sum is rounded.
+//!
+//! Not supported, and an error when executed: textures and surfaces, clusters of several blocks,
+//! `tcgen05`, `multimem`, changes of tensor maps.
 
 pub(crate) mod atomic;
+pub(crate) mod barrier;
 pub(crate) mod call;
 pub(crate) mod float;
 pub(crate) mod integer;
 pub(crate) mod memory;
 pub(crate) mod special;
+pub(crate) mod transfer;
 pub(crate) mod value;
 
 use crate::fault::FaultKind;

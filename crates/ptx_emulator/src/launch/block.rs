@@ -163,8 +163,7 @@ impl Worker<'_> {
                 block.seats[seat].state = State::Done;
                 block.live -= 1;
                 self.threads.extend(block.seats[seat].thread.take());
-                self.after_exit(block, seat);
-                Ok(())
+                self.after_exit(block, seat)
             }
             Event::Preempted | Event::Frame => {
                 block.seats[seat].state = State::Preempted;

@@ -6,6 +6,8 @@
 //! blocks wait for each other come to their end.
 
 mod block;
+pub(crate) mod element;
+pub(crate) mod matrix;
 pub(crate) mod sync;
 
 use std::collections::VecDeque;

@@ -6,7 +6,7 @@ use super::block::{Block, State};
 use crate::exec::float::extremum;
 use crate::exec::value::Single;
 use crate::exec::{Inst, Regs};
-use crate::fault::FaultKind;
+use crate::fault::{Fault, FaultKind};
 
 /// What an instruction that waits for other threads does. Its operands are in its [`Inst`].
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,8 @@ pub(crate) enum WarpSync {
     Reduce(Redux),
     /// `elect.sync`; the predicate is in `c`.
     Elect,
+    /// A matrix operation, by its place among the code's. All lanes of the warp must come.
+    Matrix { index: u32 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +98,7 @@ impl WarpSync {
             WarpSync::MatchAny { .. } | WarpSync::MatchAll { .. } => "match.sync",
             WarpSync::Reduce(_) => "redux.sync",
             WarpSync::Elect => "elect.sync",
+            WarpSync::Matrix { .. } => "a matrix instruction",
         }
     }
 
@@ -145,8 +148,7 @@ impl Worker<'_> {
                     )));
                 }
                 block.seats[seat].state = State::Warp { sync: index, mask };
-                self.try_warp(block, seat / 32, mask, sync);
-                Ok(())
+                self.try_warp(block, seat / 32, mask, sync)
             }
             Sync::Active => {
                 block.seats[seat].state = State::Active;
@@ -256,7 +258,7 @@ impl Worker<'_> {
     }
 
     /// A thread has ended, which may be what others waited for.
-    pub(super) fn after_exit(&mut self, block: &mut Block, seat: usize) {
+    pub(super) fn after_exit(&mut self, block: &mut Block, seat: usize) -> Result<(), Box<Fault>> {
         for id in 0..block.barriers.len() {
             if block.barriers[id].waiting > 0 {
                 self.try_barrier(block, id);
@@ -268,13 +270,21 @@ impl Worker<'_> {
                 && mask >> (seat % 32) & 1 != 0
                 && let Some(&sync) = self.context.code.warp_sync(sync)
             {
-                self.try_warp(block, warp, mask, sync);
+                self.try_warp(block, warp, mask, sync)
+                    .map_err(|(kind, message)| self.fault_at(block, other, kind, message))?;
             }
         }
+        Ok(())
     }
 
     /// Carries out a warp operation if all lanes of its mask have come to it.
-    fn try_warp(&mut self, block: &mut Block, warp: usize, mask: u32, sync: WarpSync) {
+    fn try_warp(
+        &mut self,
+        block: &mut Block,
+        warp: usize,
+        mask: u32,
+        sync: WarpSync,
+    ) -> Result<(), Problem> {
         let lanes = block.lanes(warp);
         let mut here = 0u32;
         // From the last lane: lanes run in order, so it is the one that is usually missing.
@@ -289,23 +299,30 @@ impl Worker<'_> {
                     mask: its,
                 } if its == mask => match self.context.code.warp_sync(other) {
                     Some(&other) if other.meets(sync) => here |= bit,
-                    _ => return,
+                    _ => return Ok(()),
                 },
                 State::Done => {}
-                _ => return,
+                _ => return Ok(()),
             }
         }
-        self.complete_warp(block, warp, here, sync);
+        self.complete_warp(block, warp, here, sync)?;
         for seat in block.lanes(warp) {
             if here >> (seat % 32) & 1 != 0 {
                 step(block, seat);
                 block.seats[seat].state = State::Ready;
             }
         }
+        Ok(())
     }
 
     /// Computes a warp operation for the lanes `here`.
-    fn complete_warp(&mut self, block: &mut Block, warp: usize, here: u32, sync: WarpSync) {
+    fn complete_warp(
+        &mut self,
+        block: &mut Block,
+        warp: usize,
+        here: u32,
+        sync: WarpSync,
+    ) -> Result<(), Problem> {
         let mut insts: [Option<(Inst, Regs)>; 32] = [None; 32];
         let mut values = [0u64; 32];
         for lane in 0..32 {
@@ -403,7 +420,20 @@ impl Worker<'_> {
                     regs.set(inst.c, lane as u32 == leader);
                 }
             }
+            WarpSync::Matrix { index } => {
+                let operation = &self.context.code.matrices[index as usize];
+                let all: Vec<(Inst, Regs)> = insts.iter().flatten().copied().collect();
+                let Ok(all) = <&[_; 32]>::try_from(&all[..]) else {
+                    return Err(invalid(format!(
+                        "`{}` with {} lanes, and it takes all 32 of a warp",
+                        operation.name(),
+                        all.len()
+                    )));
+                };
+                self.matrix(operation, warp, all)?;
+            }
         }
+        Ok(())
     }
 
     /// Lets the lanes of a warp go on that wait at `activemask`: all that are at the same one are

@@ -13,7 +13,9 @@ use ptx::{Item, Linkage, Module, Variable};
 use crate::decode;
 use crate::exec::Inst;
 use crate::exec::call::{CallSite, Place, function_address};
+use crate::exec::transfer::Transfer;
 use crate::fault::{LoadError, SourceLocation};
+use crate::launch::matrix::Matrix;
 use crate::launch::sync::{Sync, WarpSync};
 use crate::memory::Memory;
 use needs::{shared_need, stack_need};
@@ -95,6 +97,8 @@ pub(crate) struct Code {
     pub extra: Vec<u32>,
     pub calls: Vec<CallSite>,
     pub syncs: Vec<Sync>,
+    pub matrices: Vec<Matrix>,
+    pub transfers: Vec<Transfer>,
     /// What is wrong with instructions that are an error when executed, and their lines.
     pub messages: Vec<(u32, String)>,
     pub files: HashMap<u32, String>,

@@ -1,0 +1,75 @@
+//! Clusters: blocks that run at the same time and reach each other's shared memory. The launch says
+//! how many blocks make one; without, each block is one by itself.
+//!
+//! ```
+//! use cuda_std::cluster;
+//! use cuda_std::prelude::*;
+//!
+//! /// Each block's number, read from the next block's shared memory.
+//! #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+//! #[kernel]
+//! pub unsafe fn neighbours(to: *mut u32) {
+//!     let mine = shared_array![u32; 1];
+//!     unsafe {
+//!         *mine = cluster::block_rank();
+//!         cluster::sync();
+//!         let next = cluster::map_shared(mine, (cluster::block_rank() + 1) % cluster::blocks());
+//!         *to.add(thread::block_idx_x() as usize) = *next;
+//!     }
+//!     // Nobody ends while others read its memory.
+//!     cluster::sync();
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! All of it needs compute capability 9.0. On the emulator a cluster is one block.
+
+use crate::intrinsics::{special, transfer as rows};
+
+/// This block's number in its cluster.
+#[inline(always)]
+#[must_use]
+pub fn block_rank() -> u32 {
+    special::cluster_ctarank()
+}
+
+/// How many blocks the cluster has.
+#[inline(always)]
+#[must_use]
+pub fn blocks() -> u32 {
+    special::cluster_nctarank()
+}
+
+/// Waits for all threads of the cluster. What they wrote before is visible after it.
+#[inline(always)]
+pub fn sync() {
+    arrive();
+    wait();
+}
+
+/// Arrives at the cluster's barrier, without waiting. Each thread arrives once and waits once.
+#[inline(always)]
+pub fn arrive() {
+    rows::barrier_cluster_arrive();
+}
+
+/// Waits for all threads of the cluster to have arrived.
+#[inline(always)]
+pub fn wait() {
+    rows::barrier_cluster_wait();
+}
+
+/// Where what a pointer into shared memory points to is in another block of the cluster. The
+/// pointer may be read and written like any other, while that block runs.
+#[inline(always)]
+#[must_use]
+pub fn map_shared<T>(pointer: *mut T, block: u32) -> *mut T {
+    rows::mapa(pointer.cast(), block).cast()
+}
+
+/// The block that shared memory belongs to.
+#[inline(always)]
+#[must_use]
+pub fn rank_of<T>(pointer: *const T) -> u32 {
+    rows::getctarank(pointer.cast())
+}

@@ -1,0 +1,637 @@
+//! Floats of 16 bits, alone and in pairs: [`F16`] is IEEE 754's half, [`Bf16`] the upper half of an
+//! `f32`. Tensor cores multiply them, and memory holds twice as many.
+//!
+//! ```
+//! use cuda_std::halves::F16x2;
+//! use cuda_std::prelude::*;
+//!
+//! /// `a * x + y`, two numbers in each register.
+//! #[kernel]
+//! pub fn axpy(a: f32, x: &[F16x2], y: &[F16x2], mut out: PerThread<F16x2>) {
+//!     let a = F16x2::splat(a.into());
+//!     for (i, out) in out.own() {
+//!         *out = a.mul_add(x[i], y[i]);
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! On the device each operation is one instruction where the architecture has it (`f16` everywhere,
+//! `bf16`'s fused multiply-add from 8.0 and its sums from 9.0 on) and otherwise goes through `f32`;
+//! on the host it goes through wider floats. All round once, to nearest, so all give the same bits,
+//! NaN included. Kernels that may use nightly Rust's own `f16` can: it has the same layout, and
+//! `F16::from_bits(x.to_bits())` is free.
+
+use core::cmp::Ordering;
+use core::fmt;
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+#[cfg_attr(target_arch = "nvptx64", allow(unused_imports))]
+use crate::float::GpuFloat;
+#[cfg(target_arch = "nvptx64")]
+use crate::intrinsics::half as rows;
+
+/// A format of 16 bits or less: the sign, the exponent, the fraction.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    pub exponent: u32,
+    pub fraction: u32,
+    /// The largest exponent has infinities and NaNs.
+    pub special: bool,
+    /// The code (without its sign) of what is too large: infinity, or the largest number.
+    pub overflow: u32,
+    pub nan: u32,
+}
+
+impl Format {
+    /// The nearest code of a number, ties to even.
+    pub const fn narrow(self, value: f64) -> u32 {
+        let bits = value.to_bits();
+        let sign = ((bits >> 63) as u32) << (self.exponent + self.fraction);
+        let magnitude = bits & !(1 << 63);
+        if magnitude > 0x7ff << 52 {
+            return self.nan;
+        }
+        let bias = (1 << (self.exponent - 1)) - 1;
+        let exponent = (magnitude >> 52) as i32 - 1023;
+        let lowest = 1 - bias;
+        // The lowest bit that is kept has this weight; a subnormal `f64` is far below all of them.
+        let kept = if exponent > lowest { exponent } else { lowest } - self.fraction as i32;
+        let mantissa = magnitude & ((1 << 52) - 1) | 1 << 52;
+        let shift = kept - (exponent - 52);
+        if shift > 54 {
+            return sign;
+        }
+        let (whole, rest) = (mantissa >> shift, mantissa & ((1 << shift) - 1));
+        let half = 1 << (shift - 1);
+        let up = rest > half || (rest == half && whole & 1 != 0);
+        let whole = whole as u32 + up as u32;
+        // The hidden bit adds one to the exponent's field, and so does a carry out of the fraction.
+        let field = if exponent >= lowest {
+            (exponent + bias - 1) as u32
+        } else {
+            0
+        };
+        let code = (field << self.fraction) + whole;
+        if exponent > bias + 1 || code > self.overflow {
+            return sign | self.overflow;
+        }
+        sign | code
+    }
+
+    /// The number that a code means.
+    pub const fn widen(self, code: u32) -> f32 {
+        let fraction = code & ((1 << self.fraction) - 1);
+        let field = code >> self.fraction & ((1 << self.exponent) - 1);
+        let negative = code >> (self.exponent + self.fraction) & 1 != 0;
+        let bias = (1 << (self.exponent - 1)) - 1;
+        let sign = (negative as u32) << 31;
+        if self.special && field == (1 << self.exponent) - 1 {
+            let payload = if fraction == 0 { 0 } else { 0x7f_ffff };
+            return f32::from_bits(if payload == 0 {
+                sign | 0x7f80_0000
+            } else {
+                0x7fff_ffff
+            });
+        }
+        let magnitude = code & !(1 << (self.exponent + self.fraction));
+        if !self.special && self.nan != self.overflow && magnitude == self.nan {
+            return f32::from_bits(0x7fff_ffff);
+        }
+        if field == 0 {
+            // A product with a power of two, which is exact.
+            let unit = 1 - bias - self.fraction as i32;
+            let magnitude = fraction as f32 * power(unit);
+            return f32::from_bits(magnitude.to_bits() | sign);
+        }
+        let exponent = (field as i32 - bias + 127) as u32;
+        f32::from_bits(sign | exponent << 23 | fraction << (23 - self.fraction))
+    }
+}
+
+/// A power of two that an `f32` can be, subnormal ones too.
+const fn power(exponent: i32) -> f32 {
+    if exponent >= -126 {
+        f32::from_bits(((exponent + 127) as u32) << 23)
+    } else {
+        f32::from_bits(1 << (exponent + 149))
+    }
+}
+
+const HALF: Format = Format {
+    exponent: 5,
+    fraction: 10,
+    special: true,
+    overflow: 0x7c00,
+    nan: 0x7fff,
+};
+const BRAIN: Format = Format {
+    exponent: 8,
+    fraction: 7,
+    special: true,
+    overflow: 0x7f80,
+    nan: 0x7fff,
+};
+
+/// `a * b + c` of numbers of at most 24 bits, to be rounded once more: where the sum is not exact
+/// its last bit is one, which no later rounding to much fewer bits mistakes for a tie.
+#[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
+fn sum_to_odd(a: f32, b: f32, c: f32) -> f64 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    if !sum.is_finite() {
+        return sum;
+    }
+    let back = sum - product;
+    let rest = (product - (sum - back)) + (c - back);
+    if rest == 0.0 || sum.to_bits() & 1 != 0 {
+        return sum;
+    }
+    let away = (rest > 0.0) == (sum > 0.0);
+    f64::from_bits(if away {
+        sum.to_bits() + 1
+    } else {
+        sum.to_bits() - 1
+    })
+}
+
+/// Declares one of the two types. An operation with a row uses it where the architecture has it.
+macro_rules! half {
+    ($(#[$doc:meta])* $ty:ident $pair:ident $format:ident,
+     from_f32: $from:tt, to_f32: $to:tt,
+     sums: $sums:literal [$add:ident $sub:ident $mul:ident $add2:ident $sub2:ident $mul2:ident],
+     fused: $fused:literal [$fma:ident $fma2:ident],
+     extremes: $extremes:literal [$min:ident $max:ident $min2:ident $max2:ident],
+     relu: [$relu:ident $relu2:ident],
+     approximate: $approximate:literal [$ex2:ident $tanh:ident $ex22:ident $tanh2:ident]
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default)]
+        #[repr(transparent)]
+        pub struct $ty(u16);
+
+        impl $ty {
+            /// 0.
+            pub const ZERO: Self = Self(0);
+            /// 1.
+            pub const ONE: Self = Self(((1 << ($format.exponent - 1)) - 1) << $format.fraction);
+            /// Infinity.
+            pub const INFINITY: Self = Self($format.overflow as u16);
+            /// The NaN that operations give.
+            pub const NAN: Self = Self($format.nan as u16);
+            /// The largest number.
+            pub const MAX: Self = Self($format.overflow as u16 - 1);
+            /// The smallest number that is not subnormal.
+            pub const MIN_POSITIVE: Self = Self(1 << $format.fraction);
+
+            /// From its bits.
+            #[inline(always)]
+            #[must_use]
+            pub const fn from_bits(bits: u16) -> Self {
+                Self(bits)
+            }
+
+            /// Its bits.
+            #[inline(always)]
+            #[must_use]
+            pub const fn to_bits(self) -> u16 {
+                self.0
+            }
+
+            /// The nearest to an `f32`, ties to even.
+            #[inline]
+            #[must_use]
+            pub fn from_f32(value: f32) -> Self {
+                half!(@on $from, Self(rows::$from(value)), Self($format.narrow(f64::from(value)) as u16))
+            }
+
+            /// The nearest to an `f64`, ties to even.
+            #[inline]
+            #[must_use]
+            pub const fn from_f64(value: f64) -> Self {
+                Self($format.narrow(value) as u16)
+            }
+
+            /// The same number.
+            #[inline]
+            #[must_use]
+            pub fn to_f32(self) -> f32 {
+                half!(@on $to, rows::$to(self.0), $format.widen(self.0.into()))
+            }
+
+            /// Whether it is no number.
+            #[inline]
+            #[must_use]
+            pub const fn is_nan(self) -> bool {
+                (self.0 & 0x7fff) as u32 > $format.overflow
+            }
+
+            /// Without its sign.
+            #[inline]
+            #[must_use]
+            pub const fn abs(self) -> Self {
+                Self(self.0 & 0x7fff)
+            }
+
+            /// `self * b + c`, rounded once.
+            #[inline]
+            #[must_use]
+            pub fn mul_add(self, b: Self, c: Self) -> Self {
+                half!(@if $fused, Self(rows::$fma(self.0, b.0, c.0)),
+                    Self::from_f64(sum_to_odd(self.to_f32(), b.to_f32(), c.to_f32())))
+            }
+
+            /// `self * b + c`, rounded once, or 0 for what is negative; of NaN the usual one.
+            #[inline]
+            #[must_use]
+            pub fn mul_add_relu(self, b: Self, c: Self) -> Self {
+                half!(@if "sm_80", Self(rows::$relu(self.0, b.0, c.0)), {
+                    let sum = self.mul_add(b, c);
+                    if sum.is_nan() {
+                        Self::NAN
+                    } else if sum.0 >> 15 != 0 {
+                        Self::ZERO
+                    } else {
+                        sum
+                    }
+                })
+            }
+
+            /// The lesser one; of a number and a NaN the number, and of zeros the negative one.
+            #[inline]
+            #[must_use]
+            pub fn min(self, other: Self) -> Self {
+                half!(@if $extremes, Self(rows::$min(self.0, other.0)), self.extreme(other, false))
+            }
+
+            /// The greater one; of a number and a NaN the number, and of zeros the positive one.
+            #[inline]
+            #[must_use]
+            pub fn max(self, other: Self) -> Self {
+                half!(@if $extremes, Self(rows::$max(self.0, other.0)), self.extreme(other, true))
+            }
+
+            #[allow(dead_code)]
+            fn extreme(self, other: Self, max: bool) -> Self {
+                match (self.is_nan(), other.is_nan()) {
+                    (true, true) => Self::NAN,
+                    (true, false) => other,
+                    (false, true) => self,
+                    (false, false) => {
+                        // The order of numbers is that of these integers.
+                        let key = |x: Self| (x.0 ^ ((x.0 as i16 >> 15) as u16 & 0x7fff)) as i16;
+                        if (key(self) > key(other)) == max { self } else { other }
+                    }
+                }
+            }
+
+            /// 2 to this power: the hardware's approximation, and on the host a good one.
+            #[inline]
+            #[must_use]
+            pub fn exp2_approx(self) -> Self {
+                half!(@if $approximate, Self(rows::$ex2(self.0)),
+                    Self::from_f32(GpuFloat::exp2(self.to_f32())))
+            }
+
+            /// The hyperbolic tangent: the hardware's approximation, and on the host a good one.
+            #[inline]
+            #[must_use]
+            pub fn tanh_approx(self) -> Self {
+                half!(@if $approximate, Self(rows::$tanh(self.0)),
+                    Self::from_f32(GpuFloat::tanh(self.to_f32())))
+            }
+        }
+
+        half!(@operator $ty Add add $sums $add);
+        half!(@operator $ty Sub sub $sums $sub);
+        half!(@operator $ty Mul mul $sums $mul);
+
+        impl Div for $ty {
+            type Output = Self;
+            #[inline]
+            fn div(self, other: Self) -> Self {
+                Self::from_f32(self.to_f32() / other.to_f32())
+            }
+        }
+
+        impl Neg for $ty {
+            type Output = Self;
+            #[inline]
+            fn neg(self) -> Self {
+                Self(self.0 ^ 0x8000)
+            }
+        }
+
+        impl From<f32> for $ty {
+            #[inline]
+            fn from(value: f32) -> Self {
+                Self::from_f32(value)
+            }
+        }
+
+        impl From<$ty> for f32 {
+            #[inline]
+            fn from(value: $ty) -> f32 {
+                value.to_f32()
+            }
+        }
+
+        impl PartialEq for $ty {
+            #[inline]
+            fn eq(&self, other: &Self) -> bool {
+                self.to_f32() == other.to_f32()
+            }
+        }
+
+        impl PartialOrd for $ty {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                self.to_f32().partial_cmp(&other.to_f32())
+            }
+        }
+
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.to_f32(), f)
+            }
+        }
+
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.to_f32(), f)
+            }
+        }
+
+        #[doc = concat!("Two [`", stringify!($ty), "`] in one register. Operations are on both, each for itself.")]
+        #[derive(Clone, Copy, Default)]
+        #[repr(transparent)]
+        pub struct $pair(u32);
+
+        impl $pair {
+            /// From two numbers.
+            #[inline(always)]
+            #[must_use]
+            pub const fn new(low: $ty, high: $ty) -> Self {
+                Self(low.0 as u32 | (high.0 as u32) << 16)
+            }
+
+            /// Twice the same number.
+            #[inline(always)]
+            #[must_use]
+            pub const fn splat(value: $ty) -> Self {
+                Self::new(value, value)
+            }
+
+            /// From its bits.
+            #[inline(always)]
+            #[must_use]
+            pub const fn from_bits(bits: u32) -> Self {
+                Self(bits)
+            }
+
+            /// Its bits.
+            #[inline(always)]
+            #[must_use]
+            pub const fn to_bits(self) -> u32 {
+                self.0
+            }
+
+            /// The first number.
+            #[inline(always)]
+            #[must_use]
+            pub const fn low(self) -> $ty {
+                $ty(self.0 as u16)
+            }
+
+            /// The second number.
+            #[inline(always)]
+            #[must_use]
+            pub const fn high(self) -> $ty {
+                $ty((self.0 >> 16) as u16)
+            }
+
+            #[allow(dead_code)]
+            fn each(self, other: Self, f: impl Fn($ty, $ty) -> $ty) -> Self {
+                Self::new(f(self.low(), other.low()), f(self.high(), other.high()))
+            }
+
+            /// Without their signs.
+            #[inline]
+            #[must_use]
+            pub const fn abs(self) -> Self {
+                Self(self.0 & 0x7fff_7fff)
+            }
+
+            /// `self * b + c`, rounded once.
+            #[inline]
+            #[must_use]
+            pub fn mul_add(self, b: Self, c: Self) -> Self {
+                half!(@if $fused, Self(rows::$fma2(self.0, b.0, c.0)), Self::new(
+                    self.low().mul_add(b.low(), c.low()),
+                    self.high().mul_add(b.high(), c.high()),
+                ))
+            }
+
+            /// `self * b + c`, rounded once, or 0 for what is negative; of NaN the usual one.
+            #[inline]
+            #[must_use]
+            pub fn mul_add_relu(self, b: Self, c: Self) -> Self {
+                half!(@if "sm_80", Self(rows::$relu2(self.0, b.0, c.0)), Self::new(
+                    self.low().mul_add_relu(b.low(), c.low()),
+                    self.high().mul_add_relu(b.high(), c.high()),
+                ))
+            }
+
+            /// The lesser ones, as [`
+            #[doc = stringify!($ty)]
+            /// ::min`].
+            #[inline]
+            #[must_use]
+            pub fn min(self, other: Self) -> Self {
+                half!(@if $extremes, Self(rows::$min2(self.0, other.0)), self.each(other, $ty::min))
+            }
+
+            /// The greater ones, as [`
+            #[doc = stringify!($ty)]
+            /// ::max`].
+            #[inline]
+            #[must_use]
+            pub fn max(self, other: Self) -> Self {
+                half!(@if $extremes, Self(rows::$max2(self.0, other.0)), self.each(other, $ty::max))
+            }
+
+            /// 2 to these powers, as of one number.
+            #[inline]
+            #[must_use]
+            pub fn exp2_approx(self) -> Self {
+                half!(@if $approximate, Self(rows::$ex22(self.0)), self.each(self, |x, _| x.exp2_approx()))
+            }
+
+            /// The hyperbolic tangents, as of one number.
+            #[inline]
+            #[must_use]
+            pub fn tanh_approx(self) -> Self {
+                half!(@if $approximate, Self(rows::$tanh2(self.0)), self.each(self, |x, _| x.tanh_approx()))
+            }
+        }
+
+        half!(@pair $pair $ty Add add $sums $add2);
+        half!(@pair $pair $ty Sub sub $sums $sub2);
+        half!(@pair $pair $ty Mul mul $sums $mul2);
+
+        impl Neg for $pair {
+            type Output = Self;
+            #[inline]
+            fn neg(self) -> Self {
+                Self(self.0 ^ 0x8000_8000)
+            }
+        }
+
+        impl PartialEq for $pair {
+            #[inline]
+            fn eq(&self, other: &Self) -> bool {
+                self.low() == other.low() && self.high() == other.high()
+            }
+        }
+
+        impl fmt::Debug for $pair {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($pair)).field(&self.low()).field(&self.high()).finish()
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: plain numbers.
+        unsafe impl cust_core::DeviceCopy for $ty {}
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: plain numbers.
+        unsafe impl cust_core::DeviceCopy for $pair {}
+    };
+    (@operator $ty:ident $trait:ident $name:ident $arch:literal $row:ident) => {
+        impl $trait for $ty {
+            type Output = Self;
+            // Through `f32`: that has more than twice the bits, so rounding twice is rounding once.
+            #[inline]
+            fn $name(self, other: Self) -> Self {
+                half!(@if $arch, Self(rows::$row(self.0, other.0)),
+                    Self::from_f32($trait::$name(self.to_f32(), other.to_f32())))
+            }
+        }
+    };
+    (@pair $pair:ident $ty:ident $trait:ident $name:ident $arch:literal $row:ident) => {
+        impl $trait for $pair {
+            type Output = Self;
+            #[inline]
+            fn $name(self, other: Self) -> Self {
+                half!(@if $arch, Self(rows::$row(self.0, other.0)),
+                    self.each(other, |a, b| $trait::$name(a, b)))
+            }
+        }
+    };
+    // A row that every architecture has, or none.
+    (@on none, $row:expr, $other:expr) => { $other };
+    (@on $name:ident, $row:expr, $other:expr) => { half!(@if "sm_75", $row, $other) };
+    (@if $arch:literal, $row:expr, $other:expr) => {{
+        #[cfg(all(target_arch = "nvptx64", target_feature = $arch))]
+        { $row }
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = $arch)))]
+        { $other }
+    }};
+}
+
+half! {
+    /// A half: 5 bits of exponent, 10 of fraction.
+    F16 F16x2 HALF,
+    from_f32: cvt_rn_f16_f32, to_f32: cvt_f32_f16,
+    sums: "sm_75" [add_rn_f16 sub_rn_f16 mul_rn_f16 add_rn_f16x2 sub_rn_f16x2 mul_rn_f16x2],
+    fused: "sm_75" [fma_rn_f16 fma_rn_f16x2],
+    extremes: "sm_80" [min_f16 max_f16 min_f16x2 max_f16x2],
+    relu: [fma_rn_relu_f16 fma_rn_relu_f16x2],
+    approximate: "sm_75" [ex2_approx_f16 tanh_approx_f16 ex2_approx_f16x2 tanh_approx_f16x2]
+}
+half! {
+    /// A `bfloat16`: 8 bits of exponent, as `f32` has, and 7 of fraction.
+    Bf16 Bf16x2 BRAIN,
+    from_f32: none, to_f32: none,
+    sums: "sm_90" [add_rn_bf16 sub_rn_bf16 mul_rn_bf16 add_rn_bf16x2 sub_rn_bf16x2 mul_rn_bf16x2],
+    fused: "sm_80" [fma_rn_bf16 fma_rn_bf16x2],
+    extremes: "sm_80" [min_bf16 max_bf16 min_bf16x2 max_bf16x2],
+    relu: [fma_rn_relu_bf16 fma_rn_relu_bf16x2],
+    approximate: "sm_90" [ex2_approx_ftz_bf16 tanh_approx_bf16 ex2_approx_ftz_bf16x2 tanh_approx_bf16x2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_come_back() {
+        for bits in 0..=u16::MAX {
+            let half = F16::from_bits(bits);
+            if !half.is_nan() {
+                assert_eq!(F16::from_f32(half.to_f32()).to_bits(), bits);
+            }
+            let brain = Bf16::from_bits(bits);
+            if !brain.is_nan() {
+                assert_eq!(Bf16::from_f32(brain.to_f32()).to_bits(), bits);
+                assert_eq!(brain.to_f32().to_bits(), u32::from(bits) << 16);
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_is_to_the_nearest_even() {
+        let near = |x: f32| F16::from_f32(x).to_f32();
+        assert_eq!(
+            (near(1.0 + 1.0 / 2048.0), near(1.0 + 3.0 / 2048.0)),
+            (1.0, 1.0 + 2.0 / 1024.0)
+        );
+        assert_eq!((near(65519.9), near(65520.0)), (65504.0, f32::INFINITY));
+        assert_eq!(near(5.9e-8), power(-24));
+        assert_eq!(near(power(-25)), 0.0);
+        assert_eq!(near(-power(-25)).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(F16::from_f32(f32::NAN).to_bits(), 0x7fff);
+        for bits in (0..=u32::MAX).step_by(1001) {
+            let x = f32::from_bits(bits);
+            if x.is_nan() {
+                continue;
+            }
+            let up = if bits & 0x1_0000 != 0 { 0x8000 } else { 0x7fff };
+            assert_eq!(
+                Bf16::from_f32(x).to_bits(),
+                (bits.wrapping_add(up) >> 16) as u16,
+                "{x}"
+            );
+        }
+    }
+
+    /// A product so small that double precision loses it still decides a tie.
+    #[test]
+    fn sums_are_rounded_once() {
+        let tiny = F16::from_bits(1);
+        let tie = F16::from_f32(2049.0 - 1.0);
+        let one = F16::ONE;
+        assert_eq!(one.mul_add(one, tie).to_f32(), 2048.0);
+        let c = F16::from_f32(32768.0);
+        let half_unit = F16::from_f32(16.0);
+        assert_eq!(half_unit.mul_add(one, c).to_f32(), 32768.0);
+        // 32768 + 16 + 2^-48, by way of two products' sum: the tie is above the middle.
+        assert_eq!(
+            Bf16::from_f64(sum_to_odd(tiny.to_f32(), tiny.to_f32(), 32768.0 + 128.0)).to_f32(),
+            33024.0
+        );
+        assert_eq!(Bf16::from_f64(32768.0 + 128.0).to_f32(), 32768.0);
+    }
+
+    #[test]
+    fn extremes_and_relu() {
+        let (a, b) = (F16::from_f32(-0.0), F16::ZERO);
+        assert_eq!(a.min(b).to_bits(), 0x8000);
+        assert_eq!(a.max(b).to_bits(), 0);
+        assert_eq!(F16::NAN.min(F16::ONE), F16::ONE);
+        assert!(F16::NAN.max(F16::NAN).is_nan());
+        assert_eq!((-F16::ONE).mul_add_relu(F16::ONE, F16::ZERO), F16::ZERO);
+        let pair = F16x2::new(F16::ONE, F16::MAX) + F16x2::splat(F16::ONE);
+        assert_eq!((pair.low().to_f32(), pair.high()), (2.0, F16::MAX));
+    }
+}

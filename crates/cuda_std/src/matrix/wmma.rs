@@ -1,0 +1,334 @@
+//! `wmma`: products whose fragments only the hardware knows. Loading, storing and multiplying are
+//! all there is, besides doing the same to each element. New code is better off with
+//! [`Mma`](super::Mma); this is what CUDA's `nvcuda::wmma` becomes.
+//!
+//! ```
+//! use cuda_std::halves::F16;
+//! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, Rows, Wmma};
+//! use cuda_std::prelude::*;
+//!
+//! /// A product of 16×16 matrices by one warp.
+//! ///
+//! /// # Safety
+//! /// All three have 256 elements.
+//! #[kernel]
+//! pub unsafe fn product(a: *const F16, b: *const F16, c: *mut f32) {
+//!     type Tile = Wmma<16, 16, 16, F16, f32>;
+//!     unsafe {
+//!         let a = A::<Tile, Rows>::load(a, 16);
+//!         let b = B::<Tile, Rows>::load(b, 16);
+//!         Tile::multiply(a, b, Accumulator::zero()).store(c, 16);
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+
+use core::marker::PhantomData;
+
+use super::element::{Bit, I4, Registers, Tf32, U4};
+use crate::halves::{Bf16, F16};
+use crate::intrinsics::wmma as rows;
+
+/// A product of an M×K by a K×N matrix of `T`, summed in `TC`.
+pub struct Wmma<const M: usize, const N: usize, const K: usize, T, TC>(
+    PhantomData<fn() -> (T, TC)>,
+);
+
+/// A matrix that lies row after row.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows;
+
+/// A matrix that lies column after column.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns;
+
+/// The registers of a product's fragments.
+pub trait Shape: Sized {
+    /// What memory holds of the factors; of less than 8 bits 32-bit words.
+    type Cell: Copy;
+    /// The sum's elements.
+    type Sum: Copy;
+    /// The first factor's registers.
+    type RegistersA: Copy;
+    /// The second factor's registers.
+    type RegistersB: Copy;
+    /// The sum's registers.
+    type RegistersC: Registers<Self::Sum>;
+}
+
+/// A product whose first factor lies as `L` and whose second lies as `R`.
+pub trait Multiply<L, R>: Shape {
+    /// `a * b + c`; integers wrap around. All 32 threads of the warp call it together.
+    #[must_use]
+    fn multiply(a: A<Self, L>, b: B<Self, R>, c: Accumulator<Self>) -> Accumulator<Self>;
+}
+
+/// A first factor that lies as `L` can be loaded.
+pub trait LoadA<L>: Shape {
+    /// # Safety
+    /// As for [`A::load`].
+    #[doc(hidden)]
+    unsafe fn load_a(from: *const Self::Cell, stride: u32) -> Self::RegistersA;
+}
+
+/// A second factor that lies as `L` can be loaded.
+pub trait LoadB<L>: Shape {
+    /// # Safety
+    /// As for [`B::load`].
+    #[doc(hidden)]
+    unsafe fn load_b(from: *const Self::Cell, stride: u32) -> Self::RegistersB;
+}
+
+/// A sum can be loaded and stored.
+pub trait Sum<L>: Shape {
+    /// # Safety
+    /// As for [`Accumulator::load`].
+    #[doc(hidden)]
+    unsafe fn load_c(from: *const Self::Sum, stride: u32) -> Self::RegistersC;
+    /// # Safety
+    /// As for [`Accumulator::store`].
+    #[doc(hidden)]
+    unsafe fn store_c(to: *mut Self::Sum, fragment: Self::RegistersC, stride: u32);
+}
+
+/// A fragment of the first factor, which lay as `L`.
+pub struct A<P: Shape, L>(P::RegistersA, PhantomData<L>);
+
+/// A fragment of the second factor, which lay as `L`.
+pub struct B<P: Shape, L>(P::RegistersB, PhantomData<L>);
+
+/// A fragment of the sum.
+pub struct Accumulator<P: Shape>(P::RegistersC);
+
+impl<P: LoadA<L>, L> A<P, L> {
+    /// Loads the matrix; `stride` elements are from one row (or column) to the next. All 32 threads
+    /// of the warp call it together, with the same arguments.
+    ///
+    /// # Safety
+    /// The matrix is there, aligned to 32 bytes, its stride a multiple of 16 bytes, and nothing
+    /// writes it now.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn load(from: *const P::Cell, stride: u32) -> Self {
+        // SAFETY: the caller's promise.
+        A(unsafe { P::load_a(from, stride) }, PhantomData)
+    }
+}
+
+impl<P: LoadB<L>, L> B<P, L> {
+    /// Loads the matrix; `stride` elements are from one row (or column) to the next. All 32 threads
+    /// of the warp call it together, with the same arguments.
+    ///
+    /// # Safety
+    /// The matrix is there, aligned to 32 bytes, its stride a multiple of 16 bytes, and nothing
+    /// writes it now.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn load(from: *const P::Cell, stride: u32) -> Self {
+        // SAFETY: the caller's promise.
+        B(unsafe { P::load_b(from, stride) }, PhantomData)
+    }
+}
+
+impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
+    /// Loads the matrix row after row, `stride` elements from one to the next. All 32 threads of the
+    /// warp call it together, with the same arguments.
+    ///
+    /// # Safety
+    /// The matrix is there, aligned to 32 bytes, its stride a multiple of 16 bytes, and nothing
+    /// writes it now.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn load(from: *const P::Sum, stride: u32) -> Self {
+        // SAFETY: the caller's promise.
+        Accumulator(unsafe { <P as Sum<Rows>>::load_c(from, stride) })
+    }
+
+    /// Loads the matrix column after column.
+    ///
+    /// # Safety
+    /// As for [`Accumulator::load`].
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn load_columns(from: *const P::Sum, stride: u32) -> Self {
+        // SAFETY: the caller's promise.
+        Accumulator(unsafe { <P as Sum<Columns>>::load_c(from, stride) })
+    }
+
+    /// Stores the matrix row after row, `stride` elements from one to the next. All 32 threads of
+    /// the warp call it together, with the same arguments.
+    ///
+    /// # Safety
+    /// There is room for the matrix, aligned to 32 bytes, its stride is a multiple of 16 bytes, and
+    /// nothing else accesses it now.
+    #[inline(always)]
+    pub unsafe fn store(self, to: *mut P::Sum, stride: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { <P as Sum<Rows>>::store_c(to, self.0, stride) }
+    }
+
+    /// Stores the matrix column after column.
+    ///
+    /// # Safety
+    /// As for [`Accumulator::store`].
+    #[inline(always)]
+    pub unsafe fn store_columns(self, to: *mut P::Sum, stride: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { <P as Sum<Columns>>::store_c(to, self.0, stride) }
+    }
+}
+
+impl<P: Shape> Accumulator<P> {
+    /// All elements 0.
+    #[inline(always)]
+    #[must_use]
+    pub fn zero() -> Self {
+        Accumulator(P::RegistersC::ZERO)
+    }
+
+    /// Each element through a function, in no order that is known.
+    #[inline(always)]
+    #[must_use]
+    pub fn map(mut self, mut f: impl FnMut(P::Sum) -> P::Sum) -> Self {
+        for index in 0..P::RegistersC::LEN {
+            let value = f(self.0.get(index));
+            self.0.set(index, value);
+        }
+        self
+    }
+}
+
+cuda_std_macros::repeat! {
+    for (SHAPE, M, N, K, NT, T, CELL, RA, RB, NC, TC, RC, CELLC) in [
+        (m16n16k16, 16, 16, 16, f16, F16, F16, [u32; 8], [u32; 8], f16, F16, [u32; 4], u16),
+        (m16n16k16, 16, 16, 16, f16, F16, F16, [u32; 8], [u32; 8], f32, f32, [f32; 8], f32),
+        (m32n8k16, 32, 8, 16, f16, F16, F16, [u32; 8], [u32; 8], f16, F16, [u32; 4], u16),
+        (m32n8k16, 32, 8, 16, f16, F16, F16, [u32; 8], [u32; 8], f32, f32, [f32; 8], f32),
+        (m8n32k16, 8, 32, 16, f16, F16, F16, [u32; 8], [u32; 8], f16, F16, [u32; 4], u16),
+        (m8n32k16, 8, 32, 16, f16, F16, F16, [u32; 8], [u32; 8], f32, f32, [f32; 8], f32),
+        (m16n16k16, 16, 16, 16, bf16, Bf16, Bf16, [u32; 4], [u32; 4], f32, f32, [f32; 8], f32),
+        (m32n8k16, 32, 8, 16, bf16, Bf16, Bf16, [u32; 8], [u32; 2], f32, f32, [f32; 8], f32),
+        (m8n32k16, 8, 32, 16, bf16, Bf16, Bf16, [u32; 2], [u32; 8], f32, f32, [f32; 8], f32),
+        (m16n16k16, 16, 16, 16, s8, i8, i8, [u32; 2], [u32; 2], s32, i32, [i32; 8], i32),
+        (m32n8k16, 32, 8, 16, s8, i8, i8, [u32; 4], [u32; 1], s32, i32, [i32; 8], i32),
+        (m8n32k16, 8, 32, 16, s8, i8, i8, [u32; 1], [u32; 4], s32, i32, [i32; 8], i32),
+        (m16n16k16, 16, 16, 16, u8, u8, u8, [u32; 2], [u32; 2], s32, i32, [i32; 8], i32),
+        (m32n8k16, 32, 8, 16, u8, u8, u8, [u32; 4], [u32; 1], s32, i32, [i32; 8], i32),
+        (m8n32k16, 8, 32, 16, u8, u8, u8, [u32; 1], [u32; 4], s32, i32, [i32; 8], i32),
+        (m16n16k8, 16, 16, 8, tf32, Tf32, f32, [u32; 4], [u32; 4], f32, f32, [f32; 8], f32),
+        (m8n8k4, 8, 8, 4, f64, f64, f64, f64, f64, f64, f64, [f64; 2], f64),
+        (m8n8k32, 8, 8, 32, s4, I4, u32, u32, u32, s32, i32, [i32; 2], i32),
+        (m8n8k32, 8, 8, 32, u4, U4, u32, u32, u32, s32, i32, [i32; 2], i32),
+        (m8n8k128, 8, 8, 128, b1, Bit, u32, u32, u32, s32, i32, [i32; 2], i32)
+    ] {
+        impl Shape for Wmma<M, N, K, T, TC> {
+            type Cell = CELL;
+            type Sum = TC;
+            type RegistersA = RA;
+            type RegistersB = RB;
+            type RegistersC = RC;
+        }
+        for (L, LAYOUT) in [(row, Rows), (col, Columns)] {
+            impl Sum<LAYOUT> for Wmma<M, N, K, T, TC> {
+                #[inline(always)]
+                unsafe fn load_c(from: *const TC, stride: u32) -> RC {
+                    // SAFETY: the caller's promise.
+                    unsafe { rows::wmma_load_c_SHAPE_L_NC(from.cast::<CELLC>(), stride) }
+                }
+                #[inline(always)]
+                unsafe fn store_c(to: *mut TC, fragment: RC, stride: u32) {
+                    // SAFETY: the caller's promise.
+                    unsafe { rows::wmma_store_d_SHAPE_L_NC(to.cast::<CELLC>(), fragment, stride) }
+                }
+            }
+        }
+    }
+    // What can lie either way.
+    for (SHAPE, M, N, K, NT, T, TC, CELL, RA, RB) in [
+        (m16n16k16, 16, 16, 16, f16, F16, F16, F16, [u32; 8], [u32; 8]),
+        (m32n8k16, 32, 8, 16, f16, F16, F16, F16, [u32; 8], [u32; 8]),
+        (m8n32k16, 8, 32, 16, f16, F16, F16, F16, [u32; 8], [u32; 8]),
+        (m16n16k16, 16, 16, 16, f16, F16, f32, F16, [u32; 8], [u32; 8]),
+        (m32n8k16, 32, 8, 16, f16, F16, f32, F16, [u32; 8], [u32; 8]),
+        (m8n32k16, 8, 32, 16, f16, F16, f32, F16, [u32; 8], [u32; 8]),
+        (m16n16k16, 16, 16, 16, bf16, Bf16, f32, Bf16, [u32; 4], [u32; 4]),
+        (m32n8k16, 32, 8, 16, bf16, Bf16, f32, Bf16, [u32; 8], [u32; 2]),
+        (m8n32k16, 8, 32, 16, bf16, Bf16, f32, Bf16, [u32; 2], [u32; 8]),
+        (m16n16k16, 16, 16, 16, s8, i8, i32, i8, [u32; 2], [u32; 2]),
+        (m32n8k16, 32, 8, 16, s8, i8, i32, i8, [u32; 4], [u32; 1]),
+        (m8n32k16, 8, 32, 16, s8, i8, i32, i8, [u32; 1], [u32; 4]),
+        (m16n16k16, 16, 16, 16, u8, u8, i32, u8, [u32; 2], [u32; 2]),
+        (m32n8k16, 32, 8, 16, u8, u8, i32, u8, [u32; 4], [u32; 1]),
+        (m8n32k16, 8, 32, 16, u8, u8, i32, u8, [u32; 1], [u32; 4]),
+        (m16n16k8, 16, 16, 8, tf32, Tf32, f32, f32, [u32; 4], [u32; 4]),
+        (m8n8k4, 8, 8, 4, f64, f64, f64, f64, f64, f64)
+    ] {
+        for (L, LAYOUT) in [(row, Rows), (col, Columns)] {
+            impl LoadA<LAYOUT> for Wmma<M, N, K, T, TC> {
+                #[inline(always)]
+                unsafe fn load_a(from: *const CELL, stride: u32) -> RA {
+                    // SAFETY: the caller's promise.
+                    unsafe { rows::wmma_load_a_SHAPE_L_NT(from.cast(), stride) }
+                }
+            }
+            impl LoadB<LAYOUT> for Wmma<M, N, K, T, TC> {
+                #[inline(always)]
+                unsafe fn load_b(from: *const CELL, stride: u32) -> RB {
+                    // SAFETY: the caller's promise.
+                    unsafe { rows::wmma_load_b_SHAPE_L_NT(from.cast(), stride) }
+                }
+            }
+        }
+    }
+    for (SHAPE, K, NT, T) in [(m8n8k32, 32, s4, I4), (m8n8k32, 32, u4, U4), (m8n8k128, 128, b1, Bit)] {
+        impl LoadA<Rows> for Wmma<8, 8, K, T, i32> {
+            #[inline(always)]
+            unsafe fn load_a(from: *const u32, stride: u32) -> u32 {
+                // SAFETY: the caller's promise.
+                unsafe { rows::wmma_load_a_SHAPE_row_NT(from, stride) }
+            }
+        }
+        impl LoadB<Columns> for Wmma<8, 8, K, T, i32> {
+            #[inline(always)]
+            unsafe fn load_b(from: *const u32, stride: u32) -> u32 {
+                // SAFETY: the caller's promise.
+                unsafe { rows::wmma_load_b_SHAPE_col_NT(from, stride) }
+            }
+        }
+    }
+    for (LA, LEFT) in [(row, Rows), (col, Columns)] {
+        for (LB, RIGHT) in [(row, Rows), (col, Columns)] {
+            for (SHAPE, M, N, K, T, TC, END) in [
+                (m16n16k16, 16, 16, 16, F16, F16, f16_f16), (m32n8k16, 32, 8, 16, F16, F16, f16_f16),
+                (m8n32k16, 8, 32, 16, F16, F16, f16_f16), (m16n16k16, 16, 16, 16, F16, f32, f32_f32),
+                (m32n8k16, 32, 8, 16, F16, f32, f32_f32), (m8n32k16, 8, 32, 16, F16, f32, f32_f32),
+                (m16n16k16, 16, 16, 16, Bf16, f32, f32_bf16), (m32n8k16, 32, 8, 16, Bf16, f32, f32_bf16),
+                (m8n32k16, 8, 32, 16, Bf16, f32, f32_bf16),
+                (m16n16k16, 16, 16, 16, i8, i32, s32_s8_wrapping), (m32n8k16, 32, 8, 16, i8, i32, s32_s8_wrapping),
+                (m8n32k16, 8, 32, 16, i8, i32, s32_s8_wrapping),
+                (m16n16k16, 16, 16, 16, u8, i32, s32_u8_wrapping), (m32n8k16, 32, 8, 16, u8, i32, s32_u8_wrapping),
+                (m8n32k16, 8, 32, 16, u8, i32, s32_u8_wrapping),
+                (m16n16k8, 16, 16, 8, Tf32, f32, f32_tf32), (m8n8k4, 8, 8, 4, f64, f64, f64_rn)
+            ] {
+                impl Multiply<LEFT, RIGHT> for Wmma<M, N, K, T, TC> {
+                    #[inline(always)]
+                    fn multiply(a: A<Self, LEFT>, b: B<Self, RIGHT>, c: Accumulator<Self>) -> Accumulator<Self> {
+                        Accumulator(rows::wmma_mma_SHAPE_LA_LB_END(a.0, b.0, c.0))
+                    }
+                }
+            }
+        }
+    }
+    for (SHAPE, K, T, END) in [
+        (m8n8k32, 32, I4, s32_s4_wrapping), (m8n8k32, 32, U4, s32_u4_wrapping),
+        (m8n8k128, 128, Bit, s32_b1_xor)
+    ] {
+        impl Multiply<Rows, Columns> for Wmma<8, 8, K, T, i32> {
+            /// Of bits: how many differ.
+            #[inline(always)]
+            fn multiply(a: A<Self, Rows>, b: B<Self, Columns>, c: Accumulator<Self>) -> Accumulator<Self> {
+                Accumulator(rows::wmma_mma_SHAPE_row_col_END(a.0, b.0, c.0))
+            }
+        }
+    }
+}

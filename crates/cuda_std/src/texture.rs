@@ -1,0 +1,461 @@
+//! Textures and surfaces: arrays that the hardware lays out for locality, filters between their
+//! elements, and guards at their edges. The host makes them (`cust::texture`) and passes their
+//! handles.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//! use cuda_std::texture::Texture;
+//!
+//! /// A picture at another size, by a texture that filters.
+//! #[kernel]
+//! pub fn resize(picture: Texture<f32, 2>, width: u32, height: u32, mut to: PerThread<f32>) {
+//!     for (i, to) in to.own() {
+//!         let (x, y) = (i as u32 % width, i as u32 / width);
+//!         let place = [(x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32];
+//!         *to = picture.sample(place);
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! What a texture does with coordinates outside of it, whether coordinates go from 0 to 1, and
+//! whether it filters is the host's choice. Floats in textures of small integers come out between 0
+//! and 1 (or -1 and 1), unless the host wants them as integers. A handle must be of a texture or
+//! surface that lives, of as many dimensions and the same elements: making one of a number is
+//! unsafe for that reason.
+
+use core::marker::PhantomData;
+
+use crate::intrinsics::texture as rows;
+
+/// What a texture gives: four numbers, of which elements have the first one, two or four.
+pub trait Texel: Copy + sealed::Sealed {
+    /// `f32`, `i32` or `u32`.
+    type Number: Number;
+    /// The element, of the four.
+    fn of(numbers: [Self::Number; 4]) -> Self;
+}
+
+/// A type of numbers that textures give.
+pub trait Number: Copy + sealed::Sealed + numbers::Fetch {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The instructions by the numbers' type.
+mod numbers {
+    use super::rows;
+
+    /// How numbers of a type are fetched.
+    pub trait Fetch: Sized {
+        fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4];
+        fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4];
+        fn fetch_3(texture: u64, x: [i32; 3]) -> [Self; 4];
+        fn sample_1(texture: u64, x: [f32; 1]) -> [Self; 4];
+        fn sample_2(texture: u64, x: [f32; 2]) -> [Self; 4];
+        fn sample_3(texture: u64, x: [f32; 3]) -> [Self; 4];
+        fn level_1(texture: u64, x: [f32; 1], level: f32) -> [Self; 4];
+        fn level_2(texture: u64, x: [f32; 2], level: f32) -> [Self; 4];
+        fn level_3(texture: u64, x: [f32; 3], level: f32) -> [Self; 4];
+        fn gradients_1(texture: u64, x: [f32; 1], dx: [f32; 1], dy: [f32; 1]) -> [Self; 4];
+        fn gradients_2(texture: u64, x: [f32; 2], dx: [f32; 2], dy: [f32; 2]) -> [Self; 4];
+        fn gradients_3(texture: u64, x: [f32; 3], dx: [f32; 3], dy: [f32; 3]) -> [Self; 4];
+        fn layer1(texture: u64, layer: u32, x: f32) -> [Self; 4];
+        fn layer2(texture: u64, layer: u32, x: [f32; 2]) -> [Self; 4];
+        fn cube(texture: u64, x: [f32; 3]) -> [Self; 4];
+        fn cube_layer(texture: u64, layer: u32, x: [f32; 3]) -> [Self; 4];
+        fn gather(texture: u64, x: [f32; 2], component: u32) -> [Self; 4];
+    }
+
+    cuda_std_macros::repeat! {
+        for (TY, RUST) in [(f32, f32), (s32, i32), (u32, u32)] {
+            impl super::sealed::Sealed for RUST {}
+            impl super::Number for RUST {}
+            impl Fetch for RUST {
+                #[inline(always)]
+                fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4] {
+                    rows::tex_1d_TY_s32(texture, x)
+                }
+                #[inline(always)]
+                fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4] {
+                    rows::tex_2d_TY_s32(texture, x)
+                }
+                #[inline(always)]
+                fn fetch_3(texture: u64, x: [i32; 3]) -> [Self; 4] {
+                    rows::tex_3d_TY_s32(texture, x)
+                }
+                #[inline(always)]
+                fn sample_1(texture: u64, x: [f32; 1]) -> [Self; 4] {
+                    rows::tex_1d_TY_f32(texture, x)
+                }
+                #[inline(always)]
+                fn sample_2(texture: u64, x: [f32; 2]) -> [Self; 4] {
+                    rows::tex_2d_TY_f32(texture, x)
+                }
+                #[inline(always)]
+                fn sample_3(texture: u64, x: [f32; 3]) -> [Self; 4] {
+                    rows::tex_3d_TY_f32(texture, x)
+                }
+                #[inline(always)]
+                fn level_1(texture: u64, x: [f32; 1], level: f32) -> [Self; 4] {
+                    rows::tex_level_1d_TY_f32(texture, x, level)
+                }
+                #[inline(always)]
+                fn level_2(texture: u64, x: [f32; 2], level: f32) -> [Self; 4] {
+                    rows::tex_level_2d_TY_f32(texture, x, level)
+                }
+                #[inline(always)]
+                fn level_3(texture: u64, x: [f32; 3], level: f32) -> [Self; 4] {
+                    rows::tex_level_3d_TY_f32(texture, x, level)
+                }
+                #[inline(always)]
+                fn gradients_1(texture: u64, x: [f32; 1], dx: [f32; 1], dy: [f32; 1]) -> [Self; 4] {
+                    rows::tex_grad_1d_TY_f32(texture, x, dx, dy)
+                }
+                #[inline(always)]
+                fn gradients_2(texture: u64, x: [f32; 2], dx: [f32; 2], dy: [f32; 2]) -> [Self; 4] {
+                    rows::tex_grad_2d_TY_f32(texture, x, dx, dy)
+                }
+                #[inline(always)]
+                fn gradients_3(texture: u64, x: [f32; 3], dx: [f32; 3], dy: [f32; 3]) -> [Self; 4] {
+                    rows::tex_grad_3d_TY_f32(texture, x, dx, dy)
+                }
+                #[inline(always)]
+                fn layer1(texture: u64, layer: u32, x: f32) -> [Self; 4] {
+                    rows::tex_a1d_TY_f32(texture, layer, x)
+                }
+                #[inline(always)]
+                fn layer2(texture: u64, layer: u32, x: [f32; 2]) -> [Self; 4] {
+                    rows::tex_a2d_TY_f32(texture, layer, x)
+                }
+                #[inline(always)]
+                fn cube(texture: u64, x: [f32; 3]) -> [Self; 4] {
+                    rows::tex_cube_TY_f32(texture, x)
+                }
+                #[inline(always)]
+                fn cube_layer(texture: u64, layer: u32, x: [f32; 3]) -> [Self; 4] {
+                    rows::tex_acube_TY_f32(texture, layer, x)
+                }
+                #[inline(always)]
+                fn gather(texture: u64, x: [f32; 2], component: u32) -> [Self; 4] {
+                    match component {
+                        0 => rows::tld4_r_2d_TY_f32(texture, x),
+                        1 => rows::tld4_g_2d_TY_f32(texture, x),
+                        2 => rows::tld4_b_2d_TY_f32(texture, x),
+                        _ => rows::tld4_a_2d_TY_f32(texture, x),
+                    }
+                }
+            }
+        }
+    }
+}
+
+macro_rules! texels {
+    ($($ty:ty, $number:ty;)*) => {$(
+        impl Texel for $ty {
+            type Number = $number;
+            #[inline(always)]
+            fn of(numbers: [$number; 4]) -> $ty {
+                numbers[0] as $ty
+            }
+        }
+        impl sealed::Sealed for [$ty; 2] {}
+        impl Texel for [$ty; 2] {
+            type Number = $number;
+            #[inline(always)]
+            fn of(numbers: [$number; 4]) -> [$ty; 2] {
+                [numbers[0] as $ty, numbers[1] as $ty]
+            }
+        }
+        impl sealed::Sealed for [$ty; 4] {}
+        impl Texel for [$ty; 4] {
+            type Number = $number;
+            #[inline(always)]
+            fn of(numbers: [$number; 4]) -> [$ty; 4] {
+                numbers.map(|number| number as $ty)
+            }
+        }
+    )*};
+}
+texels! { f32, f32; i32, i32; u32, u32; i8, i32; u8, u32; i16, i32; u16, u32; }
+macro_rules! seal {
+    ($($ty:ty)*) => { $(impl sealed::Sealed for $ty {})* };
+}
+seal! { i8 u8 i16 u16 }
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident<T $(, const $d:ident: usize)?>) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        pub struct $name<T $(, const $d: usize)?>(u64, PhantomData<fn() -> T>);
+
+        impl<T $(, const $d: usize)?> Clone for $name<T $(, $d)?> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T $(, const $d: usize)?> Copy for $name<T $(, $d)?> {}
+
+        impl<T $(, const $d: usize)?> $name<T $(, $d)?> {
+            /// From the number that the host's object has.
+            ///
+            /// # Safety
+            /// It is one of this kind, with such elements, and lives while it is used.
+            #[inline(always)]
+            #[must_use]
+            pub const unsafe fn from_raw(handle: u64) -> Self {
+                Self(handle, PhantomData)
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: a number.
+        unsafe impl<T: Copy + 'static $(, const $d: usize)?> cust_core::DeviceCopy for $name<T $(, $d)?> {}
+    };
+}
+
+handle! {
+    /// A texture of one, two or three dimensions.
+    Texture<T, const D: usize>
+}
+handle! {
+    /// A list of textures of one or two dimensions.
+    LayeredTexture<T, const D: usize>
+}
+handle! {
+    /// Six textures around a point, asked for in a direction.
+    CubeTexture<T>
+}
+handle! {
+    /// A list of cubes.
+    LayeredCubeTexture<T>
+}
+handle! {
+    /// A surface of one, two or three dimensions: an array that is read and written element by
+    /// element.
+    Surface<T, const D: usize>
+}
+
+cuda_std_macros::repeat! {
+    for D in [1, 2, 3] {
+        impl<T: Texel> Texture<T, D> {
+            /// The element at whole coordinates. Of a texture without normalized coordinates.
+            #[inline(always)]
+            #[must_use]
+            pub fn fetch(self, x: [i32; D]) -> T {
+                T::of(numbers::Fetch::fetch_D(self.0, x))
+            }
+
+            /// What is at a place, filtered if the texture filters.
+            #[inline(always)]
+            #[must_use]
+            pub fn sample(self, x: [f32; D]) -> T {
+                T::of(numbers::Fetch::sample_D(self.0, x))
+            }
+
+            /// What is at a place of a level of a mipmap.
+            #[inline(always)]
+            #[must_use]
+            pub fn sample_level(self, x: [f32; D], level: f32) -> T {
+                T::of(numbers::Fetch::level_D(self.0, x, level))
+            }
+
+            /// What is at a place, at the level that suits the distance to the places beside it.
+            #[inline(always)]
+            #[must_use]
+            pub fn sample_gradients(self, x: [f32; D], dx: [f32; D], dy: [f32; D]) -> T {
+                T::of(numbers::Fetch::gradients_D(self.0, x, dx, dy))
+            }
+        }
+    }
+}
+
+impl<T: Texel> Texture<T, 2> {
+    /// A component of the four elements that would be filtered between: of the one below on the
+    /// left (at the larger second coordinate), then on around.
+    #[inline(always)]
+    #[must_use]
+    pub fn gather(self, x: [f32; 2], component: u32) -> [T::Number; 4] {
+        numbers::Fetch::gather(self.0, x, component)
+    }
+}
+
+impl<T, const D: usize> Texture<T, D> {
+    /// Elements along the first dimension.
+    #[inline(always)]
+    #[must_use]
+    pub fn width(self) -> u32 {
+        rows::txq_width(self.0)
+    }
+
+    /// Elements along the second dimension.
+    #[inline(always)]
+    #[must_use]
+    pub fn height(self) -> u32 {
+        rows::txq_height(self.0)
+    }
+}
+
+impl<T: Texel> LayeredTexture<T, 1> {
+    /// What is at a place of a layer.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample(self, layer: u32, x: f32) -> T {
+        T::of(numbers::Fetch::layer1(self.0, layer, x))
+    }
+}
+
+impl<T: Texel> LayeredTexture<T, 2> {
+    /// What is at a place of a layer.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample(self, layer: u32, x: [f32; 2]) -> T {
+        T::of(numbers::Fetch::layer2(self.0, layer, x))
+    }
+}
+
+impl<T: Texel> CubeTexture<T> {
+    /// What is in a direction, of any length but zero.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample(self, direction: [f32; 3]) -> T {
+        T::of(numbers::Fetch::cube(self.0, direction))
+    }
+}
+
+impl<T: Texel> LayeredCubeTexture<T> {
+    /// What is in a direction of a layer.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample(self, layer: u32, direction: [f32; 3]) -> T {
+        T::of(numbers::Fetch::cube_layer(self.0, layer, direction))
+    }
+}
+
+/// An element of surfaces.
+pub trait Cell: Copy + surfaces::Access {}
+
+/// The instructions by the elements' type. The list's parentheses hold its items together.
+#[allow(unused_parens)]
+mod surfaces {
+    use super::rows;
+
+    pub trait Access: Sized {
+        fn read_1(surface: u64, x: [i32; 1]) -> Self;
+        fn read_2(surface: u64, x: [i32; 2]) -> Self;
+        fn read_3(surface: u64, x: [i32; 3]) -> Self;
+        fn write_1(surface: u64, x: [i32; 1], value: Self);
+        fn write_2(surface: u64, x: [i32; 2], value: Self);
+        fn write_3(surface: u64, x: [i32; 3], value: Self);
+    }
+
+    macro_rules! access {
+        ($($ty:ty, $size:literal, |$bits:ident| $from:expr, |$value:ident| $to:expr,
+            $read_1:ident $read_2:ident $read_3:ident $write_1:ident $write_2:ident $write_3:ident;)*) => {$(
+            impl super::Cell for $ty {}
+            impl Access for $ty {
+                #[inline(always)]
+                fn read_1(surface: u64, [x]: [i32; 1]) -> $ty {
+                    let $bits = rows::$read_1(surface, [x * $size]);
+                    $from
+                }
+                #[inline(always)]
+                fn read_2(surface: u64, [x, y]: [i32; 2]) -> $ty {
+                    let $bits = rows::$read_2(surface, [x * $size, y]);
+                    $from
+                }
+                #[inline(always)]
+                fn read_3(surface: u64, [x, y, z]: [i32; 3]) -> $ty {
+                    let $bits = rows::$read_3(surface, [x * $size, y, z]);
+                    $from
+                }
+                #[inline(always)]
+                fn write_1(surface: u64, [x]: [i32; 1], $value: $ty) {
+                    rows::$write_1(surface, [x * $size], $to);
+                }
+                #[inline(always)]
+                fn write_2(surface: u64, [x, y]: [i32; 2], $value: $ty) {
+                    rows::$write_2(surface, [x * $size, y], $to);
+                }
+                #[inline(always)]
+                fn write_3(surface: u64, [x, y, z]: [i32; 3], $value: $ty) {
+                    rows::$write_3(surface, [x * $size, y, z], $to);
+                }
+            }
+        )*};
+    }
+
+    cuda_std_macros::repeat! {
+        for (TY, SIZE, BITS, FROM, TO) in [
+            (u8, 1, b8, bits, value), (i8, 1, b8, (bits as i8), (value as u8)),
+            (u16, 2, b16, bits, value), (i16, 2, b16, (bits as i16), (value as u16)),
+            (u32, 4, b32, bits, value), (i32, 4, b32, (bits as i32), (value as u32)),
+            (f32, 4, b32, (f32::from_bits(bits)), (value.to_bits())), (u64, 8, b64, bits, value)
+        ] {
+            access! { TY, SIZE, |bits| FROM, |value| TO,
+                suld_1d_BITS_zero suld_2d_BITS_zero suld_3d_BITS_zero
+                sust_1d_BITS_zero sust_2d_BITS_zero sust_3d_BITS_zero; }
+        }
+        for (TY, SIZE, V, BITS, FROM, TO) in [
+            (u8, 2, 2, b8, bits, value), (u8, 4, 4, b8, bits, value),
+            (u16, 4, 2, b16, bits, value), (u16, 8, 4, b16, bits, value),
+            (u32, 8, 2, b32, bits, value), (u32, 16, 4, b32, bits, value),
+            (i32, 8, 2, b32, (bits.map(|x| x as i32)), (value.map(|x| x as u32))),
+            (i32, 16, 4, b32, (bits.map(|x| x as i32)), (value.map(|x| x as u32))),
+            (f32, 8, 2, b32, (bits.map(f32::from_bits)), (value.map(f32::to_bits))),
+            (f32, 16, 4, b32, (bits.map(f32::from_bits)), (value.map(f32::to_bits)))
+        ] {
+            access! { [TY; V], SIZE, |bits| FROM, |value| TO,
+                suld_1d_v_V_BITS_zero suld_2d_v_V_BITS_zero suld_3d_v_V_BITS_zero
+                sust_1d_v_V_BITS_zero sust_2d_v_V_BITS_zero sust_3d_v_V_BITS_zero; }
+        }
+    }
+}
+
+cuda_std_macros::repeat! {
+    for D in [1, 2, 3] {
+        impl<T: Cell> Surface<T, D> {
+            /// The element at these coordinates; zeros outside of the surface.
+            #[inline(always)]
+            #[must_use]
+            pub fn read(self, x: [i32; D]) -> T {
+                surfaces::Access::read_D(self.0, x)
+            }
+
+            /// Changes the element at these coordinates; nothing outside of the surface. Other
+            /// threads see it after a barrier or in the next launch, and textures of the same array
+            /// in the next launch.
+            #[inline(always)]
+            pub fn write(self, x: [i32; D], value: T) {
+                surfaces::Access::write_D(self.0, x, value);
+            }
+        }
+    }
+}
+
+impl Surface<u32, 2> {
+    /// Adds to the element at these coordinates, atomically.
+    #[inline(always)]
+    pub fn add(self, [x, y]: [i32; 2], value: u32) {
+        rows::sured_2d_add_u32_zero(self.0, [x * 4, y], value);
+    }
+}
+
+impl<T, const D: usize> Surface<T, D> {
+    /// Elements along the first dimension.
+    #[inline(always)]
+    #[must_use]
+    pub fn width(self) -> u32 {
+        rows::suq_width(self.0)
+    }
+
+    /// Elements along the second dimension.
+    #[inline(always)]
+    #[must_use]
+    pub fn height(self) -> u32 {
+        rows::suq_height(self.0)
+    }
+}

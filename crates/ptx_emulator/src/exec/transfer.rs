@@ -1,0 +1,348 @@
+//! Bulk and tensor copies. Each is done at once when it is issued, which is a time that a device
+//! could choose, too; so the groups that programs wait for are always complete.
+
+use super::barrier::{Action, act};
+use super::memory::{GENERIC, GLOBAL, SHARED};
+use super::{Context, Inst, Regs};
+use crate::exact::{BF16, F16, F64, Mode};
+use crate::fault::FaultKind;
+use crate::tensor_map::{Cut, TensorMap, element};
+
+/// A bulk copy's description; what differs between copies of the instruction is in registers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Transfer {
+    pub kind: Kind,
+    pub reduce: Option<Reduce>,
+    /// Whether an `mbarrier` learns of the bytes.
+    pub barrier: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// Spaces from and to. Registers: to, from, bytes, barrier or byte mask.
+    Bulk { from: u8, to: u8, masked: bool },
+    /// Registers: shared address, map, barrier, five coordinates, three offsets.
+    Tensor { rank: u8, load: bool },
+    /// `st.async` and `red.async`: so many values of so many bytes. Registers: address, barrier,
+    /// values.
+    Values { count: u32, bytes: u32 },
+}
+
+/// How values are combined with what is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Operation {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Number {
+    Unsigned,
+    Signed,
+    F16,
+    Bf16,
+    Float,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reduce {
+    pub operation: Operation,
+    pub number: Number,
+    pub bytes: u32,
+}
+
+impl Reduce {
+    fn combine(self, old: u64, new: u64) -> u64 {
+        use Operation::*;
+        let bits = self.bytes * 8;
+        let signed = |value: u64| (value << (64 - bits)) as i64 >> (64 - bits);
+        let float = |value: u64| match (self.number, self.bytes) {
+            (Number::F16, _) => f64::from_bits(F64.pack(F16.unpack(value), Mode::Nearest)),
+            (Number::Bf16, _) => f64::from_bits(F64.pack(BF16.unpack(value), Mode::Nearest)),
+            (_, 4) => f32::from_bits(value as u32).into(),
+            _ => f64::from_bits(value),
+        };
+        let rounded = |value: f64| match (self.number, self.bytes) {
+            (Number::F16, _) => F16.pack(F64.unpack(value.to_bits()), Mode::Nearest),
+            (Number::Bf16, _) => BF16.pack(F64.unpack(value.to_bits()), Mode::Nearest),
+            (_, 4) => (value as f32).to_bits().into(),
+            _ => value.to_bits(),
+        };
+        let floats = !matches!(self.number, Number::Unsigned | Number::Signed);
+        match self.operation {
+            Add if floats => rounded(float(old) + float(new)),
+            Min if floats => rounded(float(old).min(float(new))),
+            Max if floats => rounded(float(old).max(float(new))),
+            Add => old.wrapping_add(new),
+            Min if self.number == Number::Signed => signed(old).min(signed(new)) as u64,
+            Max if self.number == Number::Signed => signed(old).max(signed(new)) as u64,
+            Min => old.min(new),
+            Max => old.max(new),
+            Inc => {
+                if old >= new {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            Dec => {
+                if old == 0 || old > new {
+                    new
+                } else {
+                    old - 1
+                }
+            }
+            And => old & new,
+            Or => old | new,
+            Xor => old ^ new,
+        }
+    }
+
+    /// # Safety
+    /// So many bytes can be written at `to` and read at `from`.
+    unsafe fn apply(self, to: *mut u8, from: *const u8) {
+        use super::atomic::Word;
+        // Other blocks may reduce into the same memory at the same time.
+        // SAFETY: the caller's promise; addresses of bulk copies are aligned to 16 bytes.
+        unsafe {
+            match self.bytes {
+                8 => {
+                    let new = from.cast::<u64>().read_unaligned();
+                    u64::update(to, |old| self.combine(old, new));
+                }
+                4 => {
+                    let new = from.cast::<u32>().read_unaligned();
+                    u32::update(to, |old| self.combine(old.into(), new.into()) as u32);
+                }
+                _ => {
+                    let new = from.cast::<u16>().read_unaligned();
+                    u16::update(to, |old| self.combine(old.into(), new.into()) as u16);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `at` is the instruction that runs.
+unsafe fn place(
+    c: &mut Context,
+    at: *const Inst,
+    space: u8,
+    address: u64,
+    size: u64,
+    align: u64,
+) -> Option<*mut u8> {
+    // SAFETY: the caller's promise.
+    let place = unsafe {
+        match space {
+            SHARED => c.translate::<SHARED>(at, address, size, align),
+            GLOBAL => c.translate::<GLOBAL>(at, address, size, align),
+            _ => c.translate::<GENERIC>(at, address, size, align),
+        }
+    };
+    (!place.is_null()).then_some(place)
+}
+
+/// The [`Transfer`] number `imm`, with registers listed at `a`.
+pub(crate) unsafe fn transfer(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    // SAFETY: as in every handler.
+    unsafe {
+        let (i, r) = (&*at, Regs(r));
+        let transfer = c.code.transfers[i.imm as usize];
+        let code = c.code;
+        let register = |index: usize| r.raw(code.extra[i.a as usize + index]);
+        let done = match transfer.kind {
+            Kind::Bulk { from, to, masked } => bulk(c, at, transfer, (from, to, masked), register),
+            Kind::Tensor { rank, load } => tensor(c, at, transfer, rank, load, register),
+            Kind::Values { count, bytes } => values(c, at, transfer, count, bytes, register),
+        };
+        match done {
+            Some(()) => at.add(1),
+            None => std::ptr::null(),
+        }
+    }
+}
+
+/// Tells the barrier of bytes that have come.
+unsafe fn tell(c: &mut Context, at: *const Inst, address: u64, bytes: u64) -> Option<()> {
+    let address = address & u64::from(u32::MAX);
+    // SAFETY: the caller's promise.
+    unsafe { act(c, at, address, false, Action::Complete, 0, bytes).map(|_| ()) }
+}
+
+unsafe fn bulk(
+    c: &mut Context,
+    at: *const Inst,
+    transfer: Transfer,
+    (from, to, masked): (u8, u8, bool),
+    register: impl Fn(usize) -> u64,
+) -> Option<()> {
+    let size = register(2) & u64::from(u32::MAX);
+    if size % 16 != 0 {
+        let message = format!("a bulk copy of {size} bytes, which is no multiple of 16");
+        c.fault(at, FaultKind::Misaligned, message);
+        return None;
+    }
+    // SAFETY: the caller's promise; all bytes are checked before they are touched.
+    unsafe {
+        if size > 0 {
+            let target = place(c, at, to, register(0), size, 16)?;
+            let source = place(c, at, from, register(1), size, 16)?;
+            match transfer.reduce {
+                Some(reduce) => {
+                    for offset in (0..size as usize).step_by(reduce.bytes as usize) {
+                        reduce.apply(target.add(offset), source.add(offset));
+                    }
+                }
+                None if masked => {
+                    let mask = register(3);
+                    for offset in 0..size as usize {
+                        if mask >> (offset % 16) & 1 != 0 {
+                            target
+                                .add(offset)
+                                .write_volatile(source.add(offset).read_volatile());
+                        }
+                    }
+                }
+                None => std::ptr::copy(source, target, size as usize),
+            }
+        }
+        if transfer.barrier {
+            tell(c, at, register(3), size)?;
+        }
+    }
+    Some(())
+}
+
+unsafe fn tensor(
+    c: &mut Context,
+    at: *const Inst,
+    transfer: Transfer,
+    rank: u8,
+    load: bool,
+    register: impl Fn(usize) -> u64,
+) -> Option<()> {
+    // SAFETY: the caller's promise; every element is checked.
+    unsafe {
+        let words = place(c, at, GENERIC, register(1), 128, 64)?;
+        let map = TensorMap::decode(&words.cast::<[u64; 16]>().read_unaligned());
+        let Some(map) = map.filter(|map| map.rank == rank) else {
+            let message = format!("no tensor map of {rank} dimensions at {:#x}", register(1));
+            c.fault(at, FaultKind::InvalidInstruction, message);
+            return None;
+        };
+        let start = [3, 4, 5, 6, 7].map(|index| register(index) as i32);
+        let offsets = [8, 9, 10].map(|index| register(index) as u16);
+        let base = register(0);
+        let align = 128;
+        if !base.is_multiple_of(align) {
+            let message =
+                format!("a tensor copy with the shared address {base:#x}, no multiple of {align}");
+            c.fault(at, FaultKind::Misaligned, message);
+            return None;
+        }
+        let (size, float) = element(map.ty).unwrap_or((1, false));
+        let fill: u64 = if map.nan_outside && float {
+            match size {
+                2 => 0x7fff,
+                4 => 0x7fff_ffff,
+                _ => 0x7fff_ffff_ffff_ffff,
+            }
+        } else {
+            0
+        };
+        let elements = map.elements(start, offsets);
+        let bytes = elements.len() as u64 * u64::from(size);
+        // In columns, rows of channels are swizzled like rows of a box.
+        debug_assert!(matches!(map.cut, Cut::Tile { .. } | Cut::Columns { .. }));
+        for (index, source) in elements.into_iter().enumerate() {
+            let shared = map.swizzled(base + index as u64 * u64::from(size));
+            let shared = place(c, at, SHARED, shared, size.into(), 1)?;
+            let global = match source {
+                Some(address) => place(c, at, GLOBAL, address, size.into(), 1)?,
+                None if load => {
+                    let fill = fill.to_le_bytes();
+                    std::ptr::copy_nonoverlapping(fill.as_ptr(), shared, size as usize);
+                    continue;
+                }
+                None => continue,
+            };
+            match (load, transfer.reduce) {
+                (true, _) => std::ptr::copy(global, shared, size as usize),
+                (false, None) => std::ptr::copy(shared, global, size as usize),
+                (false, Some(reduce)) => {
+                    let number = match map.ty {
+                        6 => Number::F16,
+                        9 => Number::Bf16,
+                        _ if float => Number::Float,
+                        3 | 5 => Number::Signed,
+                        _ => Number::Unsigned,
+                    };
+                    let reduce = Reduce {
+                        number,
+                        bytes: size,
+                        ..reduce
+                    };
+                    if size == 1 {
+                        let message = "a reduction of elements of one byte";
+                        c.fault(at, FaultKind::InvalidInstruction, message);
+                        return None;
+                    }
+                    reduce.apply(global, shared);
+                }
+            }
+        }
+        if transfer.barrier {
+            tell(c, at, register(2), bytes)?;
+        }
+    }
+    Some(())
+}
+
+unsafe fn values(
+    c: &mut Context,
+    at: *const Inst,
+    transfer: Transfer,
+    count: u32,
+    bytes: u32,
+    register: impl Fn(usize) -> u64,
+) -> Option<()> {
+    let size = u64::from(count * bytes);
+    // SAFETY: the caller's promise; all bytes are checked.
+    unsafe {
+        let address = register(0) & u64::from(u32::MAX);
+        let target = place(c, at, SHARED, address, size, size)?;
+        for index in 0..count as usize {
+            let value = register(2 + index).to_le_bytes();
+            let to = target.add(index * bytes as usize);
+            match transfer.reduce {
+                Some(reduce) => reduce.apply(to, value.as_ptr()),
+                None => std::ptr::copy_nonoverlapping(value.as_ptr(), to, bytes as usize),
+            }
+        }
+        tell(c, at, register(1), size)
+    }
+}
+
+/// `mapa`: `d =` the address `a` in the block `b` of the cluster, which has one block here.
+pub(crate) unsafe fn map_address(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    // SAFETY: as in every handler.
+    unsafe {
+        let (i, r) = (&*at, Regs(r));
+        let block: u32 = r.get(i.b);
+        if block != 0 {
+            let message =
+                format!("block {block} of a cluster, which on the emulator has one block");
+            return c.fault(at, FaultKind::InvalidInstruction, message);
+        }
+        r.set_raw(i.d, r.raw(i.a));
+        at.add(1)
+    }
+}

@@ -1,0 +1,14 @@
+//! Compiles the crate `kernels` to PTX, which `main.rs` includes.
+
+use cuda_builder::CudaBuilder;
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    // The products of 16 columns at once, and asynchronous copies.
+    CudaBuilder::new("kernels")
+        .arch("sm_80")
+        .copy_to(out.join("kernels.ptx"))
+        .build()?;
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! The kernel of the example matmul: a block computes 128×128 elements of the product, each of its
+//! eight warps 64×32 of them in 4×4 fragments, and walks along K in steps of 32. While the tensor
+//! cores work on one step's tiles, the copies of the next one's are under way.
+
+#![no_std]
+
+use cuda_std::copy;
+use cuda_std::halves::F16;
+use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
+use cuda_std::prelude::*;
+
+/// Rows and columns of the product that a block computes.
+pub const TILE: usize = 128;
+/// How far a block goes along K at once.
+pub const STEP: usize = 32;
+/// Threads of a block.
+pub const THREADS: usize = 256;
+
+/// Elements from one row of a tile to the next in shared memory: eight more than there are, so that
+/// the rows of a fragment lie in different banks.
+const STRIDE_A: usize = STEP + 8;
+const STRIDE_B: usize = TILE + 8;
+
+type Product = Mma<16, 8, 16, F16, F16, f32>;
+
+/// `c = a * b`, all row after row: `m` by `k`, `k` by `n`, `m` by `n`.
+///
+/// # Safety
+/// The sides are multiples of the tile's and the step's, the matrices are there, aligned to 16
+/// bytes, and the grid has a block of [`THREADS`] threads for each tile: `n / TILE` by `m / TILE`.
+#[kernel]
+pub unsafe fn matmul(a: *const F16, b: *const F16, c: *mut f32, n: usize, k: usize) {
+    let tiles_a = shared_array![u128; 2 * TILE * STRIDE_A / 8].cast::<F16>();
+    let tiles_b = shared_array![u128; 2 * STEP * STRIDE_B / 8].cast::<F16>();
+    let thread = thread::thread_idx_x() as usize;
+    let (row, column) = (
+        thread::block_idx_y() as usize * TILE,
+        thread::block_idx_x() as usize * TILE,
+    );
+    // The warp's part of the tile: two by four of them.
+    let warp = thread / 32;
+    let (warp_row, warp_column) = (warp / 4 * 64, warp % 4 * 32);
+
+    // Each thread copies two pieces of eight elements of either tile.
+    let fetch = |step: usize| {
+        let stage = step / STEP % 2;
+        for piece in [thread, thread + THREADS] {
+            // SAFETY: inside the matrices and the tiles.
+            unsafe {
+                let (i, j) = (piece / 4, piece % 4 * 8);
+                let to = tiles_a.add(stage * TILE * STRIDE_A + i * STRIDE_A + j);
+                copy::begin(to.cast::<u128>(), a.add((row + i) * k + step + j).cast());
+                let (i, j) = (piece / 16, piece % 16 * 8);
+                let to = tiles_b.add(stage * STEP * STRIDE_B + i * STRIDE_B + j);
+                copy::begin(to.cast::<u128>(), b.add((step + i) * n + column + j).cast());
+            }
+        }
+        copy::commit();
+    };
+
+    let mut sums: [[Accumulator<Product>; 4]; 4] =
+        core::array::from_fn(|_| core::array::from_fn(|_| Accumulator::zero()));
+    fetch(0);
+    let mut step = 0;
+    while step < k {
+        if step + STEP < k {
+            fetch(step + STEP);
+            copy::wait::<1>();
+        } else {
+            copy::wait::<0>();
+        }
+        thread::sync_threads();
+        let stage = step / STEP % 2;
+        // SAFETY: inside the tiles, which nobody writes now.
+        unsafe {
+            let tile_a = tiles_a.add(stage * TILE * STRIDE_A + warp_row * STRIDE_A);
+            let tile_b = tiles_b.add(stage * STEP * STRIDE_B + warp_column);
+            for inner in [0, 16] {
+                let left: [A<Product>; 4] = core::array::from_fn(|i| {
+                    A::<Product>::load_shared(tile_a.add(16 * i * STRIDE_A + inner), STRIDE_A)
+                });
+                let right: [B<Product>; 4] = core::array::from_fn(|j| {
+                    B::<Product>::load_shared(tile_b.add(inner * STRIDE_B + 8 * j), STRIDE_B)
+                });
+                sums = core::array::from_fn(|i| {
+                    core::array::from_fn(|j| Product::multiply(left[i], right[j], sums[i][j]))
+                });
+            }
+        }
+        thread::sync_threads();
+        step += STEP;
+    }
+    // By a function for each place, and not in a loop: the sums' places must be known when compiling
+    // for them to be registers.
+    let _: [[(); 4]; 4] = core::array::from_fn(|i| {
+        core::array::from_fn(|j| {
+            let (row, column) = (row + warp_row + 16 * i, column + warp_column + 8 * j);
+            sums[i][j].for_each(|y, x, value| {
+                // SAFETY: inside the matrix, and nobody else's element.
+                unsafe { *c.add((row + y) * n + column + x) = value };
+            });
+        })
+    });
+}

@@ -1,0 +1,44 @@
+//! The kernels of the tests, and what the host expects of them. A kernel has one input and one
+//! output, both lists of words; `input[0]` says which of several cases it is where there are several.
+//!
+//! Compiled for the oldest architecture, and for the one that the newer instructions need.
+
+#![no_std]
+#![allow(missing_docs)]
+// What only the host, or only one architecture, needs is unused elsewhere.
+#![cfg_attr(target_arch = "nvptx64", allow(unused_imports, dead_code))]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+pub mod numbers;
+pub mod products;
+pub mod rows;
+pub mod textures;
+pub mod tiles;
+pub mod transfers;
+pub mod values;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod wgmma;
+pub mod wmma;
+
+/// Declares a kernel of an input and an output.
+#[macro_export]
+macro_rules! kernel {
+    ($(#[$attribute:meta])* $name:ident($input:ident, $output:ident) $body:block) => {
+        /// # Safety
+        /// The input and the output are as long as the test's.
+        #[cuda_std::kernel]
+        $(#[$attribute])*
+        pub unsafe fn $name($input: *const u32, $output: *mut u32) {
+            let _ = ($input, $output);
+            $body
+        }
+    };
+}
+
+/// The examples of the documentation.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod examples {
+    include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+}

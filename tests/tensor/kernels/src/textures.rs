@@ -1,0 +1,62 @@
+//! Textures and surfaces. The input's first two words are the handle, then there are places.
+
+use crate::kernel;
+use cuda_std::prelude::*;
+use cuda_std::texture::{Surface, Texture};
+
+/// Places that are looked at.
+pub const PLACES: usize = 64;
+
+/// The handle at the start of an input.
+unsafe fn handle(input: *const u32) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { input.cast::<u64>().read() }
+}
+
+kernel! {
+    // By whole coordinates and filtered: two words for each place, of two coordinates.
+    texture_2d(input, output) {
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the host's texture of `f32` and places.
+        unsafe {
+            let texture = Texture::<f32, 2>::from_raw(handle(input));
+            let place = input.cast::<[f32; 2]>().add(1 + thread).read();
+            *output.add(4 * thread) = texture.fetch(place.map(|x| x as i32)).to_bits();
+            *output.add(4 * thread + 1) = texture.sample(place).to_bits();
+            *output.add(4 * thread + 2) = texture.sample_level(place, 0.0).to_bits();
+            *output.add(4 * thread + 3) = texture.width() << 16 | texture.height();
+        }
+    }
+}
+
+kernel! {
+    // Four bytes for each element, as integers.
+    texture_bytes(input, output) {
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the host's texture of four bytes and places.
+        unsafe {
+            let texture = Texture::<[u8; 4], 2>::from_raw(handle(input));
+            let place = input.cast::<[f32; 2]>().add(1 + thread).read();
+            *output.add(thread) = u32::from_le_bytes(texture.fetch(place.map(|x| x as i32)));
+        }
+    }
+}
+
+kernel! {
+    // Each element of a surface of 16×8 tripled in place; outside there are zeros.
+    surface_2d(input, output) {
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the host's surface of `u32`.
+        unsafe {
+            let surface = Surface::<u32, 2>::from_raw(handle(input));
+            let place = [(thread % 16) as i32, (thread / 16) as i32];
+            let value = surface.read(place);
+            *output.add(2 * thread) = value;
+            *output.add(2 * thread + 1) = surface.read([place[0] - 16, place[1]]);
+            surface.write(place, value * 3);
+            surface.write([place[0], place[1] + 8], 77);
+            thread::sync_threads();
+            surface.add([0, 0], 1);
+        }
+    }
+}

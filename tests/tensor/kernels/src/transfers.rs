@@ -1,0 +1,258 @@
+//! Asynchronous copies, barriers in shared memory, bulk and tensor copies, clusters.
+
+use crate::kernel;
+use cuda_std::intrinsics::transfer as rows;
+use cuda_std::mbarrier::Mbarrier;
+use cuda_std::prelude::*;
+use cuda_std::{cluster, copy};
+
+/// Threads of each kernel here.
+pub const THREADS: usize = 128;
+
+kernel! {
+    // Each thread's words, tripled, by way of shared memory; the input has 7 words for each thread.
+    copy_async(input, output) {
+        let (words, pairs, quads) = (
+            shared_array![u32; 128], shared_array![u64; 128], shared_array![u128; 128],
+        );
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: each thread has its own places.
+        unsafe {
+            copy::begin(words.add(thread), input.add(thread));
+            copy::commit();
+            copy::begin(pairs.add(thread), input.add(128).cast::<u64>().add(thread));
+            copy::begin(quads.add(thread), input.add(384).cast::<u128>().add(thread));
+            copy::commit();
+            copy::wait::<1>();
+            let first = *words.add(thread);
+            copy::wait_all();
+            let (pair, quad) = (*pairs.add(thread), *quads.add(thread));
+            *output.add(thread) = first.wrapping_mul(3);
+            *output.add(128).cast::<u64>().add(thread) = pair.wrapping_mul(3);
+            *output.add(384).cast::<u128>().add(thread) = quad.wrapping_mul(3);
+        }
+    }
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+kernel! {
+    // Copies that are filled with zeros, and a barrier that awaits copies; four words each.
+    copy_filled(input, output) {
+        let quads = shared_array![u128; 256];
+        let barrier = shared_array![Mbarrier; 1];
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: each thread has its own places.
+        unsafe {
+            if thread == 0 {
+                Mbarrier::init(barrier, THREADS as u32);
+            }
+            thread::sync_threads();
+            let from = input.cast::<u8>().add(16 * thread);
+            let to = quads.add(thread).cast::<u8>();
+            rows::cp_async_ca_16_zero_fill(to, from, thread as u32 % 17);
+            rows::cp_async_cg_16_prefetch_128(to.add(16 * THREADS), from);
+            (*barrier).arrive_after_copies();
+            (*barrier).wait_parity(false);
+            // Somebody else's copies are there, too.
+            let other = (thread + 5) % THREADS;
+            *output.cast::<u128>().add(2 * thread) = *quads.add(other);
+            *output.cast::<u128>().add(2 * thread + 1) = *quads.add(THREADS + other);
+        }
+    }
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+kernel! {
+    // Rounds in which each warp hands the next one a number; eight words for each thread.
+    mbarrier_rounds(input, output) {
+        let numbers = shared_array![u32; 128];
+        let barriers = shared_array![Mbarrier; 2];
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the barriers keep readers and writers apart.
+        unsafe {
+            if thread == 0 {
+                Mbarrier::init(barriers, THREADS as u32);
+                Mbarrier::init(barriers.add(1), THREADS as u32);
+                Mbarrier::fence_init();
+            }
+            thread::sync_threads();
+            let (written, read) = (&*barriers, &*barriers.add(1));
+            let output = output.add(8 * thread);
+            for round in 0..6u32 {
+                *numbers.add(thread) = *input.add(thread) + round;
+                let phase = written.arrive();
+                while !written.is_over(phase) {}
+                *output.add(round as usize) = *numbers.add((thread + 32) % THREADS);
+                let phase = read.arrive();
+                read.wait(phase);
+                if !read.is_parity_over(round % 2 != 0) || written.is_parity_over(round % 2 == 0) {
+                    *output.add(round as usize) = 0xbad;
+                }
+            }
+            // The last thread leaves; the others need not wait for it.
+            if thread == THREADS - 1 {
+                written.arrive_and_drop();
+                *output.add(6) = 1;
+            } else {
+                written.sync();
+                written.sync();
+                *output.add(6) = 1;
+            }
+            thread::sync_threads();
+            // Bytes count like arrivals.
+            if thread == 0 {
+                read.expect(48);
+                rows::mbarrier_complete_tx(read.as_ptr(), 40);
+            }
+            let phase = read.arrive();
+            let early = read.is_over(phase);
+            thread::sync_threads();
+            let late = read.is_over(phase);
+            thread::sync_threads();
+            if thread == 0 {
+                rows::mbarrier_complete_tx(read.as_ptr(), 8);
+            }
+            read.wait(phase);
+            *output.add(7) = if early || late { 0xbad } else { 1 };
+        }
+    }
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+kernel! {
+    // 512 words in, each tripled, and out; then 128 of them added to what is behind.
+    bulk(input, output) {
+        let tile = shared_array![u128; 128].cast::<u32>();
+        let barrier = shared_array![Mbarrier; 1];
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the barrier and the fences order the copies.
+        unsafe {
+            if thread == 0 {
+                Mbarrier::init(barrier, 1);
+                Mbarrier::fence_init();
+            }
+            thread::sync_threads();
+            let barrier = &*barrier;
+            if thread == 0 {
+                barrier.arrive_expect(2048);
+                copy::bulk_in(tile, input, 1024, barrier);
+                copy::bulk_in(tile.add(256), input.add(256), 1024, barrier);
+            }
+            barrier.wait_parity(false);
+            for word in 0..4 {
+                *tile.add(thread + 128 * word) *= 3;
+            }
+            copy::fence();
+            thread::sync_threads();
+            if thread == 0 {
+                copy::bulk_out(output, tile, 2048);
+                copy::commit_bulk();
+                copy::wait_bulk::<0>();
+                rows::cp_reduce_async_bulk_global_shared_add_u32(output.add(256).cast(), tile.cast(), 512);
+                rows::cp_reduce_async_bulk_global_shared_max_s32(output.cast(), tile.add(128).cast(), 512);
+                copy::commit_bulk();
+                copy::wait_bulk::<0>();
+            }
+        }
+    }
+}
+
+/// Words of a tensor test's input: the map, coordinates, how many words a box has.
+pub const MAP: usize = 32;
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+kernel! {
+    // A box in, as it lies in shared memory, then out again to other coordinates.
+    tensor(input, output) {
+        #[address_space(shared)]
+        static mut TILE: Aligned = Aligned([0; 2048]);
+        #[repr(align(1024))]
+        struct Aligned([u32; 2048]);
+        let tile = (&raw mut TILE).cast::<u32>();
+        let barrier = shared_array![Mbarrier; 1];
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the host's map and coordinates; the barrier and the fences order the copies.
+        unsafe {
+            if thread == 0 {
+                Mbarrier::init(barrier, 1);
+                Mbarrier::fence_init();
+            }
+            thread::sync_threads();
+            let barrier = &*barrier;
+            let map = &*input.cast::<copy::TensorMap>();
+            let at = |i: usize| *input.add(MAP + i) as i32;
+            let to = |i: usize| *input.add(MAP + 5 + i) as i32;
+            let (rank, words, add) = (*input.add(MAP + 10), *input.add(MAP + 11) as usize, *input.add(MAP + 12));
+            if thread == 0 {
+                map.prefetch();
+                barrier.arrive_expect(words as u32 * 4);
+                match rank {
+                    1 => map.load(tile, [at(0)], barrier),
+                    2 => map.load(tile, [at(0), at(1)], barrier),
+                    3 => map.load(tile, [at(0), at(1), at(2)], barrier),
+                    4 => map.load(tile, [at(0), at(1), at(2), at(3)], barrier),
+                    _ => map.load(tile, [at(0), at(1), at(2), at(3), at(4)], barrier),
+                }
+            }
+            barrier.wait_parity(false);
+            for word in (thread..words).step_by(THREADS) {
+                *output.add(word) = *tile.add(word);
+            }
+            copy::fence();
+            thread::sync_threads();
+            if thread == 0 {
+                match (rank, add) {
+                    (1, 0) => map.store([to(0)], tile),
+                    (2, 0) => map.store([to(0), to(1)], tile),
+                    (3, 0) => map.store([to(0), to(1), to(2)], tile),
+                    (4, 0) => map.store([to(0), to(1), to(2), to(3)], tile),
+                    (5, 0) => map.store([to(0), to(1), to(2), to(3), to(4)], tile),
+                    (2, _) => map.add([to(0), to(1)], tile),
+                    _ => {}
+                }
+                copy::commit_bulk();
+                copy::wait_bulk::<0>();
+            }
+        }
+    }
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+kernel! {
+    // What each block of a cluster reads of the next one's shared memory, adds to it by `st.async`,
+    // and where barriers of others are; four words for each block.
+    clusters(input, output) {
+        let mine = shared_array![u32; 4];
+        let barrier = shared_array![Mbarrier; 1];
+        let thread = thread::thread_idx_x();
+        let (rank, blocks) = (cluster::block_rank(), cluster::blocks());
+        let next = (rank + 1) % blocks;
+        // SAFETY: the cluster's barriers keep readers and writers apart.
+        unsafe {
+            let output = output.add(4 * thread::block_idx_x() as usize);
+            if thread == 0 {
+                *mine = 100 + rank;
+                *mine.add(1) = 0;
+                Mbarrier::init(barrier, 1);
+                Mbarrier::fence_init();
+            }
+            cluster::sync();
+            let there = cluster::map_shared(mine, next);
+            if thread == 0 {
+                *output = *there;
+                *output.add(1) = cluster::rank_of(there) << 8 | rows::ld_cluster_b32(there) & 255;
+                // A store that tells the next block's barrier of its four bytes.
+                (*barrier).arrive_expect(4);
+            }
+            cluster::sync();
+            if thread == 0 {
+                let other = cluster::map_shared(barrier, next).cast::<u64>();
+                rows::st_async_b32(there.add(1), 7 + rank, other);
+                (*barrier).wait_parity_cluster(false);
+                *output.add(2) = *mine.add(1);
+                *output.add(3) = blocks;
+            }
+        }
+        cluster::sync();
+    }
+}

@@ -1,0 +1,319 @@
+//! Copies, barriers and clusters.
+
+use crate::{Needs, Session, compare, trial};
+use cust::memory::{DeviceBuffer, DevicePointer};
+use cust::tensor_map::{Swizzle, TensorElement, TensorMap, TiledTensor};
+use libtest_mimic::{Failed, Trial};
+use tensor_tests_kernels::transfers::{MAP, THREADS};
+use tensor_tests_kernels::values::hash;
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        trial(Needs::Sm75, "copy_async before 8.0", |session| {
+            copy_async(session, Needs::Sm75)
+        }),
+        trial(Needs::Sm90a, "copy_async", |session| {
+            copy_async(session, Needs::Sm90a)
+        }),
+        trial(Needs::Sm90a, "copy_filled", copy_filled),
+        trial(Needs::Sm90a, "mbarrier_rounds", mbarrier_rounds),
+        trial(Needs::Sm90a, "bulk", bulk),
+        trial(Needs::Sm90a, "cluster of one block", |session| {
+            clusters(session, 3, 1)
+        }),
+        trial(Needs::Sm90a, "cluster of four blocks", |session| {
+            clusters(session, 8, 4)
+        }),
+    ];
+    for (name, tensor) in tensors() {
+        trials.push(trial(
+            Needs::Sm90a,
+            format!("tensor {name}"),
+            move |session| tensor.check(session),
+        ));
+    }
+    trials
+}
+
+fn words(seed: u32, count: usize) -> Vec<u32> {
+    (0..count).map(|i| hash(seed, i, 0)).collect()
+}
+
+fn copy_async(session: &Session, needs: Needs) -> Result<(), Failed> {
+    let input = words(1, 7 * THREADS);
+    let found = session.run(needs, "copy_async", (1, 128, 0), &input, 7 * THREADS)?;
+    let mut expected: Vec<u32> = input[..128].iter().map(|x| x.wrapping_mul(3)).collect();
+    for pair in input[128..384].chunks(2) {
+        let x = (u64::from(pair[0]) | u64::from(pair[1]) << 32).wrapping_mul(3);
+        expected.extend([x as u32, (x >> 32) as u32]);
+    }
+    for quad in input[384..].chunks(4) {
+        let x = quad
+            .iter()
+            .rev()
+            .fold(0u128, |x, &word| x << 32 | u128::from(word));
+        let x = x.wrapping_mul(3);
+        expected.extend([0, 32, 64, 96].map(|shift| (x >> shift) as u32));
+    }
+    compare(&found, &expected)
+}
+
+fn copy_filled(session: &Session) -> Result<(), Failed> {
+    let input = words(2, 4 * THREADS);
+    let found = session.run(
+        Needs::Sm90a,
+        "copy_filled",
+        (1, 128, 0),
+        &input,
+        8 * THREADS,
+    )?;
+    let mut expected = Vec::new();
+    for thread in 0..THREADS {
+        let other = (thread + 5) % THREADS;
+        let whole = &input[4 * other..][..4];
+        let mut bytes: Vec<u8> = whole.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes[other % 17..].fill(0);
+        expected.extend(
+            bytes
+                .chunks(4)
+                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+        );
+        expected.extend(whole);
+    }
+    compare(&found, &expected)
+}
+
+fn mbarrier_rounds(session: &Session) -> Result<(), Failed> {
+    let input: Vec<u32> = words(3, THREADS).iter().map(|x| x >> 4).collect();
+    let found = session.run(
+        Needs::Sm90a,
+        "mbarrier_rounds",
+        (1, 128, 0),
+        &input,
+        8 * THREADS,
+    )?;
+    let mut expected = Vec::new();
+    for thread in 0..THREADS {
+        let other = input[(thread + 32) % THREADS];
+        expected.extend((0..6).map(|round| other + round));
+        expected.extend([1, 1]);
+    }
+    compare(&found, &expected)
+}
+
+fn bulk(session: &Session) -> Result<(), Failed> {
+    let input: Vec<u32> = words(4, 512).iter().map(|x| x >> 3).collect();
+    let found = session.run(Needs::Sm90a, "bulk", (1, 128, 0), &input, 512)?;
+    let tile: Vec<u32> = input.iter().map(|x| x * 3).collect();
+    let mut expected = tile.clone();
+    for i in 0..128 {
+        expected[256 + i] = expected[256 + i].wrapping_add(tile[i]);
+        expected[i] = (expected[i] as i32).max(tile[128 + i] as i32) as u32;
+    }
+    compare(&found, &expected)
+}
+
+fn clusters(session: &Session, blocks: u32, each: u32) -> Result<(), Failed> {
+    if each > 1 && !session.on_gpu() {
+        println!("clusters of several blocks: left out, the emulator has none");
+        return Ok(());
+    }
+    let size = 4 * blocks as usize;
+    let found = session.run_clusters("clusters", (blocks, 32), each, &[0], size)?;
+    let mut expected = Vec::new();
+    for block in 0..blocks {
+        let rank = block % each;
+        let next = (rank + 1) % each;
+        let before = (rank + each - 1) % each;
+        expected.extend([100 + next, next << 8 | (100 + next), 7 + before, each]);
+    }
+    compare(&found, &expected)
+}
+
+/// A tensor, a box of it, and where that goes from and to.
+#[derive(Clone)]
+struct Tensor {
+    sizes: Vec<u64>,
+    sides: Vec<u32>,
+    steps: Vec<u32>,
+    at: [i32; 5],
+    to: [i32; 5],
+    swizzle: Swizzle,
+    add: bool,
+}
+
+fn tensors() -> Vec<(&'static str, Tensor)> {
+    let plain = |sizes: &[u64], sides: &[u32], at: [i32; 5], to: [i32; 5]| Tensor {
+        sizes: sizes.to_vec(),
+        sides: sides.to_vec(),
+        steps: vec![1; sizes.len()],
+        at,
+        to,
+        swizzle: Swizzle::None,
+        add: false,
+    };
+    let two = plain(&[64, 40], &[32, 16], [8, 3, 0, 0, 0], [28, 20, 0, 0, 0]);
+    vec![
+        (
+            "1d",
+            plain(&[256], &[64], [100, 0, 0, 0, 0], [4, 0, 0, 0, 0]),
+        ),
+        ("2d", two.clone()),
+        (
+            "2d outside",
+            plain(&[64, 40], &[32, 16], [-5, 30, 0, 0, 0], [50, -3, 0, 0, 0]),
+        ),
+        (
+            "2d added",
+            Tensor {
+                add: true,
+                ..two.clone()
+            },
+        ),
+        (
+            "2d swizzled 128",
+            Tensor {
+                swizzle: Swizzle::Bytes128,
+                ..two.clone()
+            },
+        ),
+        (
+            "2d swizzled 64",
+            Tensor {
+                swizzle: Swizzle::Bytes64,
+                sides: vec![16, 16],
+                ..two.clone()
+            },
+        ),
+        (
+            "2d swizzled 32",
+            Tensor {
+                swizzle: Swizzle::Bytes32,
+                sides: vec![8, 16],
+                ..two.clone()
+            },
+        ),
+        (
+            "2d every second row",
+            Tensor {
+                steps: vec![1, 2],
+                ..two
+            },
+        ),
+        (
+            "3d",
+            plain(&[32, 8, 6], &[16, 4, 3], [4, 2, 1, 0, 0], [16, 5, 4, 0, 0]),
+        ),
+        (
+            "4d",
+            plain(
+                &[16, 4, 3, 5],
+                &[8, 2, 2, 3],
+                [4, 1, 1, 1, 0],
+                [0, 3, 2, 4, 0],
+            ),
+        ),
+        (
+            "5d",
+            plain(
+                &[8, 3, 4, 2, 3],
+                &[4, 2, 2, 1, 2],
+                [4, 1, 1, 1, 1],
+                [0, 0, 3, 0, -1],
+            ),
+        ),
+    ]
+}
+
+impl Tensor {
+    /// The places of a box's elements in the tensor, in the order of shared memory.
+    fn places(&self, at: [i32; 5]) -> Vec<Option<usize>> {
+        let rank = self.sizes.len();
+        let counts: Vec<usize> = (0..rank)
+            .map(|d| (self.sides[d] as usize).div_ceil(self.steps[d] as usize))
+            .collect();
+        (0..counts.iter().product())
+            .map(|linear: usize| {
+                let (mut rest, mut place, mut stride) = (linear, 0, 1);
+                for d in 0..rank {
+                    let index =
+                        (rest % counts[d]) as i64 * i64::from(self.steps[d]) + i64::from(at[d]);
+                    rest /= counts[d];
+                    if index < 0 || index as u64 >= self.sizes[d] {
+                        return None;
+                    }
+                    place += index as usize * stride;
+                    stride *= self.sizes[d] as usize;
+                }
+                Some(place)
+            })
+            .collect()
+    }
+
+    /// Where a word of a box lies in shared memory.
+    fn swizzled(&self, word: usize) -> usize {
+        let mask = match self.swizzle {
+            Swizzle::None => 0,
+            Swizzle::Bytes32 => 1,
+            Swizzle::Bytes64 => 3,
+            Swizzle::Bytes128 => 7,
+        };
+        let byte = word * 4;
+        (byte ^ (byte >> 7 & mask) << 4) / 4
+    }
+
+    fn map<T: TensorElement>(&self, memory: DevicePointer<T>) -> Result<TensorMap, Failed> {
+        let mut strides = Vec::new();
+        let mut stride = 4;
+        for size in &self.sizes[..self.sizes.len() - 1] {
+            stride *= size;
+            strides.push(stride);
+        }
+        let tensor = TiledTensor {
+            sizes: &self.sizes,
+            strides: &strides,
+            box_sizes: &self.sides,
+            element_strides: &self.steps,
+            swizzle: self.swizzle,
+            nan_outside: false,
+        };
+        // SAFETY: the memory has that many elements, and lives as long as the launch.
+        Ok(unsafe { TensorMap::tiled(memory, &tensor) }?)
+    }
+
+    fn check(&self, session: &Session) -> Result<(), Failed> {
+        let count = self.sizes.iter().product::<u64>() as usize;
+        let data = words(5, count);
+        let memory = DeviceBuffer::from_slice(&data)?;
+        let map = self.map(memory.as_device_ptr())?;
+        // SAFETY: a map is 128 bytes.
+        let map: [u32; MAP] = unsafe { std::mem::transmute(map) };
+        let (from, to) = (self.places(self.at), self.places(self.to));
+        let mut input = map.to_vec();
+        input.extend(self.at.map(|x| x as u32));
+        input.extend(self.to.map(|x| x as u32));
+        input.extend([self.sizes.len() as u32, from.len() as u32, self.add.into()]);
+        let shape = (1, THREADS as u32, 0);
+        let found = session.run(Needs::Sm90a, "tensor", shape, &input, from.len())?;
+        let values: Vec<u32> = from
+            .iter()
+            .map(|place| place.map_or(0, |place| data[place]))
+            .collect();
+        let mut expected = vec![0; values.len()];
+        for (word, &value) in values.iter().enumerate() {
+            expected[self.swizzled(word)] = value;
+        }
+        compare(&found, &expected)?;
+        let mut after = data;
+        for (value, place) in values.iter().zip(to) {
+            if let Some(place) = place {
+                after[place] = if self.add {
+                    after[place].wrapping_add(*value)
+                } else {
+                    *value
+                };
+            }
+        }
+        compare(&memory.as_host_vec()?, &after)
+    }
+}
