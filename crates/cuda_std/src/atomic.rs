@@ -28,6 +28,9 @@
 //! operation, which is what PTX's memory model asks for. Operations on floats and halves are relaxed
 //! in PTX; with another ordering they come with fences.
 
+// The types of the lists below are in turn those that PTX has and others.
+#![allow(clippy::unnecessary_cast)]
+
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 

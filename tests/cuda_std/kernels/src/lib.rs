@@ -2,6 +2,8 @@
 //! architecture is compiled for that; modules for later ones are in a build of their own.
 
 #![no_std]
+// The kernels are about what there is, not about how it is best written.
+#![allow(clippy::all)]
 
 pub mod atomics;
 #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
