@@ -6,8 +6,11 @@ use cuda_std_tests_kernels::random;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// Shapes of launches: blocks and threads in three dimensions.
-const SHAPES: [((u32, u32, u32), (u32, u32, u32)); 7] = [
+/// Blocks and threads in three dimensions.
+type Shape = ((u32, u32, u32), (u32, u32, u32));
+
+/// Shapes of launches.
+const SHAPES: [Shape; 7] = [
     ((1, 1, 1), (1, 1, 1)),
     ((3, 1, 1), (32, 1, 1)),
     ((2, 3, 1), (8, 4, 1)),
@@ -32,7 +35,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-fn count((blocks, threads): ((u32, u32, u32), (u32, u32, u32))) -> (u64, u64) {
+fn count((blocks, threads): Shape) -> (u64, u64) {
     let product = |(x, y, z)| u64::from(x) * u64::from(y) * u64::from(z);
     (product(blocks), product(threads))
 }
@@ -58,7 +61,7 @@ fn linear(session: &Session, module: &Module) -> Result<(), Failed> {
             }
             stream.synchronize()?;
             let len = len as u64;
-            let expected: Vec<u64> = (0..len).map(|i| i << 32 | i % all).collect();
+            let expected: Vec<u64> = (0..len).map(|i| (i << 32) | (i % all)).collect();
             expect(buffer.as_host_vec()?, expected, "each thread's elements")?;
             let expected: Vec<u64> = (0..len).map(|i| if i < all { i + 1 } else { 0 }).collect();
             expect(also.as_host_vec()?, expected, "each thread's first element")?;
@@ -94,7 +97,7 @@ fn per_block(session: &Session, module: &Module) -> Result<(), Failed> {
                 .map(|i| {
                     let start = i / 10 * 10;
                     let size = 10.min(len - start);
-                    i << 32 | start << 16 | size << 8 | (i - start) % all_threads
+                    i << 32 | start << 16 | size << 8 | ((i - start) % all_threads)
                 })
                 .collect();
             expect(pieces.as_host_vec()?, expected, "each block's pieces")?;

@@ -75,6 +75,7 @@ macro_rules! counters {
     }};
 }
 
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
 macro_rules! kernels {
     ($($scope:ident $u32:ident $i32:ident $u64:ident $i64:ident $f32:ident $f64:ident $small:ident;)*) => {$(
         /// All of it on `u32`.
