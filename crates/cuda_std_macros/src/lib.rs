@@ -39,7 +39,8 @@ use proc_macro::TokenStream;
 ///
 /// - `launch_bounds(MAX_THREADS, MIN_BLOCKS)`: blocks have at most so many threads, and the compiler
 ///   saves registers so that so many blocks (if it is given) fit a multiprocessor.
-/// - `block_size(X, Y, Z)`: blocks have exactly this size.
+/// - `block_size(X, Y, Z)`: blocks have exactly this size, which the compiler makes use of.
+/// - `min_blocks = N`: as the second number of `launch_bounds`, beside `block_size`.
 /// - `max_registers = N`: threads use at most so many registers.
 /// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size (from `sm_90` on).
 /// - `max_blocks_per_cluster = N`: clusters have at most so many blocks (from `sm_90` on).

@@ -35,6 +35,12 @@ const KINDS: &[Kind] = &[
         largest: 16,
     },
     Kind {
+        name: "min_blocks",
+        usage: "`min_blocks = N`",
+        counts: 1..=1,
+        largest: 32,
+    },
+    Kind {
         name: "max_registers",
         usage: "`max_registers = N`",
         counts: 1..=1,
@@ -137,6 +143,7 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
         },
         "block_size" => format!(";reqntid={list}"),
         "cluster_dims" => format!(";cluster={list}"),
+        "min_blocks" => format!(";minctasm={list}"),
         "max_registers" => format!(";maxnreg={list}"),
         _ => format!(";maxcluster={list}"),
     };
@@ -168,8 +175,8 @@ mod tests {
             "nvvm.kernel;maxntid=256;minctasm=2;maxnreg=64;cluster=2,1,1"
         );
         assert_eq!(
-            text(quote!(block_size(16, 16))).unwrap(),
-            "nvvm.kernel;reqntid=16,16"
+            text(quote!(block_size(16, 16), min_blocks = 4)).unwrap(),
+            "nvvm.kernel;reqntid=16,16;minctasm=4"
         );
         let wrong = [
             (quote!(fast), "no option `fast`"),

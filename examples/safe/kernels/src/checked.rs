@@ -9,13 +9,13 @@ use cuda_std::shared::{Array, Shared, Tile};
 use cuda_std::{PerBlock, PerTile, group};
 
 /// The sum of two vectors.
-#[kernel(block_size(256))]
+#[kernel(block_size(256), min_blocks = 8)]
 pub fn vecadd(a: &[f32], b: &[f32], mut sum: PerThread<f32>) {
     sum.each(|i, sum| *sum = a[i] + b[i]);
 }
 
 /// The transpose of a matrix, so that both sides' accesses are in order.
-#[kernel(block_size(32, 8))]
+#[kernel(block_size(32, 8), min_blocks = 4)]
 pub fn transpose(
     #[shared] mut shared: Shared<Tile<f32, TILE, TILE, 33>>,
     from: &[f32],
@@ -34,7 +34,7 @@ pub fn transpose(
 }
 
 /// The mean of each element and its neighbours.
-#[kernel(block_size(256))]
+#[kernel(block_size(256), min_blocks = 4)]
 pub fn stencil(
     #[shared] mut shared: Shared<Array<f32, 258>>,
     from: &[f32],
@@ -56,7 +56,7 @@ pub fn stencil(
 }
 
 /// The sum of each block's part.
-#[kernel(block_size(256))]
+#[kernel(block_size(256), min_blocks = 8)]
 pub fn reduction(from: &[f32], mut to: PerBlock<f32>) {
     let sum = thread::grid_stride(from.len()).fold(0.0, |sum, i| sum + from[i]);
     let sum = group::block().reduce(sum, |a, b| a + b);
@@ -64,7 +64,7 @@ pub fn reduction(from: &[f32], mut to: PerBlock<f32>) {
 }
 
 /// The product of two square matrices.
-#[kernel(block_size(16, 16), max_registers = 48)]
+#[kernel(block_size(16, 16), min_blocks = 4)]
 pub fn product(
     #[shared] mut shared: Shared<(Tile<f32, PRODUCT, PRODUCT>, Tile<f32, PRODUCT, PRODUCT>)>,
     a: &[f32],

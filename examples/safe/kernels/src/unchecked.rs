@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// The sum of two vectors.
-#[kernel(block_size(256))]
+#[kernel(block_size(256), min_blocks = 8)]
 pub unsafe fn vecadd_unchecked(a: &[f32], b: &[f32], sum: *mut f32, n: usize) {
     let step = thread::grid_size_1d() as usize;
     let mut i = thread::index_1d() as usize;
@@ -20,7 +20,7 @@ pub unsafe fn vecadd_unchecked(a: &[f32], b: &[f32], sum: *mut f32, n: usize) {
 }
 
 /// The transpose of a matrix.
-#[kernel(block_size(32, 8))]
+#[kernel(block_size(32, 8), min_blocks = 4)]
 pub unsafe fn transpose_unchecked(from: &[f32], to: *mut f32, width: usize, height: usize) {
     let shared = shared_array![f32; TILE * 33];
     let (thread_x, thread_y) = (
@@ -56,7 +56,7 @@ pub unsafe fn transpose_unchecked(from: &[f32], to: *mut f32, width: usize, heig
 }
 
 /// The mean of each element and its neighbours.
-#[kernel(block_size(256))]
+#[kernel(block_size(256), min_blocks = 4)]
 pub unsafe fn stencil_unchecked(from: &[f32], to: *mut f32) {
     let n = from.len();
     let shared = shared_array![f32; STENCIL + 2];
@@ -83,7 +83,7 @@ pub unsafe fn stencil_unchecked(from: &[f32], to: *mut f32) {
 }
 
 /// The sum of each block's part.
-#[kernel(block_size(256))]
+#[kernel(block_size(256), min_blocks = 8)]
 pub unsafe fn reduction_unchecked(from: &[f32], to: *mut f32) {
     let shared = shared_array![f32; REDUCTION / 32];
     let step = thread::grid_size_1d() as usize;
@@ -111,7 +111,7 @@ pub unsafe fn reduction_unchecked(from: &[f32], to: *mut f32) {
 }
 
 /// The product of two square matrices.
-#[kernel(block_size(16, 16), max_registers = 48)]
+#[kernel(block_size(16, 16), min_blocks = 4)]
 pub unsafe fn product_unchecked(a: &[f32], b: &[f32], to: *mut f32, n: usize) {
     let tile_a = shared_array![f32; PRODUCT * PRODUCT];
     let tile_b = shared_array![f32; PRODUCT * PRODUCT];
