@@ -186,7 +186,7 @@ impl<T, const N: usize> PerThreadChunk<T, N> {
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut [T; N])) {
         const { assert!(N > 0, "pieces have at least one element") };
-        for piece in thread::grid_stride(self.length / N) {
+        for piece in thread::grid_stride_of::<T>(self.length / N) {
             let start = piece * N;
             // SAFETY: inside, and of this thread alone: of one number in the grid.
             f(start, unsafe {
@@ -201,7 +201,7 @@ impl<T, const N: usize> PerThreadChunk<T, N> {
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut [T; N])> {
         const { assert!(N > 0, "pieces have at least one element") };
         let pointer = self.pointer;
-        thread::grid_stride(self.length / N).map(move |piece| {
+        thread::grid_stride_of::<T>(self.length / N).map(move |piece| {
             let start = piece * N;
             // SAFETY: inside, and of this thread alone: of one number in the grid.
             (start, unsafe {

@@ -63,7 +63,7 @@ impl<T> PerThread<T> {
     /// where the grid has at least as many threads as there are elements.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
-        for index in thread::grid_stride(self.length) {
+        for index in thread::grid_stride_of::<T>(self.length) {
             // SAFETY: inside, and each of this thread's elements comes once.
             f(index, unsafe { &mut *self.pointer.add(index) });
         }
@@ -74,7 +74,7 @@ impl<T> PerThread<T> {
     #[inline(always)]
     pub fn own(&mut self) -> Own<'_, T> {
         Own {
-            indices: thread::grid_stride(self.length),
+            indices: thread::grid_stride_of::<T>(self.length),
             pointer: self.pointer,
             elements: PhantomData,
         }

@@ -328,6 +328,73 @@ pub fn block_stride(len: usize) -> Strided {
     }
 }
 
+/// [`grid_stride`], over the elements of a slice: each of this thread's, with its index, and without a check
+/// of bounds.
+///
+/// ```
+/// use cuda_std::prelude::*;
+/// use cuda_std::{PerBlock, group};
+///
+/// /// The sum of each block's elements.
+/// #[kernel]
+/// pub fn sum(from: &[f32], mut to: PerBlock<f32>) {
+///     let mine = thread::elements(from).fold(0.0, |sum, (_, x)| sum + x);
+///     let sum = group::block().reduce(mine, |a, b| a + b);
+///     to.each(|_, to| *to = sum);
+/// }
+/// # fn main() {}
+/// ```
+#[inline(always)]
+pub fn elements<T>(slice: &[T]) -> Elements<'_, T> {
+    Elements {
+        indices: grid_stride_of::<T>(slice.len()),
+        slice,
+    }
+}
+
+/// A thread's elements of a slice: what [`elements`] returns.
+#[derive(Clone, Debug)]
+pub struct Elements<'a, T> {
+    indices: Strided,
+    slice: &'a [T],
+}
+
+impl<'a, T> Iterator for Elements<'a, T> {
+    type Item = (usize, &'a T);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, &'a T)> {
+        let index = self.indices.next()?;
+        // SAFETY: indices are below the slice's length.
+        Some((index, unsafe { self.slice.get_unchecked(index) }))
+    }
+
+    // Without an `Option` on the way, which libnvvm does not always see through.
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, (usize, &'a T)) -> B>(self, start: B, mut f: F) -> B {
+        let mut result = start;
+        for index in self.indices {
+            // SAFETY: indices are below the slice's length.
+            result = f(result, (index, unsafe { self.slice.get_unchecked(index) }));
+        }
+        result
+    }
+}
+
+/// [`grid_stride`] for a number of elements that are in memory, of which there are less than 2⁶³ if
+/// they have a size.
+#[inline(always)]
+pub(crate) fn grid_stride_of<T>(len: usize) -> Strided {
+    Strided {
+        next: index(),
+        step: grid_size(),
+        len: match size_of::<T>() {
+            0 => below_2_63(len),
+            _ => len as u64,
+        },
+    }
+}
+
 /// A length, of which no memory has 2⁶³, elements without a size aside.
 #[inline(always)]
 fn below_2_63(len: usize) -> u64 {

@@ -170,6 +170,14 @@ examples! {
         launch_example!(session, module, thread_count, 2, 32, &data.as_dbuf()?, &mut zeros);
         expect(zeros.as_host_value()?, data.iter().filter(|&&x| x == 0).count() as u32, "the count")?
     }
+    thread_sum |session, module| {
+        let data = floats(150);
+        let mut to = DeviceBuffer::<f32>::zeroed(2)?;
+        launch_example!(session, module, thread_sum, 2, 50, &data.as_dbuf()?, &mut to);
+        let of_block = |block| (0..150).filter(move |i| i / 50 % 2 == block);
+        let sums = (0..2).map(|block| of_block(block).map(|i| data[i]).sum());
+        expect(to.as_host_vec()?, sums.collect(), "the sums")?
+    }
     time_measure |session, module| {
         let mut to = DeviceBuffer::from_slice(&[[0u64; 2]; 32])?;
         launch_example!(session, module, time_measure, 1, 32, 1000u64, 7u64, &mut to);

@@ -58,7 +58,7 @@ pub fn stencil(
 /// The sum of each block's part.
 #[kernel(block_size(256), min_blocks = 8)]
 pub fn reduction(from: &[f32], mut to: PerBlock<f32>) {
-    let sum = thread::grid_stride(from.len()).fold(0.0, |sum, i| sum + from[i]);
+    let sum = thread::elements(from).fold(0.0, |sum, (_, x)| sum + x);
     let sum = group::block().reduce(sum, |a, b| a + b);
     to.each(|_, to| *to = sum);
 }
