@@ -225,18 +225,6 @@ fn names_for_those_who_come_from_cuda_exist() {
             .entry(words[0].to_owned())
             .or_insert_with(|| module_text(&sources, words[0]));
         let last = words[words.len() - 1];
-        // What is in a file that is not there is not here yet.
-        let nested = sources.join(words[..2].join("/"));
-        if text.is_empty()
-            || words[0] == "intrinsics"
-                && words.len() == 2
-                && !nested.with_extension("rs").exists()
-                && words[1].len() > 4
-                && !text.contains(&format!("fn {last}"))
-                && !text.contains(&format!("mod {last}"))
-        {
-            continue;
-        }
         let row = rows().any(|row| row.name == last || row.module.ends_with(&format!("::{last}")));
         let has = |kind: &str| text.contains(&format!("{kind} {last}"));
         let item = ["fn", "struct", "trait", "type", "mod"]
