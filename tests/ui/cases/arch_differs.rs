@@ -9,3 +9,4 @@ pub fn run() {}
 //~? ERROR mixing `-Ctarget-cpu`
 //~? ERROR mixing `-Ctarget-cpu`
 //~? ERROR mixing `-Ctarget-cpu`
+//~? ERROR mixing `-Ctarget-cpu`
