@@ -35,7 +35,9 @@ fn no_intrinsic_is_missing() {
 
     let mut names = Vec::new();
     for text in sources(&core) {
-        without_body(&text, &mut names);
+        let is_code = |line: &&str| !line.trim_start().starts_with("//");
+        let code: Vec<&str> = text.lines().filter(is_code).collect();
+        without_body(&code.join("\n"), &mut names);
     }
     assert!(names.len() > 150, "only {} were found", names.len());
 
