@@ -72,11 +72,9 @@ pub fn list() -> String {
          unoptimised build, and all results must be equal, bit for bit.\nThe device code is built \
          without contraction to fused multiply-add (`fma_contraction(false)`), as results\nwould \
          differ in the last bit otherwise. What is off of the crates' features is `std`.\n\n\
-         **This is under way.** \"Compiled\" says that the cases are in the test, `./x test crate-tests`, which is not part of\n\
-         `./x test`. On the emulator, release builds of these gave other results than the CPU before parameters lost\n\
-         `noalias` (libnvvm makes wrong loops of it), and have not run since: `chacha20`, `rand_pcg`, `k256`,\n\
-         `rust_decimal` (arithmetic, text), `libm`, `nalgebra` (fixed sizes, decompositions). Of the unoptimised builds\n\
-         only `sha2` and `blake3` have run.\n\n\
+         \"Compiled\" says that the cases are in the test, `./x test crate-tests`, which is not part of `./x test`: it takes\n\
+         long. On the emulator every case of the release builds has given the CPU's results. Of the unoptimised builds only\n\
+         `sha2` and `blake3` have run.\n\n\
          | crate | version | features | cases | inputs | on the device | remarks |\n|---|---|---|---|---|---|---|\n",
     );
     for (krate, inputs, names, missing) in rows {

@@ -151,9 +151,9 @@ impl Generator {
         let [first, second] = arguments;
         Node::stmt(
             &format!(
-                "    {{ let mut {own} = §;\n    {{ {form}\n    let (p, q) = (§, §);\n    for k in 0..{n} {{ h.put({name}(if k % 2 == 0 {{ p }} else {{ q }})); }} }}\n    h.put({own}); }}\n"
+                "    {{ let mut {own} = §;\n    {{ let (p, q) = (§, §);\n    {form}\n    for k in 0..{n} {{ h.put({name}(if k % 2 == 0 {{ p }} else {{ q }})); }} }}\n    h.put({own}); }}\n"
             ),
-            vec![start, body, first, second],
+            vec![start, first, second, body],
         )
     }
 }
