@@ -1,6 +1,7 @@
 //! Textures and surfaces: arrays as kernels read them with filtering, and write them.
 //!
-//! The objects are numbers, which kernels take by value. The emulator has no textures.
+//! The objects are numbers, which kernels take by value. The emulator has them of arrays, without cubes
+//! and sRGB.
 
 use std::sync::Arc;
 

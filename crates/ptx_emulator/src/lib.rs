@@ -16,6 +16,7 @@ mod memory;
 mod printf;
 mod program;
 mod tensor_map;
+mod texture;
 
 pub use fault::{Fault, FaultKind, LoadError, SourceLocation};
 pub use launch::{LaunchConfig, LaunchStats, MAX_THREADS_PER_BLOCK, Output, launch};

@@ -11,6 +11,8 @@ pub fn trials() -> Vec<Trial> {
     let integers = (rows::INTEGER_NAMES, rows::integers as Reference);
     let videos = (rows::VIDEO_NAMES, rows::videos as Reference);
     let floats = (rows::FLOAT_NAMES, rows::floats as Reference);
+    let lanes = (rows::LANE_NAMES, rows::lanes_of as Reference);
+    let roundings = (rows::ROUNDING_NAMES, rows::roundings as Reference);
     let newer = (rows::NEWER_NAMES, rows::newer as Reference);
     [
         (Sm75, "rows_integer", integers),
@@ -19,6 +21,10 @@ pub fn trials() -> Vec<Trial> {
         (Sm90a, "rows_video", videos),
         (Sm75, "rows_float", floats),
         (Sm90a, "rows_float", floats),
+        (Sm75, "rows_lanes", lanes),
+        (Sm90a, "rows_lanes", lanes),
+        (Sm75, "rows_rounding", roundings),
+        (Sm90a, "rows_rounding", roundings),
         (Sm90a, "rows_newer", newer),
     ]
     .into_iter()

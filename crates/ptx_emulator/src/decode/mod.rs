@@ -20,6 +20,7 @@ mod memory;
 mod modifiers;
 mod operand;
 mod small;
+mod texture;
 mod transfer;
 mod video;
 
@@ -342,6 +343,7 @@ impl<'a> Decoder<'_, 'a> {
             || self.memory(&mut words)?
             || self.matrix(&mut words)?
             || self.video(&mut words)?
+            || self.texture(&mut words)?
             || self.control(&mut words)?;
         if known {
             return words.finish();
@@ -390,13 +392,6 @@ const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "clusterlaunchcontrol",
     "istypep",
     "multimem",
-    "suld",
-    "suq",
-    "sured",
-    "sust",
     "tcgen05",
     "tensormap",
-    "tex",
-    "tld4",
-    "txq",
 ];

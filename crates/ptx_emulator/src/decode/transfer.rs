@@ -10,7 +10,7 @@ use crate::exec::memory::{GENERIC, GLOBAL, SHARED};
 use crate::exec::transfer::{Kind, Number, Operation, Reduce, Transfer, map_address, transfer};
 use crate::exec::{general, unary};
 
-const OPERATIONS: &[(&str, Operation)] = &[
+pub(super) const OPERATIONS: &[(&str, Operation)] = &[
     ("add", Operation::Add),
     ("min", Operation::Min),
     ("max", Operation::Max),
@@ -21,7 +21,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("xor", Operation::Xor),
 ];
 
-fn reduction(operation: Operation, ty: Type) -> Reduce {
+pub(super) fn reduction(operation: Operation, ty: Type) -> Reduce {
     let number = match ty {
         Type::F16 => Number::F16,
         Type::Bf16 => Number::Bf16,

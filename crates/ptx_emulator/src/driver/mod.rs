@@ -8,7 +8,7 @@
 //!
 //! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
 //! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs`,
-//! `tensor.rs` each hold the functions of
+//! `tensor.rs`, `texture.rs` each hold the functions of
 //! one part of the API; `queue.rs` is where a stream's work waits.
 //! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
 
@@ -32,6 +32,7 @@ mod stream;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod texture;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -73,6 +74,7 @@ pub fn driver() -> &'static Driver {
         mapping::fill(&mut driver);
         graph::fill(&mut driver);
         tensor::fill(&mut driver);
+        texture::fill(&mut driver);
         driver
     })
 }

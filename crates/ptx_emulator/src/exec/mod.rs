@@ -26,6 +26,7 @@
 //! | `mbarrier` | all; a wait that fails lets other threads run |
 //! | `mapa getctarank barrier.cluster` | for clusters of one block |
 //! | `mma wmma ldmatrix stmatrix movmatrix` | all shapes and types, sparse and block-scaled; `ldmatrix` and `stmatrix` of 8×8 |
+//! | `tex tld4 txq suld sust sured suq` | of arrays without mipmaps, 1d to 3d and in layers, filtered or not, all address modes; no cubes, no sRGB |
 //! | `wgmma` | all types; rows side by side (not transposed), not sparse |
 //! | `prefetch prefetchu discard applypriority createpolicy nanosleep griddepcontrol setmaxnreg pmevent` | without effect |
 //! | `bar barrier` | `.sync .arrive .red`, with ids and counts |
@@ -41,8 +42,8 @@
 //! Sums of products of floats are rounded once, where a tensor core cuts off and rounds in its own
 //! way: results are a GPU's where no sum is rounded.
 //!
-//! Not supported, and an error when executed: textures and surfaces, clusters of several blocks,
-//! `tcgen05`, `multimem`, changes of tensor maps.
+//! Not supported, and an error when executed: clusters of several blocks, `tcgen05`, `multimem`,
+//! changes of tensor maps.
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
@@ -51,6 +52,7 @@ pub(crate) mod float;
 pub(crate) mod integer;
 pub(crate) mod memory;
 pub(crate) mod special;
+pub(crate) mod texture;
 pub(crate) mod transfer;
 pub(crate) mod value;
 

@@ -106,7 +106,7 @@ impl Reduce {
 
     /// # Safety
     /// So many bytes can be written at `to` and read at `from`.
-    unsafe fn apply(self, to: *mut u8, from: *const u8) {
+    pub unsafe fn apply(self, to: *mut u8, from: *const u8) {
         use super::atomic::Word;
         // Other blocks may reduce into the same memory at the same time.
         // SAFETY: the caller's promise; addresses of bulk copies are aligned to 16 bytes.

@@ -331,7 +331,10 @@ impl Worker<'_> {
                 // SAFETY: the thread waits at this instruction.
                 let inst = unsafe { *thread.next };
                 let regs = thread.regs();
-                values[lane] = regs.raw(inst.a);
+                // A matrix operation has lists in the place of slots.
+                if !matches!(sync, WarpSync::Matrix { .. }) {
+                    values[lane] = regs.raw(inst.a);
+                }
                 insts[lane] = Some((inst, regs));
             }
         }

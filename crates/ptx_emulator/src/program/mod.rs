@@ -13,6 +13,7 @@ use ptx::{Item, Linkage, Module, Variable};
 use crate::decode;
 use crate::exec::Inst;
 use crate::exec::call::{CallSite, Place, function_address};
+use crate::exec::texture::TextureAccess;
 use crate::exec::transfer::Transfer;
 use crate::fault::{LoadError, SourceLocation};
 use crate::launch::matrix::Matrix;
@@ -99,6 +100,7 @@ pub(crate) struct Code {
     pub syncs: Vec<Sync>,
     pub matrices: Vec<Matrix>,
     pub transfers: Vec<Transfer>,
+    pub textures: Vec<TextureAccess>,
     /// What is wrong with instructions that are an error when executed, and their lines.
     pub messages: Vec<(u32, String)>,
     pub files: HashMap<u32, String>,

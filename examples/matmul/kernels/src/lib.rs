@@ -8,6 +8,7 @@ use cuda_std::copy;
 use cuda_std::halves::F16;
 use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
 use cuda_std::prelude::*;
+use cuda_std::unroll::unroll;
 
 /// Rows and columns of the product that a block computes.
 pub const TILE: usize = 128;
@@ -58,8 +59,8 @@ pub unsafe fn matmul(a: *const F16, b: *const F16, c: *mut f32, n: usize, k: usi
         copy::commit();
     };
 
-    let mut sums: [[Accumulator<Product>; 4]; 4] =
-        core::array::from_fn(|_| core::array::from_fn(|_| Accumulator::zero()));
+    // Loops are written out, for the sums' places must be known for them to be registers.
+    let mut sums = [Accumulator::<Product>::zero(); 16];
     fetch(0);
     let mut step = 0;
     while step < k {
@@ -75,30 +76,31 @@ pub unsafe fn matmul(a: *const F16, b: *const F16, c: *mut f32, n: usize, k: usi
         unsafe {
             let tile_a = tiles_a.add(stage * TILE * STRIDE_A + warp_row * STRIDE_A);
             let tile_b = tiles_b.add(stage * STEP * STRIDE_B + warp_column);
-            for inner in [0, 16] {
-                let left: [A<Product>; 4] = core::array::from_fn(|i| {
-                    A::<Product>::load_shared(tile_a.add(16 * i * STRIDE_A + inner), STRIDE_A)
+            unroll::<2>(|half| {
+                let inner = 16 * half;
+                let mut left = [A::<Product>::zero(); 4];
+                let mut right = [B::<Product>::zero(); 4];
+                unroll::<4>(|i| {
+                    left[i] =
+                        A::<Product>::load_shared(tile_a.add(16 * i * STRIDE_A + inner), STRIDE_A);
+                    right[i] =
+                        B::<Product>::load_shared(tile_b.add(inner * STRIDE_B + 8 * i), STRIDE_B);
                 });
-                let right: [B<Product>; 4] = core::array::from_fn(|j| {
-                    B::<Product>::load_shared(tile_b.add(inner * STRIDE_B + 8 * j), STRIDE_B)
+                unroll::<16>(|place| {
+                    let (i, j) = (place / 4, place % 4);
+                    sums[place] = Product::multiply(left[i], right[j], sums[place]);
                 });
-                sums = core::array::from_fn(|i| {
-                    core::array::from_fn(|j| Product::multiply(left[i], right[j], sums[i][j]))
-                });
-            }
+            });
         }
         thread::sync_threads();
         step += STEP;
     }
-    // By a function for each place, and not in a loop: the sums' places must be known when compiling
-    // for them to be registers.
-    let _: [[(); 4]; 4] = core::array::from_fn(|i| {
-        core::array::from_fn(|j| {
-            let (row, column) = (row + warp_row + 16 * i, column + warp_column + 8 * j);
-            sums[i][j].for_each(|y, x, value| {
-                // SAFETY: inside the matrix, and nobody else's element.
-                unsafe { *c.add((row + y) * n + column + x) = value };
-            });
-        })
+    unroll::<16>(|place| {
+        let row = row + warp_row + 16 * (place / 4);
+        let column = column + warp_column + 8 * (place % 4);
+        sums[place].for_each(|y, x, value| {
+            // SAFETY: inside the matrix, and nobody else's element.
+            unsafe { *c.add((row + y) * n + column + x) = value };
+        });
     });
 }

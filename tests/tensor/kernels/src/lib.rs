@@ -4,7 +4,10 @@
 //! Compiled for the oldest architecture, and for the one that the newer instructions need.
 
 #![no_std]
-#![allow(missing_docs)]
+// Lists that are repeated over hold their items together by parentheses.
+#![allow(missing_docs, unused_parens)]
+// References are written for what they mean, `!(a < b)` of NaN among them.
+#![allow(clippy::all)]
 // What only the host, or only one architecture, needs is unused elsewhere.
 #![cfg_attr(target_arch = "nvptx64", allow(unused_imports, dead_code))]
 

@@ -198,6 +198,70 @@ mod reference {
         }
         packed
     }
+    pub fn part(x: u32, bits: u32, signed: bool) -> i64 {
+        let x = i64::from(x & (u32::MAX >> (32 - bits)));
+        if signed && x >> (bits - 1) != 0 {
+            x - (1 << bits)
+        } else {
+            x
+        }
+    }
+    /// The sum of what all lanes give.
+    pub fn sum(
+        a: u32,
+        b: u32,
+        c: u32,
+        bits: u32,
+        signed: bool,
+        f: impl Fn(i64, i64) -> i64,
+    ) -> u32 {
+        let lanes = (0..32 / bits).map(|lane| lane * bits);
+        let sums = lanes.map(|at| f(part(a >> at, bits, signed), part(b >> at, bits, signed)));
+        (i64::from(c) + sums.sum::<i64>()) as u32
+    }
+    pub fn prmt_f4e(a: u32, b: u32, c: u32) -> u32 {
+        ((u64::from(b) << 32 | u64::from(a)) >> (8 * (c & 3))) as u32
+    }
+    pub fn prmt_b4e(a: u32, b: u32, c: u32) -> u32 {
+        // Backwards from the byte of this number, around to b.
+        let all = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
+        let byte = |i: u32| all[((c & 3) + 8 - i) as usize % 8];
+        u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
+    }
+    pub fn prmt_rc8(a: u32, _: u32, c: u32) -> u32 {
+        (a >> (8 * (c & 3)) & 255) * 0x0101_0101
+    }
+    pub fn prmt_ecl(a: u32, _: u32, c: u32) -> u32 {
+        // Bytes below the number's are that one.
+        let bytes = a.to_le_bytes();
+        let byte = |i: u32| bytes[i.max(c & 3) as usize];
+        u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
+    }
+    pub fn prmt_ecr(a: u32, _: u32, c: u32) -> u32 {
+        let bytes = a.to_le_bytes();
+        let byte = |i: u32| bytes[i.min(c & 3) as usize];
+        u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
+    }
+    pub fn prmt_rc16(a: u32, _: u32, c: u32) -> u32 {
+        (a >> (16 * (c & 1)) & 0xffff) * 0x1_0001
+    }
+    pub fn flush(x: f32) -> f32 {
+        if x.is_subnormal() {
+            0.0f32.copysign(x)
+        } else {
+            x
+        }
+    }
+    pub fn saturate(x: f32) -> f32 {
+        if x.is_nan() {
+            0.0
+        } else {
+            x.clamp(0.0, 1.0) + 0.0
+        }
+    }
+    pub fn sub(a: f32, b: f32, to: To) -> f32 {
+        add(a, -b, to)
+    }
     pub fn prmt(a: u32, b: u32, selector: u32) -> u32 {
         let all = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
         let byte = |i: u32| {
@@ -574,4 +638,133 @@ rows! { rows_newer NEWER newer NEWER_NAMES:
     "max_u16x2" (a: u32, b: u32) integer::max_u16x2(a, b) => reference::lanes(a, b, 16, false, false, i64::max);
     "min_relu_s16x2" (a: u32, b: u32) integer::min_relu_s16x2(a, b) => reference::lanes(a, b, 16, true, false, |a, b| a.min(b).max(0));
     "max_relu_s32" (a: i32, b: i32) integer::max_relu_s32(a, b) => a.max(b).max(0);
+}
+
+cuda_std_macros::repeat! {
+    rows! { rows_lanes LANES lanes_of LANE_NAMES:
+        for (TY, RUST, SIGNED) in [(u32, u32, false), (s32, i32, true)] {
+            for (OP, BITS, F) in [
+                (vadd2, 16, (|a, b| a + b)), (vadd4, 8, (|a, b| a + b)), (vsub2, 16, (|a, b| a - b)),
+                (vsub4, 8, (|a, b| a - b)), (vmin2, 16, (i64::min)), (vmin4, 8, (i64::min)),
+                (vmax2, 16, (i64::max)), (vmax4, 8, (i64::max)),
+                (vabsdiff2, 16, (|a: i64, b: i64| (a - b).abs())), (vabsdiff4, 8, (|a: i64, b: i64| (a - b).abs()))
+            ] {
+                "<OP>_<TY>" (a: RUST, b: RUST) integer::OP_TY(a, b) => reference::lanes(a as u32, b as u32, BITS, SIGNED, false, F);
+                "<OP>_sat_<TY>" (a: RUST, b: RUST) integer::OP_sat_TY(a, b) => reference::lanes(a as u32, b as u32, BITS, SIGNED, true, F);
+                "<OP>_<TY>_add" (a: RUST, b: RUST, c: RUST) integer::OP_TY_add(a, b, c) => reference::sum(a as u32, b as u32, c as u32, BITS, SIGNED, F);
+            }
+            for (OP, BITS, CMP, F) in [
+                (vset2, 16, eq, (|a, b| (a == b).into())), (vset2, 16, ne, (|a, b| (a != b).into())),
+                (vset2, 16, lt, (|a, b| (a < b).into())), (vset2, 16, le, (|a, b| (a <= b).into())),
+                (vset2, 16, gt, (|a, b| (a > b).into())), (vset2, 16, ge, (|a, b| (a >= b).into())),
+                (vset4, 8, eq, (|a, b| (a == b).into())), (vset4, 8, ne, (|a, b| (a != b).into())),
+                (vset4, 8, lt, (|a, b| (a < b).into())), (vset4, 8, le, (|a, b| (a <= b).into())),
+                (vset4, 8, gt, (|a, b| (a > b).into())), (vset4, 8, ge, (|a, b| (a >= b).into()))
+            ] {
+                "<OP>_<CMP>_<TY>" (a: RUST, b: RUST) integer::OP_CMP_TY(a, b) => reference::lanes(a as u32, b as u32, BITS, SIGNED, false, F);
+                "<OP>_<CMP>_<TY>_add" (a: RUST, b: RUST, c: u32) integer::OP_CMP_TY_add(a, b, c) => reference::sum(a as u32, b as u32, c, BITS, SIGNED, F);
+            }
+            for (PART, SHIFT, BITS) in [(b0, 0, 8), (b1, 8, 8), (b2, 16, 8), (b3, 24, 8), (h0, 0, 16), (h1, 16, 16)] {
+                for (OP, F) in [
+                    (vadd, (|a, b| a + b)), (vsub, (|a, b| a - b)), (vmin, (i64::min)), (vmax, (i64::max)),
+                    (vabsdiff, (|a: i64, b: i64| (a - b).abs()))
+                ] {
+                    "<OP>_<PART>_<TY>" (a: RUST, b: RUST) integer::OP_PART_TY(a, b) => {
+                        let f: fn(i64, i64) -> i64 = F;
+                        let part = |x: RUST| reference::part(x as u32 >> SHIFT, BITS, SIGNED);
+                        f(part(a), part(b)) as u32
+                    };
+                }
+            }
+            for CMP in [eq, ne, lt, le, gt, ge] {
+                "vset_<CMP>_<TY>" (a: RUST, b: RUST) integer::vset_CMP_TY(a, b) => a.CMP(&b) as u32;
+            }
+            for (OP, F) in [(add, (|a: i64, c| a + c)), (min, (i64::min)), (max, (i64::max))] {
+                "vadd_sat_<OP>_<TY>" (a: RUST, b: RUST, c: RUST) integer::vadd_sat_OP_TY(a, b, c) => {
+                    let f: fn(i64, i64) -> i64 = F;
+                    f(i64::from(a.saturating_add(b)), i64::from(c)) as u32
+                };
+                "vsub_sat_<OP>_<TY>" (a: RUST, b: RUST, c: RUST) integer::vsub_sat_OP_TY(a, b, c) => {
+                    let f: fn(i64, i64) -> i64 = F;
+                    f(i64::from(a.saturating_sub(b)), i64::from(c)) as u32
+                };
+            }
+        }
+        for (TA, RA, BA, TB, RB, BB, RC) in [
+            (u32, u32, (reference::bytes), u32, u32, (reference::bytes), u32),
+            (u32, u32, (reference::bytes), s32, i32, (reference::signed_bytes), i32),
+            (s32, i32, (reference::signed_bytes), u32, u32, (reference::bytes), i32),
+            (s32, i32, (reference::signed_bytes), s32, i32, (reference::signed_bytes), i32)
+        ] {
+            "dp4a_<TA>_<TB>" (a: RA, b: RB, c: RC) integer::dp4a_TA_TB(a, b, c) => reference::dot(BA(a as u32), BB(b as u32), c.into());
+        }
+        for MODE in [f4e, b4e, rc8, ecl, ecr, rc16] {
+            "prmt_b32_<MODE>" (a: u32, b: u32, c: u32) integer::prmt_b32_MODE(a, b, c) => reference::prmt_MODE(a, b, c);
+        }
+    }
+
+    rows! { rows_rounding ROUNDINGS roundings ROUNDING_NAMES:
+        for (R, TO) in [(rn, Nearest), (rz, Zero), (rm, Down), (rp, Up)] {
+            "add_<R>_f32" (a: f32, b: f32) float::add_R_f32(a, b) => reference::add(a, b, To::TO);
+            "sub_<R>_f32" (a: f32, b: f32) float::sub_R_f32(a, b) => reference::add(a, -b, To::TO);
+            "mul_<R>_f32" (a: f32, b: f32) float::mul_R_f32(a, b) => reference::mul(a, b, To::TO);
+            "fma_<R>_f32" (a: f32, b: f32, c: f32) float::fma_R_f32(a, b, c) => reference::fma(a, b, c, To::TO);
+            "div_<R>_f32" (a: f32, b: f32) float::div_R_f32(a, b) => reference::div(a, b, To::TO);
+            "rcp_<R>_f32" (a: f32) float::rcp_R_f32(a) => reference::div(1.0, a, To::TO);
+            "sqrt_<R>_f32" (a: f32) float::sqrt_R_f32(a) => reference::sqrt(a, To::TO);
+            "cvt_<R>_f32_f64" (a: f64) float::cvt_R_f32_f64(a) => reference::single(a, To::TO);
+            "cvt_<R>_f32_s32" (a: i32) float::cvt_R_f32_s32(a) => reference::single(a.into(), To::TO);
+            "cvt_<R>_f32_u32" (a: u32) float::cvt_R_f32_u32(a) => reference::single(a.into(), To::TO);
+            "cvt_<R>_f64_s32" (a: i32) float::cvt_R_f64_s32(a) => f64::from(a);
+            "cvt_<R>_f64_u32" (a: u32) float::cvt_R_f64_u32(a) => f64::from(a);
+            for OP in [add, sub, mul] {
+                "<OP>_<R>_ftz_f32" (a: f32, b: f32) float::OP_R_ftz_f32(a, b) => {
+                    let (a, b) = (reference::flush(a), reference::flush(b));
+                    reference::flush(reference::OP(a, b, To::TO))
+                };
+                "<OP>_<R>_sat_f32" (a: f32, b: f32) float::OP_R_sat_f32(a, b) => reference::saturate(reference::OP(a, b, To::TO));
+                "<OP>_<R>_ftz_sat_f32" (a: f32, b: f32) float::OP_R_ftz_sat_f32(a, b) => {
+                    let (a, b) = (reference::flush(a), reference::flush(b));
+                    reference::saturate(reference::flush(reference::OP(a, b, To::TO)))
+                };
+            }
+            "fma_<R>_sat_f32" (a: f32, b: f32, c: f32) float::fma_R_sat_f32(a, b, c) => reference::saturate(reference::fma(a, b, c, To::TO));
+        }
+        for (R, TO) in [(rni, Nearest), (rzi, Zero), (rmi, Down), (rpi, Up)] {
+            for (INT, RUST) in [(s32, i32), (u32, u32)] {
+                "cvt_<R>_<INT>_f32" (a: f32) float::cvt_R_INT_f32(a) => reference::rounded(a, To::TO) as RUST;
+            }
+            "cvt_<R>_s64_f32" (a: f32) float::cvt_R_s64_f32(if a.is_nan() { 0.0 } else { a }) => reference::rounded(if a.is_nan() { 0.0 } else { a }, To::TO) as i64;
+            "cvt_<R>_u64_f32" (a: f32) float::cvt_R_u64_f32(if a.is_nan() { 0.0 } else { a }) => reference::rounded(if a.is_nan() { 0.0 } else { a }, To::TO) as u64;
+            "cvt_<R>_f32_f32" (a: f32) float::cvt_R_f32_f32(a) => reference::rounded(a, To::TO) as f32;
+        }
+        for (TY, FLOAT) in [(f32, f32), (f64, f64)] {
+            "testp_finite_<TY>" (a: FLOAT) float::testp_finite_TY(a) => a.is_finite();
+            "testp_infinite_<TY>" (a: FLOAT) float::testp_infinite_TY(a) => a.is_infinite();
+            "testp_number_<TY>" (a: FLOAT) float::testp_number_TY(a) => !a.is_nan();
+            "testp_notanumber_<TY>" (a: FLOAT) float::testp_notanumber_TY(a) => a.is_nan();
+            "testp_normal_<TY>" (a: FLOAT) float::testp_normal_TY(a) => a.is_normal() || a == 0.0;
+            "testp_subnormal_<TY>" (a: FLOAT) float::testp_subnormal_TY(a) => a.is_subnormal();
+        }
+        for (CMP, F) in [
+            (eq, (|a, b| a == b)), (ne, (|a: f32, b: f32| a < b || a > b)), (lt, (|a, b| a < b)),
+            (le, (|a, b| a <= b)), (gt, (|a, b| a > b)), (ge, (|a, b| a >= b)),
+            (equ, (|a: f32, b: f32| !(a < b || a > b))), (neu, (|a, b| a != b)), (ltu, (|a: f32, b: f32| !(a >= b))),
+            (leu, (|a: f32, b: f32| !(a > b))), (gtu, (|a: f32, b: f32| !(a <= b))), (geu, (|a: f32, b: f32| !(a < b))),
+            (num, (|a: f32, b: f32| !a.is_nan() && !b.is_nan())), (nan, (|a: f32, b: f32| a.is_nan() || b.is_nan()))
+        ] {
+            "setp_<CMP>_f16" (a: u16, b: u16) half::setp_CMP_f16(a, b) => {
+                use cuda_std::halves::F16;
+                let f: fn(f32, f32) -> bool = F;
+                f(F16::from_bits(a).to_f32(), F16::from_bits(b).to_f32())
+            };
+            "set_<CMP>_f16x2" (a: u32, b: u32) half::set_CMP_f16x2(a, b) => {
+                use cuda_std::halves::F16x2;
+                let f: fn(f32, f32) -> bool = F;
+                let (a, b) = (F16x2::from_bits(a), F16x2::from_bits(b));
+                let one = |x: bool| if x { 0x3c00u32 } else { 0 };
+                one(f(a.low().to_f32(), b.low().to_f32())) | one(f(a.high().to_f32(), b.high().to_f32())) << 16
+            };
+        }
+    }
 }

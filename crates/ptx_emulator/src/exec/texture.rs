@@ -1,0 +1,229 @@
+//! `tex tld4 suld sust sured` and their queries, of handles that `driver` made.
+
+use super::memory::GLOBAL;
+use super::transfer::Reduce;
+use super::{Context, Inst, Regs};
+use crate::fault::FaultKind;
+use crate::texture::Texture;
+
+/// An access; its registers are listed at `a`: the handle, three coordinates, the layer, values to
+/// store. Results go to those listed at `d`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TextureAccess {
+    pub kind: Kind,
+    pub dimensions: u8,
+    pub layered: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// By whole coordinates.
+    Fetch,
+    Sample,
+    /// One component of four texels.
+    Gather(u8),
+    /// So many values of so many bytes.
+    Load {
+        count: u8,
+        bytes: u8,
+        edge: Edge,
+    },
+    Store {
+        count: u8,
+        bytes: u8,
+        edge: Edge,
+    },
+    Reduce {
+        reduce: Reduce,
+        edge: Edge,
+    },
+    /// A property, by its number in `decode::texture`.
+    Query(u8),
+}
+
+/// What a surface does outside of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Trap,
+    Clamp,
+    Zero,
+}
+
+/// The [`TextureAccess`] number `imm`.
+pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+    // SAFETY: as in every handler.
+    unsafe {
+        let (i, r) = (&*at, Regs(r));
+        let code = c.code;
+        let access = code.textures[i.imm as usize];
+        let register = |index: usize| r.raw(code.extra[i.a as usize + index]);
+        let handle = register(0);
+        let words = c.translate::<GLOBAL>(at, handle, 128, 64);
+        if words.is_null() {
+            return std::ptr::null();
+        }
+        let surface = matches!(
+            access.kind,
+            Kind::Load { .. } | Kind::Store { .. } | Kind::Reduce { .. }
+        );
+        let texture = Texture::decode(&words.cast::<[u64; 16]>().read_volatile());
+        let query = matches!(access.kind, Kind::Query(_));
+        let Some(texture) = texture.filter(|texture| query || texture.surface == surface) else {
+            let what = if surface { "surface" } else { "texture" };
+            let message = format!("{handle:#x} is no handle of a {what}");
+            return c.fault(at, FaultKind::InvalidInstruction, message);
+        };
+        let layer = access.layered.then(|| register(4) as u32);
+        let target = |index: usize| code.extra[i.d as usize + index];
+        let numbers = match access.kind {
+            Kind::Query(property) => Some(query_of(&texture, property)),
+            Kind::Load { .. } | Kind::Store { .. } | Kind::Reduce { .. } => {
+                return surface_access(at, r, c, access, &texture);
+            }
+            kind => {
+                let read = |address: u64, size: u64| {
+                    let place = c.translate::<GLOBAL>(at, address, size, 1);
+                    (!place.is_null()).then(|| match size {
+                        1 => place.read_volatile().into(),
+                        2 => place.cast::<u16>().read_volatile().into(),
+                        _ => place.cast::<u32>().read_volatile(),
+                    })
+                };
+                let coordinates = [1, 2, 3].map(register);
+                let dimensions = usize::from(access.dimensions);
+                if kind == Kind::Fetch {
+                    let whole = coordinates.map(|x| i64::from(x as i32));
+                    texture.fetch(cut(whole, dimensions), layer, read)
+                } else {
+                    let x = coordinates.map(|x| f32::from_bits(x as u32));
+                    let gather = match kind {
+                        Kind::Gather(component) => Some(component.into()),
+                        _ => None,
+                    };
+                    texture.sample(cut(x, dimensions), dimensions, layer, gather, read)
+                }
+            }
+        };
+        let Some(numbers) = numbers else {
+            return std::ptr::null();
+        };
+        let count = if query { 1 } else { 4 };
+        for (index, number) in numbers.iter().enumerate().take(count) {
+            r.set(target(index), *number);
+        }
+        at.add(1)
+    }
+}
+
+/// Coordinates of dimensions that are not there are 0.
+fn cut<T: Copy + Default>(mut x: [T; 3], dimensions: usize) -> [T; 3] {
+    x[dimensions..].fill(T::default());
+    x
+}
+
+fn query_of(texture: &Texture, property: u8) -> [u32; 4] {
+    let value = match property {
+        0 => texture.sizes[0],
+        1 => texture.sizes[1],
+        2 | 3 => texture.sizes[2],
+        4 => texture.normalized.into(),
+        _ => 1,
+    };
+    [value; 4]
+}
+
+unsafe fn surface_access(
+    at: *const Inst,
+    r: Regs,
+    c: &mut Context,
+    access: TextureAccess,
+    surface: &Texture,
+) -> *const Inst {
+    // SAFETY: as in `access`.
+    unsafe {
+        let i = &*at;
+        let code = c.code;
+        let register = |index: usize| r.raw(code.extra[i.a as usize + index]);
+        let (count, bytes, edge) = match access.kind {
+            Kind::Load { count, bytes, edge } | Kind::Store { count, bytes, edge } => {
+                (u64::from(count), u64::from(bytes), edge)
+            }
+            Kind::Reduce { reduce, edge } => (1, u64::from(reduce.bytes), edge),
+            _ => return at.add(1),
+        };
+        let size = count * bytes;
+        // The first coordinate is in bytes.
+        let width = u64::from(surface.sizes[0]) * surface.element_size();
+        let limits = [
+            width as i64 - size as i64,
+            i64::from(surface.sizes[1].max(1)) - 1,
+            i64::from(surface.sizes[2].max(1)) - 1,
+        ];
+        let mut place = [1, 2, 3].map(|index| i64::from(register(index) as i32));
+        place[usize::from(access.dimensions)..].fill(0);
+        if access.layered {
+            place[2] = i64::from(register(4) as u32);
+        }
+        let outside = place
+            .iter()
+            .zip(limits)
+            .any(|(&x, limit)| x < 0 || x > limit);
+        if outside && edge == Edge::Trap {
+            let message = format!("an access of {size} bytes outside of a surface, at {place:?}");
+            return c.fault(at, FaultKind::IllegalAddress, message);
+        }
+        if edge == Edge::Clamp {
+            for (x, limit) in place.iter_mut().zip(limits) {
+                *x = (*x).clamp(0, limit.max(0));
+            }
+        }
+        let nothing = outside && edge == Edge::Zero;
+        let [x, y, z] = place.map(|x| x as u64);
+        let rows = z
+            .wrapping_mul(surface.sizes[1].max(1).into())
+            .wrapping_add(y);
+        let address = surface
+            .address
+            .wrapping_add(rows.wrapping_mul(surface.row))
+            .wrapping_add(x);
+        let memory = if nothing {
+            std::ptr::null_mut()
+        } else {
+            let memory = c.translate::<GLOBAL>(at, address, size, bytes);
+            if memory.is_null() {
+                return std::ptr::null();
+            }
+            memory
+        };
+        for index in 0..count as usize {
+            let element = memory.wrapping_add(index * bytes as usize);
+            match access.kind {
+                Kind::Load { .. } => {
+                    let value = match (nothing, bytes) {
+                        (true, _) => 0,
+                        (_, 1) => element.read_volatile().into(),
+                        (_, 2) => element.cast::<u16>().read_volatile().into(),
+                        (_, 4) => element.cast::<u32>().read_volatile().into(),
+                        _ => element.cast::<u64>().read_volatile(),
+                    };
+                    r.set_raw(code.extra[i.d as usize + index], value);
+                }
+                _ if nothing => {}
+                Kind::Reduce { reduce, .. } => {
+                    let value = register(5).to_le_bytes();
+                    reduce.apply(element, value.as_ptr());
+                }
+                _ => {
+                    let value = register(5 + index);
+                    match bytes {
+                        1 => element.write_volatile(value as u8),
+                        2 => element.cast::<u16>().write_volatile(value as u16),
+                        4 => element.cast::<u32>().write_volatile(value as u32),
+                        _ => element.cast::<u64>().write_volatile(value),
+                    }
+                }
+            }
+        }
+        at.add(1)
+    }
+}
