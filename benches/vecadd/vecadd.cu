@@ -1,6 +1,7 @@
 // Times the vecadd of nvcc and that of this project's compiler in one process, on the same buffers.
 // Build and run:  nvcc -O3 -arch=native vecadd.cu -lcuda -o vecadd && ./vecadd path/to/vecadd.ptx
-// Prints one line of JSON for each: the median of 50 launches by events, after 10 to warm up.
+// Prints one line of JSON for each: the median of 50 launches by events, after 10 to warm up. Each
+// kernel runs with a thread for each element, and with one for eight.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,11 @@
 __global__ void vecadd(const float *a, const float *b, float *c, unsigned long long n) {
     unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) c[i] = a[i] + b[i];
+}
+
+__global__ void vecadd_strided(const float *a, const float *b, float *c, unsigned long long n) {
+    unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) c[i] = a[i] + b[i];
 }
 
 template <typename Launch> static double median_ms(Launch launch) {
@@ -78,18 +84,20 @@ int main(int argc, char **argv) {
             }
         CHECK(cudaMemset(c, 0xff, n * 4));
     };
-    auto report = [&](const char *who, double ms) {
-        std::printf("{\"bench\": \"vecadd\", \"floats\": %llu, \"compiler\": \"%s\", \"ms\": %.4f, "
-                    "\"gb_per_s\": %.1f}\n",
-                    n, who, ms, 3.0 * n * 4 / ms * 1e-6);
+    auto report = [&](const char *who, unsigned elements, double ms) {
+        std::printf("{\"bench\": \"vecadd\", \"floats\": %llu, \"elements_per_thread\": %u, "
+                    "\"compiler\": \"%s\", \"ms\": %.4f, \"gb_per_s\": %.1f}\n",
+                    n, elements, who, ms, 3.0 * n * 4 / ms * 1e-6);
+        check(who);
     };
-    for (int round = 0; round < 2; round++) {
-        report("nvcc", median_ms([&] { vecadd<<<grid, block>>>(a, b, c, n); }));
-        check("nvcc");
-        report("rustc_codegen_nvvm", median_ms([&] {
-                   CHECK(cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, 0, arguments, 0));
-               }));
-        check("rustc_codegen_nvvm");
+    for (int round = 0; round < 3; round++) {
+        report("nvcc", 1, median_ms([&] { vecadd<<<grid, block>>>(a, b, c, n); }));
+        report("nvcc", 8, median_ms([&] { vecadd_strided<<<grid / 8, block>>>(a, b, c, n); }));
+        for (unsigned elements : {1, 8})
+            report("rustc_codegen_nvvm", elements, median_ms([&] {
+                       CHECK(cuLaunchKernel(function, grid / elements, 1, 1, block, 1, 1, 0, 0,
+                                            arguments, 0));
+                   }));
     }
     return 0;
 }

@@ -48,7 +48,7 @@ struct Built {
 }
 
 /// Files from this size on are packed; `run.sh` unpacks them.
-const PACKED: u64 = 1 << 20;
+const PACKED: u64 = 64 << 10;
 
 /// The command.
 pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {

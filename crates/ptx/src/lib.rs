@@ -50,9 +50,14 @@ impl<'a> Module<'a> {
 }
 
 /// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
-/// symbols `keep` reaches, and avoids what ptxas compiles wrongly.
-pub fn finish(text: &str, keep: &[&str]) -> Result<String, Error> {
+/// symbols `keep` reaches, and avoids what ptxas compiles wrongly. Unless it is for a debugger,
+/// `.target debug` goes too, with which libnvvm marks line tables: ptxas and the driver take it to
+/// mean that nothing is to be optimized.
+pub fn finish(text: &str, keep: &[&str], for_debugger: bool) -> Result<String, Error> {
     let mut module = Module::parse(text)?;
+    if !for_debugger {
+        module.target.retain(|&option| option != "debug");
+    }
     remove_dead(&mut module, keep);
     widen_negations(&mut module);
     gather_param_stores(&mut module);

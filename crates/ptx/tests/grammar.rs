@@ -187,7 +187,7 @@ fn no_input_panics() {
     let mut random = Random(1);
     for text in [GRAMMAR, DEBUG] {
         for end in (0..text.len()).step_by(3) {
-            let _ = ptx::finish(&text[..end], &[]);
+            let _ = ptx::finish(&text[..end], &[], false);
         }
         let pieces = [
             "{",
@@ -227,7 +227,7 @@ fn no_input_panics() {
                     }
                 }
             }
-            let _ = ptx::finish(&String::from_utf8_lossy(&bytes), &[]);
+            let _ = ptx::finish(&String::from_utf8_lossy(&bytes), &[], false);
         }
     }
 }

@@ -57,7 +57,9 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     if !asm_spans.is_empty() {
         assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }
-    match ptx::finish(&ptx, &[]) {
+    let optimizes = sess.opts.optimize != RustcOptLevel::No;
+    let for_debugger = sess.opts.debuginfo == DebugInfo::Full && !optimizes;
+    match ptx::finish(&ptx, &[], for_debugger) {
         Ok(stripped) => {
             dumper.dump("stripped.ptx", || stripped.clone());
             Some(stripped.into_bytes())
