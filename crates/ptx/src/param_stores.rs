@@ -47,7 +47,7 @@ fn find_targets<'a>(body: &[Statement<'a>], targets: &mut HashSet<&'a str>) {
     }
 }
 
-fn gather<'a>(body: &mut Vec<Statement<'a>>, targets: &HashSet<&'a str>, count: &mut usize) {
+fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mut usize) {
     /// Where control may leave or come back, a run of stores ends.
     const ENDS: &[&str] = &["bra", "brx", "call", "ret", "exit", "trap"];
     let mut first_store = None;
