@@ -356,6 +356,9 @@ impl Stream {
 
     /// Puts writing `value` to `to` into the stream: a cheap message to others that wait for it
     /// with [`Stream::wait_value`], or poll it.
+    ///
+    /// The box is one of [`DeviceBox::outside_pools`]; the driver refuses memory of a pool, where
+    /// other boxes are.
     pub fn write_value<T: StreamValue>(&self, to: &mut DeviceBox<T>, value: T) -> CudaResult<()> {
         let doing = || "putting writing of a value into a stream".to_owned();
         let to = to.range();

@@ -155,8 +155,10 @@ fn unified_memory_takes_advice() {
 fn streams_write_and_wait_for_values() {
     let _context = init();
     let (writer, waiter) = (stream(), stream());
-    let mut small = DeviceBox::new(&0u32).unwrap();
-    let mut large = DeviceBox::new(&0u64).unwrap();
+    let mut pooled = DeviceBox::new(&0u32).unwrap();
+    assert!(writer.write_value(&mut pooled, 5u32).is_err());
+    let mut small = DeviceBox::outside_pools(&0u32).unwrap();
+    let mut large = DeviceBox::outside_pools(&0u64).unwrap();
     writer.write_value(&mut small, 5u32).unwrap();
     writer.write_value(&mut large, 1u64 << 40).unwrap();
     assert_eq!(small.as_host_value().unwrap(), 5);

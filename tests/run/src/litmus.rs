@@ -63,7 +63,9 @@ fn run(
             )
             .into());
         }
+        // A debug build spends so much time between the accesses that nothing weak is seen.
         if gpu
+            && build == Build::Release
             && width == 4
             && strength == Strength::Relaxed
             && SHOWN.contains(&program)

@@ -29,6 +29,17 @@ impl<T: DeviceCopy> DeviceBox<T> {
         Ok(DeviceBox { buffer })
     }
 
+    /// Allocates memory that belongs to no pool, and copies the value into it: what
+    /// [`Stream::write_value`] needs. Freeing it waits for the work that uses it.
+    pub fn outside_pools(value: &T) -> CudaResult<Self> {
+        // SAFETY: the memory is the buffer's alone, which frees it, and the value is copied there
+        // before anybody can read it.
+        let buffer = unsafe { DeviceBuffer::from_raw_parts(super::cuda_malloc(1)?, 1)? };
+        let mut this = DeviceBox { buffer };
+        super::CopyDestination::copy_from(&mut this, value)?;
+        Ok(this)
+    }
+
     /// Allocates memory, and puts the copy of the value into it into a stream.
     ///
     /// # Safety

@@ -341,6 +341,13 @@ fn write_value<W: 'static>(
     let (context, stream) = state.stream(from_pointer(stream))?;
     context.check()?;
     let word = word_at::<W>(&context, to)?;
+    // As NVIDIA's driver does, which writes to memory of `cuMemAlloc` and of the host alone.
+    if context
+        .block_of(to)
+        .is_some_and(|(_, block)| block.pool.is_some())
+    {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let work = Arc::new(move || {
         // SAFETY: it was checked to be the device's when the work was put in, and is the caller's
         // to keep until it is done.
