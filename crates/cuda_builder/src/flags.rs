@@ -23,10 +23,6 @@ pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
         "-Zalways-encode-mir".to_owned(),
         // It duplicates barriers, so that the threads of a warp no longer meet at one.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
-        // On a GPU nearly everything is inlined in the end. Done on MIR, rustc still knows what is a
-        // `Some`, and what is not null, where libnvvm does not. With much more, what formats
-        // messages takes more registers than a block of 1024 threads leaves.
-        "-Zinline-mir-hint-threshold=150".to_owned(),
         // libnvvm takes no dots and no dollars in names.
         "-Csymbol-mangling-version=v0".to_owned(),
         // `cfg(target_feature = "compute_90")` holds for that architecture and those after it, as

@@ -2,6 +2,7 @@
 //!
 //! ```
 //! use cuda_std::prelude::*;
+//! use cuda_std::println;
 //!
 //! /// Prints what is negative.
 //! #[kernel]

@@ -112,7 +112,15 @@ impl<'a, T> Iterator for Own<'a, T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<(usize, &'a mut T)> {
-        let index = self.indices.next()?;
+        // `Strided::next` written out: so little is inlined on MIR, and only there the compiler sees
+        // that what comes is not `None`.
+        let indices = &mut self.indices;
+        if indices.next >= indices.len {
+            return None;
+        }
+        let index = indices.next as usize;
+        // SAFETY: as in `Strided::next`.
+        indices.next = unsafe { indices.next.unchecked_add(indices.step) };
         // SAFETY: inside, and each of this thread's elements comes once.
         Some((index, unsafe { &mut *self.pointer.add(index) }))
     }

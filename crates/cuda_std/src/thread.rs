@@ -404,9 +404,9 @@ fn below_2_63(len: usize) -> u64 {
 /// Indices in steps: what [`grid_stride`] and [`block_stride`] return.
 #[derive(Clone, Debug)]
 pub struct Strided {
-    next: u64,
-    step: u64,
-    len: u64,
+    pub(crate) next: u64,
+    pub(crate) step: u64,
+    pub(crate) len: u64,
 }
 
 impl Iterator for Strided {
