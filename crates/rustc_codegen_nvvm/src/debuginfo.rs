@@ -10,18 +10,23 @@ use rustc_codegen_ssa::mir::debuginfo::VariableKind;
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{ExistentialTraitRef, Instance, Ty};
-use rustc_session::config::DebugInfo;
+use rustc_session::Session;
+use rustc_session::config::{DebugInfo, OptLevel};
 use rustc_span::{BytePos, FileName, RemapPathScopeComponents, SourceFile, Span, Symbol};
 use rustc_target::callconv::FnAbi;
 
 use crate::builder::Builder;
 use crate::context::CodegenCx;
 
+/// Whether debug information tells of variables, which libnvvm takes without optimizations only.
+pub(crate) fn tells_of_variables(sess: &Session) -> bool {
+    sess.opts.debuginfo == DebugInfo::Full && sess.opts.optimize == OptLevel::No
+}
+
 impl<'tcx> CodegenCx<'tcx> {
-    /// Whether debug information tells of variables, which libnvvm takes without optimizations
-    /// only.
+    /// As [`tells_of_variables`].
     pub(crate) fn has_variables(&self) -> bool {
-        self.tcx.sess.opts.debuginfo == DebugInfo::Full && !self.optimizes()
+        tells_of_variables(self.tcx.sess)
     }
 
     fn di(&self, node: DiNode) -> Di {

@@ -11,6 +11,7 @@ use rustc_session::Session;
 use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
 use rustc_span::def_id::LOCAL_CRATE;
 
+use crate::debuginfo::tells_of_variables;
 use crate::diagnostics::toolkit;
 use crate::lower::Lowered;
 use crate::options::{Options, Roots};
@@ -57,9 +58,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     if !asm_spans.is_empty() {
         assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }
-    let optimizes = sess.opts.optimize != RustcOptLevel::No;
-    let for_debugger = sess.opts.debuginfo == DebugInfo::Full && !optimizes;
-    match ptx::finish(&ptx, &[], for_debugger) {
+    match ptx::finish(&ptx, &[], tells_of_variables(sess)) {
         Ok(stripped) => {
             dumper.dump("stripped.ptx", || stripped.clone());
             Some(stripped.into_bytes())
@@ -260,7 +259,7 @@ fn run_libnvvm(
     };
     nvvm_options.debug = match sess.opts.debuginfo {
         DebugInfo::None => nvvm::DebugInfo::None,
-        DebugInfo::Full => nvvm::DebugInfo::Full,
+        _ if tells_of_variables(sess) => nvvm::DebugInfo::Full,
         _ => nvvm::DebugInfo::LineInfo,
     };
     nvvm_options.fma = options.fma;

@@ -70,12 +70,7 @@ impl Session {
             Backend::Emulator => 128 << 10,
         };
         context.set_resource_limit(ResourceLimit::StackSize, stack)?;
-        let major = context
-            .device()
-            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
-        let minor = context
-            .device()
-            .get_attribute(DeviceAttribute::ComputeCapabilityMinor)?;
+        let (major, minor) = context.device().compute_capability()?;
         Ok(Session {
             modules: [const { OnceLock::new() }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,

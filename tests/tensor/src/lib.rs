@@ -31,7 +31,7 @@ pub struct Session {
     stream: Stream,
     /// Shown before the tests.
     pub device: String,
-    capability: (i32, i32),
+    capability: (u32, u32),
     context: Context,
 }
 
@@ -40,14 +40,11 @@ impl Session {
         let chosen = cust::init_auto()?;
         let device = chosen.to_string();
         let context = chosen.into_context();
-        let attribute = |which| context.device().get_attribute(which);
-        let major = attribute(DeviceAttribute::ComputeCapabilityMajor)?;
-        let minor = attribute(DeviceAttribute::ComputeCapabilityMinor)?;
         Ok(Session {
             modules: [const { OnceLock::new() }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
             device,
-            capability: (major, minor),
+            capability: context.device().compute_capability()?,
             context,
         })
     }
@@ -99,9 +96,7 @@ impl Session {
         stream.synchronize()?;
         Ok(output.as_host_vec()?)
     }
-}
 
-impl Session {
     /// Launches a kernel with clusters of so many blocks.
     pub fn run_clusters(
         &self,
