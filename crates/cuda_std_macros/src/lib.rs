@@ -38,7 +38,8 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// - `launch_bounds(MAX_THREADS, MIN_BLOCKS)`: blocks have at most so many threads, and the compiler
-///   saves registers so that so many blocks (if it is given) fit a multiprocessor.
+///   saves registers so that so many blocks (if it is given) fit a multiprocessor; where a smaller
+///   GPU's holds fewer threads, it saves as many.
 /// - `block_size(X, Y, Z)`: blocks have exactly this size, which the compiler makes use of.
 /// - `min_blocks = N`: as the second number of `launch_bounds`, beside `block_size`.
 /// - `max_registers = N`: threads use at most so many registers.

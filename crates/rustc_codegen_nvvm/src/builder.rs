@@ -29,6 +29,10 @@ use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::context::CodegenCx;
 
+/// The size in bytes up to which a variable shares no stack with others, since it may end in
+/// registers.
+const STAYS_APART: u64 = 512;
+
 /// Appends to one block.
 pub(crate) struct Builder<'a, 'tcx> {
     pub cx: &'a CodegenCx<'tcx>,
@@ -412,7 +416,14 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         }
         let ty = self.ty(|types| {
             let int = types.int(8 * unit as u32);
-            types.array(int, size / unit)
+            let array = types.array(int, size / unit);
+            // Of variables that are arrays LLVM's inliner makes one, if they come from different
+            // calls, to save stack. What is in registers later is then said to hold what the other
+            // left there, and libnvvm has made wrong code of that. A structure stays on its own.
+            match size {
+                ..=STAYS_APART => types.structure(&[array], false),
+                _ => array,
+            }
         });
         self.ir(|b| b.alloca(ty, align.bytes()))
     }

@@ -11,12 +11,13 @@
 //! `fp_to_int`, `lanes` (vectors, one element after the other); and of the first sweep, `odd_ints`,
 //! `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` takes care of globals
 //! whose initialisers refer to each other in a circle, `half_calls` of half floats that are passed to
-//! functions or returned.
+//! functions or returned, and `blocks_per_sm` of launch bounds that not every GPU can keep.
 
 mod atom_ptx;
 mod atomics;
 mod bfloat;
 mod bits;
+mod blocks_per_sm;
 mod cas_loop;
 mod emit;
 mod error;
@@ -65,6 +66,7 @@ impl Target {
 /// replaced is undefined in it.
 pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<LegalizeError>> {
     let mut errors = Vec::new();
+    blocks_per_sm::legalize_blocks_per_sm(module);
     types::legalize_types(module, target, &mut errors);
     half_calls::legalize_half_calls(module, target, &mut errors);
     let poison = rules::poison_to_undef(module, target);
