@@ -233,8 +233,8 @@ pub fn block_print(long: u32) {
     );
     if i == 1 {
         println!("{:-^1$}", " long ", long as usize);
-        print!("no {}", "line break");
-        println!();
+        // In one call: between two, another thread's line may come.
+        print!("no {}", "line break\n");
         println!("{{}} %s %d \0and a NUL");
     }
 }

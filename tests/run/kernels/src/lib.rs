@@ -65,6 +65,7 @@ mod layouts;
 mod matching;
 mod math;
 mod pointers;
+mod programs;
 mod quads;
 mod reflection;
 mod slices;
@@ -136,6 +137,10 @@ pub fn all() -> impl Iterator<Item = Case> {
         math::CASES,
         matching::CASES,
         pointers::CASES,
+        programs::codecs::CASES,
+        programs::interpreters::CASES,
+        programs::numerics::CASES,
+        programs::searches::CASES,
         quads::CASES,
         reflection::CASES,
         slices::CASES,
