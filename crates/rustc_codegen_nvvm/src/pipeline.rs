@@ -58,7 +58,10 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     if !asm_spans.is_empty() {
         assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }
-    match ptx::finish(&ptx, &[], tells_of_variables(sess)) {
+    // What libnvvm marks for debuggers ptxas does not optimize: right for a build without
+    // optimizations, whose functions are many and large, and for no other.
+    let for_debugger = sess.opts.optimize == RustcOptLevel::No;
+    match ptx::finish(&ptx, &[], for_debugger) {
         Ok(stripped) => {
             dumper.dump("stripped.ptx", || stripped.clone());
             Some(stripped.into_bytes())
