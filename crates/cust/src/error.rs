@@ -307,6 +307,22 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// A typed global variable of a module that may be built from something else.
+    #[error(
+        "the module is not known to be built from the package `{package}`, which the static \
+        `{global}` is of. Load a module that `cuda_builder` embedded, with `cust::include_module!`"
+    )]
+    ForeignGlobal {
+        /// The static.
+        global: &'static str,
+        /// The package that it is in.
+        package: &'static str,
+    },
+
+    /// A kernel that needs more shared memory than a block can have.
+    #[error(transparent)]
+    SharedMemory(Box<SharedMemory>),
+
     /// A launch with sizes that the kernel or the device does not allow.
     #[error(transparent)]
     LaunchSize(Box<LaunchSize>),
@@ -532,6 +548,31 @@ pub struct LaunchSize {
     pub block: BlockSize,
     /// What does not fit, and what would.
     pub reason: String,
+}
+
+/// A kernel that needs more shared memory than a block can have: found when its module is loaded if
+/// its own is too much, or at a launch that asks for too much besides.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{doing}: the kernel `{kernel}` has {own} bytes of shared memory{}, and a block can have {most}",
+    if *.dynamic == 0 {
+        String::new()
+    } else {
+        format!(" and is to get {} bytes of dynamic shared memory", .dynamic)
+    }
+)]
+#[non_exhaustive]
+pub struct SharedMemory {
+    /// What was being done.
+    pub doing: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Bytes of shared memory that it declares.
+    pub own: u64,
+    /// Bytes of dynamic shared memory that the launch asks for.
+    pub dynamic: u64,
+    /// The most bytes that a block can have.
+    pub most: u64,
 }
 
 /// A binary module that does not fit the device.

@@ -28,7 +28,7 @@ use cust_core::kernel::{
 use cust_raw::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 use smallvec::SmallVec;
 
-use crate::error::{CudaResult, Error, LaunchSize};
+use crate::error::{CudaResult, Error, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, RangeOnDevice,
@@ -479,11 +479,13 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     }
     match function.allow_shared(config.shared_mem_bytes)? {
         None => Ok(()),
-        Some(most) => refuse(format!(
-            "{} bytes of dynamic shared memory are asked for, and the device has {most} besides \
-             the kernel's own",
-            config.shared_mem_bytes
-        )),
+        Some(most) => Err(Error::SharedMemory(Box::new(SharedMemory {
+            doing: doing(function, config),
+            kernel: function.name().to_owned(),
+            own: limits.own_shared.into(),
+            dynamic: config.shared_mem_bytes.into(),
+            most: u64::from(limits.own_shared) + u64::from(most),
+        }))),
     }
 }
 
