@@ -177,6 +177,18 @@ pub enum Error {
     #[error("the node of the graph is not a launch of a kernel")]
     GraphNodeKind,
 
+    /// A node cannot be changed by itself: it is in the body of a conditional node or in a child
+    /// graph, or the graph was updated since the node was added.
+    #[error("the node cannot be changed by itself, only by an update of the whole graph")]
+    GraphNode,
+
+    /// A graph cannot be updated to one that differs too much.
+    #[error("updating a graph to another one: {reason}")]
+    GraphUpdate {
+        /// In what they differ.
+        reason: crate::graph::GraphUpdateFailure,
+    },
+
     /// A launch in a graph that was to be changed would use other buffers, or use them otherwise.
     #[error(
         "the node of the graph would use other buffers than before, or write to what it only read: \

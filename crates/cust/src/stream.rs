@@ -441,7 +441,9 @@ impl WaitUntil {
 }
 
 mod value {
-    use cust_raw::{CUdeviceptr, CUresult, CUstream, Driver};
+    use cust_raw::{
+        CUdeviceptr, CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType, Driver,
+    };
 
     /// A type that streams write and wait for.
     pub trait StreamValue: crate::memory::DeviceCopy {
@@ -460,10 +462,13 @@ mod value {
             value: Self,
             flags: u32,
         ) -> CUresult;
+
+        /// The write as one of a batch.
+        fn write_operation(self, to: CUdeviceptr) -> CUstreamBatchMemOpParams;
     }
 
     macro_rules! values {
-        ($($ty:ty: $write:ident $wait:ident;)*) => {
+        ($($ty:ty: $write:ident $wait:ident $operation:ident $value:ident;)*) => {
             $(impl StreamValue for $ty {
                 unsafe fn write(
                     d: &Driver,
@@ -485,15 +490,26 @@ mod value {
                     // SAFETY: as the caller promises.
                     unsafe { d.$wait(stream, of, value.into(), flags) }
                 }
+
+                fn write_operation(self, to: CUdeviceptr) -> CUstreamBatchMemOpParams {
+                    // SAFETY: zeros are valid for these plain numbers.
+                    let mut operation: CUstreamBatchMemOpParams = unsafe { std::mem::zeroed() };
+                    operation.writeValue.operation = CUstreamBatchMemOpType::$operation;
+                    operation.writeValue.address = to;
+                    operation.writeValue.__bindgen_anon_1.$value = self;
+                    operation
+                }
             })*
         };
     }
     values! {
-        u32: cuStreamWriteValue32_v2 cuStreamWaitValue32_v2;
-        u64: cuStreamWriteValue64_v2 cuStreamWaitValue64_v2;
+        u32: cuStreamWriteValue32_v2 cuStreamWaitValue32_v2
+            CU_STREAM_MEM_OP_WRITE_VALUE_32 value;
+        u64: cuStreamWriteValue64_v2 cuStreamWaitValue64_v2
+            CU_STREAM_MEM_OP_WRITE_VALUE_64 value64;
     }
 }
-use value::StreamValue;
+pub(crate) use value::StreamValue;
 
 impl Drop for StreamInner {
     fn drop(&mut self) {

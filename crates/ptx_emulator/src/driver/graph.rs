@@ -16,6 +16,7 @@ use cust_raw::{
     CUgraphNodeType, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus,
 };
 
+use super::condition::{Choice, Condition};
 use super::copy::{copy_node, set_node};
 use super::launch::Launch;
 use super::queue::{Work, in_stream};
@@ -29,6 +30,8 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 pub(super) struct Graph {
     pub(super) context: Handle,
     nodes: Mutex<Vec<Node>>,
+    /// The conditions made for it.
+    pub(super) conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 #[derive(Clone)]
@@ -43,16 +46,19 @@ struct Node {
 }
 
 #[derive(Clone)]
-enum Action {
+pub(super) enum Action {
     Nothing,
     Work(Work),
     Child(Arc<Graph>),
+    Conditional(Arc<Condition>, Choice, Vec<Arc<Graph>>),
 }
 
 /// A graph that can be launched: its nodes in an order in which they can be done.
 pub(super) struct Exec {
     pub(super) context: Handle,
     nodes: Mutex<Vec<ExecNode>>,
+    /// Its conditions, which a launch sets to their defaults.
+    conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 #[derive(Clone)]
@@ -69,13 +75,22 @@ enum ExecAction {
     Nothing,
     Work(Work),
     Child(Vec<ExecNode>),
+    Conditional(Arc<Condition>, Choice, Vec<Body>),
+}
+
+/// A graph that a conditional node does.
+#[derive(Clone)]
+struct Body {
+    nodes: Vec<ExecNode>,
+    conditions: Vec<Arc<Condition>>,
 }
 
 impl Graph {
-    fn new(context: Handle) -> Graph {
+    pub(super) fn new(context: Handle) -> Graph {
         Graph {
             context,
             nodes: Mutex::default(),
+            conditions: Mutex::default(),
         }
     }
 
@@ -118,6 +133,16 @@ impl Graph {
                 Action::Nothing => ExecAction::Nothing,
                 Action::Work(work) => ExecAction::Work(Arc::clone(work)),
                 Action::Child(child) => ExecAction::Child(child.ordered()?),
+                Action::Conditional(condition, choice, bodies) => {
+                    let body = |body: &Arc<Graph>| {
+                        Some(Body {
+                            nodes: body.ordered()?,
+                            conditions: lock(&body.conditions).clone(),
+                        })
+                    };
+                    let bodies = bodies.iter().map(body).collect::<Option<_>>()?;
+                    ExecAction::Conditional(Arc::clone(condition), *choice, bodies)
+                }
             };
             ordered.push(ExecNode {
                 number,
@@ -139,16 +164,31 @@ impl Graph {
         Graph {
             context: self.context,
             nodes: Mutex::new(nodes),
+            conditions: Mutex::new(lock(&self.conditions).clone()),
         }
     }
 }
 
-fn run(nodes: &[ExecNode]) -> Outcome {
+fn run(nodes: &[ExecNode], conditions: &[Arc<Condition>]) -> Outcome {
+    for condition in conditions {
+        condition.reset();
+    }
+
     for node in nodes.iter().filter(|node| node.enabled) {
         match &node.action {
             ExecAction::Nothing => {}
             ExecAction::Work(work) => work()?,
-            ExecAction::Child(nodes) => run(nodes)?,
+            ExecAction::Child(nodes) => run(nodes, &[])?,
+            ExecAction::Conditional(condition, choice, bodies) => {
+                while let Some(body) = choice.body(condition.value()) {
+                    if let Some(body) = bodies.get(body) {
+                        run(&body.nodes, &body.conditions)?;
+                    }
+                    if *choice != Choice::While {
+                        break;
+                    }
+                }
+            }
         }
     }
     Ok(())
@@ -247,7 +287,7 @@ unsafe fn numbers(
 /// # Safety
 ///
 /// The list has `count` entries, and `node` is null or valid for a write.
-unsafe fn add_node(
+pub(super) unsafe fn add_node(
     node: *mut CUgraphNode,
     graph: CUgraph,
     dependencies: *const CUgraphNode,
@@ -324,6 +364,7 @@ fn instantiate(graph: CUgraph) -> Result<CUgraphExec, CUresult> {
     let exec = Object::Exec(Arc::new(Exec {
         context: graph.context,
         nodes: Mutex::new(nodes),
+        conditions: Mutex::new(lock(&graph.conditions).clone()),
     }));
     Ok(to_pointer(state.add(exec)))
 }
@@ -629,7 +670,8 @@ api! {
         }
         // As it is now: what is changed later is for later launches.
         let nodes = lock(&exec.nodes).clone();
-        in_stream(state, &context, &stream, Arc::new(move || run(&nodes)))
+        let conditions = lock(&exec.conditions).clone();
+        in_stream(state, &context, &stream, Arc::new(move || run(&nodes, &conditions)))
     }
 
     fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) {
@@ -713,6 +755,7 @@ api! {
             return Err(CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
         }
         *nodes = new;
+        *lock(&exec.conditions) = lock(&graph.conditions).clone();
         Ok(())
     }
 

@@ -74,7 +74,7 @@ fn record(event: CUevent, stream: CUstream) -> Outcome {
 
 impl Event {
     /// Whether all before its mark is done; `ask` is [`Stream::query`] or waits.
-    fn is_over(&self, ask: impl FnOnce(&Stream, u64) -> bool) -> bool {
+    pub(super) fn is_over(&self, ask: impl FnOnce(&Stream, u64) -> bool) -> bool {
         let mark = lock(&self.mark).clone();
         match mark {
             // What was not recorded counts as done.
@@ -320,7 +320,7 @@ fn is_reached(flags: c_uint, at_least: bool, found: u64, value: u64) -> bool {
 }
 
 /// The word at an address of the device, if it is one.
-fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
+pub(super) fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let (base, size) = context.memory.range_of(address).ok_or(invalid)?;
     let inside = (address - base) as usize + size_of::<W>() <= size;
