@@ -331,6 +331,17 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// Kernels call functions of the device's runtime library, which is not there.
+    #[error(
+        "the kernels need NVIDIA's `libcudadevrt.a`, which is part of the CUDA toolkit; set \
+        CUST_CUDADEVRT to where it is. Not found: {}",
+        searched.join(", ")
+    )]
+    DeviceRuntime {
+        /// Where it was looked for.
+        searched: Vec<String>,
+    },
+
     /// A kernel that needs more shared memory than a block can have.
     #[error(transparent)]
     SharedMemory(Box<SharedMemory>),
@@ -396,6 +407,7 @@ impl Error {
     /// The driver's code, where the driver is what failed.
     pub fn code(&self) -> Option<CudaError> {
         match self {
+            Error::GraphUpdate { .. } => Some(CudaError::GraphExecUpdateFailure),
             Error::Driver(error) => Some(error.code),
             Error::NoDevice { code, .. } => Some(*code),
             Error::WrongDevice(error) => Some(error.code),

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use cust_raw::CUmodule;
 
 use super::jit::{JitOptions, ModuleJitOption};
-use super::{Module, ptx_text};
+use super::linker::Linker;
+use super::{Module, device_runtime, ptx_text};
 use crate::backend::Backend;
 use crate::context::{Context, ResourceLimit};
 use crate::error::{
@@ -46,7 +47,14 @@ impl ImageKind {
 }
 
 impl Module {
-    /// Loads PTX text, which the driver compiles for the device.
+    /// Loads PTX text, which the driver compiles for the device. If it calls functions of the
+    /// device's runtime library, it is linked with that: see [`Linker::add_device_runtime`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPtx`] with the compiler's log, [`Error::PtxTooNew`],
+    /// [`Error::SharedMemory`] for a kernel with too much of it, and [`Error::DeviceRuntime`] if the
+    /// library is needed and not found.
     ///
     /// ```no_run
     /// # use cust::prelude::*;
@@ -60,6 +68,14 @@ impl Module {
         let mut text = Vec::with_capacity(ptx.len() + 1);
         text.extend_from_slice(ptx.as_bytes());
         text.push(0);
+        if context.backend() == Backend::Gpu && device_runtime::is_called(ptx) {
+            let mut linker = Linker::new(options)?;
+            linker.add_ptx(ptx)?;
+            linker.add_device_runtime()?;
+            let mut module = linker.load()?;
+            module.entries = Some(ptx_text::entries(ptx));
+            return Ok(module);
+        }
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;

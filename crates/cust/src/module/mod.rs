@@ -36,6 +36,7 @@
 //! # Ok::<(), cust::error::Error>(())
 //! ```
 
+mod device_runtime;
 mod embedded;
 mod global;
 mod jit;
@@ -61,6 +62,7 @@ use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
 use crate::tracker::Tracker;
 
+pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
 pub use embedded::{Embedded, Image};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
