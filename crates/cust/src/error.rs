@@ -196,8 +196,11 @@ pub enum Error {
     )]
     GraphUses,
 
-    /// A launch in a graph with clusters, cooperation or a priority.
-    #[error("launches in graphs have no clusters, no cooperation and no priority of their own")]
+    /// A launch in a graph that may begin early, or a launch in a graph that is changed to one with
+    /// attributes.
+    #[error(
+        "launches in graphs do not begin early, and keep the attributes that they were added with"
+    )]
     GraphLaunchAttribute,
 
     /// A tensor of another library that cannot be taken over.

@@ -67,6 +67,8 @@ pub(crate) struct StreamInner {
     seen: Mutex<Vec<(u64, u64)>>,
     /// Work put in is recorded into a graph, and not done.
     capturing: AtomicBool,
+    /// The part of the device that it is of.
+    green: Option<Arc<crate::green::Inner>>,
 }
 
 // SAFETY: the driver's streams may be used from any thread.
@@ -94,6 +96,7 @@ impl StreamInner {
             past: AtomicU64::new(0),
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
+            green: None,
         }
     }
 
@@ -184,6 +187,19 @@ impl StreamInner {
 }
 
 impl Stream {
+    /// A stream of a part of the device.
+    pub(crate) fn of_green(
+        raw: CUstream,
+        context: Context,
+        green: Arc<crate::green::Inner>,
+    ) -> Stream {
+        let mut inner = StreamInner::new(raw, context);
+        inner.green = Some(green);
+        Stream {
+            inner: Arc::new(inner),
+        }
+    }
+
     /// Makes a stream in the current context, with a priority if given: lower numbers are served
     /// first (see [`Context::stream_priority_range`]).
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Stream> {

@@ -167,6 +167,10 @@ impl<'m> GraphExec<'m> {
         if !matches!(self.graph.nodes[number].kept, Kept::Kernel(..)) {
             return Err(Error::GraphNodeKind);
         }
+        // The driver has no way to give the node of a launchable graph other attributes.
+        if config.has_attributes() {
+            return Err(Error::GraphLaunchAttribute);
+        }
         let kept: Box<dyn Pass + Send> = Box::new(args.into_arguments());
         let mut collector = Collector::default();
         kept.pass(&mut collector);

@@ -57,7 +57,9 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::function::Function;
-use crate::kernel::{Collector, InGraph, Kernel, KernelType, LaunchConfig, check_size, doing};
+use crate::kernel::{
+    Collector, InGraph, Kernel, KernelType, LaunchConfig, attributes, check_size, doing,
+};
 use crate::memory::{
     DeviceBuffer, DeviceCopy, DeviceSliceMut, LockedBuffer, UnifiedBuffer, Zeroable,
 };
@@ -392,6 +394,18 @@ impl<'m> GraphBuilder<'m> {
         })?;
         drop(collector);
         self.nodes[node.number].kept = Kept::Kernel(function, kept);
+        let api = self.context.bind()?;
+        for attribute in &attributes(&config) {
+            let raw = self.nodes[node.number].raw;
+            // SAFETY: the node is alive, and the value is of the attribute's kind.
+            let result = unsafe {
+                api.driver
+                    .cuGraphKernelNodeSetAttribute(raw, attribute.id, &attribute.value)
+            };
+            api.check(result, || {
+                format!("setting an attribute of a launch in a graph of {config:?}")
+            })?;
+        }
         Ok(node)
     }
 
@@ -664,7 +678,7 @@ fn kernel_checks(
 ) -> CudaResult<smallvec::SmallVec<[*mut c_void; 16]>> {
     context.require_same(function.context(), doing)?;
     check_size(function, config)?;
-    if config.cluster.is_some() || config.cooperative || config.priority.is_some() {
+    if config.is_programmatic() {
         return Err(Error::GraphLaunchAttribute);
     }
     collector.pointers(function)

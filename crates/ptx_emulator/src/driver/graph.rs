@@ -13,7 +13,8 @@ use cust_raw::{
     CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphEdgeData, CUgraphExec,
     CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphInstantiateResult, CUgraphNode,
-    CUgraphNodeType, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus,
+    CUgraphNodeType, CUkernelNodeAttrID, CUkernelNodeAttrValue, CUresult, CUstream,
+    CUstreamCaptureMode, CUstreamCaptureStatus,
 };
 
 use super::condition::{Choice, Condition};
@@ -437,6 +438,27 @@ api! {
                 kernel_work(state, context, parameters).map(Action::Work)
             })
         }
+    }
+
+    fn cuGraphKernelNodeSetAttribute(
+        node: CUgraphNode,
+        attribute: CUkernelNodeAttrID,
+        value: *const CUkernelNodeAttrValue,
+    ) {
+        let (graph, number) = state()?.node(from_pointer(node))?;
+        if value.is_null()
+            || lock(&graph.nodes)[number].kind != CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL
+        {
+            return Err(INVALID);
+        }
+        // As for launches: the others are about scheduling and caches, and change no result.
+        let cluster = CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        // SAFETY: as above; the value is of the attribute's kind.
+        let size = unsafe { (*value).clusterDim };
+        if attribute == cluster && (size.x, size.y, size.z) != (1, 1, 1) {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        Ok(())
     }
 
     fn cuGraphAddMemcpyNode(

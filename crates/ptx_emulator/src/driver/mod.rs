@@ -8,7 +8,7 @@
 //!
 //! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
 //! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs`,
-//! `condition.rs`, `tensor.rs`, `texture.rs` each hold the functions of
+//! `condition.rs`, `green.rs`, `tensor.rs`, `texture.rs` each hold the functions of
 //! one part of the API; `queue.rs` is where a stream's work waits.
 //! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
 
@@ -21,6 +21,7 @@ mod copy;
 mod device;
 mod function;
 mod graph;
+mod green;
 mod launch;
 mod library;
 mod mapping;
@@ -75,6 +76,7 @@ pub fn driver() -> &'static Driver {
         mapping::fill(&mut driver);
         graph::fill(&mut driver);
         condition::fill(&mut driver);
+        green::fill(&mut driver);
         tensor::fill(&mut driver);
         texture::fill(&mut driver);
         driver
