@@ -463,7 +463,7 @@ impl<'a> Collector<'a> {
         crate::launch::note_launch(function, stream);
         // SAFETY: as the caller promises.
         unsafe {
-            tracker::enqueue(inner, &self.dependencies, captured, doing, |api, raw| {
+            tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
                 call(api.driver, function, config, raw, &mut pointers)
             })?;
         }
@@ -658,6 +658,17 @@ impl Stream {
 /// too large. Dynamic shared memory beyond the default is allowed as far as the device has it.
 pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
     let limits = function.limits()?;
+    let (grid, block) = (config.grid, config.block);
+    // The usual launch, which fits in all that follows.
+    let wide = |n: u32| n.wrapping_sub(1) < (i32::MAX as u32).min(limits.device.grid[0]);
+    if [grid.y, grid.z, block.y, block.z] == [1; 4]
+        && wide(grid.x)
+        && block.x.wrapping_sub(1) < limits.threads.min(limits.device.block[0])
+        && config.shared_mem_bytes == 0
+        && config.cluster.is_none()
+    {
+        return Ok(());
+    }
     let refuse = |reason: String| {
         Err(Error::LaunchSize(Box::new(LaunchSize {
             kernel: function.name().to_owned(),

@@ -274,3 +274,29 @@ fn statics_that_the_module_lacks_are_errors() {
     let error = foreign.global::<TICKS>().unwrap_err();
     assert!(matches!(error, Error::ForeignGlobal { .. }), "{error}");
 }
+
+#[test]
+fn another_library_may_change_the_current_context() {
+    let context = init();
+    let module = KERNELS.load().unwrap();
+    let kernel = module.kernel::<tick>().unwrap();
+    let stream = stream();
+    for _ in 0..3 {
+        kernel.launch(&stream, (1, 1), tick::args()).unwrap();
+        let driver = context.driver().unwrap();
+        // SAFETY: no context is current from here on, as after another library's calls.
+        let result = unsafe { driver.cuCtxSetCurrent(std::ptr::null_mut()) };
+        assert_eq!(result, cust::raw::CUresult::CUDA_SUCCESS);
+        kernel.launch(&stream, (1, 1), tick::args()).unwrap();
+        // SAFETY: as above; the kernel takes no arguments.
+        unsafe {
+            assert_eq!(
+                driver.cuCtxSetCurrent(std::ptr::null_mut()),
+                cust::raw::CUresult::CUDA_SUCCESS
+            );
+            launch!(module.tick<<<1, 1, 0, stream>>>()).unwrap();
+        }
+    }
+    let ticks = module.global::<TICKS>().unwrap();
+    assert_eq!(ticks.load().unwrap(), 5 + 9);
+}
