@@ -345,6 +345,24 @@ pub enum Error {
         searched: Vec<String>,
     },
 
+    /// The linker for LTO-IR cannot be used.
+    #[error("NVIDIA's nvJitLink, which is part of the CUDA toolkit, cannot be used: {reason}")]
+    NoLinker {
+        /// Why not.
+        reason: String,
+    },
+
+    /// The linker for LTO-IR refused something.
+    #[error("{doing}: nvJitLink's error {code}{}", log_text(log))]
+    Linker {
+        /// What was being done.
+        doing: String,
+        /// The linker's number of the error.
+        code: i32,
+        /// What the linker says of it.
+        log: String,
+    },
+
     /// A kernel that needs more shared memory than a block can have.
     #[error(transparent)]
     SharedMemory(Box<SharedMemory>),

@@ -43,6 +43,7 @@ mod jit;
 mod library;
 mod linker;
 mod load;
+mod lto;
 mod ptx_text;
 mod symbol;
 
@@ -69,6 +70,7 @@ pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
 pub use linker::{LinkInput, Linker};
 pub use load::PANIC_STACK_SIZE;
+pub use lto::{LtoInput, LtoLinker};
 pub use symbol::{Symbol, SymbolName};
 
 use ptx_text::Entry;
