@@ -69,7 +69,12 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     for package in TESTED {
         command.arg("--package").arg(package);
     }
-    let tests = build(command, What::Tests)?;
+    let mut tests = build(command, What::Tests)?;
+    // NVIDIA's libraries on our buffers: not among the usual tests, for what `cudarc` takes to
+    // compile.
+    let mut command = cargo(&["test", "--no-run", "--package", "cust"])?;
+    command.args(["--features", "cudarc-libraries", "--test", "libraries"]);
+    tests.programs.extend(build(command, What::Tests)?.programs);
 
     let strip = find_strip();
     pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;

@@ -17,6 +17,11 @@ pub trait KernelParam {}
 #[doc(hidden)]
 pub use cust_core::kernel as host;
 
+/// What the handles that `#[address_space(..)]` makes for the host are made of.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use cust_core::global;
+
 #[diagnostic::do_not_recommend]
 impl<T: Copy> KernelParam for T {}
 

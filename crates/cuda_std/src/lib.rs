@@ -49,6 +49,7 @@ pub mod copy;
 pub mod debug;
 pub mod fence;
 pub mod float;
+pub mod graph;
 pub mod group;
 pub mod halves;
 pub mod intrinsics;

@@ -1,8 +1,10 @@
-//! `#[address_space(shared)]`: checks the static, and marks it for the backend.
+//! `#[address_space(shared)]`: checks the static, and marks it for the backend. A public static in
+//! constant or global memory gets a type of its name on the host, by which `cust` finds it.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Error, Ident, ItemStatic, StaticMutability};
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Ident, ItemStatic, LitStr, StaticMutability, Token, Visibility};
 
 /// The expansion, or the item unchanged with the error before it.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -20,7 +22,7 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     if attribute.is_empty() {
         return Err(Error::new(Span::call_site(), choose));
     }
-    let space: Ident =
+    let Options { space, name } =
         syn::parse2(attribute.clone()).map_err(|_| Error::new_spanned(&attribute, choose))?;
     let section = match space.to_string().as_str() {
         "shared" => "nvvm.shared",
@@ -45,11 +47,141 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
              which is never written would hold nothing",
         ));
     }
+    if space == "shared"
+        && let Some(name) = &name
+    {
+        let message = "each block has shared memory of its own, which the host cannot find by name";
+        return Err(Error::new_spanned(name, message));
+    }
+    // A name of its own comes first, then one given here, and one that is made up for a static
+    // which another crate can name.
+    let text = item.ident.to_string();
+    let text = text.strip_prefix("r#").unwrap_or(&text);
+    let public = space != "shared" && !matches!(item.vis, Visibility::Inherited);
+    let own = own_symbol(&item, text);
+    let made = || public.then(|| symbol(&item.ident, text));
+    let given = name.map(|name| name.value());
+    let exported = own.is_none().then(|| given.or_else(made)).flatten();
+    let symbol = own.or(exported.clone());
+    let handle = symbol
+        .filter(|_| public)
+        .map(|symbol| handle(&item, text, &symbol));
+    let exported = exported
+        .map(|name| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #name))]));
     Ok(quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
+        #exported
         #item
+        #handle
     }
     .into_token_stream())
+}
+
+/// What stands in the attribute's parentheses.
+struct Options {
+    space: Ident,
+    name: Option<LitStr>,
+}
+
+impl Parse for Options {
+    fn parse(input: ParseStream<'_>) -> Result<Options, Error> {
+        let space = input.parse()?;
+        let mut name = None;
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            let key: Ident = input.parse()?;
+            if key != "name" {
+                return Err(Error::new_spanned(key, "no option"));
+            }
+            input.parse::<Token![=]>()?;
+            name = Some(input.parse()?);
+        }
+        Ok(Options { space, name })
+    }
+}
+
+/// The type by which the host finds the static.
+fn handle(item: &ItemStatic, text: &str, symbol: &str) -> TokenStream {
+    let name = &item.ident;
+    let (ty, visibility) = (&item.ty, &item.vis);
+    let cfgs = item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+    let cfgs: Vec<_> = cfgs.collect();
+    let about = format!("The static `{text}`, as the host finds it in a module.");
+    let changes = matches!(item.mutability, StaticMutability::Mut(_)).then(|| {
+        quote! {
+            #(#cfgs)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: it is a `static mut`.
+            unsafe impl ::cuda_std::kernel::global::GlobalMut for #name {}
+        }
+    });
+    quote! {
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(non_camel_case_types, dead_code, clippy::upper_case_acronyms)]
+        #[doc = #about]
+        #visibility enum #name {}
+
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: the static beside it is that variable, and has this type.
+        unsafe impl ::cuda_std::kernel::global::Global for #name {
+            type Value = #ty;
+            const SYMBOL: &'static str = #symbol;
+            const NAME: &'static str = #text;
+            const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
+        }
+
+        #changes
+    }
+}
+
+/// The symbol that the static's own attributes give it: `no_mangle` or `export_name`, also inside
+/// of `unsafe`. What a `cfg_attr` says is not seen where it does not hold.
+fn own_symbol(item: &ItemStatic, name: &str) -> Option<String> {
+    fn find(tokens: TokenStream, name: &str) -> Option<String> {
+        let mut exported = false;
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => {
+                    if let Some(found) = find(group.stream(), name) {
+                        return Some(found);
+                    }
+                }
+                TokenTree::Ident(ident) if ident == "no_mangle" => return Some(name.to_owned()),
+                TokenTree::Ident(ident) => exported = ident == "export_name",
+                TokenTree::Literal(literal) if exported => {
+                    let literal = TokenTree::from(literal).into();
+                    let literal = syn::parse2::<syn::LitStr>(literal).ok()?;
+                    return Some(literal.value());
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+    let mut attributes = item.attrs.iter();
+    attributes.find_map(|attribute| find(attribute.to_token_stream(), name))
+}
+
+/// A symbol of its own: the name, and a number made of the package and of where it stands, which
+/// are the same when the crate is compiled for the device and for the host.
+fn symbol(ident: &Ident, name: &str) -> String {
+    let mut place = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    place += &std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    if proc_macro::is_available() {
+        let span = ident.span().unwrap();
+        let file = span.local_file();
+        let file = file.as_ref().and_then(|file| file.file_name());
+        let file = file.map(|file| file.to_string_lossy().into_owned());
+        let file = file.unwrap_or_default();
+        place += &format!(" {file} {} {}", span.line(), span.column());
+    }
+    // FNV-1a.
+    let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{name}_{hash:016x}")
 }
 
 #[cfg(test)]
@@ -84,6 +216,90 @@ mod tests {
             assert!(text.contains("target_arch = \"nvptx64\""), "{text}");
             assert!(!text.contains("compile_error"), "{text}");
         }
+    }
+
+    #[test]
+    fn public_statics_have_handles() {
+        let text = expand(
+            quote!(constant),
+            quote!(
+                pub static mut X: [f32; 4] = [0.0; 4];
+            ),
+        );
+        let text = text.to_string();
+        assert!(text.contains("pub enum X"), "{text}");
+        assert!(text.contains("type Value = [f32 ; 4]"), "{text}");
+        assert!(text.contains("GlobalMut for X"), "{text}");
+        assert!(text.contains("export_name = \"X_"), "{text}");
+        let text = expand(
+            quote!(global),
+            quote!(
+                pub(crate) static X: u32 = 0;
+            ),
+        )
+        .to_string();
+        assert!(text.contains("pub (crate) enum X"), "{text}");
+        assert!(!text.contains("GlobalMut"), "{text}");
+        for (space, item) in [
+            (
+                quote!(shared),
+                quote!(
+                    pub static mut X: u32 = 0;
+                ),
+            ),
+            (
+                quote!(global),
+                quote!(
+                    static X: u32 = 0;
+                ),
+            ),
+        ] {
+            let text = expand(space, item).to_string();
+            assert!(!text.contains("enum"), "{text}");
+            assert!(!text.contains("export_name"), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_their_own_are_kept() {
+        for (attribute, symbol) in [
+            (
+                quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle))]),
+                "X",
+            ),
+            (quote!(#[unsafe(no_mangle)]), "X"),
+            (quote!(#[unsafe(export_name = "other")]), "other"),
+        ] {
+            let item = quote!(#attribute pub static mut X: u32 = 0;);
+            let text = expand(quote!(global), item).to_string();
+            assert!(
+                text.contains(&format!("SYMBOL : & 'static str = \"{symbol}\"")),
+                "{text}"
+            );
+            assert!(!text.contains("X_"), "{text}");
+        }
+        let item = quote!(
+            pub static mut X: u32 = 0;
+        );
+        let text = expand(quote!(global, name = "Y"), item.clone()).to_string();
+        assert!(text.contains("export_name = \"Y\""), "{text}");
+        assert!(text.contains("SYMBOL : & 'static str = \"Y\""), "{text}");
+        let private = quote!(
+            static X: u32 = 0;
+        );
+        let text = expand(quote!(global, name = "Y"), private).to_string();
+        assert!(text.contains("export_name = \"Y\""), "{text}");
+        assert!(!text.contains("enum"), "{text}");
+        error(
+            quote!(global, nam = "Y"),
+            item.clone(),
+            "choose an address space",
+        );
+        error(
+            quote!(shared, name = "Y"),
+            item,
+            "each block has shared memory",
+        );
     }
 
     #[test]

@@ -87,7 +87,23 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// static mut TILE: [f32; 256] = [0.0; 256];
 /// ```
 ///
-/// On the host the attribute does nothing.
+/// `#[address_space(constant, name = "FACTORS")]` says by which name the module has it, which is
+/// otherwise made up.
+///
+/// # On the host
+///
+/// The static is an ordinary one. Beside a static in constant or global memory that is not private
+/// is a type of the same name, by which `cust` finds the variable in a module: `use` brings both.
+///
+/// ```ignore
+/// #[address_space(constant)]
+/// pub static mut FACTORS: [f32; 4] = [1.0; 4];          // in the crate of kernels
+///
+/// module.global_mut::<FACTORS>()?.set(&[0.5; 4])?;      // in the host's program
+/// ```
+///
+/// A static with `#[no_mangle]` or `#[export_name]` is found if it has it on the host as well: what
+/// stands in a `cfg_attr` for the device alone is not known there. `name` is the way that does.
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(attribute.into(), item.into()).into()

@@ -7,9 +7,9 @@
 //! the thread made current with [`CurrentContext::set_current`], else the process's default: the
 //! one made last.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use cust_raw::{
@@ -105,6 +105,8 @@ struct ContextInner {
     destroyed: AtomicBool,
     /// The kernels launched last, for errors that come later.
     launched: Mutex<VecDeque<Launched>>,
+    /// The last of them, which is usually launched again and again.
+    last: LastLaunch,
     /// The event that orders streams among each other; made on first use.
     ordering: Mutex<Option<Handle<CUevent>>>,
     /// What the device allows launches; looked up on first use.
@@ -126,6 +128,18 @@ impl Launched {
         let stream = self.stream.upgrade();
         stream.is_some_and(|stream| stream.is_past(self.number))
     }
+}
+
+/// The entry of the list that was made last, so that launching the same kernel in the same stream
+/// takes no lock. It serves messages alone, so it may lag behind.
+#[derive(Default)]
+struct LastLaunch {
+    /// The stream's own number.
+    stream: AtomicU64,
+    /// Where the kernel's name is; the list keeps it there.
+    kernel: AtomicUsize,
+    /// The number of the last such launch in the stream.
+    number: AtomicU64,
 }
 
 /// As many launches are remembered.
@@ -165,6 +179,8 @@ static PROCESS_DEFAULT: RwLock<Weak<ContextInner>> = RwLock::new(Weak::new());
 thread_local! {
     /// The context that this thread made current.
     static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
+    /// Where the context is that this crate made current for this thread in the driver last.
+    static BOUND: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Context {
@@ -200,6 +216,7 @@ impl Context {
             pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
             launched: Mutex::default(),
+            last: LastLaunch::default(),
             ordering: Mutex::new(None),
             limits: OnceLock::new(),
             pool: OnceLock::new(),
@@ -429,7 +446,23 @@ impl Context {
         // SAFETY: the context is alive as long as `self`.
         let result = unsafe { api.driver.cuCtxSetCurrent(self.inner.raw) };
         api.check(result, || "making the context current".to_owned())?;
+        let _ = BOUND.try_with(|bound| bound.set(self.address()));
         Ok(api)
+    }
+
+    /// As [`Context::bind`], unless this crate made it current for this thread last: then another
+    /// library may have changed it since, and `false` says so.
+    #[inline]
+    pub(crate) fn bind_for_launch(&self) -> CudaResult<(&'static Api, bool)> {
+        let bound = BOUND.try_with(Cell::get).unwrap_or(0);
+        if bound == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
+            return Ok((self.api(), false));
+        }
+        Ok((self.bind()?, true))
+    }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.inner).addr()
     }
 
     pub(crate) fn is_same(&self, other: &Context) -> bool {
@@ -581,15 +614,16 @@ impl Context {
 
     /// Notes that a kernel was launched.
     pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<StreamInner>, number: u64) {
-        let mut launched = lock(&self.inner.launched);
+        let last = &self.inner.last;
+        let (stream_id, place) = (stream.id(), kernel.as_ptr().addr());
         // The usual case: one kernel again and again.
-        if let Some(last) = launched.back_mut()
-            && Arc::ptr_eq(&last.kernel, kernel)
-            && std::ptr::eq(last.stream.as_ptr(), Arc::as_ptr(stream))
+        if last.stream.load(Ordering::Relaxed) == stream_id
+            && last.kernel.load(Ordering::Relaxed) == place
         {
-            last.number = number;
+            last.number.store(number, Ordering::Relaxed);
             return;
         }
+        let mut launched = self.launched();
         while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_past) {
             launched.pop_front();
         }
@@ -598,12 +632,25 @@ impl Context {
             stream: Arc::downgrade(stream),
             number,
         });
+        last.number.store(number, Ordering::Relaxed);
+        last.kernel.store(place, Ordering::Relaxed);
+        last.stream.store(stream_id, Ordering::Relaxed);
+    }
+
+    /// The launches remembered, the last of them up to date.
+    fn launched(&self) -> MutexGuard<'_, VecDeque<Launched>> {
+        let mut launched = lock(&self.inner.launched);
+        if let Some(back) = launched.back_mut() {
+            let number = self.inner.last.number.load(Ordering::Relaxed);
+            back.number = back.number.max(number);
+        }
+        launched
     }
 
     /// The kernels that may have been running just now, those launched last if there are many.
     fn kernels_in_flight(&self) -> Vec<String> {
         let mut kernels: Vec<String> = Vec::new();
-        for launched in lock(&self.inner.launched).iter() {
+        for launched in self.launched().iter() {
             let known = kernels.iter().any(|kernel| **kernel == *launched.kernel);
             if !known && !launched.is_past() {
                 kernels.push(launched.kernel.to_string());

@@ -177,6 +177,18 @@ pub enum Error {
     #[error("the node of the graph is not a launch of a kernel")]
     GraphNodeKind,
 
+    /// A node cannot be changed by itself: it is in the body of a conditional node or in a child
+    /// graph, or the graph was updated since the node was added.
+    #[error("the node cannot be changed by itself, only by an update of the whole graph")]
+    GraphNode,
+
+    /// A graph cannot be updated to one that differs too much.
+    #[error("updating a graph to another one: {reason}")]
+    GraphUpdate {
+        /// In what they differ.
+        reason: crate::graph::GraphUpdateFailure,
+    },
+
     /// A launch in a graph that was to be changed would use other buffers, or use them otherwise.
     #[error(
         "the node of the graph would use other buffers than before, or write to what it only read: \
@@ -184,8 +196,11 @@ pub enum Error {
     )]
     GraphUses,
 
-    /// A launch in a graph with clusters, cooperation or a priority.
-    #[error("launches in graphs have no clusters, no cooperation and no priority of their own")]
+    /// A launch in a graph that may begin early, or a launch in a graph that is changed to one with
+    /// attributes.
+    #[error(
+        "launches in graphs do not begin early, and keep the attributes that they were added with"
+    )]
     GraphLaunchAttribute,
 
     /// A tensor of another library that cannot be taken over.
@@ -307,6 +322,51 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// A typed global variable of a module that may be built from something else.
+    #[error(
+        "the module is not known to be built from the package `{package}`, which the static \
+        `{global}` is of. Load a module that `cuda_builder` embedded, with `cust::include_module!`"
+    )]
+    ForeignGlobal {
+        /// The static.
+        global: &'static str,
+        /// The package that it is in.
+        package: &'static str,
+    },
+
+    /// Kernels call functions of the device's runtime library, which is not there.
+    #[error(
+        "the kernels need NVIDIA's `libcudadevrt.a`, which is part of the CUDA toolkit; set \
+        CUST_CUDADEVRT to where it is. Not found: {}",
+        searched.join(", ")
+    )]
+    DeviceRuntime {
+        /// Where it was looked for.
+        searched: Vec<String>,
+    },
+
+    /// The linker for LTO-IR cannot be used.
+    #[error("NVIDIA's nvJitLink, which is part of the CUDA toolkit, cannot be used: {reason}")]
+    NoLinker {
+        /// Why not.
+        reason: String,
+    },
+
+    /// The linker for LTO-IR refused something.
+    #[error("{doing}: nvJitLink's error {code}{}", log_text(log))]
+    Linker {
+        /// What was being done.
+        doing: String,
+        /// The linker's number of the error.
+        code: i32,
+        /// What the linker says of it.
+        log: String,
+    },
+
+    /// A kernel that needs more shared memory than a block can have.
+    #[error(transparent)]
+    SharedMemory(Box<SharedMemory>),
+
     /// A launch with sizes that the kernel or the device does not allow.
     #[error(transparent)]
     LaunchSize(Box<LaunchSize>),
@@ -368,6 +428,7 @@ impl Error {
     /// The driver's code, where the driver is what failed.
     pub fn code(&self) -> Option<CudaError> {
         match self {
+            Error::GraphUpdate { .. } => Some(CudaError::GraphExecUpdateFailure),
             Error::Driver(error) => Some(error.code),
             Error::NoDevice { code, .. } => Some(*code),
             Error::WrongDevice(error) => Some(error.code),
@@ -532,6 +593,31 @@ pub struct LaunchSize {
     pub block: BlockSize,
     /// What does not fit, and what would.
     pub reason: String,
+}
+
+/// A kernel that needs more shared memory than a block can have: found when its module is loaded if
+/// its own is too much, or at a launch that asks for too much besides.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{doing}: the kernel `{kernel}` has {own} bytes of shared memory{}, and a block can have {most}",
+    if *.dynamic == 0 {
+        String::new()
+    } else {
+        format!(" and is to get {} bytes of dynamic shared memory", .dynamic)
+    }
+)]
+#[non_exhaustive]
+pub struct SharedMemory {
+    /// What was being done.
+    pub doing: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Bytes of shared memory that it declares.
+    pub own: u64,
+    /// Bytes of dynamic shared memory that the launch asks for.
+    pub dynamic: u64,
+    /// The most bytes that a block can have.
+    pub most: u64,
 }
 
 /// A binary module that does not fit the device.

@@ -1,6 +1,6 @@
 //! Events: marks in streams, to wait for and to measure time between.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use cust_raw::{CUevent, CUresult};
@@ -117,6 +117,15 @@ impl Event {
     /// Calls `f` with where the event was recorded last; nobody records it meanwhile.
     pub(crate) fn with_mark<R>(&self, f: impl FnOnce(&mut Mark) -> R) -> R {
         f(&mut self.mark.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+
+    /// Notes that the event is being recorded by something whose place in a stream is not known.
+    /// Nobody records it or looks where it is until the guard is dropped.
+    pub(crate) fn forget_mark(&self) -> MutexGuard<'_, Mark> {
+        let mut mark = self.mark.lock().unwrap_or_else(|e| e.into_inner());
+        mark.at = None;
+        mark.count += 1;
+        mark
     }
 
     /// What is before the mark is done, unless somebody has recorded it anew since: then which

@@ -180,6 +180,15 @@ impl ExternalSemaphore {
         Ok(ExternalSemaphore { raw, context })
     }
 
+    /// The driver's handle.
+    pub fn as_raw(&self) -> CUexternalSemaphore {
+        self.raw
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Puts signalling it, with a value if it counts, into a stream.
     pub fn signal(&self, value: u64, stream: &Stream) -> CudaResult<()> {
         let doing = || "putting signalling of an external semaphore into a stream".to_owned();

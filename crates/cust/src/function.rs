@@ -201,6 +201,8 @@ pub(crate) struct Limits {
     pub(crate) threads: u32,
     /// Bytes of dynamic shared memory, if they are asked for.
     shared: u32,
+    /// Bytes of shared memory that the kernel itself declares.
+    pub(crate) own_shared: u32,
 }
 
 impl Kernel {
@@ -412,6 +414,7 @@ impl Function<'_> {
             device,
             threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
             shared: device.shared.saturating_sub(used).max(default),
+            own_shared: used,
         };
         self.kernel.shared.fetch_max(default, Ordering::Relaxed);
         Ok(self.kernel.limits.get_or_init(|| limits))

@@ -25,10 +25,13 @@ use std::ops::Deref;
 use cust_core::kernel::{
     Access, Argument, ByValue, Launch, Output, OutputRows, OutputValue, Pass, bytes_of,
 };
-use cust_raw::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
+use cust_raw::{
+    CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
+    CUresult,
+};
 use smallvec::SmallVec;
 
-use crate::error::{CudaResult, Error, LaunchSize};
+use crate::error::{CudaResult, Error, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, RangeOnDevice,
@@ -67,6 +70,66 @@ pub struct LaunchConfig {
     pub cooperative: bool,
     /// The priority, if it is not the stream's.
     pub priority: Option<i32>,
+    /// The rarer attributes.
+    rare: Rare,
+}
+
+/// Attributes that few launches have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Rare {
+    any: bool,
+    programmatic: bool,
+    preferred_cluster: Option<GridSize>,
+    cluster_policy: Option<ClusterPolicy>,
+    carveout: Option<u32>,
+    sync_domain: Option<SyncDomain>,
+    nvlink: Option<bool>,
+    window: Option<AccessWindow>,
+}
+
+/// How clusters are distributed over the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClusterPolicy {
+    /// The blocks of a cluster spread over the multiprocessors.
+    Spread,
+    /// The hardware balances the load.
+    LoadBalancing,
+}
+
+/// Which of the kernels' writes a fence waits for: those of kernels in the same domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SyncDomain {
+    /// That of most kernels.
+    Default,
+    /// For kernels that write to other devices, so that others do not wait for that.
+    Remote,
+}
+
+/// What the second-level cache does with lines of a range of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheProperty {
+    /// As with all other lines.
+    Normal,
+    /// They are the first to go.
+    Streaming,
+    /// They stay, as far as there is room set aside.
+    Persisting,
+}
+
+/// A range of memory that a kernel uses again and again, or just once: advice for the second-level
+/// cache, which changes no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AccessWindow {
+    /// The first address.
+    pub address: u64,
+    /// The number of bytes.
+    pub bytes: usize,
+    /// For how many lines of a hundred `hit` holds; for the others `miss` does.
+    pub hit_percent: u8,
+    /// For most lines, usually [`CacheProperty::Persisting`].
+    pub hit: CacheProperty,
+    /// For the other lines: not `Persisting`.
+    pub miss: CacheProperty,
 }
 
 impl LaunchConfig {
@@ -79,6 +142,7 @@ impl LaunchConfig {
             cluster: None,
             cooperative: false,
             priority: None,
+            rare: Rare::default(),
         }
     }
 
@@ -109,6 +173,83 @@ impl LaunchConfig {
     pub fn cooperative(mut self) -> LaunchConfig {
         self.cooperative = true;
         self
+    }
+
+    /// Lets the kernel begin before the one before it in the stream has ended: when all of its
+    /// blocks have said `griddepcontrol_launch_dependents`, or have ended. Needs compute
+    /// capability 9.0.
+    ///
+    /// # Safety
+    ///
+    /// The kernel calls `griddepcontrol_wait` before it accesses memory that earlier work in the
+    /// stream accesses, and before it ends.
+    #[must_use]
+    pub unsafe fn programmatic(mut self) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.programmatic = true;
+        self
+    }
+
+    /// With so many blocks in each cluster where that fits, else as many as [`cluster`] says, of
+    /// which it is a multiple. Needs compute capability 10.0.
+    ///
+    /// [`cluster`]: LaunchConfig::cluster
+    #[must_use]
+    pub fn preferred_cluster(mut self, blocks: impl Into<GridSize>) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.preferred_cluster = Some(blocks.into());
+        self
+    }
+
+    /// With clusters distributed like this.
+    #[must_use]
+    pub fn cluster_policy(mut self, policy: ClusterPolicy) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.cluster_policy = Some(policy);
+        self
+    }
+
+    /// With so many hundredths of the first-level cache as shared memory, if that is possible.
+    #[must_use]
+    pub fn shared_memory_carveout(mut self, percent: u8) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.carveout = Some(percent.min(100).into());
+        self
+    }
+
+    /// In this domain of memory synchronization.
+    #[must_use]
+    pub fn sync_domain(mut self, domain: SyncDomain) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.sync_domain = Some(domain);
+        self
+    }
+
+    /// Distributed such that the links to other devices are used best.
+    #[must_use]
+    pub fn nvlink_centric(mut self, centric: bool) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.nvlink = Some(centric);
+        self
+    }
+
+    /// With advice for the second-level cache.
+    #[must_use]
+    pub fn access_window(mut self, window: AccessWindow) -> LaunchConfig {
+        self.rare.any = true;
+        self.rare.window = Some(window);
+        self
+    }
+
+    /// Whether there are attributes, for which `cuLaunchKernel` has no place.
+    #[inline]
+    pub(crate) fn has_attributes(&self) -> bool {
+        self.cluster.is_some() || self.cooperative || self.priority.is_some() || self.rare.any
+    }
+
+    /// Whether it may begin early.
+    pub(crate) fn is_programmatic(&self) -> bool {
+        self.rare.programmatic
     }
 
     /// With this priority instead of the stream's.
@@ -322,7 +463,7 @@ impl<'a> Collector<'a> {
         crate::launch::note_launch(function, stream);
         // SAFETY: as the caller promises.
         unsafe {
-            tracker::enqueue(inner, &self.dependencies, captured, doing, |api, raw| {
+            tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
                 call(api.driver, function, config, raw, &mut pointers)
             })?;
         }
@@ -354,8 +495,7 @@ unsafe fn call(
     pointers: &mut [*mut c_void],
 ) -> CUresult {
     let (grid, block) = (config.grid, config.block);
-    let plain = config.cluster.is_none() && !config.cooperative && config.priority.is_none();
-    if plain {
+    if !config.has_attributes() {
         // SAFETY: as the caller promises.
         return unsafe {
             driver.cuLaunchKernel(
@@ -419,13 +559,116 @@ pub(crate) fn attributes(config: &LaunchConfig) -> SmallVec<[CUlaunchAttribute; 
         a.value.priority = priority;
         attributes.push(a);
     }
+    if config.rare.any {
+        rare_attributes(&config.rare, attribute, &mut attributes);
+    }
     attributes
+}
+
+#[cold]
+fn rare_attributes(
+    rare: &Rare,
+    attribute: impl Fn(CUlaunchAttributeID) -> CUlaunchAttribute,
+    attributes: &mut SmallVec<[CUlaunchAttribute; 4]>,
+) {
+    use CUlaunchAttributeID as Id;
+    if rare.programmatic {
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+        a.value.programmaticStreamSerializationAllowed = 1;
+        attributes.push(a);
+    }
+    if let Some(cluster) = rare.preferred_cluster {
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
+        a.value.preferredClusterDim.x = cluster.x;
+        a.value.preferredClusterDim.y = cluster.y;
+        a.value.preferredClusterDim.z = cluster.z;
+        attributes.push(a);
+    }
+    if let Some(policy) = rare.cluster_policy {
+        use cust_raw::CUclusterSchedulingPolicy as Raw;
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
+        a.value.clusterSchedulingPolicyPreference = match policy {
+            ClusterPolicy::Spread => Raw::CU_CLUSTER_SCHEDULING_POLICY_SPREAD,
+            ClusterPolicy::LoadBalancing => Raw::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING,
+        };
+        attributes.push(a);
+    }
+    if let Some(percent) = rare.carveout {
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+        a.value.sharedMemCarveout = percent;
+        attributes.push(a);
+    }
+    if let Some(domain) = rare.sync_domain {
+        use cust_raw::CUlaunchMemSyncDomain as Raw;
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN);
+        a.value.memSyncDomain = match domain {
+            SyncDomain::Default => Raw::CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT,
+            SyncDomain::Remote => Raw::CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE,
+        };
+        attributes.push(a);
+    }
+    if let Some(centric) = rare.nvlink {
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING);
+        a.value.nvlinkUtilCentricScheduling = centric.into();
+        attributes.push(a);
+    }
+    if let Some(window) = rare.window {
+        let mut a = attribute(Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW);
+        a.value.accessPolicyWindow = window.raw();
+        attributes.push(a);
+    }
+}
+
+impl AccessWindow {
+    fn raw(&self) -> CUaccessPolicyWindow {
+        let property = |property| match property {
+            CacheProperty::Normal => CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+            CacheProperty::Streaming => CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING,
+            CacheProperty::Persisting => CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING,
+        };
+        CUaccessPolicyWindow {
+            base_ptr: std::ptr::with_exposed_provenance_mut(self.address as usize),
+            num_bytes: self.bytes,
+            hitRatio: f32::from(self.hit_percent.min(100)) / 100.0,
+            hitProp: property(self.hit),
+            missProp: property(self.miss),
+        }
+    }
+}
+
+impl Stream {
+    /// Gives the second-level cache advice for all launches of the stream from now on.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, for a window that is larger than the device has.
+    pub fn set_access_window(&self, window: AccessWindow) -> CudaResult<()> {
+        let api = self.context().bind()?;
+        // SAFETY: zeros are a value of every kind of attribute.
+        let mut value: cust_raw::CUlaunchAttributeValue = unsafe { std::mem::zeroed() };
+        value.accessPolicyWindow = window.raw();
+        let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+        // SAFETY: the stream is alive, and the value is of the attribute's kind.
+        let result = unsafe { api.driver.cuStreamSetAttribute(self.as_inner(), id, &value) };
+        api.check(result, || format!("giving a stream {window:?}"))
+    }
 }
 
 /// Compares the sizes with what the kernel and the device allow, with an error that says which is
 /// too large. Dynamic shared memory beyond the default is allowed as far as the device has it.
 pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
     let limits = function.limits()?;
+    let (grid, block) = (config.grid, config.block);
+    // The usual launch, which fits in all that follows.
+    let wide = |n: u32| n.wrapping_sub(1) < (i32::MAX as u32).min(limits.device.grid[0]);
+    if [grid.y, grid.z, block.y, block.z] == [1; 4]
+        && wide(grid.x)
+        && block.x.wrapping_sub(1) < limits.threads.min(limits.device.block[0])
+        && config.shared_mem_bytes == 0
+        && config.cluster.is_none()
+    {
+        return Ok(());
+    }
     let refuse = |reason: String| {
         Err(Error::LaunchSize(Box::new(LaunchSize {
             kernel: function.name().to_owned(),
@@ -479,11 +722,13 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     }
     match function.allow_shared(config.shared_mem_bytes)? {
         None => Ok(()),
-        Some(most) => refuse(format!(
-            "{} bytes of dynamic shared memory are asked for, and the device has {most} besides \
-             the kernel's own",
-            config.shared_mem_bytes
-        )),
+        Some(most) => Err(Error::SharedMemory(Box::new(SharedMemory {
+            doing: doing(function, config),
+            kernel: function.name().to_owned(),
+            own: limits.own_shared.into(),
+            dynamic: config.shared_mem_bytes.into(),
+            most: u64::from(limits.own_shared) + u64::from(most),
+        }))),
     }
 }
 

@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use cust_raw::CUresult;
+
 use crate::error::{CudaResult, Error};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::DeviceCopy;
@@ -229,11 +231,11 @@ pub(crate) unsafe fn launch_raw(
     {
         return Err(wrong_count(function, parameters, arguments.len()));
     }
-    let api = context.bind()?;
+    let (api, sure) = context.bind_for_launch()?;
     note_launch(function, stream);
     // SAFETY: the handles are alive; the arguments are as the caller promises. The driver copies
     // them before it returns, and does not write to them.
-    let result = unsafe {
+    let launch = || unsafe {
         api.driver.cuLaunchKernel(
             function.to_raw(),
             grid.x,
@@ -248,6 +250,11 @@ pub(crate) unsafe fn launch_raw(
             std::ptr::null_mut(),
         )
     };
+    let mut result = launch();
+    // As in `tracker::enqueue_launch`.
+    if result != CUresult::CUDA_SUCCESS && !sure && context.bind().is_ok() {
+        result = launch();
+    }
     api.check(result, doing)?;
     note_work(function, stream.inner());
     Ok(())
@@ -262,7 +269,7 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) {
 
 /// After a launch: its number in the stream.
 pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
-    function.module.tracker().note_all(stream, number);
+    function.module.tracker().note_stream(stream);
     (stream.context).note_kernel(&function.kernel.name, stream, number);
 }
 

@@ -86,6 +86,7 @@ pub mod external;
 pub mod finished;
 pub mod function;
 pub mod graph;
+pub mod green;
 pub mod ipc;
 pub mod kernel;
 #[doc(hidden)]

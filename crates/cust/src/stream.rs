@@ -67,6 +67,8 @@ pub(crate) struct StreamInner {
     seen: Mutex<Vec<(u64, u64)>>,
     /// Work put in is recorded into a graph, and not done.
     capturing: AtomicBool,
+    /// The part of the device that it is of.
+    green: Option<Arc<crate::green::Inner>>,
 }
 
 // SAFETY: the driver's streams may be used from any thread.
@@ -94,6 +96,7 @@ impl StreamInner {
             past: AtomicU64::new(0),
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
+            green: None,
         }
     }
 
@@ -184,6 +187,19 @@ impl StreamInner {
 }
 
 impl Stream {
+    /// A stream of a part of the device.
+    pub(crate) fn of_green(
+        raw: CUstream,
+        context: Context,
+        green: Arc<crate::green::Inner>,
+    ) -> Stream {
+        let mut inner = StreamInner::new(raw, context);
+        inner.green = Some(green);
+        Stream {
+            inner: Arc::new(inner),
+        }
+    }
+
     /// Makes a stream in the current context, with a priority if given: lower numbers are served
     /// first (see [`Context::stream_priority_range`]).
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Stream> {
@@ -441,7 +457,9 @@ impl WaitUntil {
 }
 
 mod value {
-    use cust_raw::{CUdeviceptr, CUresult, CUstream, Driver};
+    use cust_raw::{
+        CUdeviceptr, CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType, Driver,
+    };
 
     /// A type that streams write and wait for.
     pub trait StreamValue: crate::memory::DeviceCopy {
@@ -460,10 +478,13 @@ mod value {
             value: Self,
             flags: u32,
         ) -> CUresult;
+
+        /// The write as one of a batch.
+        fn write_operation(self, to: CUdeviceptr) -> CUstreamBatchMemOpParams;
     }
 
     macro_rules! values {
-        ($($ty:ty: $write:ident $wait:ident;)*) => {
+        ($($ty:ty: $write:ident $wait:ident $operation:ident $value:ident;)*) => {
             $(impl StreamValue for $ty {
                 unsafe fn write(
                     d: &Driver,
@@ -485,15 +506,26 @@ mod value {
                     // SAFETY: as the caller promises.
                     unsafe { d.$wait(stream, of, value.into(), flags) }
                 }
+
+                fn write_operation(self, to: CUdeviceptr) -> CUstreamBatchMemOpParams {
+                    // SAFETY: zeros are valid for these plain numbers.
+                    let mut operation: CUstreamBatchMemOpParams = unsafe { std::mem::zeroed() };
+                    operation.writeValue.operation = CUstreamBatchMemOpType::$operation;
+                    operation.writeValue.address = to;
+                    operation.writeValue.__bindgen_anon_1.$value = self;
+                    operation
+                }
             })*
         };
     }
     values! {
-        u32: cuStreamWriteValue32_v2 cuStreamWaitValue32_v2;
-        u64: cuStreamWriteValue64_v2 cuStreamWaitValue64_v2;
+        u32: cuStreamWriteValue32_v2 cuStreamWaitValue32_v2
+            CU_STREAM_MEM_OP_WRITE_VALUE_32 value;
+        u64: cuStreamWriteValue64_v2 cuStreamWaitValue64_v2
+            CU_STREAM_MEM_OP_WRITE_VALUE_64 value64;
     }
 }
-use value::StreamValue;
+pub(crate) use value::StreamValue;
 
 impl Drop for StreamInner {
     fn drop(&mut self) {

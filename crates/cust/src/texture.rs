@@ -13,7 +13,7 @@ use cust_raw::{
 
 use crate::context::Context;
 use crate::error::CudaResult;
-use crate::memory::{Array, ArrayElement};
+use crate::memory::{Array, ArrayElement, MipmappedArray, settle_levels};
 
 /// What a texture says of coordinates outside of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -57,6 +57,12 @@ pub struct TextureConfig {
     pub max_anisotropy: u32,
     /// The colour beyond the border.
     pub border_color: [f32; 4],
+    /// Between levels, of an array that has some.
+    pub mipmap_filter: FilterMode,
+    /// What is added to the level that a kernel asks for.
+    pub mipmap_level_bias: f32,
+    /// The levels to look at: from the first number to the second.
+    pub mipmap_levels: [f32; 2],
 }
 
 /// A texture on an array, which it shares with whoever else holds it.
@@ -79,9 +85,9 @@ fn resource<T: ArrayElement>(array: &Array<T>) -> CUDA_RESOURCE_DESC {
     resource
 }
 
-impl<T: ArrayElement> Texture<T> {
-    /// Makes a texture of an array.
-    pub fn new(array: Arc<Array<T>>, config: &TextureConfig) -> CudaResult<Texture<T>> {
+impl TextureConfig {
+    fn raw(&self) -> CUDA_TEXTURE_DESC {
+        let config = self;
         // SAFETY: zeros are valid for these plain numbers.
         let mut description: CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
         description.addressMode = config.address_modes.map(|mode| match mode {
@@ -90,10 +96,17 @@ impl<T: ArrayElement> Texture<T> {
             AddressMode::Mirror => CUaddress_mode::CU_TR_ADDRESS_MODE_MIRROR,
             AddressMode::Border => CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER,
         });
-        description.filterMode = match config.filter {
+        let filter = |filter| match filter {
             FilterMode::Nearest => CUfilter_mode::CU_TR_FILTER_MODE_POINT,
             FilterMode::Linear => CUfilter_mode::CU_TR_FILTER_MODE_LINEAR,
         };
+        description.filterMode = filter(config.filter);
+        description.mipmapFilterMode = filter(config.mipmap_filter);
+        description.mipmapLevelBias = config.mipmap_level_bias;
+        [
+            description.minMipmapLevelClamp,
+            description.maxMipmapLevelClamp,
+        ] = config.mipmap_levels;
         let flags = [
             (config.read_as_integer, CU_TRSF_READ_AS_INTEGER),
             (
@@ -105,6 +118,18 @@ impl<T: ArrayElement> Texture<T> {
         description.flags = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum();
         description.maxAnisotropy = config.max_anisotropy;
         description.borderColor = config.border_color;
+        description
+    }
+}
+
+impl<T: ArrayElement> Texture<T> {
+    /// Makes a texture of an array.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, for what arrays of such elements do not have.
+    pub fn new(array: Arc<Array<T>>, config: &TextureConfig) -> CudaResult<Texture<T>> {
+        let description = config.raw();
         let api = array.context().bind()?;
         let mut raw = 0;
         // SAFETY: the pointers are valid for the call, and the array is alive.
@@ -126,6 +151,63 @@ impl<T: ArrayElement> Texture<T> {
     /// they have to be done before the array changes or the texture is dropped.
     pub fn as_raw(&self) -> CUtexObject {
         self.raw
+    }
+}
+
+/// A texture on an array with levels, which it shares with whoever else holds it.
+pub struct MipmappedTexture<T> {
+    raw: CUtexObject,
+    array: Arc<MipmappedArray<T>>,
+}
+
+impl<T: ArrayElement> MipmappedTexture<T> {
+    /// Makes a texture of an array with levels. The emulator has none.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, for what arrays of such elements do not have.
+    pub fn new(array: Arc<MipmappedArray<T>>, config: &TextureConfig) -> CudaResult<Self> {
+        let description = config.raw();
+        // SAFETY: zeros are valid for these plain numbers and pointers.
+        let mut resource: CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
+        resource.resType = CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        resource.res.mipmap.hMipmappedArray = array.as_raw();
+        let api = array.context().bind()?;
+        let mut raw = 0;
+        // SAFETY: the pointers are valid for the call, and the array is alive.
+        let result = unsafe {
+            api.driver
+                .cuTexObjectCreate(&mut raw, &resource, &description, std::ptr::null())
+        };
+        api.check(result, || format!("making a texture of {array:?}"))?;
+        Ok(MipmappedTexture { raw, array })
+    }
+
+    /// The array.
+    pub fn array(&self) -> &MipmappedArray<T> {
+        &self.array
+    }
+
+    /// The driver's handle, which kernels take by value. As for [`Texture::as_raw`].
+    pub fn as_raw(&self) -> CUtexObject {
+        self.raw
+    }
+}
+
+impl<T> Drop for MipmappedTexture<T> {
+    fn drop(&mut self) {
+        settle_levels(&self.array);
+        // An error means that the context is gone, and the object with it.
+        if let Ok(api) = self.array.context_of().bind() {
+            // SAFETY: made once, destroyed once.
+            let _ = unsafe { api.driver.cuTexObjectDestroy(self.raw) };
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for MipmappedTexture<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MipmappedTexture({:#x}, {:?})", self.raw, self.array)
     }
 }
 

@@ -36,12 +36,30 @@ const MANY_USES: usize = 64;
 #[derive(Clone)]
 struct Use {
     stream: Arc<StreamInner>,
-    /// The number of the work in its stream.
+    /// The number of the work in its stream, or `ALL`.
     number: u64,
     access: Access,
     /// The addresses used.
     start: u64,
     end: u64,
+}
+
+/// Instead of a number: all work that is in the stream.
+const ALL: u64 = u64::MAX;
+
+impl Use {
+    /// The number of the last work that uses it.
+    fn number(&self) -> u64 {
+        if self.number == ALL {
+            self.stream.issued()
+        } else {
+            self.number
+        }
+    }
+
+    fn is_past(&self) -> bool {
+        self.stream.is_past(self.number())
+    }
 }
 
 /// What work does to memory: a range of addresses and how it is accessed.
@@ -126,12 +144,14 @@ impl Tracker {
                 return;
             }
         }
+        // Whoever counts on its use being noted has to look again from here on.
+        self.user.store(SEVERAL, Ordering::SeqCst);
         // What is over, and what this work waits for and overwrites, need not be remembered.
         uses.retain(|known| {
             let inside = start <= known.start && known.end <= end;
             let replaced =
-                access == Access::Write && inside && stream.is_after(&known.stream, known.number);
-            !replaced && !known.stream.is_past(known.number)
+                access == Access::Write && inside && stream.is_after(&known.stream, known.number());
+            !replaced && !known.is_past()
         });
         if uses.len() >= MANY_USES {
             merge(&mut uses);
@@ -159,31 +179,44 @@ impl Tracker {
                 }
             }
         };
-        self.user.store(user, Ordering::Release);
+        self.user.store(user, Ordering::SeqCst);
     }
 
-    /// Remembers a use of everything by work that was put into a stream.
-    pub(crate) fn note_all(&self, stream: &Arc<StreamInner>, number: u64) {
+    /// Remembers that all work in a stream, also what is put in later, uses everything: as long as
+    /// the last of it is not over. Called after work was put in, and cheap for a stream that is
+    /// known.
+    #[inline]
+    pub(crate) fn note_stream(&self, stream: &Arc<StreamInner>) {
+        // Who forgets uses takes the number away first, then looks what was put in; here it was
+        // put in first. So either the number is gone, or the work is seen.
+        if self.user.load(Ordering::SeqCst) != stream.id() {
+            self.note_new_stream(stream);
+        }
+    }
+
+    #[cold]
+    fn note_new_stream(&self, stream: &Arc<StreamInner>) {
         let everything = Dependency {
             tracker: self,
             access: Access::Write,
             start: 0,
             end: u64::MAX,
         };
-        self.note(stream, number, &everything);
+        self.note(stream, ALL, &everything);
     }
 
     /// The uses that are not known to be over, of the memory that `dependency` tells of.
     fn conflicts(&self, dependency: &Dependency<'_>, into: &mut Vec<(Arc<StreamInner>, u64)>) {
         for known in self.uses().iter() {
-            if !dependency.conflicts(known) || known.stream.is_past(known.number) {
+            if !dependency.conflicts(known) || known.is_past() {
                 continue;
             }
+            let last = known.number();
             let same =
                 |(stream, _): &&mut (Arc<StreamInner>, u64)| Arc::ptr_eq(stream, &known.stream);
             match into.iter_mut().find(same) {
-                Some((_, number)) => *number = (*number).max(known.number),
-                None => into.push((Arc::clone(&known.stream), known.number)),
+                Some((_, number)) => *number = (*number).max(last),
+                None => into.push((Arc::clone(&known.stream), last)),
             }
         }
     }
@@ -198,7 +231,7 @@ impl Tracker {
         let waits = {
             let uses = self.uses();
             let missing = |known: &&Use| {
-                dependency.conflicts(known) && !stream.is_after(&known.stream, known.number)
+                dependency.conflicts(known) && !stream.is_after(&known.stream, known.number())
             };
             // The usual case takes no allocation.
             if !uses.iter().any(|known| missing(&known)) {
@@ -229,8 +262,9 @@ impl Tracker {
             stream.settle();
         }
         let mut uses = self.uses();
+        self.user.store(SEVERAL, Ordering::SeqCst);
         // Readers stay where only a writer was waited for.
-        uses.retain(|known| !known.stream.is_past(known.number));
+        uses.retain(|known| !known.is_past());
         let is = |access| uses.iter().any(|known| known.access == access);
         self.read.store(is(Access::Read), Ordering::Release);
         self.written.store(is(Access::Write), Ordering::Release);
@@ -330,6 +364,53 @@ pub(crate) unsafe fn enqueue(
         stream.context.require_same(context, &doing)?;
     }
     let api = stream.context.bind()?;
+    // SAFETY: as the caller promises.
+    unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
+}
+
+/// As [`enqueue`], for launches: the context is not made current again for a thread for which this
+/// crate did so before. Should another library have changed that, the driver refuses the launch,
+/// since the stream and the kernel are of another context than the current one, and it is tried
+/// again.
+///
+/// # Safety
+///
+/// As for [`enqueue`]; and `work` does nothing that depends on the current context unless it fails.
+pub(crate) unsafe fn enqueue_launch(
+    stream: &Arc<StreamInner>,
+    dependencies: &[Dependency<'_>],
+    captured: Captured,
+    doing: impl Fn() -> String,
+    mut work: impl FnMut(&'static Api, CUstream) -> CUresult,
+) -> CudaResult<()> {
+    for dependency in dependencies {
+        let context = dependency.tracker.context();
+        stream.context.require_same(context, &doing)?;
+    }
+    let (api, sure) = stream.context.bind_for_launch()?;
+    let work = |api, raw| {
+        let result = work(api, raw);
+        if result == CUresult::CUDA_SUCCESS || sure || stream.context.bind().is_err() {
+            return result;
+        }
+        work(api, raw)
+    };
+    // SAFETY: as the caller promises.
+    unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
+}
+
+/// # Safety
+///
+/// As for [`enqueue`].
+#[inline]
+unsafe fn enqueue_bound(
+    api: &'static Api,
+    stream: &Arc<StreamInner>,
+    dependencies: &[Dependency<'_>],
+    captured: Captured,
+    doing: impl Fn() -> String,
+    work: impl FnOnce(&'static Api, CUstream) -> CUresult,
+) -> CudaResult<()> {
     if stream.is_capturing() {
         return match captured {
             Captured::Refused => Err(Error::Capturing { doing: doing() }),

@@ -183,3 +183,31 @@ fn files_are_loaded_by_what_is_in_them() {
     std::fs::remove_file(&path).unwrap();
     loaded.unwrap().get_function("scale").unwrap();
 }
+
+#[test]
+fn a_kernel_with_too_much_shared_memory_is_refused_with_both_sizes() {
+    let _context = init();
+    let ptx = "
+        .version 7.0
+        .target sm_70
+        .address_size 64
+        .shared .align 4 .b8 tile[60000];
+        .visible .entry fits() { ret; }
+        .visible .entry big(.param .u64 to) {
+            .reg .u64 %a; .reg .u32 %r;
+            ld.param.u64 %a, [to];
+            ld.shared.u32 %r, [tile+400];
+            st.global.u32 [%a], %r;
+            ret;
+        }";
+    match Module::from_ptx(ptx, &[]).unwrap_err() {
+        Error::SharedMemory(error) => {
+            assert_eq!(
+                (&*error.kernel, error.own, error.dynamic),
+                ("big", 60000, 0)
+            );
+            assert_eq!(error.most, 48 << 10);
+        }
+        other => panic!("{other:?}"),
+    }
+}

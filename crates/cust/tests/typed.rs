@@ -143,11 +143,14 @@ fn sizes_are_checked_before_the_driver_sees_them() {
         error(LaunchConfig::new(3, 32).cluster(2)),
         "the grid cannot be divided into clusters of 2 × 1 × 1 blocks"
     );
-    let reason = error(LaunchConfig::new(1, 32).shared_mem_bytes(1 << 30));
-    assert!(
-        reason.contains("bytes of dynamic shared memory"),
-        "{reason}"
-    );
+    let config = LaunchConfig::new(1, 32).shared_mem_bytes(1 << 30);
+    match module.launch(&stream, config, nothing::args()).unwrap_err() {
+        Error::SharedMemory(error) => {
+            assert_eq!((error.own, error.dynamic), (0, 1 << 30));
+            assert!((48 << 10..1 << 20).contains(&error.most), "{error}");
+        }
+        other => panic!("{other}"),
+    }
 
     let launched = module.launch(&stream, (1, 128), limited::args());
     assert_eq!(
@@ -229,4 +232,71 @@ fn an_image_that_fits_is_chosen() {
              for sm_999. Build for an architecture that is not newer than the device's"
         )
     );
+}
+
+#[test]
+fn statics_are_global_variables_by_their_types() {
+    let _context = init();
+    let mut module = KERNELS.load().unwrap();
+    let stream = stream();
+    let ticks = module.global::<TICKS>().unwrap();
+    assert_eq!(ticks.name(), "TICKS");
+    assert_eq!(ticks.load().unwrap(), 5);
+    module.launch(&stream, (1, 1), tick::args()).unwrap();
+    assert_eq!(ticks.load().unwrap(), 6);
+    ticks.store(&70).unwrap();
+    module.launch(&stream, (1, 1), tick::args()).unwrap();
+
+    let mut count = module.global_mut::<plain::COUNT>().unwrap();
+    assert_eq!(count.get().unwrap(), 71);
+    count.set(&8).unwrap();
+    let count = module.global::<plain::COUNT>().unwrap();
+    assert_eq!(count.get().unwrap(), 8);
+    module.launch(&stream, (1, 1), tick::args()).unwrap();
+    assert_eq!(count.get().unwrap(), 9);
+}
+
+#[test]
+fn statics_that_the_module_lacks_are_errors() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let error = module.global::<UNUSED>().unwrap_err();
+    assert!(
+        matches!(&error, Error::GlobalNotFound { name } if name == "UNUSED"),
+        "{error}"
+    );
+    let error = module.global::<plain::WIDE>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the global variable `WIDE` has 4 bytes, but the type asked for has 8"
+    );
+    let foreign = Module::from_ptx(".version 7.0\n.target sm_70\n.address_size 64", &[]).unwrap();
+    let error = foreign.global::<TICKS>().unwrap_err();
+    assert!(matches!(error, Error::ForeignGlobal { .. }), "{error}");
+}
+
+#[test]
+fn another_library_may_change_the_current_context() {
+    let context = init();
+    let module = KERNELS.load().unwrap();
+    let kernel = module.kernel::<tick>().unwrap();
+    let stream = stream();
+    for _ in 0..3 {
+        kernel.launch(&stream, (1, 1), tick::args()).unwrap();
+        let driver = context.driver().unwrap();
+        // SAFETY: no context is current from here on, as after another library's calls.
+        let result = unsafe { driver.cuCtxSetCurrent(std::ptr::null_mut()) };
+        assert_eq!(result, cust::raw::CUresult::CUDA_SUCCESS);
+        kernel.launch(&stream, (1, 1), tick::args()).unwrap();
+        // SAFETY: as above; the kernel takes no arguments.
+        unsafe {
+            assert_eq!(
+                driver.cuCtxSetCurrent(std::ptr::null_mut()),
+                cust::raw::CUresult::CUDA_SUCCESS
+            );
+            launch!(module.tick<<<1, 1, 0, stream>>>()).unwrap();
+        }
+    }
+    let ticks = module.global::<TICKS>().unwrap();
+    assert_eq!(ticks.load().unwrap(), 5 + 9);
 }

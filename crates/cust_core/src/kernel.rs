@@ -218,6 +218,18 @@ pub unsafe trait OutputValue {
     type Element;
 }
 
+/// A type of parameters by which a kernel sets a condition of the graph that it is a node of.
+///
+/// # Safety
+///
+/// Its value is the condition's handle, 64 bits; its safe functions do nothing with it but set the
+/// condition.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` sets no condition of a graph",
+    label = "the kernel's parameter is `{Self}`"
+)]
+pub unsafe trait SetsCondition {}
+
 /// A type that all threads may change through shared references, such as `AtomicU32`.
 ///
 /// # Safety

@@ -19,6 +19,7 @@
 #![no_std]
 
 mod ecosystem;
+pub mod global;
 pub mod kernel;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;

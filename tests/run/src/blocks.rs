@@ -2,7 +2,7 @@
 
 use crate::{Build, Session, expect, trial};
 use cust::prelude::*;
-use device_tests_kernels::blocks::{BLOCK, Image};
+use device_tests_kernels::blocks::{BLOCK, FACTORS, Image};
 use device_tests_kernels::mix;
 use libtest_mimic::{Failed, Trial};
 
@@ -229,16 +229,20 @@ fn exit(session: &Session, build: Build) -> Result<(), Failed> {
 
 fn constants(session: &Session, build: Build) -> Result<(), Failed> {
     let (module, stream) = (session.module(build)?, session.stream());
-    // SAFETY: the variables are of these types.
-    let (mut factors, mut launches) = unsafe {
+    // SAFETY: the module is of that crate, and the second variable is of this type.
+    let (factors, mut launches) = unsafe {
         (
-            module.get_global::<[f32; 4]>("FACTORS")?,
+            module.global_unchecked::<FACTORS>()?,
             module.get_global::<[u32; 3]>("LAUNCHES")?,
         )
     };
     let initial = [1.0, 2.0, 3.0, 4.0];
+    let mut before = initial;
     for (k, values) in [initial, [0.5, -1.0, 10.0, 0.0]].into_iter().enumerate() {
-        factors.copy_from(&values)?;
+        expect(factors.get()?, before, "the factors")?;
+        // SAFETY: nothing is launched meanwhile.
+        unsafe { factors.set_unchecked(&values)? };
+        before = values;
         let data = [1.0f32, 2.0, 3.0, 4.0, 5.0].as_dbuf()?;
         // SAFETY: there is an element for each thread.
         unsafe { launch!(module.block_constants<<<1, 5, 0, stream>>>(data.as_device_ptr()))? };
@@ -252,6 +256,8 @@ fn constants(session: &Session, build: Build) -> Result<(), Failed> {
         expect(trace, [101 + k as u32, 1, 7], "the trace in global memory")?;
     }
     launches.copy_from(&[100, 0, 7])?;
+    // SAFETY: as above.
+    unsafe { factors.set_unchecked(&initial)? };
     Ok(())
 }
 

@@ -187,20 +187,17 @@ impl CapturedExec {
         Ok(())
     }
 
-    /// Makes this a graph of the same shape with other parameters: what `graph` recorded. An error
-    /// says that it has another shape, and leaves this one as it was.
+    /// Makes this a graph of the same shape with other parameters: what `graph` recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GraphUpdate`](crate::error::Error::GraphUpdate) says in what the graphs differ.
+    /// This one stays as it was.
     pub fn update(&mut self, graph: &CapturedGraph) -> CudaResult<()> {
         let doing = || "updating a graph".to_owned();
         self.context.require_same(&graph.context, doing)?;
         let api = self.context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers and pointers.
-        let mut info: cust_raw::CUgraphExecUpdateResultInfo = unsafe { std::mem::zeroed() };
-        // SAFETY: both are alive, and the pointer is valid for the call.
-        let result = unsafe {
-            api.driver
-                .cuGraphExecUpdate_v2(self.raw, graph.raw, &mut info)
-        };
-        api.check(result, || format!("{} (reason {})", doing(), info.result.0))
+        super::exec::update(api, self.raw, graph.raw)
     }
 
     /// The driver's handle.

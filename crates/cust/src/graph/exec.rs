@@ -1,11 +1,17 @@
 //! Graphs that can be launched.
 
+use std::sync::Arc;
+
 use cust_core::kernel::{Access, Args, Pass};
-use cust_raw::CUgraphExec;
+use cust_raw::{
+    CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUresult,
+};
 
 use super::{GraphBuffer, GraphBuilder, Kept, Node, Owned, kernel_checks, kernel_node};
+use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
+use crate::event::Event;
 use crate::function::Function;
 use crate::kernel::{Collector, Kernel, KernelType, LaunchConfig, doing};
 use crate::stream::Stream;
@@ -19,6 +25,8 @@ pub struct GraphExec<'m> {
     tracker: Tracker,
     /// Dropped after `raw`, by `Drop`: the nodes and the buffers.
     graph: GraphBuilder<'m>,
+    /// Whether `graph` is another one than it was made of.
+    updated: bool,
 }
 
 // SAFETY: one thread at a time launches it, since that takes `&mut`, but any may.
@@ -26,7 +34,12 @@ unsafe impl Send for GraphExec<'_> {}
 
 impl<'m> GraphBuilder<'m> {
     /// Makes the graph ready to be launched.
-    pub fn instantiate(self) -> CudaResult<GraphExec<'m>> {
+    ///
+    /// # Errors
+    ///
+    /// What the driver says, such as that a node cannot stand where it does.
+    pub fn instantiate(mut self) -> CudaResult<GraphExec<'m>> {
+        self.free_scratch()?;
         let api = self.context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call, and the graph is alive.
@@ -41,6 +54,7 @@ impl<'m> GraphBuilder<'m> {
             raw,
             tracker: Tracker::new(self.context.clone()),
             graph: self,
+            updated: false,
         })
     }
 }
@@ -54,6 +68,9 @@ impl<'m> GraphExec<'m> {
         stream.context().require_same(&graph.context, doing)?;
         let mut dependencies = Vec::with_capacity(graph.buffers.len() + 1);
         for (number, buffer) in graph.buffers.iter().enumerate() {
+            let Some(tracker) = buffer.tracker else {
+                continue;
+            };
             let uses = graph.nodes.iter().flat_map(|node| &node.uses);
             let mut uses = uses.filter(|(used, _)| *used == number).peekable();
             if uses.peek().is_none() {
@@ -61,7 +78,7 @@ impl<'m> GraphExec<'m> {
             }
             let writes = uses.any(|(_, access)| *access == Access::Write);
             let access = if writes { Access::Write } else { Access::Read };
-            let tracker = (buffer.tracker)(&*buffer.value);
+            let tracker = tracker(&*buffer.value);
             dependencies.push(Dependency::new(
                 tracker,
                 access,
@@ -84,12 +101,22 @@ impl<'m> GraphExec<'m> {
             crate::launch::note_launch(function, stream);
         }
         let refused = Captured::Refused;
+        // Nobody finds out about an event between its being recorded anew and the note of it. The
+        // order is the same for all graphs.
+        let mut events: Vec<&Arc<Event>> = graph.events.iter().collect();
+        events.sort_by_key(|event| Arc::as_ptr(event));
+        events.dedup_by_key(|event| Arc::as_ptr(event));
+        let marks: Vec<_> = events
+            .into_iter()
+            .map(|event| event.forget_mark())
+            .collect();
         // SAFETY: the graph accesses just what its nodes say.
         unsafe {
             tracker::enqueue(stream.inner(), &dependencies, refused, doing, |api, raw| {
                 api.driver.cuGraphLaunch(self.raw, raw)
             })?;
         }
+        drop(marks);
         let issued = stream.inner().issued();
         for function in functions {
             crate::launch::note_launched(function, stream.inner(), issued);
@@ -103,11 +130,9 @@ impl<'m> GraphExec<'m> {
     ///
     /// If the buffer is another graph's.
     pub fn get<B: Owned>(&self, buffer: GraphBuffer<B>) -> &B {
-        assert_eq!(
-            buffer.id.graph, self.graph.id,
-            "the buffer is another graph's"
-        );
-        let value = &self.graph.buffers[buffer.id.buffer].value;
+        let number = self.graph.place(buffer.id);
+        let number = number.expect("the buffer is this graph's");
+        let value = &self.graph.buffers[number].value;
         value
             .downcast_ref()
             .expect("a buffer's number goes with its type")
@@ -120,11 +145,9 @@ impl<'m> GraphExec<'m> {
     ///
     /// If the buffer is another graph's.
     pub fn get_mut<B: Owned>(&mut self, buffer: GraphBuffer<B>) -> B::Mut<'_> {
-        assert_eq!(
-            buffer.id.graph, self.graph.id,
-            "the buffer is another graph's"
-        );
-        let value = &mut self.graph.buffers[buffer.id.buffer].value;
+        let number = self.graph.place(buffer.id);
+        let number = number.expect("the buffer is this graph's");
+        let value = &mut self.graph.buffers[number].value;
         let value: &mut B = (value.downcast_mut()).expect("a buffer's number goes with its type");
         value.elements_mut()
     }
@@ -140,9 +163,13 @@ impl<'m> GraphExec<'m> {
     ) -> CudaResult<()> {
         let (function, config): (Function<'m>, LaunchConfig) = ((**kernel).clone(), config.into());
         let doing = || format!("changing a node of a graph: {}", doing(&function, &config));
-        let number = self.graph.numbers(&[node], doing)?[0];
+        let number = self.node(node, doing)?;
         if !matches!(self.graph.nodes[number].kept, Kept::Kernel(..)) {
             return Err(Error::GraphNodeKind);
+        }
+        // The driver has no way to give the node of a launchable graph other attributes.
+        if config.has_attributes() {
+            return Err(Error::GraphLaunchAttribute);
         }
         let kept: Box<dyn Pass + Send> = Box::new(args.into_arguments());
         let mut collector = Collector::default();
@@ -170,7 +197,7 @@ impl<'m> GraphExec<'m> {
     /// Says whether a node of a kernel, copy or setting is done in the launches from now on.
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> CudaResult<()> {
         let doing = || "enabling or disabling a node of a graph".to_owned();
-        let number = self.graph.numbers(&[node], doing)?[0];
+        let number = self.node(node, doing)?;
         let api = self.graph.context.bind()?;
         // SAFETY: node and graph are alive.
         let result = unsafe {
@@ -184,7 +211,7 @@ impl<'m> GraphExec<'m> {
     /// Whether a node is done in launches.
     pub fn is_enabled(&self, node: Node) -> CudaResult<bool> {
         let doing = || "asking whether a node of a graph is enabled".to_owned();
-        let number = self.graph.numbers(&[node], doing)?[0];
+        let number = self.node(node, doing)?;
         let api = self.graph.context.bind()?;
         let mut enabled = 0;
         // SAFETY: node and graph are alive, and the pointer is valid for the call.
@@ -195,6 +222,35 @@ impl<'m> GraphExec<'m> {
         };
         api.check(result, doing)?;
         Ok(enabled != 0)
+    }
+
+    /// The number of a node that the driver knows.
+    fn node(&self, node: Node, doing: impl Fn() -> String) -> CudaResult<usize> {
+        let number = self.graph.numbers(&[node], doing)?[0];
+        if self.updated || self.graph.nodes[number].scope != self.graph.scope {
+            return Err(Error::GraphNode);
+        }
+        Ok(number)
+    }
+
+    /// Makes this the graph that `graph` describes, which has to have the same shape: nodes of the
+    /// same kinds in the same order, with other parameters and buffers. That is faster than to
+    /// instantiate it. The buffers of the former graph are dropped, after its last launch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GraphUpdate`] says in what the graphs differ. This one stays as it was.
+    pub fn update(&mut self, mut graph: GraphBuilder<'m>) -> CudaResult<()> {
+        let doing = || "updating a graph".to_owned();
+        self.graph.context.require_same(&graph.context, doing)?;
+        graph.free_scratch()?;
+        let api = self.graph.context.bind()?;
+        update(api, self.raw, graph.raw)?;
+        // Kernels of the last launch use the buffers.
+        self.tracker.settle(Access::Write);
+        self.graph = graph;
+        self.updated = true;
+        Ok(())
     }
 
     /// Moves what the graph needs on the device there, so that the first launch is as fast as the
@@ -212,6 +268,72 @@ impl<'m> GraphExec<'m> {
     pub fn context(&self) -> &Context {
         &self.graph.context
     }
+}
+
+/// Why a graph could not be updated to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GraphUpdateFailure {
+    /// It has other nodes, or another order of them.
+    Topology,
+    /// A node is of another kind.
+    NodeType,
+    /// A node launches a kernel of another context, or one that cannot be exchanged.
+    Function,
+    /// A parameter that cannot be changed differs.
+    Parameters,
+    /// Attributes of a node differ.
+    Attributes,
+    /// The driver cannot update such a node.
+    NotSupported,
+    /// Something else, by the driver's number.
+    Other(u32),
+}
+
+impl GraphUpdateFailure {
+    fn from_raw(raw: CUgraphExecUpdateResult) -> GraphUpdateFailure {
+        use CUgraphExecUpdateResult as Raw;
+        match raw {
+            Raw::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED => GraphUpdateFailure::Topology,
+            Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED => GraphUpdateFailure::NodeType,
+            Raw::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED
+            | Raw::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE => {
+                GraphUpdateFailure::Function
+            }
+            Raw::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED => GraphUpdateFailure::Parameters,
+            Raw::CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED => GraphUpdateFailure::Attributes,
+            Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED => GraphUpdateFailure::NotSupported,
+            other => GraphUpdateFailure::Other(other.0),
+        }
+    }
+}
+
+impl std::fmt::Display for GraphUpdateFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            GraphUpdateFailure::Topology => "it has other nodes, or another order of them",
+            GraphUpdateFailure::NodeType => "a node is of another kind",
+            GraphUpdateFailure::Function => "a node's kernel cannot be exchanged for that one",
+            GraphUpdateFailure::Parameters => "a parameter that cannot be changed differs",
+            GraphUpdateFailure::Attributes => "attributes of a node differ",
+            GraphUpdateFailure::NotSupported => "the driver cannot update such a node",
+            GraphUpdateFailure::Other(number) => return write!(f, "the driver's reason {number}"),
+        })
+    }
+}
+
+/// Updates a graph to another one.
+pub(super) fn update(api: &Api, exec: CUgraphExec, graph: CUgraph) -> CudaResult<()> {
+    // SAFETY: zeros are valid for these plain numbers and pointers.
+    let mut info: CUgraphExecUpdateResultInfo = unsafe { std::mem::zeroed() };
+    // SAFETY: the callers keep both alive, and the pointer is valid for the call.
+    let result = unsafe { api.driver.cuGraphExecUpdate_v2(exec, graph, &mut info) };
+    if result == CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE {
+        return Err(Error::GraphUpdate {
+            reason: GraphUpdateFailure::from_raw(info.result),
+        });
+    }
+    api.check(result, || "updating a graph".to_owned())
 }
 
 fn same_uses(a: &[(usize, Access)], b: &[(usize, Access)]) -> bool {

@@ -30,15 +30,20 @@
 //! ```
 //!
 //! `capture.rs` is the other way to a graph, which records what is put into streams; it cannot know
-//! what memory the work uses, and is unsafe. This file is the builder, `exec.rs` what is launched.
+//! what memory the work uses, and is unsafe. This file is the builder, with kernels, copies and calls;
+//! `nodes.rs` adds the other kinds of nodes, `conditional.rs` those that choose and repeat, and
+//! `exec.rs` is what is launched.
 
 mod capture;
+mod conditional;
 mod exec;
+mod nodes;
 
 use std::any::Any;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cust_core::kernel::{Access, Argument, Launch, Output, Pass, bytes_of};
@@ -50,8 +55,11 @@ use cust_raw::{
 use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
+use crate::event::Event;
 use crate::function::Function;
-use crate::kernel::{Collector, InGraph, Kernel, KernelType, LaunchConfig, check_size, doing};
+use crate::kernel::{
+    Collector, InGraph, Kernel, KernelType, LaunchConfig, attributes, check_size, doing,
+};
 use crate::memory::{
     DeviceBuffer, DeviceCopy, DeviceSliceMut, LockedBuffer, UnifiedBuffer, Zeroable,
 };
@@ -59,16 +67,22 @@ use crate::tracker::Tracker;
 use cust_core::kernel::Args;
 
 pub use capture::{CaptureMode, CapturedExec, CapturedGraph};
-pub use exec::GraphExec;
+pub use conditional::GraphCondition;
+pub use exec::{GraphExec, GraphUpdateFailure};
+pub use nodes::Scratch;
 
-/// Memory that a graph can own.
+/// Memory that nodes of a graph can use.
+pub trait GraphMemory: Any {
+    /// The type of the elements.
+    type Element: DeviceCopy;
+}
+
+/// Memory that a graph can own, and lends out between launches.
 ///
 /// # Safety
 ///
 /// `place` is where the elements are for as long as the value lives, wherever it is moved.
-pub unsafe trait Owned: Any + Send {
-    /// The type of the elements.
-    type Element: DeviceCopy;
+pub unsafe trait Owned: GraphMemory + Send {
     /// The elements, borrowed to be changed, without the buffer's being.
     type Mut<'a>
     where
@@ -84,9 +98,12 @@ pub unsafe trait Owned: Any + Send {
 macro_rules! owned {
     ($($ty:ident $host:literal $mut:ty;)*) => {
         $(
+            impl<T: DeviceCopy + Send + 'static> GraphMemory for $ty<T> {
+                type Element = T;
+            }
+
             // SAFETY: the memory stays where it is until the buffer is dropped.
             unsafe impl<T: DeviceCopy + Send + 'static> Owned for $ty<T> {
-                type Element = T;
                 type Mut<'m> = $mut;
 
                 fn elements_mut(&mut self) -> Self::Mut<'_> {
@@ -138,7 +155,7 @@ impl<B> std::fmt::Debug for GraphBuffer<B> {
     }
 }
 
-impl<B: Owned> GraphBuffer<B> {
+impl<B: GraphMemory> GraphBuffer<B> {
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
@@ -196,7 +213,7 @@ unsafe impl Pass for PassedInGraph {
     }
 }
 
-fn passed<B: Owned>(buffer: GraphBuffer<B>, wide: bool, access: Access) -> PassedInGraph {
+fn passed<B: GraphMemory>(buffer: GraphBuffer<B>, wide: bool, access: Access) -> PassedInGraph {
     let address = match buffer.address {
         0 => align_of::<B::Element>() as u64,
         address => address,
@@ -211,7 +228,7 @@ fn passed<B: Owned>(buffer: GraphBuffer<B>, wide: bool, access: Access) -> Passe
 }
 
 // SAFETY: the graph orders its nodes such that nothing writes meanwhile.
-unsafe impl<B: Owned<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> {
+unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> {
     type Passed = PassedInGraph;
 
     fn into_passed(self) -> PassedInGraph {
@@ -220,7 +237,7 @@ unsafe impl<B: Owned<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> 
 }
 
 // SAFETY: the graph orders its nodes such that nothing else uses it meanwhile.
-unsafe impl<B: Owned, P: Output<Element = B::Element>> Argument<P> for Writing<B> {
+unsafe impl<B: GraphMemory, P: Output<Element = B::Element>> Argument<P> for Writing<B> {
     type Passed = PassedInGraph;
 
     fn into_passed(self) -> PassedInGraph {
@@ -238,6 +255,8 @@ pub struct Node {
 /// A node with what it uses.
 struct NodeData<'m> {
     raw: CUgraphNode,
+    /// The graph that it is in: the whole one, or a body of a conditional node.
+    scope: Scope,
     /// The graph's buffers that it uses.
     uses: Vec<(usize, Access)>,
     /// The nodes that it comes after, as far as the driver was told.
@@ -246,17 +265,25 @@ struct NodeData<'m> {
     kept: Kept<'m>,
 }
 
+/// A graph whose nodes are ordered among each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Scope {
+    number: usize,
+    raw: CUgraph,
+}
+
 enum Kept<'m> {
     Nothing,
     /// A kernel's arguments may refer to buffers that live forever.
     Kernel(Function<'m>, Box<dyn Pass + Send>),
-    Host(#[expect(dead_code, reason = "kept for the driver")] Box<dyn Any + Send>),
+    /// A function of the host, an event, a semaphore.
+    Other(#[expect(dead_code, reason = "kept for the driver")] Box<dyn Any + Send>),
 }
 
-/// A buffer, without its type.
+/// A buffer, without its type; or something else that nodes use in an order, without a tracker.
 struct AnyBuffer {
     value: Box<dyn Any + Send>,
-    tracker: fn(&dyn Any) -> &Tracker,
+    tracker: Option<fn(&dyn Any) -> &Tracker>,
     address: u64,
     bytes: usize,
 }
@@ -275,6 +302,19 @@ pub struct GraphBuilder<'m> {
     id: u64,
     buffers: Vec<AnyBuffer>,
     nodes: Vec<NodeData<'m>>,
+    /// What nodes are added to now.
+    scope: Scope,
+    /// How many scopes there were so far.
+    scopes: usize,
+    /// Graphs that became nodes of this one: their numbers, and from where on their buffers are
+    /// among this one's.
+    children: Vec<(u64, usize)>,
+    /// Their handles, which go with this one.
+    child_graphs: Vec<CUgraph>,
+    /// Memory that the graph allocates itself: which buffer, and the address to free.
+    scratch: Vec<(usize, u64)>,
+    /// The events that its nodes record.
+    events: Vec<Arc<Event>>,
 }
 
 // SAFETY: the driver's graphs are used by one thread at a time, but by any; the kernels' handles
@@ -297,6 +337,12 @@ impl<'m> GraphBuilder<'m> {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             buffers: Vec::new(),
             nodes: Vec::new(),
+            scope: Scope { number: 0, raw },
+            scopes: 1,
+            children: Vec::new(),
+            child_graphs: Vec::new(),
+            scratch: Vec::new(),
+            events: Vec::new(),
         })
     }
 
@@ -309,7 +355,7 @@ impl<'m> GraphBuilder<'m> {
         };
         self.buffers.push(AnyBuffer {
             value: Box::new(buffer),
-            tracker: tracker_of::<B>,
+            tracker: Some(tracker_of::<B>),
             address,
             bytes: len * size_of::<B::Element>(),
         });
@@ -348,14 +394,26 @@ impl<'m> GraphBuilder<'m> {
         })?;
         drop(collector);
         self.nodes[node.number].kept = Kept::Kernel(function, kept);
+        let api = self.context.bind()?;
+        for attribute in &attributes(&config) {
+            let raw = self.nodes[node.number].raw;
+            // SAFETY: the node is alive, and the value is of the attribute's kind.
+            let result = unsafe {
+                api.driver
+                    .cuGraphKernelNodeSetAttribute(raw, attribute.id, &attribute.value)
+            };
+            api.check(result, || {
+                format!("setting an attribute of a launch in a graph of {config:?}")
+            })?;
+        }
         Ok(node)
     }
 
     /// Adds a copy between two of the graph's buffers.
     pub fn copy<A, B>(&mut self, from: GraphBuffer<A>, to: GraphBuffer<B>) -> CudaResult<Node>
     where
-        A: Owned,
-        B: Owned<Element = A::Element>,
+        A: GraphMemory,
+        B: GraphMemory<Element = A::Element>,
     {
         if from.len != to.len {
             return Err(Error::SizeMismatch {
@@ -386,7 +444,7 @@ impl<'m> GraphBuilder<'m> {
     }
 
     /// Adds setting every byte of a buffer to zero.
-    pub fn set_zero<B: Owned>(&mut self, buffer: GraphBuffer<B>) -> CudaResult<Node>
+    pub fn set_zero<B: GraphMemory>(&mut self, buffer: GraphBuffer<B>) -> CudaResult<Node>
     where
         B::Element: Zeroable,
     {
@@ -442,7 +500,7 @@ impl<'m> GraphBuilder<'m> {
                     .cuGraphAddHostNode(node, graph, list, count, &raw)
             }
         })?;
-        self.nodes[node.number].kept = Kept::Host(function);
+        self.nodes[node.number].kept = Kept::Other(function);
         Ok(node)
     }
 
@@ -451,9 +509,15 @@ impl<'m> GraphBuilder<'m> {
         let doing = || "ordering the nodes of a graph".to_owned();
         let own = self.numbers(&[node], doing)?[0];
         let after = self.numbers(after, doing)?;
+        self.order_numbers(own, &after)
+    }
+
+    fn order_numbers(&mut self, own: usize, after: &[usize]) -> CudaResult<()> {
+        let doing = || "ordering the nodes of a graph".to_owned();
         let api = self.context.bind()?;
-        for before in after {
-            if before >= own {
+        let scope = self.nodes[own].scope;
+        for &before in after {
+            if before >= own || self.nodes[before].scope != scope {
                 return Err(Error::GraphOrder);
             }
             if self.nodes[own].after.contains(&before) {
@@ -463,7 +527,7 @@ impl<'m> GraphBuilder<'m> {
             // SAFETY: both nodes are of this graph.
             let result = unsafe {
                 api.driver
-                    .cuGraphAddDependencies_v2(self.raw, &from, &to, std::ptr::null(), 1)
+                    .cuGraphAddDependencies_v2(scope.raw, &from, &to, std::ptr::null(), 1)
             };
             api.check(result, doing)?;
             self.nodes[own].after.push(before);
@@ -485,10 +549,17 @@ impl<'m> GraphBuilder<'m> {
 
     /// The number of a buffer of this graph.
     fn own(&self, id: InGraph, doing: impl FnOnce() -> String) -> CudaResult<usize> {
-        if id.graph != self.id {
-            return Err(Error::BufferOfGraph { doing: doing() });
+        self.place(id)
+            .ok_or_else(|| Error::BufferOfGraph { doing: doing() })
+    }
+
+    /// As `own`; also buffers of graphs that became nodes of this one.
+    fn place(&self, id: InGraph) -> Option<usize> {
+        if id.graph == self.id {
+            return Some(id.buffer);
         }
-        Ok(id.buffer)
+        let child = self.children.iter().find(|(child, _)| *child == id.graph);
+        child.map(|(_, first)| first + id.buffer)
     }
 
     fn numbers(&self, nodes: &[Node], doing: impl Fn() -> String) -> CudaResult<Vec<usize>> {
@@ -532,28 +603,24 @@ impl<'m> GraphBuilder<'m> {
         doing: impl Fn() -> String,
         add: impl FnOnce(&Api, &mut CUgraphNode, CUgraph, &[CUgraphNode]) -> cust_raw::CUresult,
     ) -> CudaResult<Node> {
-        for &(buffer, access) in &uses {
-            // Back to the last writer; readers in between matter to a writer only.
-            for (number, node) in self.nodes.iter().enumerate().rev() {
-                let uses = node.uses.iter().find(|(used, _)| *used == buffer);
-                let Some(&(_, used_for)) = uses else { continue };
-                if access == Access::Write || used_for == Access::Write {
-                    after.push(number);
-                }
-                if used_for == Access::Write {
-                    break;
-                }
-            }
+        let scope = self.scope;
+        if after
+            .iter()
+            .any(|&before| self.nodes[before].scope != scope)
+        {
+            return Err(Error::GraphOrder);
         }
+        after.extend(self.conflicts(&uses, scope, self.nodes.len()));
         after.sort_unstable();
         after.dedup();
         let before: Vec<CUgraphNode> = after.iter().map(|&i| self.nodes[i].raw).collect();
         let api = self.context.bind()?;
         let mut raw = std::ptr::null_mut();
-        api.check(add(api, &mut raw, self.raw, &before), doing)?;
+        api.check(add(api, &mut raw, scope.raw, &before), doing)?;
         let number = self.nodes.len();
         self.nodes.push(NodeData {
             raw,
+            scope,
             uses,
             after,
             kept: Kept::Nothing,
@@ -562,6 +629,29 @@ impl<'m> GraphBuilder<'m> {
             graph: self.id,
             number,
         })
+    }
+
+    /// The nodes of a scope, of those before one, that something with these uses comes after.
+    fn conflicts(&self, uses: &[(usize, Access)], scope: Scope, before: usize) -> Vec<usize> {
+        let mut after = Vec::new();
+        for &(buffer, access) in uses {
+            // Back to the last writer; readers in between matter to a writer only.
+            for (number, node) in self.nodes[..before].iter().enumerate().rev() {
+                let uses = node.uses.iter().filter(|(used, _)| *used == buffer);
+                let used_for = uses.map(|(_, access)| *access);
+                let used_for = used_for.max_by_key(|access| *access == Access::Write);
+                let (Some(used_for), true) = (used_for, node.scope == scope) else {
+                    continue;
+                };
+                if access == Access::Write || used_for == Access::Write {
+                    after.push(number);
+                }
+                if used_for == Access::Write {
+                    break;
+                }
+            }
+        }
+        after
     }
 }
 
@@ -588,7 +678,7 @@ fn kernel_checks(
 ) -> CudaResult<smallvec::SmallVec<[*mut c_void; 16]>> {
     context.require_same(function.context(), doing)?;
     check_size(function, config)?;
-    if config.cluster.is_some() || config.cooperative || config.priority.is_some() {
+    if config.is_programmatic() {
         return Err(Error::GraphLaunchAttribute);
     }
     collector.pointers(function)
@@ -649,8 +739,12 @@ impl Drop for GraphBuilder<'_> {
     fn drop(&mut self) {
         // An error means that the context is gone, and the graph with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made by `new`, destroyed once.
-            let _ = unsafe { api.driver.cuGraphDestroy(self.raw) };
+            for graph in self.child_graphs.drain(..).chain([self.raw]) {
+                if !graph.is_null() {
+                    // SAFETY: made by `new`, destroyed once.
+                    let _ = unsafe { api.driver.cuGraphDestroy(graph) };
+                }
+            }
         }
     }
 }

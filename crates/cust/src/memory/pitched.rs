@@ -496,6 +496,8 @@ pub struct Array<T> {
     tracker: Tracker,
     raw: CUarray,
     extent: Extent,
+    /// Whether it is a level of a mipmapped array, and goes with that.
+    level: bool,
     elements: PhantomData<T>,
 }
 
@@ -504,25 +506,33 @@ unsafe impl<T: Send> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Array<T> {}
 
+/// An array as the driver is told of it.
+pub(super) fn array_description<T: ArrayElement>(
+    extent: Extent,
+    flags: ArrayFlags,
+) -> CUDA_ARRAY3D_DESCRIPTOR {
+    // The driver tells dimensions that are not there from those of one element.
+    let or_none = |size: usize, beyond: bool| if size == 1 && !beyond { 0 } else { size };
+    let depth = or_none(extent.depth, false);
+    CUDA_ARRAY3D_DESCRIPTOR {
+        Width: extent.width,
+        Height: or_none(
+            extent.height,
+            depth != 0 && !flags.contains(ArrayFlags::LAYERED),
+        ),
+        Depth: depth,
+        Format: T::FORMAT,
+        NumChannels: T::CHANNELS,
+        Flags: flags.bits(),
+    }
+}
+
 impl<T: ArrayElement> Array<T> {
     /// Allocates an array. What is in it is not defined, but any bytes make elements.
     pub fn new(extent: impl Into<Extent>, flags: ArrayFlags) -> CudaResult<Self> {
         let (context, extent) = (Context::current("making an array")?, extent.into());
         let api = context.bind()?;
-        // The driver tells dimensions that are not there from those of one element.
-        let or_none = |size: usize, beyond: bool| if size == 1 && !beyond { 0 } else { size };
-        let depth = or_none(extent.depth, false);
-        let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
-            Width: extent.width,
-            Height: or_none(
-                extent.height,
-                depth != 0 && !flags.contains(ArrayFlags::LAYERED),
-            ),
-            Depth: depth,
-            Format: T::FORMAT,
-            NumChannels: T::CHANNELS,
-            Flags: flags.bits(),
-        };
+        let descriptor = array_description::<T>(extent, flags);
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuArray3DCreate_v2(&mut raw, &descriptor) };
@@ -531,8 +541,20 @@ impl<T: ArrayElement> Array<T> {
             tracker: Tracker::new(context),
             raw,
             extent,
+            level: false,
             elements: PhantomData,
         })
+    }
+
+    /// A level of a mipmapped array, which outlives it.
+    pub(super) fn of_level(context: Context, raw: CUarray, extent: Extent) -> Array<T> {
+        Array {
+            tracker: Tracker::new(context),
+            raw,
+            extent,
+            level: true,
+            elements: PhantomData,
+        }
     }
 
     /// Makes an array, and copies `source`, which holds the rows one after the other.
@@ -595,6 +617,9 @@ impl<T> Volume<T> for Array<T> {
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         self.tracker.settle(Access::Write);
+        if self.level {
+            return;
+        }
         // An error means that the context is gone, and the array with it.
         if let Ok(api) = self.tracker.context().bind() {
             // SAFETY: made once, destroyed once, and no longer in use.

@@ -10,10 +10,13 @@ use std::sync::{Arc, Mutex};
 use cust_raw::CUmodule;
 
 use super::jit::{JitOptions, ModuleJitOption};
-use super::{Module, ptx_text};
+use super::linker::Linker;
+use super::{Module, device_runtime, ptx_text};
 use crate::backend::Backend;
 use crate::context::{Context, ResourceLimit};
-use crate::error::{CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, WrongDevice};
+use crate::error::{
+    CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, SharedMemory, WrongDevice,
+};
 use crate::report::{Report, SLOT_NAME};
 use crate::tracker::Tracker;
 
@@ -44,7 +47,14 @@ impl ImageKind {
 }
 
 impl Module {
-    /// Loads PTX text, which the driver compiles for the device.
+    /// Loads PTX text, which the driver compiles for the device. If it calls functions of the
+    /// device's runtime library, it is linked with that: see [`Linker::add_device_runtime`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPtx`] with the compiler's log, [`Error::PtxTooNew`],
+    /// [`Error::SharedMemory`] for a kernel with too much of it, and [`Error::DeviceRuntime`] if the
+    /// library is needed and not found.
     ///
     /// ```no_run
     /// # use cust::prelude::*;
@@ -58,6 +68,14 @@ impl Module {
         let mut text = Vec::with_capacity(ptx.len() + 1);
         text.extend_from_slice(ptx.as_bytes());
         text.push(0);
+        if context.backend() == Backend::Gpu && device_runtime::is_called(ptx) {
+            let mut linker = Linker::new(options)?;
+            linker.add_ptx(ptx)?;
+            linker.add_device_runtime()?;
+            let mut module = linker.load()?;
+            module.entries = Some(ptx_text::entries(ptx));
+            return Ok(module);
+        }
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
@@ -264,6 +282,9 @@ fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOption
         return error;
     };
     let log = jit.error_log();
+    if let Some(error) = too_much_shared(&log, "loading a module from PTX") {
+        return error;
+    }
     match code {
         CudaError::UnsupportedPtxVersion => {
             let driver = match context.driver_version() {
@@ -282,6 +303,26 @@ fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOption
         | CudaError::NoBinaryForGpu => invalid_ptx(with_text(&error), Some(code), &log),
         _ => with_log(error, log),
     }
+}
+
+/// What the driver's compiler says of a kernel whose own shared memory does not fit.
+pub(super) fn too_much_shared(log: &str, doing: &str) -> Option<Error> {
+    let line = log
+        .lines()
+        .find(|line| line.contains("too much shared data"))?;
+    let kernel = line.split('\'').nth(1)?;
+    let (_, sizes) = line.rsplit_once('(')?;
+    let mut sizes = sizes.split([',', ')']).map(|size| {
+        let digits = size.split_whitespace().next()?.strip_prefix("0x")?;
+        u64::from_str_radix(digits, 16).ok()
+    });
+    Some(Error::SharedMemory(Box::new(SharedMemory {
+        doing: doing.to_owned(),
+        kernel: kernel.to_owned(),
+        own: sizes.next()??,
+        dynamic: 0,
+        most: sizes.next()??,
+    })))
 }
 
 /// The driver's text and name of an error, without what was being done.
@@ -391,6 +432,22 @@ fn read(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_compiler_says_which_kernel_has_too_much_shared_memory() {
+        let log = "ptxas info    : 0 bytes gmem\nptxas error   : Entry function 'big' uses too much \
+                   shared data (0xea60 bytes, 0xc000 max)\n";
+        let error = too_much_shared(log, "loading").unwrap();
+        let Error::SharedMemory(error) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(
+            (&*error.kernel, error.own, error.most),
+            ("big", 60000, 49152)
+        );
+        assert!(too_much_shared("uses too much shared data", "loading").is_none());
+        assert!(too_much_shared("", "loading").is_none());
+    }
 
     fn elf() -> Vec<u8> {
         let mut elf = vec![0; 64];

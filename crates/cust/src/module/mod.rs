@@ -2,13 +2,48 @@
 //!
 //! `embedded.rs` chooses among the images that a program carries; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
 //! options of the driver's compiler; `ptx_text.rs` reads from PTX what errors and checks need;
-//! `symbol.rs` is access to global variables. This file is the loaded module.
+//! `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
+//! module.
+//!
+//! # Typed global variables
+//!
+//! A public static of a crate of kernels with `#[address_space(constant)]` or
+//! `#[address_space(global)]` is found in a module by its name in Rust, and has its type there:
+//!
+//! ```
+//! # mod kernels {
+//! #     use cuda_std::prelude::*;
+//! #[address_space(constant)]
+//! pub static mut FACTORS: [f32; 2] = [1.0, 2.0];
+//! #     pub const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
+//! #         .visible .const .align 4 .b8 FACTORS[8] = {0, 0, 128, 63, 0, 0, 0, 64};";
+//! # }
+//! # use cust::module::{Embedded, Image};
+//! use cust::prelude::*;
+//! use kernels::FACTORS;
+//!
+//! # let ptx = kernels::PTX.replace("FACTORS", <FACTORS as cust_core::global::Global>::SYMBOL);
+//! # let images = [("sm_70", Image::Ptx(ptx.leak()))].to_vec().leak();
+//! # // SAFETY: there are no kernels, and the variable is of the static's type.
+//! # let embedded = unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], images) };
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! # let mut module = embedded.load()?;
+//! // static KERNELS: Embedded = cust::include_module!("kernels");
+//! // let mut module = KERNELS.load()?;
+//! assert_eq!(module.global::<FACTORS>()?.get()?, [1.0, 2.0]);
+//! module.global_mut::<FACTORS>()?.set(&[0.5, 3.0])?;
+//! assert_eq!(module.global::<FACTORS>()?.get()?, [0.5, 3.0]);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
+mod device_runtime;
 mod embedded;
+mod global;
 mod jit;
 mod library;
 mod linker;
 mod load;
+mod lto;
 mod ptx_text;
 mod symbol;
 
@@ -28,11 +63,14 @@ use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
 use crate::tracker::Tracker;
 
+pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
 pub use embedded::{Embedded, Image};
+pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
 pub use linker::{LinkInput, Linker};
 pub use load::PANIC_STACK_SIZE;
+pub use lto::{LtoInput, LtoLinker};
 pub use symbol::{Symbol, SymbolName};
 
 use ptx_text::Entry;
@@ -190,6 +228,20 @@ impl Module {
 
     fn find_global<T: DeviceCopy>(&self, name: impl SymbolName) -> CudaResult<Symbol<'_, T>> {
         let c_name = name.to_c_name()?;
+        let address = self.locate_c(&c_name, size_of::<T>())?;
+        Ok(Symbol::new(
+            self,
+            c_name.to_string_lossy().into_owned(),
+            address,
+        ))
+    }
+
+    /// The address of a variable, which is checked to have this size.
+    fn locate(&self, name: &str, expected: usize) -> CudaResult<u64> {
+        self.locate_c(&c_name(name)?, expected)
+    }
+
+    fn locate_c(&self, c_name: &CStr, expected: usize) -> CudaResult<u64> {
         let name = || c_name.to_string_lossy().into_owned();
         let api = self.context().bind()?;
         let (mut address, mut size) = (0, 0);
@@ -202,14 +254,14 @@ impl Module {
             return Err(Error::GlobalNotFound { name: name() });
         }
         api.check(result, || format!("looking up the variable `{}`", name()))?;
-        if size != size_of::<T>() {
+        if size != expected {
             return Err(Error::GlobalSize {
                 name: name(),
-                expected: size_of::<T>(),
+                expected,
                 found: size,
             });
         }
-        Ok(Symbol::new(self, name(), address))
+        Ok(address)
     }
 
     /// The context that it is loaded into.

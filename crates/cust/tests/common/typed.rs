@@ -73,6 +73,27 @@ pub mod newer {
     pub fn poke(_value: u32) {}
 }
 
+/// How often `tick` was launched, which it counts.
+#[address_space(global, name = "TICKS")]
+pub static TICKS: AtomicU32 = AtomicU32::new(5);
+
+/// The same variable, as a plain one.
+pub mod plain {
+    use cuda_std::prelude::*;
+
+    #[address_space(global)]
+    #[unsafe(export_name = "TICKS")]
+    pub static mut COUNT: u32 = 5;
+
+    /// Of another size than the variable.
+    #[address_space(global, name = "TICKS")]
+    pub static mut WIDE: [u32; 2] = [5, 0];
+}
+
+/// A static that no kernel uses.
+#[address_space(constant)]
+pub static mut UNUSED: u32 = 0;
+
 const PTX: &str = include_str!("../ptx/typed.ptx");
 
 // SAFETY: the PTX's kernels have the parameters of the functions above, except for `newer::poke`,

@@ -13,9 +13,11 @@ use cust_raw::{
     CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphEdgeData, CUgraphExec,
     CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphInstantiateResult, CUgraphNode,
-    CUgraphNodeType, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus,
+    CUgraphNodeType, CUkernelNodeAttrID, CUkernelNodeAttrValue, CUresult, CUstream,
+    CUstreamCaptureMode, CUstreamCaptureStatus,
 };
 
+use super::condition::{Choice, Condition};
 use super::copy::{copy_node, set_node};
 use super::launch::Launch;
 use super::queue::{Work, in_stream};
@@ -29,6 +31,8 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 pub(super) struct Graph {
     pub(super) context: Handle,
     nodes: Mutex<Vec<Node>>,
+    /// The conditions made for it.
+    pub(super) conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 #[derive(Clone)]
@@ -43,16 +47,19 @@ struct Node {
 }
 
 #[derive(Clone)]
-enum Action {
+pub(super) enum Action {
     Nothing,
     Work(Work),
     Child(Arc<Graph>),
+    Conditional(Arc<Condition>, Choice, Vec<Arc<Graph>>),
 }
 
 /// A graph that can be launched: its nodes in an order in which they can be done.
 pub(super) struct Exec {
     pub(super) context: Handle,
     nodes: Mutex<Vec<ExecNode>>,
+    /// Its conditions, which a launch sets to their defaults.
+    conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 #[derive(Clone)]
@@ -69,13 +76,22 @@ enum ExecAction {
     Nothing,
     Work(Work),
     Child(Vec<ExecNode>),
+    Conditional(Arc<Condition>, Choice, Vec<Body>),
+}
+
+/// A graph that a conditional node does.
+#[derive(Clone)]
+struct Body {
+    nodes: Vec<ExecNode>,
+    conditions: Vec<Arc<Condition>>,
 }
 
 impl Graph {
-    fn new(context: Handle) -> Graph {
+    pub(super) fn new(context: Handle) -> Graph {
         Graph {
             context,
             nodes: Mutex::default(),
+            conditions: Mutex::default(),
         }
     }
 
@@ -118,6 +134,16 @@ impl Graph {
                 Action::Nothing => ExecAction::Nothing,
                 Action::Work(work) => ExecAction::Work(Arc::clone(work)),
                 Action::Child(child) => ExecAction::Child(child.ordered()?),
+                Action::Conditional(condition, choice, bodies) => {
+                    let body = |body: &Arc<Graph>| {
+                        Some(Body {
+                            nodes: body.ordered()?,
+                            conditions: lock(&body.conditions).clone(),
+                        })
+                    };
+                    let bodies = bodies.iter().map(body).collect::<Option<_>>()?;
+                    ExecAction::Conditional(Arc::clone(condition), *choice, bodies)
+                }
             };
             ordered.push(ExecNode {
                 number,
@@ -139,16 +165,31 @@ impl Graph {
         Graph {
             context: self.context,
             nodes: Mutex::new(nodes),
+            conditions: Mutex::new(lock(&self.conditions).clone()),
         }
     }
 }
 
-fn run(nodes: &[ExecNode]) -> Outcome {
+fn run(nodes: &[ExecNode], conditions: &[Arc<Condition>]) -> Outcome {
+    for condition in conditions {
+        condition.reset();
+    }
+
     for node in nodes.iter().filter(|node| node.enabled) {
         match &node.action {
             ExecAction::Nothing => {}
             ExecAction::Work(work) => work()?,
-            ExecAction::Child(nodes) => run(nodes)?,
+            ExecAction::Child(nodes) => run(nodes, &[])?,
+            ExecAction::Conditional(condition, choice, bodies) => {
+                while let Some(body) = choice.body(condition.value()) {
+                    if let Some(body) = bodies.get(body) {
+                        run(&body.nodes, &body.conditions)?;
+                    }
+                    if *choice != Choice::While {
+                        break;
+                    }
+                }
+            }
         }
     }
     Ok(())
@@ -247,7 +288,7 @@ unsafe fn numbers(
 /// # Safety
 ///
 /// The list has `count` entries, and `node` is null or valid for a write.
-unsafe fn add_node(
+pub(super) unsafe fn add_node(
     node: *mut CUgraphNode,
     graph: CUgraph,
     dependencies: *const CUgraphNode,
@@ -324,6 +365,7 @@ fn instantiate(graph: CUgraph) -> Result<CUgraphExec, CUresult> {
     let exec = Object::Exec(Arc::new(Exec {
         context: graph.context,
         nodes: Mutex::new(nodes),
+        conditions: Mutex::new(lock(&graph.conditions).clone()),
     }));
     Ok(to_pointer(state.add(exec)))
 }
@@ -396,6 +438,27 @@ api! {
                 kernel_work(state, context, parameters).map(Action::Work)
             })
         }
+    }
+
+    fn cuGraphKernelNodeSetAttribute(
+        node: CUgraphNode,
+        attribute: CUkernelNodeAttrID,
+        value: *const CUkernelNodeAttrValue,
+    ) {
+        let (graph, number) = state()?.node(from_pointer(node))?;
+        if value.is_null()
+            || lock(&graph.nodes)[number].kind != CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL
+        {
+            return Err(INVALID);
+        }
+        // As for launches: the others are about scheduling and caches, and change no result.
+        let cluster = CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        // SAFETY: as above; the value is of the attribute's kind.
+        let size = unsafe { (*value).clusterDim };
+        if attribute == cluster && (size.x, size.y, size.z) != (1, 1, 1) {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        Ok(())
     }
 
     fn cuGraphAddMemcpyNode(
@@ -629,7 +692,8 @@ api! {
         }
         // As it is now: what is changed later is for later launches.
         let nodes = lock(&exec.nodes).clone();
-        in_stream(state, &context, &stream, Arc::new(move || run(&nodes)))
+        let conditions = lock(&exec.conditions).clone();
+        in_stream(state, &context, &stream, Arc::new(move || run(&nodes, &conditions)))
     }
 
     fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) {
@@ -713,6 +777,7 @@ api! {
             return Err(CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
         }
         *nodes = new;
+        *lock(&exec.conditions) = lock(&graph.conditions).clone();
         Ok(())
     }
 

@@ -8,18 +8,20 @@
 //!
 //! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
 //! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs`,
-//! `tensor.rs`, `texture.rs` each hold the functions of
+//! `condition.rs`, `green.rs`, `tensor.rs`, `texture.rs` each hold the functions of
 //! one part of the API; `queue.rs` is where a stream's work waits.
 //! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
 
 // The functions bear `cuda.h`'s contracts, which the table's type repeats.
 #![allow(clippy::missing_safety_doc)]
 
+mod condition;
 mod context;
 mod copy;
 mod device;
 mod function;
 mod graph;
+mod green;
 mod launch;
 mod library;
 mod mapping;
@@ -73,6 +75,8 @@ pub fn driver() -> &'static Driver {
         library::fill(&mut driver);
         mapping::fill(&mut driver);
         graph::fill(&mut driver);
+        condition::fill(&mut driver);
+        green::fill(&mut driver);
         tensor::fill(&mut driver);
         texture::fill(&mut driver);
         driver

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode, CUresult};
 
+use super::device::MAX_SHARED;
 use super::state::{
     Function, Handle, Module, Object, State, from_pointer, lock, state, to_pointer,
 };
@@ -146,6 +147,19 @@ pub(super) fn load_text(text: &[u8], logs: &Logs) -> Result<Handle, CUresult> {
         Ok(program) => program,
         Err(error) => return refuse(&error.to_string()),
     };
+    for name in names_in_order(&program) {
+        let kernel = program
+            .kernel(name)
+            .map(|kernel| program.kernel_info(kernel));
+        let shared = kernel.map_or(0, |kernel| kernel.static_shared);
+        if i64::from(shared) > i64::from(MAX_SHARED) {
+            // As ptxas says it.
+            return refuse(&format!(
+                "ptxas error   : Entry function '{name}' uses too much shared data \
+                 ({shared:#x} bytes, {MAX_SHARED:#x} max)"
+            ));
+        }
+    }
     logs.write("");
     Ok(state.add(Object::Module(Arc::new(Module {
         context: context.handle,

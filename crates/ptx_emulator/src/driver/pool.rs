@@ -1,13 +1,13 @@
 //! Memory pools and arrays.
 
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use cust_raw::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUarray, CUarray_format, CUdevice, CUdeviceptr,
     CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemPool_attribute, CUmemPoolProps,
-    CUmemoryPool, CUresult, CUstream,
+    CUmemoryPool, CUmipmappedArray, CUresult, CUstream,
 };
 
 use super::state::{Array, Handle, Object, Pool, State, from_pointer, lock, state, to_pointer};
@@ -240,6 +240,54 @@ api! {
         }
         // SAFETY: as above.
         make_array(array, unsafe { *descriptor })
+    }
+
+    fn cuMipmappedArrayCreate(
+        mipmapped: *mut CUmipmappedArray,
+        descriptor: *const CUDA_ARRAY3D_DESCRIPTOR,
+        levels: c_uint,
+    ) {
+        let state = state()?;
+        let context = state.usable()?;
+        if descriptor.is_null() || mipmapped.is_null() {
+            return Err(INVALID);
+        }
+        // SAFETY: as above.
+        let mut descriptor = unsafe { *descriptor };
+        let largest = descriptor.Width.max(descriptor.Height).max(descriptor.Depth);
+        if levels == 0 || levels > usize::BITS - largest.leading_zeros() {
+            return Err(INVALID);
+        }
+        let mut handles = Vec::new();
+        for _ in 0..levels {
+            let mut array = std::ptr::null_mut();
+            make_array(&mut array, descriptor)?;
+            handles.push(from_pointer(array));
+            let half = |size: usize| if size == 0 { 0 } else { (size / 2).max(1) };
+            descriptor.Width = half(descriptor.Width);
+            descriptor.Height = half(descriptor.Height);
+            descriptor.Depth = half(descriptor.Depth);
+        }
+        let handle = state.add(Object::Mipmapped(context.handle, Arc::new(handles)));
+        // SAFETY: as above.
+        unsafe { put(mipmapped, to_pointer(handle)) }
+    }
+
+    fn cuMipmappedArrayGetLevel(array: *mut CUarray, mipmapped: CUmipmappedArray, level: c_uint) {
+        let levels = state()?.mipmapped(from_pointer(mipmapped))?;
+        let found = levels.get(level as usize).ok_or(INVALID)?;
+        // SAFETY: as above.
+        unsafe { put(array, to_pointer(*found)) }
+    }
+
+    fn cuMipmappedArrayDestroy(mipmapped: CUmipmappedArray) {
+        let state = state()?;
+        let handle = from_pointer(mipmapped);
+        for level in state.mipmapped(handle)?.iter() {
+            state.remove(*level);
+        }
+        state.remove(handle);
+        Ok(())
     }
 
     fn cuArrayDestroy(array: CUarray) {

@@ -159,6 +159,9 @@ pub(super) enum Object {
     /// A node is known by its graph and its number.
     Node(Arc<Graph>, usize),
     Exec(Arc<Exec>),
+    /// A mipmapped array: its context, and the handles of its levels.
+    Mipmapped(Handle, Arc<Vec<Handle>>),
+    Green(Arc<super::green::Green>),
 }
 
 /// A range of addresses, parts of which memory is mapped to.
@@ -266,6 +269,8 @@ impl Object {
             Object::Link(link) => link.context,
             Object::Graph(graph) | Object::Node(graph, _) => graph.context,
             Object::Exec(exec) => exec.context,
+            Object::Mipmapped(context, _) => *context,
+            Object::Green(green) => green.context,
         }
     }
 }
@@ -395,6 +400,20 @@ impl State {
         match self.object(handle) {
             Some(Object::Array(array)) => Ok(array),
             _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn mipmapped(&self, handle: Handle) -> Result<Arc<Vec<Handle>>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Mipmapped(_, levels)) => Ok(levels),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+        }
+    }
+
+    pub(super) fn green(&self, handle: Handle) -> Result<Arc<super::green::Green>, CUresult> {
+        match self.object(handle) {
+            Some(Object::Green(green)) => Ok(green),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
         }
     }
 

@@ -11,7 +11,9 @@ use cust_raw::{
 };
 
 use super::queue::{self, Promised, Work, host_function, in_stream, wait_for};
-use super::state::{Context, Event, Object, Stream, from_pointer, lock, state, to_pointer};
+use super::state::{
+    Context, Event, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer,
+};
 use super::{Outcome, api, put};
 
 /// The highest priority of streams; 0 is the lowest.
@@ -35,11 +37,22 @@ pub(super) fn host_work(function: unsafe extern "C" fn(*mut c_void), data: *mut 
 fn create_stream(stream: *mut CUstream, flags: c_uint, priority: c_int) -> Outcome {
     let state = state()?;
     let context = state.usable()?;
+    create_stream_in(state, context.handle, stream, flags, priority)
+}
+
+/// Makes a stream in a context.
+pub(super) fn create_stream_in(
+    state: &State,
+    context: Handle,
+    stream: *mut CUstream,
+    flags: c_uint,
+    priority: c_int,
+) -> Outcome {
     if stream.is_null() || flags & !CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
-    let made = Stream::new(context.handle, flags, priority);
+    let made = Stream::new(context, flags, priority);
     let handle = state.add(Object::Stream(Arc::new(made)));
     // SAFETY: the caller's pointer, as `cuda.h` asks for it.
     unsafe { put(stream, to_pointer(handle)) }
@@ -74,7 +87,7 @@ fn record(event: CUevent, stream: CUstream) -> Outcome {
 
 impl Event {
     /// Whether all before its mark is done; `ask` is [`Stream::query`] or waits.
-    fn is_over(&self, ask: impl FnOnce(&Stream, u64) -> bool) -> bool {
+    pub(super) fn is_over(&self, ask: impl FnOnce(&Stream, u64) -> bool) -> bool {
         let mark = lock(&self.mark).clone();
         match mark {
             // What was not recorded counts as done.
@@ -320,7 +333,7 @@ fn is_reached(flags: c_uint, at_least: bool, found: u64, value: u64) -> bool {
 }
 
 /// The word at an address of the device, if it is one.
-fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
+pub(super) fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let (base, size) = context.memory.range_of(address).ok_or(invalid)?;
     let inside = (address - base) as usize + size_of::<W>() <= size;

@@ -1,6 +1,8 @@
 //! Control flow: branches, calls and returns, the frames they make, and what the external functions
 //! do that a kernel may call.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::{CODE_WINDOW, Context, Event, Inst, Regs};
 use crate::fault::FaultKind;
 use crate::launch::Thread;
@@ -44,6 +46,7 @@ pub(crate) enum Builtin {
     Malloc,
     Free,
     AssertFail,
+    SetConditional,
 }
 
 impl Builtin {
@@ -53,6 +56,7 @@ impl Builtin {
             "malloc" => Builtin::Malloc,
             "free" => Builtin::Free,
             "__assertfail" => Builtin::AssertFail,
+            "cudaGraphSetConditional" => Builtin::SetConditional,
             _ => return None,
         })
     }
@@ -60,7 +64,7 @@ impl Builtin {
     /// How many arguments it takes.
     fn arity(self) -> usize {
         match self {
-            Builtin::Printf => 2,
+            Builtin::Printf | Builtin::SetConditional => 2,
             Builtin::Malloc | Builtin::Free => 1,
             Builtin::AssertFail => 5,
         }
@@ -292,6 +296,13 @@ unsafe fn call_builtin(
                 None => return std::ptr::null(),
             },
             Builtin::AssertFail => return assert_fail(at, c, &args),
+            Builtin::SetConditional => {
+                if !set_conditional(c, args[0], args[1] as u32) {
+                    let message = format!("{:#x} is no condition of a graph", args[0]);
+                    return c.fault(at, FaultKind::IllegalAddress, message);
+                }
+                0
+            }
         };
         if let Some(&place) = site.results.first() {
             let value = [result, 0];
@@ -303,6 +314,18 @@ unsafe fn call_builtin(
         }
         at.add(1)
     }
+}
+
+/// `cudaGraphSetConditional(handle, value)`: a condition's handle is its address.
+fn set_conditional(c: &Context, handle: u64, value: u32) -> bool {
+    let place = c.launch.memory.range_of(handle);
+    if place.is_none_or(|(start, size)| start != handle || size < 4) {
+        return false;
+    }
+    let place: *const AtomicU32 = std::ptr::with_exposed_provenance(handle as usize);
+    // SAFETY: memory of the device, which is aligned more than this.
+    unsafe { (*place).store(value, Ordering::Relaxed) };
+    true
 }
 
 /// `__assertfail(message, file, line, function, size of a character)`: prints what CUDA prints, and

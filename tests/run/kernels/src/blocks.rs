@@ -178,14 +178,12 @@ pub unsafe fn block_exit(output: *mut u32) {
     unsafe { *output.add(i) = 1 };
 }
 
-/// In constant memory; the host overwrites it by its name.
+/// In constant memory; the host overwrites it by its type.
 #[address_space(constant)]
-#[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle))]
-static mut FACTORS: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
+pub static mut FACTORS: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 
 /// In global memory; the host reads it by its name.
-#[address_space(global)]
-#[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle))]
+#[address_space(global, name = "LAUNCHES")]
 static mut LAUNCHES: [u32; 3] = [100, 0, 7];
 
 /// Scales by what is in constant memory, and leaves a trace in global memory.

@@ -1,0 +1,259 @@
+//! Green contexts: parts of a device's multiprocessors, with streams whose kernels run on these alone,
+//! so that latency-bound work is not held up by what fills the rest.
+//!
+//! ```
+//! use cust::green::GreenContext;
+//! use cust::prelude::*;
+//!
+//! let context = cust::quick_init_on(Backend::Emulator)?;
+//! let all = context.device().multiprocessors()?;
+//! let (parts, rest) = all.split(1, 1)?;
+//! let green = GreenContext::new(&context, &parts)?;
+//! assert_eq!(green.multiprocessors()?.count(), parts[0].count());
+//! let stream = green.stream(None)?;   // launches and copies as in any other
+//! stream.synchronize()?;
+//! # Ok::<(), cust::error::Error>(())
+//! ```
+//!
+//! Memory, modules and events are those of the device's one context.
+
+use std::sync::Arc;
+
+use cust_raw::{
+    CUdevResource, CUdevResourceType, CUgreenCtx, CUgreenCtxCreate_flags, CUresult, CUstream_flags,
+};
+
+use crate::context::Context;
+use crate::device::Device;
+use crate::error::CudaResult;
+use crate::event::Event;
+use crate::stream::Stream;
+
+/// A number of multiprocessors of a device.
+#[derive(Clone, Copy)]
+pub struct Multiprocessors {
+    device: Device,
+    raw: CUdevResource,
+}
+
+impl std::fmt::Debug for Multiprocessors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} multiprocessors of {:?}", self.count(), self.device)
+    }
+}
+
+impl Device {
+    /// All its multiprocessors, to be divided.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::NotFound`](crate::error::CudaError::NotFound) from drivers before CUDA 12.4.
+    pub fn multiprocessors(&self) -> CudaResult<Multiprocessors> {
+        // SAFETY: zeros are valid for these plain numbers.
+        let mut raw: CUdevResource = unsafe { std::mem::zeroed() };
+        let kind = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe {
+            let device = self.as_raw();
+            self.api
+                .driver
+                .cuDeviceGetDevResource(device, &mut raw, kind)
+        };
+        self.api.check(result, || {
+            format!("asking for the multiprocessors of {self:?}")
+        })?;
+        Ok(Multiprocessors { device: *self, raw })
+    }
+}
+
+impl Multiprocessors {
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        // SAFETY: this is the part of the union that there is for multiprocessors.
+        unsafe { self.raw.__bindgen_anon_1.sm.smCount }
+    }
+
+    /// Divides them into `groups` groups of at least `least` each, or as many such groups as there
+    /// are, and the rest. The device may need more in a group than asked for.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, for more than there are.
+    pub fn split(&self, groups: u32, least: u32) -> CudaResult<(Vec<Multiprocessors>, Self)> {
+        let api = self.device.api;
+        let mut count = groups;
+        let mut list = vec![self.raw; groups as usize];
+        let mut rest = self.raw;
+        // SAFETY: the list has room for as many groups, and the pointers are valid for the call.
+        let result = unsafe {
+            api.driver.cuDevSmResourceSplitByCount(
+                list.as_mut_ptr(),
+                &mut count,
+                &self.raw,
+                &mut rest,
+                0,
+                least,
+            )
+        };
+        api.check(result, || {
+            format!("dividing {self:?} into {groups} of {least}")
+        })?;
+        list.truncate(count as usize);
+        let device = self.device;
+        let parts = list.into_iter().map(|raw| Multiprocessors { device, raw });
+        Ok((parts.collect(), Multiprocessors { device, raw: rest }))
+    }
+}
+
+/// A part of a device. See the [module's documentation](self).
+#[derive(Debug, Clone)]
+pub struct GreenContext {
+    inner: Arc<Inner>,
+}
+
+/// Streams keep it alive.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    raw: CUgreenCtx,
+    context: Context,
+}
+
+// SAFETY: the driver's handles may be used from any thread.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+impl GreenContext {
+    /// Makes a context of parts of a device.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, for no parts, and for those of another device or another division.
+    pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
+        let doing = || format!("making a green context of {parts:?}");
+        let api = context.bind()?;
+        let mut list: Vec<CUdevResource> = parts.iter().map(|part| part.raw).collect();
+        let (mut description, mut raw) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the list lives through the call, and the pointers are valid for it.
+        unsafe {
+            let count = list.len() as u32;
+            let result =
+                api.driver
+                    .cuDevResourceGenerateDesc(&mut description, list.as_mut_ptr(), count);
+            api.check(result, doing)?;
+            let flags = CUgreenCtxCreate_flags::CU_GREEN_CTX_DEFAULT_STREAM.0;
+            let device = context.device().as_raw();
+            let result = api
+                .driver
+                .cuGreenCtxCreate(&mut raw, description, device, flags);
+            api.check(result, doing)?;
+        }
+        let context = context.clone();
+        let inner = Arc::new(Inner { raw, context });
+        Ok(GreenContext { inner })
+    }
+
+    /// A stream whose kernels run on the context's multiprocessors, with a priority if given.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub fn stream(&self, priority: Option<i32>) -> CudaResult<Stream> {
+        let context = &self.inner.context;
+        let api = context.bind()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the context is alive, and the pointer is valid for the call.
+        let result = unsafe {
+            let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+            let priority = priority.unwrap_or(0);
+            api.driver
+                .cuGreenCtxStreamCreate(&mut raw, self.inner.raw, flags, priority)
+        };
+        api.check(result, || "making a stream of a green context".to_owned())?;
+        Ok(Stream::of_green(
+            raw,
+            context.clone(),
+            Arc::clone(&self.inner),
+        ))
+    }
+
+    /// Its multiprocessors.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub fn multiprocessors(&self) -> CudaResult<Multiprocessors> {
+        let api = self.inner.context.bind()?;
+        // SAFETY: zeros are valid for these plain numbers.
+        let mut raw: CUdevResource = unsafe { std::mem::zeroed() };
+        // SAFETY: the context is alive, and the pointer is valid for the call.
+        let result = unsafe {
+            let kind = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM;
+            api.driver
+                .cuGreenCtxGetDevResource(self.inner.raw, &mut raw, kind)
+        };
+        api.check(result, || {
+            "asking for a green context's multiprocessors".to_owned()
+        })?;
+        let device = self.inner.context.device();
+        Ok(Multiprocessors { device, raw })
+    }
+
+    /// Records an event after all work that is in the context's streams now. The emulator has no
+    /// such mark.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongContext`](crate::error::Error::WrongContext), and the driver's.
+    pub fn record(&self, event: &Event) -> CudaResult<()> {
+        let doing = || "recording an event after the work of a green context".to_owned();
+        self.events(event, doing, |driver, event| {
+            // SAFETY: both are alive.
+            unsafe { driver.cuGreenCtxRecordEvent(self.inner.raw, event) }
+        })
+    }
+
+    /// Lets the work put into the context's streams from now on wait for an event.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongContext`](crate::error::Error::WrongContext), and the driver's.
+    pub fn wait(&self, event: &Event) -> CudaResult<()> {
+        let doing = || "letting a green context wait for an event".to_owned();
+        let context = &self.inner.context;
+        context.require_same(event.context(), doing)?;
+        let api = context.bind()?;
+        // SAFETY: both are alive, and the driver keeps what it needs of the event.
+        let result = unsafe {
+            api.driver
+                .cuGreenCtxWaitEvent(self.inner.raw, event.as_raw())
+        };
+        api.check(result, doing)
+    }
+
+    fn events(
+        &self,
+        event: &Event,
+        doing: impl Fn() -> String,
+        record: impl FnOnce(&cust_raw::Driver, cust_raw::CUevent) -> CUresult,
+    ) -> CudaResult<()> {
+        let context = &self.inner.context;
+        context.require_same(event.context(), &doing)?;
+        let api = context.bind()?;
+        // Where it is among the work of each stream is not known.
+        let mark = event.forget_mark();
+        let result = record(api.driver, event.as_raw());
+        drop(mark);
+        api.check(result, doing)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // An error means that the context is gone, and this with it.
+        if let Ok(api) = self.context.bind() {
+            // SAFETY: made once, destroyed once; its streams are gone.
+            let _ = unsafe { api.driver.cuGreenCtxDestroy(self.raw) };
+        }
+    }
+}

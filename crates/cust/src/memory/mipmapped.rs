@@ -1,0 +1,138 @@
+//! Arrays in several sizes, each half of the one before: what textures look at from afar.
+
+use std::sync::Arc;
+
+use cust_raw::CUmipmappedArray;
+
+use super::pitched::{Array, ArrayElement, ArrayFlags, Extent, array_description};
+use crate::context::Context;
+use crate::error::CudaResult;
+
+/// An array, and smaller ones of what it shows: its levels, which are arrays themselves.
+///
+/// ```
+/// use cust::memory::{ArrayFlags, MipmappedArray};
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let mut array = MipmappedArray::<f32>::new((4, 2), 3, ArrayFlags::empty())?;
+/// array.level_mut(1).unwrap().copy_from(&[1.0, 2.0])?; // 2 by 1
+/// assert_eq!(array.level(1).unwrap().as_host_vec()?, [1.0, 2.0]);
+/// assert!(array.level(3).is_none());
+/// # Ok::<(), cust::error::Error>(())
+/// ```
+pub struct MipmappedArray<T> {
+    /// Dropped before what they are parts of.
+    levels: Vec<Array<T>>,
+    raw: Raw,
+}
+
+struct Raw {
+    handle: CUmipmappedArray,
+    context: Context,
+}
+
+// SAFETY: the driver's arrays may be used from any thread.
+unsafe impl Send for Raw {}
+// SAFETY: as above.
+unsafe impl Sync for Raw {}
+
+impl<T: ArrayElement> MipmappedArray<T> {
+    /// Allocates an array with so many levels; the first is of this extent. What is in it is not
+    /// defined, but any bytes make elements.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, for instance for more levels than it takes to come to one element.
+    pub fn new(extent: impl Into<Extent>, levels: u32, flags: ArrayFlags) -> CudaResult<Self> {
+        let (context, extent) = (Context::current("making an array")?, extent.into());
+        let doing = || format!("making an array of {extent:?} with {levels} levels");
+        let api = context.bind()?;
+        let descriptor = array_description::<T>(extent, flags);
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe {
+            api.driver
+                .cuMipmappedArrayCreate(&mut handle, &descriptor, levels)
+        };
+        api.check(result, doing)?;
+        let raw = Raw { handle, context };
+        let mut made = Vec::new();
+        for level in 0..levels {
+            let mut array = std::ptr::null_mut();
+            // SAFETY: the array is alive, and the pointer is valid for the call.
+            let result = unsafe {
+                api.driver
+                    .cuMipmappedArrayGetLevel(&mut array, handle, level)
+            };
+            api.check(result, doing)?;
+            let half = |size: usize| (size >> level).max(1);
+            let layered = flags.contains(ArrayFlags::LAYERED);
+            let extent = Extent {
+                width: half(extent.width),
+                height: half(extent.height),
+                depth: if layered {
+                    extent.depth
+                } else {
+                    half(extent.depth)
+                },
+            };
+            made.push(Array::of_level(raw.context.clone(), array, extent));
+        }
+        Ok(MipmappedArray { levels: made, raw })
+    }
+
+    /// The number of levels.
+    pub fn levels(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// A level, from 0 on.
+    pub fn level(&self, level: usize) -> Option<&Array<T>> {
+        self.levels.get(level)
+    }
+
+    /// A level, to be written.
+    pub fn level_mut(&mut self, level: usize) -> Option<&mut Array<T>> {
+        self.levels.get_mut(level)
+    }
+
+    /// The driver's handle.
+    pub fn as_raw(&self) -> CUmipmappedArray {
+        self.raw.handle
+    }
+
+    /// The context that it belongs to.
+    pub fn context(&self) -> &Context {
+        &self.raw.context
+    }
+}
+
+impl<T> MipmappedArray<T> {
+    pub(crate) fn context_of(&self) -> &Context {
+        &self.raw.context
+    }
+}
+
+/// Waits for the copies that use its levels.
+pub(crate) fn settle<T>(array: &Arc<MipmappedArray<T>>) {
+    for level in &array.levels {
+        level.tracker().settle(cust_core::kernel::Access::Write);
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // An error means that the context is gone, and the array with it.
+        if let Ok(api) = self.context.bind() {
+            // SAFETY: made once, destroyed once; the levels went before.
+            let _ = unsafe { api.driver.cuMipmappedArrayDestroy(self.handle) };
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for MipmappedArray<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.levels).finish()
+    }
+}

@@ -1,0 +1,96 @@
+//! NVIDIA's runtime library for devices, `libcudadevrt.a`: where the functions are by which kernels
+//! set the conditions of graphs and launch other kernels. It is part of the CUDA toolkit, not of the
+//! driver, and has to be of a version that the driver's linker knows.
+
+use std::path::PathBuf;
+
+use super::linker::{LinkInput, Linker};
+use crate::error::{CudaResult, Error};
+
+const LIBRARY: &str = "libcudadevrt.a";
+
+/// The environment variable that names the library.
+pub const DEVICE_RUNTIME_VARIABLE: &str = "CUST_CUDADEVRT";
+
+/// The functions of it that kernels call.
+const FUNCTIONS: &[&str] = &[
+    "cudaGraphSetConditional",
+    "cudaLaunchDevice",
+    "cudaGetParameterBuffer",
+    "cudaCDP2LaunchDevice",
+    "__cudaCDP2LaunchDevice",
+];
+
+/// Whether PTX text declares one of its functions.
+pub(super) fn is_called(ptx: &str) -> bool {
+    let declares = |line: &str| {
+        line.contains(".extern") && FUNCTIONS.iter().any(|function| line.contains(function))
+    };
+    // A declaration may go over several lines.
+    ptx.split(';').any(declares)
+}
+
+/// Where it may be.
+fn places() -> Vec<PathBuf> {
+    if let Some(path) = std::env::var_os(DEVICE_RUNTIME_VARIABLE) {
+        return vec![path.into()];
+    }
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for variable in ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"] {
+        roots.extend(std::env::var_os(variable).map(PathBuf::from));
+    }
+    roots.push("/usr/local/cuda".into());
+    roots.push("/opt/cuda".into());
+    let parts = [
+        "lib64",
+        "lib",
+        "targets/x86_64-linux/lib",
+        "targets/sbsa-linux/lib",
+    ];
+    let mut places: Vec<PathBuf> = Vec::new();
+    for root in roots {
+        places.extend(parts.iter().map(|part| root.join(part).join(LIBRARY)));
+    }
+    places.push(PathBuf::from("/usr/lib/x86_64-linux-gnu").join(LIBRARY));
+    places
+}
+
+impl Linker {
+    /// Adds NVIDIA's runtime library for devices, which kernels need that set conditions of graphs.
+    /// It is looked for where the environment variable `CUST_CUDADEVRT` says, or else in the CUDA
+    /// toolkit that `CUDA_PATH` or `CUDA_HOME` name, or the usual places.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceRuntime`] if it is not found, and the driver's if it does not fit it.
+    pub fn add_device_runtime(&mut self) -> CudaResult<()> {
+        let places = places();
+        match places.iter().find(|place| place.is_file()) {
+            Some(place) => self.add_file(LinkInput::Library, place),
+            None => Err(Error::DeviceRuntime {
+                searched: places
+                    .iter()
+                    .map(|place| place.display().to_string())
+                    .collect(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_found() {
+        assert!(is_called(
+            ".extern .func cudaGraphSetConditional\n(\n.param .b64 a, .param .b32 b\n)\n;"
+        ));
+        assert!(!is_called(
+            ".visible .entry cudaGraphSetConditional_test() { ret; }"
+        ));
+        assert!(!is_called(
+            ".extern .func vprintf(.param .b64 a);\n.entry k() { ret; }"
+        ));
+    }
+}

@@ -1,0 +1,72 @@
+//! LTO-IR, linked by nvJitLink and run. Without the library, or without a GPU, a test says so.
+//!
+//! `lto/triple.ltoir` is a kernel `triple(p: *mut i32)` that puts `helper(*p)` there, and
+//! `lto/helper.ltoir` the function, which multiplies by three: both made by libnvvm 13.0 with
+//! `-arch=compute_75 -gen-lto`. The kernel is in `llvm.used`, without which the linker drops it.
+
+mod common;
+
+use common::{backend, init, stream};
+use cust::error::Error;
+use cust::module::{LtoInput, LtoLinker};
+use cust::prelude::*;
+
+const TRIPLE: &[u8] = include_bytes!("lto/triple.ltoir");
+const HELPER: &[u8] = include_bytes!("lto/helper.ltoir");
+
+/// A linker for `sm_80`, if there is the library.
+fn linker() -> Option<LtoLinker> {
+    match LtoLinker::for_arch("sm_80") {
+        Err(error @ Error::NoLinker { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        linker => Some(linker.unwrap()),
+    }
+}
+
+#[test]
+fn inputs_are_linked_to_machine_code() {
+    let Some(mut linker) = linker() else { return };
+    linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
+    linker.add(LtoInput::LtoIr, "helper", HELPER).unwrap();
+    let cubin = linker.complete().unwrap();
+    assert!(cubin.starts_with(b"\x7fELF"));
+    let contains = |text: &[u8]| cubin.windows(text.len()).any(|part| part == text);
+    assert!(contains(b".text.triple"), "the kernel is gone");
+    assert!(!contains(b".text.helper"), "the function was not inlined");
+}
+
+#[test]
+fn mistakes_are_errors_with_the_linkers_log() {
+    let Some(mut linker) = linker() else { return };
+    let error = linker.add(LtoInput::LtoIr, "nothing", b"no LTO-IR at all");
+    assert!(matches!(error, Err(Error::Linker { .. })), "{error:?}");
+    let mut linker = LtoLinker::for_arch("sm_80").unwrap();
+    linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
+    let error = linker.complete().unwrap_err().to_string();
+    assert!(error.contains("helper"), "{error}");
+    assert!(LtoLinker::for_arch("sm_1").is_err());
+}
+
+#[test]
+fn what_was_linked_runs() {
+    let _context = init();
+    if backend() != Backend::Gpu {
+        eprintln!("skipped: the emulator runs no machine code");
+        return;
+    }
+    if linker().is_none() {
+        return;
+    }
+    let mut linker = LtoLinker::new().unwrap();
+    linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
+    linker.add(LtoInput::LtoIr, "helper", HELPER).unwrap();
+    let module = linker.load().unwrap();
+    let stream = stream();
+    let value = DeviceBox::new(&14i32).unwrap();
+    // SAFETY: the kernel reads and writes one number.
+    unsafe { launch!(module.triple<<<1, 1, 0, stream>>>(value.as_device_ptr())).unwrap() };
+    stream.synchronize().unwrap();
+    assert_eq!(value.as_host_value().unwrap(), 42);
+}

@@ -1,0 +1,54 @@
+//! Statics of kernels' crates as the host sees them: what `#[address_space(..)]` says of a public
+//! static when its crate is compiled for the host.
+//!
+//! `#[address_space(constant)] pub static mut FACTORS: [f32; 4] = …` makes, on the host, a type of
+//! the static's name that implements [`Global`]. `cust` finds the variable in a module by it, and
+//! reads and writes it as what it is.
+
+use crate::kernel::Atomic;
+use crate::traits::DeviceCopy;
+
+/// A static of a crate that was compiled for the host.
+///
+/// # Safety
+///
+/// `#[address_space(..)]` implements it: in the module that is built from the crate `PACKAGE`,
+/// if there is a variable of this name, it is a `Value`.
+pub unsafe trait Global {
+    /// The static's type.
+    type Value: 'static;
+    /// The name of the variable in the module.
+    const SYMBOL: &'static str;
+    /// The name of the static, for messages.
+    const NAME: &'static str;
+    /// The package that it is in.
+    const PACKAGE: &'static str;
+}
+
+/// A `static mut`, whose value the host may change while no kernel uses it.
+///
+/// # Safety
+///
+/// As for [`Global`]; and kernels expect that the value changes between launches.
+pub unsafe trait GlobalMut: Global {}
+
+/// A type that all threads may change through shared references, and the host with them: an
+/// atomic, or an array of atomics.
+///
+/// # Safety
+///
+/// It has size and alignment of `Values`, and each value of one is a value of the other.
+pub unsafe trait Atomics: Sync {
+    /// What it is without the atomicity.
+    type Values: DeviceCopy;
+}
+
+// SAFETY: as an atomic promises.
+unsafe impl<A: Atomic> Atomics for A {
+    type Values = A::Value;
+}
+
+// SAFETY: elements lie side by side, whatever they are.
+unsafe impl<A: Atomic, const N: usize> Atomics for [A; N] {
+    type Values = [A::Value; N];
+}

@@ -1,0 +1,274 @@
+//! Conditional nodes of graphs, memory that graphs allocate, and nodes that write and wait for values.
+//!
+//! A condition is a word of the device's memory, and its handle is the word's address: kernels set
+//! it by `cudaGraphSetConditional`.
+
+use std::ffi::c_uint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use cust_raw::{
+    CU_GRAPH_COND_ASSIGN_DEFAULT, CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS,
+    CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphConditionalHandle, CUgraphConditionalNodeType,
+    CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUresult,
+    CUstreamBatchMemOpType,
+};
+
+use super::graph::{Action, Graph, add_node};
+use super::queue::Work;
+use super::state::{Context, Object, from_pointer, lock, state, to_pointer};
+use super::stream::word_at;
+use super::{api, put};
+
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// Memory that is freed with the last graph that uses it.
+struct Place {
+    context: Arc<Context>,
+    address: u64,
+}
+
+impl Place {
+    fn new(context: &Arc<Context>, size: usize) -> Result<Place, CUresult> {
+        let address = context.memory.alloc(size, 256);
+        Ok(Place {
+            context: Arc::clone(context),
+            address: address.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.context.memory.free(self.address);
+    }
+}
+
+/// What a conditional node looks at.
+pub(super) struct Condition {
+    place: Place,
+    default: Option<u32>,
+}
+
+impl Condition {
+    fn word(&self) -> &AtomicU32 {
+        let word: *const AtomicU32 = std::ptr::with_exposed_provenance(self.place.address as usize);
+        // SAFETY: the memory is this condition's, as long as it lives; zeros are a value.
+        unsafe { &*word }
+    }
+
+    pub(super) fn value(&self) -> u32 {
+        self.word().load(Ordering::Relaxed)
+    }
+
+    /// At the start of a launch.
+    pub(super) fn reset(&self) {
+        if let Some(default) = self.default {
+            self.word().store(default, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How a condition chooses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    If,
+    While,
+    Switch,
+}
+
+impl Choice {
+    /// Which body a value chooses, if there are so many.
+    pub(super) fn body(self, value: u32) -> Option<usize> {
+        match self {
+            Choice::If => Some(usize::from(value == 0)),
+            Choice::While => (value != 0).then_some(0),
+            Choice::Switch => Some(value as usize),
+        }
+    }
+}
+
+api! {
+    fn cuGraphConditionalHandleCreate(
+        handle: *mut CUgraphConditionalHandle,
+        graph: CUgraph,
+        _context: CUcontext,
+        default: c_uint,
+        flags: c_uint,
+    ) {
+        let state = state()?;
+        let graph = state.graph(from_pointer(graph))?;
+        let context = state.context(graph.context);
+        let context = context.ok_or(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        let condition = Condition {
+            place: Place::new(&context, size_of::<u32>())?,
+            default: (flags & CU_GRAPH_COND_ASSIGN_DEFAULT != 0).then_some(default),
+        };
+        condition.word().store(0, Ordering::Relaxed);
+        let address = condition.place.address;
+        lock(&graph.conditions).push(Arc::new(condition));
+        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        unsafe { put(handle, address) }
+    }
+
+    fn cuGraphAddNode_v2(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        _edges: *const CUgraphEdgeData,
+        count: usize,
+        parameters: *mut CUgraphNodeParams,
+    ) {
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        // SAFETY: as above; the type says which part of the union is there.
+        unsafe {
+            if parameters.is_null() || (*parameters).type_ != kind {
+                // The other kinds have functions of their own.
+                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            }
+            let parameters = &mut (*parameters).__bindgen_anon_1.conditional;
+            let owner = state()?.graph(from_pointer(graph))?;
+            add_node(node, graph, dependencies, count, kind, |state, _| {
+                use CUgraphConditionalNodeType as Type;
+                let conditions = lock(&owner.conditions);
+                let condition = conditions.iter().find(|c| c.place.address == parameters.handle);
+                let condition = Arc::clone(condition.ok_or(INVALID)?);
+                let (choice, most) = match parameters.type_ {
+                    Type::CU_GRAPH_COND_TYPE_IF => (Choice::If, 2),
+                    Type::CU_GRAPH_COND_TYPE_WHILE => (Choice::While, 1),
+                    Type::CU_GRAPH_COND_TYPE_SWITCH => (Choice::Switch, c_uint::MAX),
+                    _ => return Err(INVALID),
+                };
+                if parameters.size == 0 || parameters.size > most {
+                    return Err(INVALID);
+                }
+                let bodies: Vec<Arc<Graph>> = (0..parameters.size)
+                    .map(|_| Arc::new(Graph::new(owner.context)))
+                    .collect();
+                let handles = bodies.iter().map(|body| {
+                    to_pointer(state.add(Object::Graph(Arc::clone(body))))
+                });
+                // The caller may look at the list as long as there is the node; it is small.
+                let handles: Vec<CUgraph> = handles.collect();
+                parameters.phGraph_out = Vec::leak(handles).as_mut_ptr();
+                Ok(Action::Conditional(condition, choice, bodies))
+            })
+        }
+    }
+
+    fn cuGraphAddMemAllocNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        count: usize,
+        parameters: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+    ) {
+        if parameters.is_null() {
+            return Err(INVALID);
+        }
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+        // SAFETY: as above.
+        unsafe {
+            add_node(node, graph, dependencies, count, kind, |_, context| {
+                let size = (*parameters).bytesize;
+                if size == 0 {
+                    return Err(INVALID);
+                }
+                let place = Place::new(context, size)?;
+                (*parameters).dptr = place.address;
+                // The memory is there as long as the node is.
+                Ok(Action::Work(Arc::new(move || {
+                    let _ = &place;
+                    Ok(())
+                })))
+            })
+        }
+    }
+
+    fn cuGraphAddMemFreeNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        count: usize,
+        address: CUdeviceptr,
+    ) {
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE;
+        // SAFETY: as above.
+        unsafe {
+            add_node(node, graph, dependencies, count, kind, |_, context| {
+                context.memory.range_of(address).ok_or(INVALID)?;
+                Ok(Action::Nothing)
+            })
+        }
+    }
+
+    fn cuGraphAddEventWaitNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        count: usize,
+        event: CUevent,
+    ) {
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+        // SAFETY: as above.
+        unsafe {
+            add_node(node, graph, dependencies, count, kind, |state, context| {
+                let event = state.event(from_pointer(event))?;
+                let context = Arc::clone(context);
+                Ok(Action::Work(Arc::new(move || {
+                    event.is_over(|stream, number| {
+                        stream.run_up_to(&context, number);
+                        true
+                    });
+                    Ok(())
+                })))
+            })
+        }
+    }
+
+    fn cuGraphAddBatchMemOpNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        count: usize,
+        parameters: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    ) {
+        if parameters.is_null() {
+            return Err(INVALID);
+        }
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+        // SAFETY: as above.
+        unsafe {
+            add_node(node, graph, dependencies, count, kind, |_, context| {
+                let parameters = &*parameters;
+                let mut all: Vec<Work> = Vec::new();
+                for i in 0..parameters.count as usize {
+                    let operation = &*parameters.paramArray.add(i);
+                    use CUstreamBatchMemOpType as Type;
+                    let write = &operation.writeValue;
+                    match operation.operation {
+                        Type::CU_STREAM_MEM_OP_WRITE_VALUE_32 => {
+                            let word = word_at::<AtomicU32>(context, write.address)?;
+                            let value = write.__bindgen_anon_1.value;
+                            all.push(Arc::new(move || {
+                                (*word.get()).store(value, Ordering::SeqCst);
+                                Ok(())
+                            }));
+                        }
+                        Type::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
+                            let word = word_at::<AtomicU64>(context, write.address)?;
+                            let value = write.__bindgen_anon_1.value64;
+                            all.push(Arc::new(move || {
+                                (*word.get()).store(value, Ordering::SeqCst);
+                                Ok(())
+                            }));
+                        }
+                        // A launch of a graph is done in one piece: nobody would write meanwhile.
+                        _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+                    }
+                }
+                Ok(Action::Work(Arc::new(move || all.iter().try_for_each(|work| work()))))
+            })
+        }
+    }
+}
