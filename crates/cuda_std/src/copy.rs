@@ -219,11 +219,13 @@ impl TensorMap {
         unsafe { at.load(self.address(), to.cast(), barrier.as_ptr()) }
     }
 
-    /// Begins a copy of a box from shared memory to these coordinates, as [`bulk_out`].
+    /// Begins a copy of a box from shared memory to these coordinates, as [`bulk_out`]. What of the
+    /// box is beyond the tensor's end is left out.
     ///
     /// # Safety
     /// The source is a box, aligned to 128 bytes; as for [`bulk_out`]. The tensor has as many
-    /// dimensions and is there.
+    /// dimensions and is there. No coordinate is negative: GPUs can start a copy before a tensor's
+    /// beginning in the other direction alone, and end such a launch as an illegal instruction.
     #[inline(always)]
     pub unsafe fn store<T>(&self, at: impl Coordinates, from: *const T) {
         // SAFETY: the caller's promise.
