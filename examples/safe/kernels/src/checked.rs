@@ -65,7 +65,7 @@ pub fn reduction(from: &[f32], mut to: PerBlock<f32>) {
 }
 
 /// The product of two square matrices.
-#[kernel(block_size(16, 16), min_blocks = 4)]
+#[kernel(block_size(16, 16), min_blocks = 5)]
 pub fn product(
     #[shared] mut shared: Shared<(Tile<f32, PRODUCT, PRODUCT>, Tile<f32, PRODUCT, PRODUCT>)>,
     a: &[f32],

@@ -113,7 +113,7 @@ pub unsafe fn reduction_unchecked(from: &[f32], to: *mut f32) {
 }
 
 /// The product of two square matrices.
-#[kernel(block_size(16, 16), min_blocks = 4)]
+#[kernel(block_size(16, 16), min_blocks = 5)]
 pub unsafe fn product_unchecked(a: &[f32], b: &[f32], to: *mut f32, n: usize) {
     let tile_a = shared_array![f32; PRODUCT * PRODUCT];
     let tile_b = shared_array![f32; PRODUCT * PRODUCT];
