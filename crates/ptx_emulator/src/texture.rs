@@ -167,8 +167,9 @@ impl Texture {
         mut read: impl FnMut(u64, u64) -> Option<u32>,
     ) -> Option<[u32; 4]> {
         let dimensions = if layer.is_some() { 2 } else { 3 };
-        let outside = (0..dimensions)
-            .any(|dimension| x[dimension] < 0 || x[dimension] >= self.sizes[dimension].max(1).into());
+        let outside = (0..dimensions).any(|dimension| {
+            x[dimension] < 0 || x[dimension] >= self.sizes[dimension].max(1).into()
+        });
         if outside {
             return Some([0; 4]);
         }

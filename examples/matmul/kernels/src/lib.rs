@@ -49,15 +49,11 @@ impl Copies {
             unsafe {
                 let (i, j) = (piece / 4, piece % 4 * 8);
                 let from = self.a.add(i * self.k + step + j);
-                let to = self
-                    .tiles_a
-                    .add(stage * TILE * STRIDE_A + i * STRIDE_A + j);
+                let to = self.tiles_a.add(stage * TILE * STRIDE_A + i * STRIDE_A + j);
                 copy::begin(to.cast::<u128>(), from.cast());
                 let (i, j) = (piece / 16, piece % 16 * 8);
                 let from = self.b.add((step + i) * self.n + j);
-                let to = self
-                    .tiles_b
-                    .add(stage * STEP * STRIDE_B + i * STRIDE_B + j);
+                let to = self.tiles_b.add(stage * STEP * STRIDE_B + i * STRIDE_B + j);
                 copy::begin(to.cast::<u128>(), from.cast());
             }
         });
