@@ -29,6 +29,11 @@ pub fn trials() -> Vec<Trial> {
             ));
         }
     }
+    trials.push(alone(
+        Needs::Sm90a,
+        "tensor map as a parameter",
+        tensor_of_parameter,
+    ));
     for (name, tensor) in tensors() {
         trials.push(alone(
             Needs::Sm90a,
@@ -181,6 +186,31 @@ fn cluster(
             words(rank, next, before, each)
         })
         .collect();
+    compare(&found, &expected)
+}
+
+fn tensor_of_parameter(session: &Session) -> Result<(), Failed> {
+    let data = words(7, 64 * 8);
+    let memory = DeviceBuffer::from_slice(&data)?;
+    let tensor = TiledTensor {
+        sizes: &[64, 8],
+        strides: &[256],
+        box_sizes: &[32, 8],
+        element_strides: &[1, 1],
+        swizzle: Swizzle::None,
+        nan_outside: false,
+    };
+    // SAFETY: the memory has that many elements, and lives as long as the launch.
+    let map = unsafe { TensorMap::tiled(memory.as_device_ptr(), &tensor) }?;
+    let map = cuda_std::copy::TensorMap::from_words(map.to_words());
+    let shape = (1, THREADS as u32);
+    // SAFETY: such a map, and an output of a box.
+    let arguments = |_, output| unsafe {
+        tensor_tests_kernels::transfers::tensor_of_parameter::args(map, output)
+    };
+    let found = session.run_clusters(shape, 1, arguments, 256)?;
+    let rows = data.chunks(64);
+    let expected: Vec<u32> = rows.flat_map(|row| &row[..32]).copied().collect();
     compare(&found, &expected)
 }
 

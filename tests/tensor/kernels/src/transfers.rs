@@ -217,6 +217,33 @@ kernel! {
     }
 }
 
+/// The first box of 32 by 8 words of a tensor whose map is a parameter of the launch.
+///
+/// # Safety
+/// The map is of such a tensor, and there is room for a box.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+#[cuda_std::kernel]
+pub unsafe fn tensor_of_parameter(#[grid_constant] map: &copy::TensorMap, output: *mut u32) {
+    let tile = shared_array![[u128; 8]; 8].cast::<u32>();
+    let barrier = shared_array![Mbarrier; 1];
+    let thread = thread::thread_idx_x() as usize;
+    // SAFETY: the host's map; the barrier orders the copy.
+    unsafe {
+        if thread == 0 {
+            Mbarrier::init(barrier, 1);
+            Mbarrier::fence_init();
+            map.prefetch();
+            (*barrier).arrive_expect(4 * 256);
+            map.load(tile, [0, 0], &*barrier);
+        }
+        thread::sync_threads();
+        (*barrier).wait_parity(false);
+        for word in (thread..256).step_by(THREADS) {
+            *output.add(word) = *tile.add(word);
+        }
+    }
+}
+
 /// Words that each block of a test of clusters writes.
 pub const CLUSTER_WORDS: usize = 4;
 
