@@ -138,8 +138,9 @@ pub fn fence() {
 }
 
 /// A tensor in global memory and the boxes that are copied of it, as the host describes them:
-/// `cust::tensor_map::TensorMap`, of the same layout. Kernels take it by reference to global or
-/// constant memory.
+/// `cust::tensor_map::TensorMap`, of the same layout. It must be in global or constant memory, or a
+/// parameter of the launch: kernels take it as `#[grid_constant] map: &TensorMap`, for which the host
+/// passes a `TensorMap::from_words(map.to_words())`.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
 pub struct TensorMap([u64; 16]);
@@ -147,6 +148,14 @@ pub struct TensorMap([u64; 16]);
 #[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers.
 unsafe impl cust_core::DeviceCopy for TensorMap {}
+
+impl TensorMap {
+    /// The map of these words, which the driver made.
+    #[must_use]
+    pub const fn from_words(words: [u64; 16]) -> TensorMap {
+        TensorMap(words)
+    }
+}
 
 /// Coordinates of a tensor of one to five dimensions, the one whose elements lie side by side first.
 pub trait Coordinates: sealed::Sealed {
@@ -219,11 +228,13 @@ impl TensorMap {
         unsafe { at.load(self.address(), to.cast(), barrier.as_ptr()) }
     }
 
-    /// Begins a copy of a box from shared memory to these coordinates, as [`bulk_out`].
+    /// Begins a copy of a box from shared memory to these coordinates, as [`bulk_out`]. What of the
+    /// box is beyond the tensor's end is left out.
     ///
     /// # Safety
     /// The source is a box, aligned to 128 bytes; as for [`bulk_out`]. The tensor has as many
-    /// dimensions and is there.
+    /// dimensions and is there. No coordinate is negative: GPUs can start a copy before a tensor's
+    /// beginning in the other direction alone, and end such a launch as an illegal instruction.
     #[inline(always)]
     pub unsafe fn store<T>(&self, at: impl Coordinates, from: *const T) {
         // SAFETY: the caller's promise.

@@ -85,7 +85,7 @@ impl<T, const N: usize> PerBlock<T, N> {
     /// The block's pieces, each of which knows what of it is this thread's. All threads of a block
     /// get the same pieces, so there may be barriers between them.
     #[inline(always)]
-    pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T>> {
+    pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T, N>> {
         const { assert!(N > 0, "pieces have at least one element") };
         let (length, pointer) = (self.length, self.pointer);
         let stride = Steps {
@@ -119,15 +119,15 @@ impl<T, const N: usize> PerBlock<T, N> {
     }
 }
 
-/// A block's piece of a [`PerBlock`].
-pub struct Piece<'a, T> {
+/// A block's piece of a [`PerBlock`], of `N` elements or, at the end, less.
+pub struct Piece<'a, T, const N: usize = 1> {
     start: usize,
     length: usize,
     pointer: *mut T,
     elements: PhantomData<&'a mut [T]>,
 }
 
-impl<'a, T> Piece<'a, T> {
+impl<'a, T, const N: usize> Piece<'a, T, N> {
     /// The index of the piece's first element.
     #[inline(always)]
     #[must_use]
@@ -152,17 +152,21 @@ impl<'a, T> Piece<'a, T> {
     /// Calls a function with each of this thread's elements, and its index among all.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
-        for i in thread::block_stride(self.length) {
+        // As far as whole pieces go: with a block of known size the compiler then knows how often.
+        for i in thread::block_stride(N) {
+            let i = thread::bounded::<N>(i);
             let index = self.start + i;
-            // SAFETY: inside, and of this thread alone: of one block and one number in it.
-            f(index, unsafe { &mut *self.pointer.add(index) });
+            if i < self.length {
+                // SAFETY: inside, and of this thread alone: of one block and one number in it.
+                f(index, unsafe { &mut *self.pointer.add(index) });
+            }
         }
     }
 
     /// These elements: as [`Piece::each`], for loops that end early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        let piece: Piece<'_, T> = Piece { ..*self };
+        let piece: Piece<'_, T, N> = Piece { ..*self };
         piece.into_own()
     }
 

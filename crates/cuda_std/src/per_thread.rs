@@ -69,6 +69,26 @@ impl<T> PerThread<T> {
         }
     }
 
+    /// As [`PerThread::each`], with the elements of the same index of one or several slices, and as
+    /// far as the shortest of all goes. There is no check of bounds in the loop.
+    ///
+    /// ```
+    /// use cuda_std::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn vecadd(a: &[f32], b: &[f32], mut sum: PerThread<f32>) {
+    ///     sum.each_with((a, b), |_, sum, (a, b)| *sum = a + b);
+    /// }
+    /// # fn main() {}
+    /// ```
+    #[inline(always)]
+    pub fn each_with<I: Inputs>(&mut self, inputs: I, mut f: impl FnMut(usize, &mut T, I::Items)) {
+        for index in thread::grid_stride_of::<T>(inputs.limit(self.length)) {
+            // SAFETY: inside of all of them, and each of this thread's elements comes once.
+            unsafe { f(index, &mut *self.pointer.add(index), inputs.items(index)) };
+        }
+    }
+
     /// This thread's elements, each with its index. There is one at most where the grid has at
     /// least as many threads as there are elements.
     #[inline(always)]
@@ -98,6 +118,73 @@ impl<T> PerThread<T> {
         // SAFETY: inside, and of this thread alone: numbers of threads are unique in the grid.
         Some(unsafe { &mut *self.pointer.add(index) })
     }
+}
+
+/// What a kernel reads side by side: a slice, or a tuple of up to four of them. See
+/// [`PerThread::each_with`].
+pub trait Inputs: Copy + sealed::Sealed {
+    /// What they have at an index.
+    type Items;
+
+    /// The least of `length` and their lengths.
+    #[doc(hidden)]
+    fn limit(self, length: usize) -> usize;
+
+    /// # Safety
+    /// The index is below all lengths.
+    #[doc(hidden)]
+    unsafe fn items(self, index: usize) -> Self::Items;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<T> sealed::Sealed for &[T] {}
+
+impl<'a, T> Inputs for &'a [T] {
+    type Items = &'a T;
+
+    #[inline(always)]
+    fn limit(self, length: usize) -> usize {
+        self.len().min(length)
+    }
+
+    #[inline(always)]
+    unsafe fn items(self, index: usize) -> &'a T {
+        // SAFETY: the caller's promise.
+        unsafe { self.get_unchecked(index) }
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $field:tt),*))*) => {
+        $(
+            impl<$($name: Inputs),*> sealed::Sealed for ($($name,)*) {}
+
+            impl<$($name: Inputs),*> Inputs for ($($name,)*) {
+                type Items = ($($name::Items,)*);
+
+                #[inline(always)]
+                fn limit(self, length: usize) -> usize {
+                    $(let length = self.$field.limit(length);)*
+                    length
+                }
+
+                #[inline(always)]
+                unsafe fn items(self, index: usize) -> Self::Items {
+                    // SAFETY: the caller's promise holds for each.
+                    unsafe { ($(self.$field.items(index),)*) }
+                }
+            }
+        )*
+    };
+}
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
 }
 
 /// A thread's elements: what [`PerThread::own`] returns.

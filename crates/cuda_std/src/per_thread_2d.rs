@@ -108,9 +108,10 @@ impl Places {
         let (block, blocks) = (thread::block_idx(), thread::grid_dim());
         Places::new(
             block.x as usize,
-            block.z as usize * blocks.y as usize + block.y as usize,
+            // As for `thread::index`, 32 bits have room.
+            block.z.wrapping_mul(blocks.y).wrapping_add(block.y) as usize,
             blocks.x as usize,
-            blocks.y as usize * blocks.z as usize,
+            blocks.y.wrapping_mul(blocks.z) as usize,
         )
     }
 
@@ -317,7 +318,7 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
     }
 
     #[inline(always)]
-    fn elements(&mut self) -> Elements<T> {
+    fn elements(&self) -> Elements<T> {
         let start = self.y * self.width + self.x;
         Elements {
             // In a short last row the tile may start behind the end, and then has none.
@@ -331,8 +332,27 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
     /// Calls a function with each of this thread's elements, and its column and row in the tile: with
     /// `nx` by `ny` threads in the block, every `nx`-th column of every `ny`-th row, from its own on.
     #[inline(always)]
-    pub fn each(&mut self, f: impl FnMut((usize, usize), &mut T)) {
-        self.elements().each(f);
+    pub fn each(&mut self, mut f: impl FnMut((usize, usize), &mut T)) {
+        // As far as whole tiles go: with a block of known size the compiler then knows how often.
+        let places = Places::of_thread();
+        let mut y = places.y;
+        while y < H {
+            let mut x = places.x;
+            while x < W {
+                let (x_in, y_in) = (thread::bounded::<W>(x), thread::bounded::<H>(y));
+                let index = (self.y + y) * self.width + self.x + x;
+                // Nothing beyond the end is in a row, the short last one included.
+                if x < self.columns && index < self.length {
+                    // SAFETY: inside, and of this thread alone: columns are below the width, so no
+                    // two pairs of a column and a row are the same element.
+                    f((x_in, y_in), unsafe { &mut *self.pointer.add(index) });
+                }
+                // SAFETY: a column of a tile, and the number of threads in a block.
+                x = unsafe { x.unchecked_add(places.step_x) };
+            }
+            // SAFETY: as for the columns.
+            y = unsafe { y.unchecked_add(places.step_y) };
+        }
     }
 
     /// These elements: as [`Tile::each`], for loops that end early.

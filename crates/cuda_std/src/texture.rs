@@ -19,7 +19,8 @@
 //! ```
 //!
 //! What a texture does with coordinates outside of it, whether coordinates go from 0 to 1, and
-//! whether it filters is the host's choice. Floats in textures of small integers come out between 0
+//! whether it filters is the host's choice, for what is sampled: whole coordinates know nothing of
+//! it, and have zeros outside. Floats in textures of small integers come out between 0
 //! and 1 (or -1 and 1), unless the host wants them as integers. A handle must be of a texture or
 //! surface that lives, of as many dimensions and the same elements: making one of a number is
 //! unsafe for that reason.
@@ -242,7 +243,8 @@ handle! {
 cuda_std_macros::repeat! {
     for D in [1, 2, 3] {
         impl<T: Texel> Texture<T, D> {
-            /// The element at whole coordinates. Of a texture without normalized coordinates.
+            /// The element at whole coordinates, unfiltered; zeros outside, whatever the address mode.
+            /// Of a texture without normalized coordinates.
             #[inline(always)]
             #[must_use]
             pub fn fetch(self, x: [i32; D]) -> T {

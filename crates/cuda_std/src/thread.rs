@@ -317,6 +317,13 @@ pub fn grid_stride(len: usize) -> Strided {
     }
 }
 
+/// An index below `N`, as it is, in a form that shows the compiler a bound: libnvvm forgets what it
+/// proved by the block's size, and would check bounds of arrays again.
+#[inline(always)]
+pub(crate) fn bounded<const N: usize>(index: usize) -> usize {
+    index & const { N.next_power_of_two() - 1 }
+}
+
 /// The indices below `len` that are this thread's in a loop of its block: its number in the block,
 /// and on from there in steps of the block's size.
 #[inline(always)]

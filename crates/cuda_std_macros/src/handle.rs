@@ -17,11 +17,11 @@ const PRIMITIVES: &[&str] = &[
 ];
 
 /// The items of the handle; nothing for a kernel that cannot have one.
-pub fn expand(function: &ItemFn) -> TokenStream {
+pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = function.sig.inputs.iter().enumerate();
     let parameters: Vec<Parameter> = inputs
-        .filter_map(|(i, input)| parameter(i, input))
+        .filter_map(|(i, input)| parameter(i, input, constants.contains(&i)))
         .collect();
     let hidden = PRIMITIVES.iter().any(|primitive| name == primitive);
     let all = parameters.len() == function.sig.inputs.len();
@@ -135,8 +135,9 @@ struct Parameter {
     elided: bool,
 }
 
-/// The parameter; `None` if it is there only under some `cfg`.
-fn parameter(index: usize, input: &FnArg) -> Option<Parameter> {
+/// The parameter; `None` if it is there only under some `cfg`. Of a constant of the grid the host
+/// passes the value that the reference is to.
+fn parameter(index: usize, input: &FnArg, constant: bool) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
         return None;
     };
@@ -148,7 +149,11 @@ fn parameter(index: usize, input: &FnArg) -> Option<Parameter> {
         // A pattern has no name.
         other => format_ident!("argument_{index}", span = other.span()),
     };
-    let mut ty = crate::kernel::without_parens(&typed.ty).clone();
+    let ty = crate::kernel::without_parens(&typed.ty);
+    let mut ty = match constant {
+        true => crate::grid_constant::value_of(ty)?.clone(),
+        false => ty.clone(),
+    };
     let mut namer = Namer(false);
     namer.visit_type_mut(&mut ty);
     Some(Parameter {

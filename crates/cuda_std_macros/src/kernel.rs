@@ -25,9 +25,14 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     let shared = crate::shared::take(&mut function);
-    match check(attribute, &function.sig, &shared) {
+    let constants = crate::grid_constant::take(&mut function);
+    let checked = check(attribute, &function.sig, &shared).and_then(|section| {
+        crate::grid_constant::check(&function, &constants)?;
+        Ok(section + &crate::grid_constant::section(&constants))
+    });
+    match checked {
         Ok(section) => {
-            let handle = crate::handle::expand(&function);
+            let handle = crate::handle::expand(&function, &constants);
             let function = mark(function, &section, &shared);
             quote!(#function #handle)
         }

@@ -6,6 +6,7 @@
 //! which its unit tests call.
 
 mod address_space;
+mod grid_constant;
 mod handle;
 mod kernel;
 mod options;
@@ -54,6 +55,17 @@ use proc_macro::TokenStream;
 /// ```ignore
 /// #[kernel]
 /// pub fn reverse(#[shared] mut tile: Shared<Array<f32, 256>>, from: &[f32], mut to: PerThread<f32>)
+/// ```
+///
+/// # Constants of the grid
+///
+/// A parameter with `#[grid_constant]` is a reference to a value that the host passes: to where the
+/// launch keeps it, without a copy for each thread. Large structs of which threads read little are
+/// best passed so, and tensor maps have to be.
+///
+/// ```ignore
+/// #[kernel]
+/// pub unsafe fn load(#[grid_constant] map: &TensorMap, to: *mut f32)
 /// ```
 ///
 /// # On the host

@@ -91,6 +91,13 @@ pub struct TiledTensor<'a> {
 }
 
 impl TensorMap {
+    /// The map as the driver made it, for kernels that declare a type of their own for it
+    /// (`cuda_std::copy::TensorMap::from_words`).
+    #[must_use]
+    pub fn to_words(self) -> [u64; 16] {
+        self.opaque
+    }
+
     /// A map of memory in tiles.
     ///
     /// # Safety

@@ -222,6 +222,8 @@ pub struct ParamAttrs {
     pub dereferenceable: u64,
     /// `byval` of that type: a kernel's by-value aggregate.
     pub byval: Option<Type>,
+    /// Of a kernel's `byval`: nobody writes there, so that its address may be taken without a copy.
+    pub grid_constant: bool,
     /// `sret` of that type.
     pub sret: Option<Type>,
 }

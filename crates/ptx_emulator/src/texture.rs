@@ -158,13 +158,21 @@ impl Texture {
         Some(numbers)
     }
 
-    /// By whole coordinates.
+    /// By whole coordinates, for which the sampler does not count: outside there are zeros, as an
+    /// H100 has them, whatever the address mode and the border.
     pub fn fetch(
         &self,
         x: [i64; 3],
         layer: Option<u32>,
         mut read: impl FnMut(u64, u64) -> Option<u32>,
     ) -> Option<[u32; 4]> {
+        let dimensions = if layer.is_some() { 2 } else { 3 };
+        let outside = (0..dimensions).any(|dimension| {
+            x[dimension] < 0 || x[dimension] >= self.sizes[dimension].max(1).into()
+        });
+        if outside {
+            return Some([0; 4]);
+        }
         self.texel(x, layer, &mut read)
     }
 
@@ -278,6 +286,13 @@ mod tests {
             ..PICTURE
         };
         assert_eq!(at(cut, 1.5, 0.25), 7.0 * 255.0);
+        // Whole coordinates know nothing of modes.
+        for texture in [PICTURE, wrapped, cut] {
+            for (x, expected) in [([1, 1, 0], 50.0), ([4, 1, 0], 0.0), ([1, -1, 0], 0.0)] {
+                let numbers = texture.fetch(x, None, read).unwrap();
+                assert_eq!((f32::from_bits(numbers[0]) * 255.0).round(), expected);
+            }
+        }
         let gathered = PICTURE
             .sample([0.5, 0.5, 0.0], 2, None, Some(0), read)
             .unwrap();

@@ -203,6 +203,22 @@ pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
         .emit();
 }
 
+/// A `#[grid_constant]` parameter of a type that cannot be one.
+pub(crate) fn grid_constant<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    def_id: DefId,
+    ty: rustc_middle::ty::Ty<'tcx>,
+) {
+    let message = format!("a `#[grid_constant]` parameter cannot be `{ty}`");
+    tcx.dcx()
+        .struct_span_err(ident_span(tcx, def_id), message)
+        .with_help(
+            "take `&T` of a `T` with a size known at compile time, other than 0, and without \
+             interior mutability: it is a reference to what every thread only reads",
+        )
+        .emit();
+}
+
 /// A section of a static or function that starts like those of the backend and is none of them.
 pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
     let is_static = matches!(tcx.def_kind(def_id), DefKind::Static { .. });

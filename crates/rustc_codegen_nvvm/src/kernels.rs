@@ -64,6 +64,8 @@ enum Passing {
     Scalar(Type),
     Wide(Type, Type),
     Bytes(Type),
+    /// A reference to bytes among the launch's parameters, of that alignment.
+    Constant(Type, u64),
 }
 
 fn passing<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Passing {
@@ -78,18 +80,39 @@ fn passing<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Passing {
         {
             Passing::Wide(cx.scalar_type(a), cx.scalar_type(b))
         }
-        _ => {
-            // An integer array of the type's alignment, so that `byval` has it.
-            let align = layout.align.abi.bytes().min(16);
-            let size = layout.size.bytes();
-            let unit = align.min(8);
-            let ty = cx.ty(|t| {
-                let int = t.int(unit as u32 * 8);
-                t.array(int, size / unit)
-            });
-            Passing::Bytes(ty)
+        _ => Passing::Bytes(bytes(cx, layout)),
+    }
+}
+
+/// An integer array of the type's size and alignment, so that `byval` has it.
+fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
+    let align = layout.align.abi.bytes().min(16);
+    let size = layout.size.bytes();
+    let unit = align.min(8);
+    cx.ty(|t| {
+        let int = t.int(unit as u32 * 8);
+        t.array(int, size / unit)
+    })
+}
+
+/// How a `#[grid_constant]` parameter is passed: as the bytes that the reference is to.
+fn passing_constant<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    def_id: DefId,
+    layout: TyAndLayout<'tcx>,
+) -> Option<Passing> {
+    if let ty::Ref(_, pointee, ty::Mutability::Not) = *layout.ty.kind() {
+        let pointee = cx.layout_of(pointee);
+        let frozen = pointee
+            .ty
+            .is_freeze(cx.tcx, ty::TypingEnv::fully_monomorphized());
+        if pointee.is_sized() && !pointee.is_zst() && frozen {
+            let align = pointee.align.abi.bytes();
+            return Some(Passing::Constant(bytes(cx, pointee), align));
         }
     }
+    diagnostics::grid_constant(cx.tcx, def_id, layout.ty);
+    None
 }
 
 /// Emits the entry of a kernel.
@@ -110,7 +133,18 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
 
     let mut types = Vec::new();
     let mut param_attrs = Vec::new();
-    let passings: Vec<Passing> = abi.args.iter().map(|arg| passing(cx, arg.layout)).collect();
+    let constants = markers::grid_constants(tcx, def_id);
+    let mut passings = Vec::new();
+    for (index, arg) in abi.args.iter().enumerate() {
+        if !constants.contains(&index) {
+            passings.push(passing(cx, arg.layout));
+            continue;
+        }
+        match passing_constant(cx, def_id, arg.layout) {
+            Some(passing) => passings.push(passing),
+            None => return,
+        }
+    }
     for (arg, passing) in abi.args.iter().zip(&passings) {
         // What the type promises of a reference holds for the whole grid: `ld.global.nc` and the
         // like come from it. That it is not null is left out, for hosts pass null for what is empty.
@@ -146,6 +180,15 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
                     ..attrs
                 });
             }
+            Passing::Constant(ty, align) => {
+                types.push(cx.type_ptr());
+                param_attrs.push(ParamAttrs {
+                    byval: Some(ty),
+                    grid_constant: true,
+                    align,
+                    ..attrs
+                });
+            }
         }
     }
     let void = cx.ty(|t| t.void());
@@ -170,7 +213,8 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
         let mut next = || params.next().expect("as many parameters as were declared");
         let incoming = match passing {
             Passing::Nothing => Incoming::Nothing,
-            Passing::Scalar(_) => Incoming::Values(vec![next()]),
+            // The reference is the parameter's address.
+            Passing::Scalar(_) | Passing::Constant(..) => Incoming::Values(vec![next()]),
             Passing::Wide(..) => Incoming::Values(vec![next(), next()]),
             Passing::Bytes(_) => Incoming::Memory(next()),
         };

@@ -70,10 +70,25 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
             "cluster" => attrs.cluster = Some(extent()),
             "maxcluster" => attrs.max_cluster = Some(*numbers.first()?),
             "maxnreg" => attrs.max_registers = Some(*numbers.first()?),
+            // Of the Rust function's parameters, not the entry's: see `grid_constants`.
+            "gridconst" => {}
             _ => return None,
         }
     }
     Some(attrs)
+}
+
+/// Which of a kernel's parameters are references to the launch's own parameters.
+pub(crate) fn grid_constants(tcx: TyCtxt<'_>, def_id: DefId) -> Vec<usize> {
+    let section = tcx.codegen_fn_attrs(def_id).link_section;
+    let list = section.and_then(|section| {
+        let parts = section.as_str().split(';');
+        parts
+            .filter_map(|part| part.strip_prefix("gridconst="))
+            .map(|list| list.split(',').filter_map(|n| n.parse().ok()).collect())
+            .next()
+    });
+    list.unwrap_or_default()
 }
 
 /// The address space of a static.

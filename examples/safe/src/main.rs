@@ -126,7 +126,8 @@ impl Bench {
         let a = numbers(n);
         let device = a.as_dbuf()?;
         let (safe, unchecked) = (DeviceBuffer::zeroed(n)?, DeviceBuffer::zeroed(n)?);
-        let blocks = n.div_ceil(256) as u32;
+        // Eight elements for each thread, as in the example vecadd.
+        let blocks = n.div_ceil(8 * 256) as u32;
         let (module, stream) = (&self.module, &self.stream);
         // SAFETY: the kernels take slices and room for as many sums.
         let (run_safe, run_unchecked) = unsafe {

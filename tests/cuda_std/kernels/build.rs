@@ -1,11 +1,7 @@
 //! Takes the examples out of `cuda_std`'s documentation, as modules to be compiled for the device.
-//!
-//! Each fenced block with a kernel becomes a module of its own. Kernels of one program need different
-//! names, so a kernel gets its file's name before its own: `transpose` of `shared/mod.rs` is
-//! `shared_transpose`.
 
-use std::fmt::Write;
-use std::path::Path;
+#[path = "../../doc_examples.rs"]
+mod doc_examples;
 
 /// The files whose examples the oldest architecture can run.
 const FILES: &[&str] = &[
@@ -21,6 +17,7 @@ const FILES: &[&str] = &[
     "per_block.rs",
     "per_thread.rs",
     "per_thread_2d.rs",
+    "rows.rs",
     "shared/mod.rs",
     "shared/phases.rs",
     "thread.rs",
@@ -30,76 +27,5 @@ const FILES: &[&str] = &[
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../crates/cuda_std/src");
-    let mut modules = String::new();
-    let mut kernels = Vec::new();
-    for file in FILES {
-        let path = sources.join(file);
-        println!("cargo::rerun-if-changed={}", path.display());
-        let text = std::fs::read_to_string(&path)?;
-        let stem = file
-            .trim_end_matches(".rs")
-            .trim_end_matches("/mod")
-            .replace('/', "_");
-        for (number, example) in examples(&text).into_iter().enumerate() {
-            let Some(name) = kernel_of(&example) else {
-                continue;
-            };
-            let full = format!("{stem}_{name}");
-            let example = example.replace(&format!("fn {name}("), &format!("fn {full}("));
-            writeln!(modules, "#[allow(missing_docs, unused_imports)]")?;
-            writeln!(
-                modules,
-                "pub mod {stem}_{number} {{\n{example}\n}}\n#[allow(unused_imports)]\npub use {stem}_{number}::*;"
-            )?;
-            kernels.push(full);
-        }
-    }
-    writeln!(
-        modules,
-        "/// The kernels of all examples.\npub const KERNELS: &[&str] = &{kernels:?};"
-    )?;
-    let out = std::env::var("OUT_DIR")?;
-    std::fs::write(Path::new(&out).join("examples.rs"), modules)?;
-    Ok(())
-}
-
-/// The fenced blocks of Rust in documentation comments, hidden lines included and `main` not.
-fn examples(text: &str) -> Vec<String> {
-    let mut examples = Vec::new();
-    let mut current: Option<String> = None;
-    let mut other = false;
-    for line in text.lines() {
-        let line = line.trim_start();
-        let Some(line) = line
-            .strip_prefix("//!")
-            .or_else(|| line.strip_prefix("///"))
-        else {
-            (current, other) = (None, false);
-            continue;
-        };
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        if line.starts_with("```") {
-            match current.take() {
-                Some(example) => examples.push(example),
-                None if other => other = false,
-                None if line == "```" => current = Some(String::new()),
-                None => other = true,
-            }
-        } else if let Some(example) = &mut current {
-            let line = line.strip_prefix("# ").unwrap_or(line);
-            if line != "fn main() {}" {
-                example.push_str(line);
-                example.push('\n');
-            }
-        }
-    }
-    examples
-}
-
-/// The name of an example's kernel.
-fn kernel_of(example: &str) -> Option<String> {
-    let (_, rest) = example.split_once("#[kernel")?;
-    let (_, rest) = rest.split_once("fn ")?;
-    Some(rest.split('(').next()?.to_owned())
+    doc_examples::write(FILES)
 }

@@ -131,11 +131,30 @@ examples! {
         launch_example!(session, module, per_thread_scale, 2, 32, 2.5, &data.as_dbuf()?, &mut to);
         expect(to.as_host_vec()?, data.iter().map(|x| 2.5 * x).collect(), "the products")?
     }
+    per_thread_vecadd |session, module| {
+        let (a, b) = (floats(100), floats(90));
+        let mut sum = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, per_thread_vecadd, 2, 32, &a.as_dbuf()?, &b.as_dbuf()?, &mut sum);
+        // As far as the shortest goes.
+        let sums = (0..100).map(|i| if i < 90 { a[i] + b[i] } else { 0.0 });
+        expect(sum.as_host_vec()?, sums.collect(), "the sums")?
+    }
     per_thread_2d_transpose |session, module| {
         let data = floats(7 * 5);
         let mut to = DeviceBuffer::<f32>::zeroed(35)?;
         launch_example!(session, module, per_thread_2d_transpose, (2, 2), (4, 2), &data.as_dbuf()?, to.rows_mut(7));
         expect(to.as_host_vec()?, (0..35).map(|i| data[i % 7 * 5 + i / 7]).collect(), "the transpose")?
+    }
+    rows_smooth |session, module| {
+        let data = floats(7 * 5);
+        let mut to = DeviceBuffer::<f32>::zeroed(35)?;
+        launch_example!(session, module, rows_smooth, (2, 2), (4, 2), &data.as_dbuf()?, to.rows_mut(7));
+        let at = |x: usize, y: usize| if x < 7 { data[y * 7 + x] } else { 0.0 };
+        let means = (0..35usize).map(|i| {
+            let (x, y) = (i % 7, i / 7);
+            (at(x.wrapping_sub(1), y) + at(x, y) + at(x + 1, y)) / 3.0
+        });
+        expect(to.as_host_vec()?, means.collect(), "the means")?
     }
     shared_transpose |session, module| {
         let data = floats(70 * 50);

@@ -2,6 +2,7 @@
 
 use crate::{Arch, Session, expect, per_thread_argument, trial};
 use cuda_std_tests_kernels::random;
+use cuda_std_tests_kernels::raw::Table;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
@@ -23,11 +24,34 @@ pub fn trials() -> Vec<Trial> {
         trial(Arch::Sm75, "raw::atomics", |session, module| {
             run(session, module, "raw_atomics", false, 3 * (4 + 2 + 4 * 4))
         }),
+        trial(Arch::Sm75, "raw::constant", constant),
         trial(Arch::Sm90, "raw::newer", newer),
         trial(Arch::Sm90, "raw::vectors", |session, module| {
             run(session, module, "raw_vectors", false, 2 * (1 + 2 * 5))
         }),
     ]
+}
+
+/// A parameter that the kernel has by reference.
+fn constant(session: &Session, module: &Module) -> Result<(), Failed> {
+    let table = Table {
+        step: 11,
+        numbers: std::array::from_fn(|i| random(i as u32) as u32),
+    };
+    let to = DeviceBuffer::<u64>::zeroed(THREADS)?;
+    let (kernel, stream) = (module.get_function("raw_constant")?, &session.stream);
+    // SAFETY: the kernel takes a number, a table, and an output for each thread.
+    unsafe {
+        launch!(kernel<<<1, THREADS as u32, 0, stream>>>(
+            7u32, table, per_thread_argument(&to, THREADS)
+        ))?;
+    }
+    stream.synchronize()?;
+    let number = |i: usize| u64::from(table.numbers[(7 + i) % 62]);
+    let expected: Vec<u64> = (0..THREADS)
+        .map(|i| (number(i) + number(i + 11)) << 8)
+        .collect();
+    expect(to.as_host_vec()?, expected, "what the threads found")
 }
 
 /// Launches a kernel of one block, and compares how many rows each thread found right.

@@ -11,10 +11,13 @@ mod transfers;
 mod wgmma;
 mod wmma;
 
-use cust::kernel::LaunchConfig;
+use cust::kernel::{Args, KernelType, LaunchConfig};
 use cust::prelude::*;
+use cust_core::kernel::Pass;
 use libtest_mimic::{Failed, Trial};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
 
 /// A module, by the architecture that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,29 +101,23 @@ impl Session {
     }
 
     /// Launches a kernel with clusters of so many blocks.
-    pub fn run_clusters(
+    pub fn run_clusters<K: KernelType, A: Pass>(
         &self,
-        kernel: &str,
         (blocks, threads): (u32, u32),
         each: u32,
-        input: &[u32],
+        arguments: impl FnOnce(*const u32, *mut u32) -> Args<K, A>,
         output: usize,
     ) -> Result<Vec<u32>, Failed> {
-        if each == 1 {
-            return self.run(Needs::Sm90a, kernel, (blocks, threads, 0), input, output);
-        }
-        let input = DeviceBuffer::from_slice(input)?;
+        let input = DeviceBuffer::from_slice(&[0u32])?;
         let output = DeviceBuffer::from_slice(&vec![0xdead_beefu32; output])?;
+        let arguments = arguments(
+            input.as_device_ptr().as_ptr(),
+            output.as_device_ptr().as_mut_ptr(),
+        );
         let config = LaunchConfig::new(blocks, threads).cluster(each);
-        // SAFETY: the kernel has an input and an output, which are as long as it expects.
-        let args = unsafe {
-            tensor_tests_kernels::transfers::clusters::args(
-                input.as_device_ptr().as_ptr(),
-                output.as_device_ptr().as_mut_ptr(),
-            )
-        };
-        self.module(Needs::Sm90a)?
-            .launch(&self.stream, config, args)?;
+        // SAFETY: the module was built from the kernels' crate.
+        let kernel = unsafe { self.module(Needs::Sm90a)?.kernel_unchecked::<K>()? };
+        kernel.launch(&self.stream, config, arguments)?;
         self.stream.synchronize()?;
         Ok(output.as_host_vec()?)
     }
@@ -155,6 +152,44 @@ fn trial(
             return Ok(());
         }
         run(&session)
+    })
+}
+
+/// As [`trial`], on a GPU in a process of its own: what ends a context there says nothing of others,
+/// and what never ends is ended.
+fn alone(
+    needs: Needs,
+    name: impl Into<String>,
+    run: impl FnOnce(&Session) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    const ALONE: &str = "TENSOR_TESTS_ALONE";
+    let name = name.into();
+    let shown = name.clone();
+    trial(needs, name, move |session| {
+        if !session.on_gpu() || std::env::var_os(ALONE).is_some() {
+            return run(session);
+        }
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["--exact", &shown])
+            .env(ALONE, "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let start = Instant::now();
+        while child.try_wait()?.is_none() {
+            if start.elapsed() > Duration::from_secs(60) {
+                child.kill()?;
+                child.wait()?;
+                return Err("it does not end".into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let output = child.wait_with_output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() && text.contains("1 passed") {
+            return Ok(());
+        }
+        Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)).into())
     })
 }
 

@@ -54,11 +54,21 @@ fn input(handle: u64) -> Vec<u32> {
     input
 }
 
-/// What a texture without its own elements beyond the edge has at whole coordinates.
+/// What a texture that clamps samples around an element.
 fn clamped<T: Copy>(data: &[T], x: i64, y: i64) -> T {
     let x = x.clamp(0, WIDTH as i64 - 1) as usize;
     let y = y.clamp(0, HEIGHT as i64 - 1) as usize;
     data[y * WIDTH + x]
+}
+
+/// What every texture has at whole coordinates.
+fn fetched<T: Copy + Default>(data: &[T], x: i64, y: i64) -> T {
+    let inside = (0..WIDTH as i64).contains(&x) && (0..HEIGHT as i64).contains(&y);
+    if inside {
+        clamped(data, x, y)
+    } else {
+        T::default()
+    }
 }
 
 fn floats(session: &Session, filter: FilterMode) -> Result<(), Failed> {
@@ -86,7 +96,7 @@ fn floats(session: &Session, filter: FilterMode) -> Result<(), Failed> {
     let mut wrong = Vec::new();
     for (place, words) in places().iter().zip(found.chunks(4)) {
         let [x, y] = *place;
-        let whole = clamped(&data, x as i32 as i64, y as i32 as i64);
+        let whole = fetched(&data, x as i32 as i64, y as i32 as i64);
         let (expected, near) = match filter {
             FilterMode::Nearest => (clamped(&data, x.floor() as i64, y.floor() as i64), 0.0),
             // Weights have eight bits of fraction.
@@ -144,7 +154,7 @@ fn bytes(session: &Session) -> Result<(), Failed> {
     )?;
     let expected: Vec<u32> = places()
         .iter()
-        .map(|[x, y]| u32::from_le_bytes(clamped(&data, *x as i32 as i64, *y as i32 as i64)))
+        .map(|[x, y]| u32::from_le_bytes(fetched(&data, *x as i32 as i64, *y as i32 as i64)))
         .collect();
     compare(&found, &expected)
 }

@@ -1,10 +1,10 @@
 //! Copies, barriers and clusters.
 
-use crate::{Needs, Session, compare, trial};
+use crate::{Needs, Session, alone, compare, trial};
 use cust::memory::{DeviceBuffer, DevicePointer};
 use cust::tensor_map::{Swizzle, TensorElement, TensorMap, TiledTensor};
 use libtest_mimic::{Failed, Trial};
-use tensor_tests_kernels::transfers::{MAP, THREADS};
+use tensor_tests_kernels::transfers::{CLUSTER_WORDS, MAP, THREADS};
 use tensor_tests_kernels::values::hash;
 
 pub fn trials() -> Vec<Trial> {
@@ -18,15 +18,24 @@ pub fn trials() -> Vec<Trial> {
         trial(Needs::Sm90a, "copy_filled", copy_filled),
         trial(Needs::Sm90a, "mbarrier_rounds", mbarrier_rounds),
         trial(Needs::Sm90a, "bulk", bulk),
-        trial(Needs::Sm90a, "cluster of one block", |session| {
-            clusters(session, 3, 1)
-        }),
-        trial(Needs::Sm90a, "cluster of four blocks", |session| {
-            clusters(session, 8, 4)
-        }),
     ];
+    for kernel in clusters() {
+        for each in [None, Some(1), Some(2), Some(4)] {
+            let size = each.map_or("no".into(), |each| each.to_string());
+            trials.push(alone(
+                Needs::Sm90a,
+                format!("{}, {size} blocks", kernel.0),
+                move |session| cluster(session, kernel, each),
+            ));
+        }
+    }
+    trials.push(alone(
+        Needs::Sm90a,
+        "tensor map as a parameter",
+        tensor_of_parameter,
+    ));
     for (name, tensor) in tensors() {
-        trials.push(trial(
+        trials.push(alone(
             Needs::Sm90a,
             format!("tensor {name}"),
             move |session| tensor.check(session),
@@ -113,20 +122,95 @@ fn bulk(session: &Session) -> Result<(), Failed> {
     compare(&found, &expected)
 }
 
-fn clusters(session: &Session, blocks: u32, each: u32) -> Result<(), Failed> {
-    if each > 1 && !session.on_gpu() {
+/// What a block of a cluster writes, by its own number, the one before it and the cluster's size.
+type BlockWords = fn(u32, u32, u32, u32) -> [u32; CLUSTER_WORDS];
+
+/// A launch of eight blocks in clusters of so many.
+type ClusterLaunch = fn(&Session, u32) -> Result<Vec<u32>, Failed>;
+
+const CLUSTER_BLOCKS: u32 = 8;
+const CLUSTER_SIZE: usize = CLUSTER_WORDS * CLUSTER_BLOCKS as usize;
+
+/// The kernels of clusters.
+fn clusters() -> Vec<(&'static str, ClusterLaunch, BlockWords)> {
+    macro_rules! clusters {
+        ($($name:ident: $words:expr,)*) => {
+            vec![$((
+                stringify!($name),
+                |session, each| {
+                    let shape = (CLUSTER_BLOCKS, 32);
+                    // SAFETY: an output for as many blocks; no kernel of clusters has an input.
+                    let arguments = |input, output| unsafe {
+                        tensor_tests_kernels::transfers::$name::args(input, output)
+                    };
+                    session.run_clusters(shape, each, arguments, CLUSTER_SIZE)
+                },
+                $words,
+            ),)*]
+        };
+    }
+    clusters! {
+        cluster_numbers: |rank, next, _, each| [rank, each, 100 + rank, next + 1],
+        cluster_pointers: |_, next, before, _| [100 + next, 50 + before, 0, 0],
+        cluster_accesses: |rank, next, before, _| [100 + next, 50 + before, next, rank],
+        cluster_arrivals: |_, _, _, _| [1, 0, 0, 0],
+        cluster_stores: |_, _, before, _| [7 + before, 0, 0, 0],
+    }
+}
+
+/// A launch with clusters of so many blocks, or without any.
+fn cluster(
+    session: &Session,
+    (kernel, launch, words): (&str, ClusterLaunch, BlockWords),
+    each: Option<u32>,
+) -> Result<(), Failed> {
+    if each > Some(1) && !session.on_gpu() {
         println!("clusters of several blocks: left out, the emulator has none");
         return Ok(());
     }
-    let size = 4 * blocks as usize;
-    let found = session.run_clusters("clusters", (blocks, 32), each, &[0], size)?;
-    let mut expected = Vec::new();
-    for block in 0..blocks {
-        let rank = block % each;
-        let next = (rank + 1) % each;
-        let before = (rank + each - 1) % each;
-        expected.extend([100 + next, next << 8 | (100 + next), 7 + before, each]);
-    }
+    let found = match each {
+        None => session.run(
+            Needs::Sm90a,
+            kernel,
+            (CLUSTER_BLOCKS, 32, 0),
+            &[0],
+            CLUSTER_SIZE,
+        )?,
+        Some(each) => launch(session, each)?,
+    };
+    let each = each.unwrap_or(1);
+    let expected: Vec<u32> = (0..CLUSTER_BLOCKS)
+        .map(|block| block % each)
+        .flat_map(|rank| {
+            let (next, before) = ((rank + 1) % each, (rank + each - 1) % each);
+            words(rank, next, before, each)
+        })
+        .collect();
+    compare(&found, &expected)
+}
+
+fn tensor_of_parameter(session: &Session) -> Result<(), Failed> {
+    let data = words(7, 64 * 8);
+    let memory = DeviceBuffer::from_slice(&data)?;
+    let tensor = TiledTensor {
+        sizes: &[64, 8],
+        strides: &[256],
+        box_sizes: &[32, 8],
+        element_strides: &[1, 1],
+        swizzle: Swizzle::None,
+        nan_outside: false,
+    };
+    // SAFETY: the memory has that many elements, and lives as long as the launch.
+    let map = unsafe { TensorMap::tiled(memory.as_device_ptr(), &tensor) }?;
+    let map = cuda_std::copy::TensorMap::from_words(map.to_words());
+    let shape = (1, THREADS as u32);
+    // SAFETY: such a map, and an output of a box.
+    let arguments = |_, output| unsafe {
+        tensor_tests_kernels::transfers::tensor_of_parameter::args(map, output)
+    };
+    let found = session.run_clusters(shape, 1, arguments, 256)?;
+    let rows = data.chunks(64);
+    let expected: Vec<u32> = rows.flat_map(|row| &row[..32]).copied().collect();
     compare(&found, &expected)
 }
 
@@ -161,7 +245,7 @@ fn tensors() -> Vec<(&'static str, Tensor)> {
         ("2d", two.clone()),
         (
             "2d outside",
-            plain(&[64, 40], &[32, 16], [-5, 30, 0, 0, 0], [50, -3, 0, 0, 0]),
+            plain(&[64, 40], &[32, 16], [-5, 30, 0, 0, 0], [50, 31, 0, 0, 0]),
         ),
         (
             "2d added",
@@ -219,7 +303,7 @@ fn tensors() -> Vec<(&'static str, Tensor)> {
                 &[8, 3, 4, 2, 3],
                 &[4, 2, 2, 1, 2],
                 [4, 1, 1, 1, 1],
-                [0, 0, 3, 0, -1],
+                [0, 0, 3, 0, 2],
             ),
         ),
     ]

@@ -21,7 +21,7 @@ pub fn block() -> Block {
 /// The barrier of reductions and scans of blocks, and of nothing else: it alternates between the
 /// phase in which warps write what they have come to and the one in which all read. (As in
 /// [`crate::shared`], where the reason is.)
-pub(crate) const BARRIER: u32 = 7;
+pub(crate) const BARRIER: u32 = 1;
 
 /// A value of up to 16 bytes for each warp.
 #[derive(Clone, Copy)]

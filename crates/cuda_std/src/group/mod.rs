@@ -40,7 +40,6 @@ mod block;
 mod grid;
 mod lanes;
 
-pub(crate) use block::BARRIER;
 pub use block::{Block, block};
 pub use grid::{Grid, grid};
 pub use lanes::{Coalesced, Lanes, Tile, coalesced, tile, warp};

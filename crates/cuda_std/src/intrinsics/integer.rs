@@ -194,14 +194,6 @@ cuda_std_macros::intrinsics! {
             fn vmad_PART_TY(a: RUST, b: RUST, c: RUST) -> RUST =
                 "vmad.<TY>.<TY>.<TY> {ret}, {a}.<PART>, {b}.<PART>, {c};";
         }
-        for OP in [vadd, vsub, vabsdiff, vmin, vmax] {
-            for THEN in [add, min, max] {
-                /// `<OP>` of two numbers, stopping at the ends, and then `<THEN>` with a third.
-                #[pure]
-                fn OP_sat_THEN_TY(a: RUST, b: RUST, c: RUST) -> RUST =
-                    "<OP>.<TY>.<TY>.<TY>.sat.<THEN> {ret}, {a}, {b}, {c};";
-            }
-        }
         for OP in [vshl, vshr] {
             for MODE in [clamp, wrap] {
                 /// A shift, counts above 32 by <MODE>.
@@ -209,17 +201,44 @@ cuda_std_macros::intrinsics! {
                 fn OP_MODE_TY(a: RUST, b: u32) -> RUST = "<OP>.<TY>.<TY>.u32.<MODE> {ret}, {a}, {b};";
             }
         }
-        for (SCALE, NAME) in [("", by1), (".shr7", shr7), (".shr15", shr15)] {
-            /// A product and a sum, shifted.
-            #[pure]
-            fn vmad_NAME_TY(a: RUST, b: RUST, c: RUST) -> RUST =
-                "vmad.<TY>.<TY>.<TY>.sat<SCALE> {ret}, {a}, {b}, {c};";
-        }
         for CMP in [eq, ne, lt, le, gt, ge] {
             /// 1 or 0.
             #[pure]
             fn vset_CMP_TY(a: RUST, b: RUST) -> u32 = "vset.<TY>.<TY>.<CMP> {ret}, {a}, {b};";
         }
+    }
+    for THEN in [add, min, max] {
+        for OP in [vadd, vsub, vabsdiff, vmin, vmax] {
+            /// `<OP>` of two numbers, stopping at the ends, and then `<THEN>` with a third.
+            #[pure]
+            fn OP_sat_THEN_s32(a: i32, b: i32, c: i32) -> i32 =
+                "<OP>.s32.s32.s32.sat.<THEN> {ret}, {a}, {b}, {c};";
+        }
+        // ptxas 13.0 makes code of `vadd.u32.u32.u32.sat` that stops at zero alone, and compares
+        // its result as a signed number with `c`. So unsigned ones are put together.
+        for (OP, FIRST) in [
+            (vadd, "not.b32 %t, {b}; min.u32 %t, {a}, %t; add.u32 %t, %t, {b};"),
+            (vsub, "max.u32 %t, {a}, {b}; sub.u32 %t, %t, {b};"),
+            (vabsdiff, "min.u32 %s, {a}, {b}; max.u32 %t, {a}, {b}; sub.u32 %t, %t, %s;"),
+            (vmin, "min.u32 %t, {a}, {b};"),
+            (vmax, "max.u32 %t, {a}, {b};")
+        ] {
+            /// `<OP>` of two numbers, stopping at the ends, and then `<THEN>` with a third.
+            #[pure]
+            fn OP_sat_THEN_u32(a: u32, b: u32, c: u32) -> u32 =
+                "{ .reg .b32 %t, %s; <FIRST> <THEN>.u32 {ret}, %t, {c}; }";
+        }
+    }
+    for (SCALE, NAME, SHIFT) in [("", by1, 0), (".shr7", shr7, 7), (".shr15", shr15, 15)] {
+        /// A product and a sum, shifted, stopping at the ends.
+        #[pure]
+        fn vmad_NAME_s32(a: i32, b: i32, c: i32) -> i32 =
+            "vmad.s32.s32.s32.sat<SCALE> {ret}, {a}, {b}, {c};";
+        // As above: ptxas multiplies as if operands were signed.
+        /// A product and a sum, shifted, stopping at the end.
+        #[pure]
+        fn vmad_NAME_u32(a: u32, b: u32, c: u32) -> u32 =
+            "{ .reg .b64 %t; cvt.u64.u32 %t, {c}; mad.wide.u32 %t, {a}, {b}, %t; shr.u64 %t, %t, <SHIFT>; min.u64 %t, %t, 4294967295; cvt.u32.u64 {ret}, %t; }";
     }
     for OP in [add, min, max] {
         for (TY, ARCH) in [(u16x2, sm_90), (s16x2, sm_90)] {

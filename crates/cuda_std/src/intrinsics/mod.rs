@@ -43,6 +43,8 @@ pub mod memory;
 mod row;
 pub mod special;
 pub mod synchronization;
+#[cfg(feature = "tcgen05")]
+pub mod tcgen05;
 pub mod texture;
 pub mod transfer;
 pub mod warp;
@@ -70,6 +72,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         wmma::ROWS,
         #[cfg(feature = "wgmma")]
         wgmma::ROWS,
+        #[cfg(feature = "tcgen05")]
+        tcgen05::ROWS,
         transfer::ROWS,
         texture::ROWS,
     ];

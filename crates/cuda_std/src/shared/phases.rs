@@ -3,7 +3,7 @@
 //! # Why it is sound
 //! In one phase each thread has its own elements to itself, in the other all threads read; a barrier
 //! is between the two. For no thread to be a phase ahead of another, each [`Shared`] has a barrier of
-//! the hardware for itself, number 8 and on, that nothing else uses: not `sync_threads`, not
+//! the hardware for itself, number 2 and on, that nothing else uses: not `sync_threads`, not
 //! `Barrier`. It opens when all threads of the block that have not ended have come, and phases
 //! alternate, so after its `n`-th opening all threads are in the same phase, wherever in the code
 //! they are. Threads that come to no barrier, or to another one, let the others wait forever, which
@@ -19,9 +19,10 @@ use crate::bits::AnyBits;
 use crate::intrinsics::{special, synchronization};
 use crate::thread::{self, Strided};
 
-/// The first of the barriers that belong to shared memory; there are as many `#[shared]`
-/// parameters as there are barriers from here on.
-const FIRST_BARRIER: u32 = 8;
+/// The first of the eight barriers that belong to shared memory, one for each `#[shared]` parameter.
+/// They are low ones, since a multiprocessor has 32 or 64 barriers for all its blocks, and a block
+/// takes all up to the highest one that it uses.
+const FIRST_BARRIER: u32 = 2;
 
 /// How shared memory is laid out, and which elements are whose: [`Array`], [`Tile`], [`Dynamic`], or
 /// several of them in a tuple.
@@ -136,14 +137,14 @@ impl<L: Layout> Shared<L> {
         // those alone that are used.
         unsafe {
             match self.barrier {
+                2 => synchronization::barrier_sync::<2>(),
+                3 => synchronization::barrier_sync::<3>(),
+                4 => synchronization::barrier_sync::<4>(),
+                5 => synchronization::barrier_sync::<5>(),
+                6 => synchronization::barrier_sync::<6>(),
+                7 => synchronization::barrier_sync::<7>(),
                 8 => synchronization::barrier_sync::<8>(),
-                9 => synchronization::barrier_sync::<9>(),
-                10 => synchronization::barrier_sync::<10>(),
-                11 => synchronization::barrier_sync::<11>(),
-                12 => synchronization::barrier_sync::<12>(),
-                13 => synchronization::barrier_sync::<13>(),
-                14 => synchronization::barrier_sync::<14>(),
-                _ => synchronization::barrier_sync::<15>(),
+                _ => synchronization::barrier_sync::<9>(),
             }
         }
     }
@@ -349,8 +350,9 @@ impl<T, const W: usize, const H: usize, const PITCH: usize> OwnTile<'_, T, W, H,
         while y < H {
             let mut x = self.first;
             while x < W {
+                let place = (thread::bounded::<W>(x), thread::bounded::<H>(y));
                 // SAFETY: inside, and each of this thread's elements comes once.
-                f((x, y), unsafe { &mut *self.pointer.add(y * PITCH + x) });
+                f(place, unsafe { &mut *self.pointer.add(y * PITCH + x) });
                 // SAFETY: a column, and the number of threads in a block.
                 x = unsafe { x.unchecked_add(self.step) };
             }

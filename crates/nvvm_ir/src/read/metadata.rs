@@ -131,6 +131,19 @@ impl<'t> Reader<'t> {
         let name_at = self.at;
         let name = self.text()?;
         self.punct(',')?;
+        if name == "grid_constant" {
+            let node = self.node_ref()?;
+            let numbers = self.at_node(node, Self::numbers)?;
+            self.punct('}')?;
+            for number in numbers {
+                let attrs = &mut self.m.func_mut(func).param_attrs;
+                match attrs.get_mut((number as usize).wrapping_sub(1)) {
+                    Some(attrs) => attrs.grid_constant = true,
+                    None => return self.error_at(at, format!("there is no parameter {number}")),
+                }
+            }
+            return Ok(());
+        }
         let ty = self.ty()?.ty;
         let value = self.int(ty)? as u32;
         self.punct('}')?;
@@ -159,6 +172,22 @@ impl<'t> Reader<'t> {
             _ => return self.error_at(name_at, format!("there is no annotation `{name}`")),
         }
         Ok(())
+    }
+
+    /// A list of numbers.
+    fn numbers(&mut self) -> Result<Vec<u32>> {
+        self.expect(Tok::Bang)?;
+        self.punct('{')?;
+        let mut numbers = Vec::new();
+        loop {
+            let ty = self.ty()?.ty;
+            numbers.push(self.int(ty)? as u32);
+            if !self.eat(Tok::Punct(',')) {
+                break;
+            }
+        }
+        self.punct('}')?;
+        Ok(numbers)
     }
 
     /// The node of debug information with that number.

@@ -307,6 +307,9 @@ impl Verifier<'_> {
                 self.type_name(ty)
             ));
         }
+        if attrs.grid_constant && attrs.byval.is_none() {
+            return Err("`grid_constant` without `byval`".to_owned());
+        }
         if attrs.align != 0 && !attrs.align.is_power_of_two() {
             return Err(format!("the alignment {}", attrs.align));
         }

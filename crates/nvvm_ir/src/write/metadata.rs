@@ -26,6 +26,9 @@ enum Node {
     /// The version of debug information.
     DebugFlag,
     Annotation(Func, &'static str, u32),
+    /// An annotation whose value is a list of numbers.
+    AnnotationList(Func, &'static str, u32),
+    Numbers(Vec<u32>),
 }
 
 /// The nodes that were numbered so far; in the text a node has the number of its first use.
@@ -267,6 +270,17 @@ impl Writer<'_> {
             for (name, value) in kernel_annotations(kernel) {
                 ids.push(self.md.push(Node::Annotation(func, name, value)));
             }
+            // Parameters are counted from 1.
+            let constants: Vec<u32> = (1..)
+                .zip(&m.func(func).param_attrs)
+                .filter(|(_, attrs)| attrs.grid_constant)
+                .map(|(number, _)| number)
+                .collect();
+            if !constants.is_empty() {
+                let list = self.md.push(Node::Numbers(constants));
+                let annotation = Node::AnnotationList(func, "grid_constant", list);
+                ids.push(self.md.push(annotation));
+            }
         }
         ids
     }
@@ -304,21 +318,40 @@ impl Writer<'_> {
             }),
             Node::DebugFlag => self.s("!{i32 2, !\"Debug Info Version\", i32 3}"),
             Node::Annotation(func, name, value) => {
-                self.s("!{");
-                if self.llvm7() {
-                    self.func_ptr_type(func);
-                } else {
-                    self.s("ptr");
-                }
-                self.s(" ");
-                self.symbol(self.func_value(func));
-                self.s(", !\"");
-                self.s(name);
-                self.s("\", i32 ");
+                self.annotated(func, name);
+                self.s("i32 ");
                 self.num(value);
                 self.s("}");
             }
+            Node::AnnotationList(func, name, list) => {
+                self.annotated(func, name);
+                self.node(list);
+                self.s("}");
+            }
+            Node::Numbers(ref numbers) => {
+                self.s("!{");
+                for (i, &number) in numbers.iter().enumerate() {
+                    self.s(if i == 0 { "i32 " } else { ", i32 " });
+                    self.num(number);
+                }
+                self.s("}");
+            }
         }
+    }
+
+    /// An annotation up to its value.
+    fn annotated(&mut self, func: Func, name: &str) {
+        self.s("!{");
+        if self.llvm7() {
+            self.func_ptr_type(func);
+        } else {
+            self.s("ptr");
+        }
+        self.s(" ");
+        self.symbol(self.func_value(func));
+        self.s(", !\"");
+        self.s(name);
+        self.s("\", ");
     }
 
     fn func_value(&self, func: Func) -> Value {

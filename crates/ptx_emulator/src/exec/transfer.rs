@@ -240,6 +240,13 @@ unsafe fn tensor(
         };
         let start = [3, 4, 5, 6, 7].map(|index| register(index) as i32);
         let offsets = [8, 9, 10].map(|index| register(index) as u16);
+        // A GPU ends such a launch with "illegal instruction". What lies beyond is left out else.
+        if !load && start[..usize::from(rank)].iter().any(|&x| x < 0) {
+            let start = &start[..usize::from(rank)];
+            let message = format!("a tensor copy to the negative coordinates {start:?}");
+            c.fault(at, FaultKind::InvalidInstruction, message);
+            return None;
+        }
         let base = register(0);
         let align = 128;
         if !base.is_multiple_of(align) {

@@ -6,12 +6,12 @@
 use crate::{PRODUCT, STENCIL, TILE};
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared, Tile};
-use cuda_std::{PerBlock, PerTile, group};
+use cuda_std::{PerBlock, PerTile, Rows, group};
 
 /// The sum of two vectors.
 #[kernel(block_size(256), min_blocks = 8)]
 pub fn vecadd(a: &[f32], b: &[f32], mut sum: PerThread<f32>) {
-    sum.each(|i, sum| *sum = a[i] + b[i]);
+    sum.each_with((a, b), |_, sum, (a, b)| *sum = a + b);
 }
 
 /// The transpose of a matrix, so that both sides' accesses are in order.
@@ -21,12 +21,12 @@ pub fn transpose(
     from: &[f32],
     mut to: PerTile<f32, TILE, TILE>,
 ) {
-    let (width, height) = (to.width(), to.height());
+    let from = Rows::new(from, to.height(), to.width());
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         shared.own().each(|(x, y), element| {
-            if x0 + y < width && y0 + x < height {
-                *element = from[(x0 + y) * height + (y0 + x)];
+            if let Some(from) = from.get(y0 + x, x0 + y) {
+                *element = from;
             }
         });
         shared.read(|rows| tile.each(|(x, y), to| *to = rows[x][y]));
@@ -44,7 +44,8 @@ pub fn stencil(
         let start = piece.start();
         shared.own().each(|i, element| {
             // At the ends the neighbour is the element itself.
-            *element = from[(start + i).saturating_sub(1).min(from.len() - 1)];
+            let neighbour = (start + i).saturating_sub(1).min(from.len() - 1);
+            *element = from.get(neighbour).copied().unwrap_or(0.0);
         });
         shared.read(|all| {
             piece.each(|i, to| {
@@ -64,7 +65,7 @@ pub fn reduction(from: &[f32], mut to: PerBlock<f32>) {
 }
 
 /// The product of two square matrices.
-#[kernel(block_size(16, 16), min_blocks = 4)]
+#[kernel(block_size(16, 16), min_blocks = 5)]
 pub fn product(
     #[shared] mut shared: Shared<(Tile<f32, PRODUCT, PRODUCT>, Tile<f32, PRODUCT, PRODUCT>)>,
     a: &[f32],
@@ -72,6 +73,7 @@ pub fn product(
     mut to: PerTile<f32, PRODUCT, PRODUCT>,
 ) {
     let n = to.width();
+    let (a, b) = (Rows::new(a, n, n), Rows::new(b, n, n));
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
@@ -83,20 +85,10 @@ pub fn product(
         while k0 < n {
             let (own_a, own_b) = shared.own();
             own_a.each(|(x, y), element| {
-                let inside = y0 + y < n && k0 + x < n;
-                *element = if inside {
-                    a[(y0 + y) * n + k0 + x]
-                } else {
-                    0.0
-                };
+                *element = a.get(k0 + x, y0 + y).unwrap_or(0.0);
             });
             own_b.each(|(x, y), element| {
-                let inside = k0 + y < n && x0 + x < n;
-                *element = if inside {
-                    b[(k0 + y) * n + x0 + x]
-                } else {
-                    0.0
-                };
+                *element = b.get(x0 + x, k0 + y).unwrap_or(0.0);
             });
             sum = shared.read(|(a, b)| (0..PRODUCT).fold(sum, |sum, k| sum + a[y][k] * b[k][x]));
             k0 += PRODUCT;

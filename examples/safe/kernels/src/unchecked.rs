@@ -93,8 +93,10 @@ pub unsafe fn reduction_unchecked(from: &[f32], to: *mut f32) {
         sum += *from.get_unchecked(i);
         i += step;
     }
-    for distance in [1, 2, 4, 8, 16] {
+    let mut distance = 1;
+    while distance < 32 {
         sum += warp::shuffle_down(warp::FULL, sum, distance);
+        distance *= 2;
     }
     let thread = thread::thread_idx_x() as usize;
     if thread % 32 == 0 {
@@ -111,7 +113,7 @@ pub unsafe fn reduction_unchecked(from: &[f32], to: *mut f32) {
 }
 
 /// The product of two square matrices.
-#[kernel(block_size(16, 16), min_blocks = 4)]
+#[kernel(block_size(16, 16), min_blocks = 5)]
 pub unsafe fn product_unchecked(a: &[f32], b: &[f32], to: *mut f32, n: usize) {
     let tile_a = shared_array![f32; PRODUCT * PRODUCT];
     let tile_b = shared_array![f32; PRODUCT * PRODUCT];

@@ -219,3 +219,29 @@ pub fn raw_vectors(mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     }
     to.each(|_, to| *to = [right]);
 }
+
+/// A table of which a launch has one, and threads look at places by chance.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub struct Table {
+    /// Which numbers are added.
+    pub step: u64,
+    /// The numbers.
+    pub numbers: [u32; 62],
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+// SAFETY: plain numbers.
+unsafe impl cust_core::DeviceCopy for Table {}
+
+/// Two numbers of a table that is read where the launch keeps it, and what of its address is no
+/// multiple of its alignment.
+#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[kernel]
+pub fn raw_constant(first: u32, #[grid_constant] table: &Table, mut to: PerThread<[u64; 1]>) {
+    for (i, to) in to.own() {
+        let number = |i: usize| u64::from(table.numbers[(first as usize + i) % 62]);
+        let odd = core::hint::black_box(table) as *const Table as u64 % 32;
+        to[0] = (number(i) + number(i + table.step as usize)) << 8 | odd;
+    }
+}

@@ -680,13 +680,21 @@ cuda_std_macros::repeat! {
                 "vset_<CMP>_<TY>" (a: RUST, b: RUST) integer::vset_CMP_TY(a, b) => a.CMP(&b) as u32;
             }
             for (OP, F) in [(add, (|a: i64, c| a + c)), (min, (i64::min)), (max, (i64::max))] {
-                "vadd_sat_<OP>_<TY>" (a: RUST, b: RUST, c: RUST) integer::vadd_sat_OP_TY(a, b, c) => {
-                    let f: fn(i64, i64) -> i64 = F;
-                    f(i64::from(a.saturating_add(b)), i64::from(c)) as u32
-                };
-                "vsub_sat_<OP>_<TY>" (a: RUST, b: RUST, c: RUST) integer::vsub_sat_OP_TY(a, b, c) => {
-                    let f: fn(i64, i64) -> i64 = F;
-                    f(i64::from(a.saturating_sub(b)), i64::from(c)) as u32
+                for (FIRST, G) in [
+                    (vadd, (|a, b| a + b)), (vsub, (|a, b| a - b)), (vmin, (i64::min)), (vmax, (i64::max)),
+                    (vabsdiff, (|a: i64, b: i64| (a - b).abs()))
+                ] {
+                    "<FIRST>_sat_<OP>_<TY>" (a: RUST, b: RUST, c: RUST) integer::FIRST_sat_OP_TY(a, b, c) => {
+                        let (first, f): (fn(i64, i64) -> i64, fn(i64, i64) -> i64) = (G, F);
+                        let first = first(a.into(), b.into()).clamp(RUST::MIN.into(), RUST::MAX.into());
+                        f(first, c.into()) as u32
+                    };
+                }
+            }
+            for (NAME, SHIFT) in [(by1, 0), (shr7, 7), (shr15, 15)] {
+                "vmad_<NAME>_<TY>" (a: RUST, b: RUST, c: RUST) integer::vmad_NAME_TY(a, b, c) => {
+                    let all = (i128::from(a) * i128::from(b) + i128::from(c)) >> SHIFT;
+                    all.clamp(RUST::MIN.into(), RUST::MAX.into()) as u32
                 };
             }
         }

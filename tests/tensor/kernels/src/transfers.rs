@@ -217,42 +217,142 @@ kernel! {
     }
 }
 
+/// The first box of 32 by 8 words of a tensor whose map is a parameter of the launch.
+///
+/// # Safety
+/// The map is of such a tensor, and there is room for a box.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
-kernel! {
-    // What each block of a cluster reads of the next one's shared memory, adds to it by `st.async`,
-    // and where barriers of others are; four words for each block.
-    clusters(input, output) {
-        let mine = shared_array![u32; 4];
-        let barrier = shared_array![Mbarrier; 1];
-        let thread = thread::thread_idx_x();
-        let (rank, blocks) = (cluster::block_rank(), cluster::blocks());
-        let next = (rank + 1) % blocks;
-        // SAFETY: the cluster's barriers keep readers and writers apart.
-        unsafe {
-            let output = output.add(4 * thread::block_idx_x() as usize);
-            if thread == 0 {
-                *mine = 100 + rank;
-                *mine.add(1) = 0;
-                Mbarrier::init(barrier, 1);
-                Mbarrier::fence_init();
-            }
-            cluster::sync();
-            let there = cluster::map_shared(mine, next);
-            if thread == 0 {
-                *output = *there;
-                *output.add(1) = cluster::rank_of(there) << 8 | rows::ld_cluster_b32(there) & 255;
-                // A store that tells the next block's barrier of its four bytes.
-                (*barrier).arrive_expect(4);
-            }
-            cluster::sync();
-            if thread == 0 {
-                let other = cluster::map_shared(barrier, next).cast::<u64>();
-                rows::st_async_b32(there.add(1), 7 + rank, other);
-                (*barrier).wait_parity_cluster(false);
-                *output.add(2) = *mine.add(1);
-                *output.add(3) = blocks;
+#[cuda_std::kernel]
+pub unsafe fn tensor_of_parameter(#[grid_constant] map: &copy::TensorMap, output: *mut u32) {
+    let tile = shared_array![[u128; 8]; 8].cast::<u32>();
+    let barrier = shared_array![Mbarrier; 1];
+    let thread = thread::thread_idx_x() as usize;
+    // SAFETY: the host's map; the barrier orders the copy.
+    unsafe {
+        if thread == 0 {
+            Mbarrier::init(barrier, 1);
+            Mbarrier::fence_init();
+            map.prefetch();
+            (*barrier).arrive_expect(4 * 256);
+            map.load(tile, [0, 0], &*barrier);
+        }
+        thread::sync_threads();
+        (*barrier).wait_parity(false);
+        for word in (thread..256).step_by(THREADS) {
+            *output.add(word) = *tile.add(word);
+        }
+    }
+}
+
+/// Words that each block of a test of clusters writes.
+pub const CLUSTER_WORDS: usize = 4;
+
+/// One number in shared memory, with a barrier of one arrival.
+macro_rules! cluster_kernel {
+    ($(#[$doc:meta])* $name:ident($output:ident, $mine:ident, $barrier:ident, $next:ident) $body:block) => {
+        #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+        kernel! {
+            $(#[$doc])*
+            $name(_input, output) {
+                let $mine = shared_array![u32; 4];
+                let $barrier = shared_array![Mbarrier; 1];
+                let $next = (cluster::block_rank() + 1) % cluster::blocks();
+                // SAFETY: the cluster's barriers keep readers and writers apart.
+                unsafe {
+                    let $output = output.add(CLUSTER_WORDS * thread::block_idx_x() as usize);
+                    if thread::thread_idx_x() == 0 {
+                        *$mine = 100 + cluster::block_rank();
+                        *$mine.add(1) = 0;
+                        Mbarrier::init($barrier, 1);
+                        Mbarrier::fence_init();
+                    }
+                    cluster::sync();
+                    $body
+                }
+                // Nobody ends while others reach its memory.
+                cluster::sync();
             }
         }
+    };
+}
+
+cluster_kernel! {
+    // The block's number, the cluster's size, what is in front of the barrier and behind it.
+    cluster_numbers(output, mine, barrier, next) {
+        if thread::thread_idx_x() == 31 {
+            *output = cluster::block_rank();
+            *output.add(1) = cluster::blocks();
+            *output.add(2) = *mine;
+            *output.add(3) = next + (*barrier).is_parity_over(true) as u32;
+        }
+    }
+}
+
+cluster_kernel! {
+    // The next block's number, by a pointer like any other.
+    cluster_pointers(output, mine, _barrier, next) {
+        let there = cluster::map_shared(mine, next);
+        if thread::thread_idx_x() == 0 {
+            *output = *there;
+            *there.add(2) = 50 + cluster::block_rank();
+        }
         cluster::sync();
+        if thread::thread_idx_x() == 0 {
+            *output.add(1) = *mine.add(2);
+            *output.add(2) = 0;
+            *output.add(3) = 0;
+        }
+    }
+}
+
+cluster_kernel! {
+    // The same by instructions that know that it is a cluster's memory, and whose it is.
+    cluster_accesses(output, mine, _barrier, next) {
+        let there = cluster::map_shared(mine, next);
+        if thread::thread_idx_x() == 0 {
+            *output = rows::ld_cluster_b32(there);
+            rows::st_cluster_b32(there.add(2), 50 + cluster::block_rank());
+        }
+        cluster::sync();
+        if thread::thread_idx_x() == 0 {
+            *output.add(1) = *mine.add(2);
+            *output.add(2) = cluster::rank_of(there);
+            *output.add(3) = cluster::rank_of(mine);
+        }
+    }
+}
+
+cluster_kernel! {
+    // An arrival at the next block's barrier.
+    cluster_arrivals(output, _mine, barrier, next) {
+        if thread::thread_idx_x() == 0 {
+            let other = cluster::map_shared(barrier, next).cast::<u64>();
+            rows::mbarrier_arrive_release_cluster_remote(other, 1);
+            (*barrier).wait_parity_cluster(false);
+            *output = 1;
+            *output.add(1) = 0;
+            *output.add(2) = 0;
+            *output.add(3) = 0;
+        }
+    }
+}
+
+cluster_kernel! {
+    // A store that tells the next block's barrier of its four bytes.
+    cluster_stores(output, mine, barrier, next) {
+        if thread::thread_idx_x() == 0 {
+            (*barrier).arrive_expect(4);
+        }
+        cluster::sync();
+        if thread::thread_idx_x() == 0 {
+            let other = cluster::map_shared(barrier, next).cast::<u64>();
+            let there = cluster::map_shared(mine, next);
+            rows::st_async_b32(there.add(1), 7 + cluster::block_rank(), other);
+            (*barrier).wait_parity_cluster(false);
+            *output = *mine.add(1);
+            *output.add(1) = 0;
+            *output.add(2) = 0;
+            *output.add(3) = 0;
+        }
     }
 }

@@ -1,0 +1,104 @@
+//! A slice seen as the rows of a matrix: for kernels that look at what may be beyond an edge, and
+//! should not check it twice.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//! use cuda_std::{PerThread2d, Rows};
+//!
+//! /// The mean of each element and its neighbours to the left and to the right.
+//! #[kernel]
+//! pub fn smooth(from: &[f32], mut to: PerThread2d<f32>) {
+//!     let from = Rows::new(from, to.width(), to.height());
+//!     to.each(|(x, y), to| {
+//!         let at = |x: usize| from.get(x, y).unwrap_or(0.0);
+//!         *to = (at(x.wrapping_sub(1)) + at(x) + at(x + 1)) / 3.0;
+//!     });
+//! }
+//! # fn main() {}
+//! ```
+
+/// Rows of a slice, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a, T> {
+    slice: &'a [T],
+    width: usize,
+    height: usize,
+}
+
+impl<'a, T> Rows<'a, T> {
+    /// The first `height` rows of `width` elements of a slice.
+    ///
+    /// # Panics
+    /// If the slice has less elements.
+    #[inline(always)]
+    #[must_use]
+    #[track_caller]
+    pub fn new(slice: &'a [T], width: usize, height: usize) -> Rows<'a, T> {
+        match width.checked_mul(height) {
+            Some(count) if count <= slice.len() => {}
+            _ => too_short(slice.len()),
+        }
+        Rows {
+            slice,
+            width,
+            height,
+        }
+    }
+
+    /// The number of columns.
+    #[inline(always)]
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The number of rows.
+    #[inline(always)]
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The element in column `x` of row `y`, if both are there.
+    #[inline(always)]
+    #[must_use]
+    // By value: references that may not be there lose the state space of what they point to.
+    pub fn get(&self, x: usize, y: usize) -> Option<T>
+    where
+        T: Copy,
+    {
+        if x < self.width && y < self.height {
+            // SAFETY: all columns of all rows are within the slice.
+            Some(unsafe { *self.slice.get_unchecked(y * self.width + x) })
+        } else {
+            None
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn too_short(length: usize) -> ! {
+    panic!("{length} elements are too few for these rows")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rows;
+
+    #[test]
+    fn columns_and_rows() {
+        let rows = Rows::new(&[0, 1, 2, 3, 4, 5, 6], 3, 2);
+        assert_eq!((rows.width(), rows.height()), (3, 2));
+        assert_eq!(rows.get(2, 1), Some(5));
+        assert_eq!(rows.get(3, 0), None);
+        assert_eq!(rows.get(0, 2), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "7 elements are too few")]
+    fn too_few_elements() {
+        let _ = Rows::new(&[0; 7], 1 << 63, 2);
+    }
+}

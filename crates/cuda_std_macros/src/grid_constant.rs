@@ -1,0 +1,59 @@
+//! `#[grid_constant]` parameters of kernels: references to the launch's own parameters. The host
+//! passes a value, and the kernel has the address of it in the memory of parameters, without a copy.
+
+use syn::{Error, FnArg, ItemFn, Result, Type};
+
+/// Takes the attributes away, and says which parameters have them.
+pub fn take(function: &mut ItemFn) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (index, input) in function.sig.inputs.iter_mut().enumerate() {
+        let FnArg::Typed(typed) = input else { continue };
+        let count = typed.attrs.len();
+        typed.attrs.retain(|a| !a.path().is_ident("grid_constant"));
+        if typed.attrs.len() < count {
+            found.push(index);
+        }
+    }
+    found
+}
+
+/// What a parameter that the kernel has by reference is for the host.
+pub fn value_of(ty: &Type) -> Option<&Type> {
+    match crate::kernel::without_parens(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => Some(&reference.elem),
+        _ => None,
+    }
+}
+
+/// Whether they are references.
+pub fn check(function: &ItemFn, parameters: &[usize]) -> Result<()> {
+    for &index in parameters {
+        let FnArg::Typed(typed) = &function.sig.inputs[index] else {
+            continue;
+        };
+        let cfg = typed.attrs.iter().find(|a| a.path().is_ident("cfg"));
+        if let Some(cfg) = cfg {
+            return Err(Error::new_spanned(
+                cfg,
+                "a `#[grid_constant]` parameter is there under every `cfg`",
+            ));
+        }
+        if value_of(&typed.ty).is_none() {
+            return Err(Error::new_spanned(
+                &typed.ty,
+                "a `#[grid_constant]` parameter is a reference, `&T`: to the value that the host \
+                 passes, which all threads read where it is",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What the kernel's section says of them.
+pub fn section(parameters: &[usize]) -> String {
+    if parameters.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = parameters.iter().map(usize::to_string).collect();
+    format!(";gridconst={}", list.join(","))
+}
