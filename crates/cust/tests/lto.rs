@@ -46,7 +46,10 @@ fn mistakes_are_errors_with_the_linkers_log() {
     linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
     let error = linker.complete().unwrap_err().to_string();
     assert!(error.contains("helper"), "{error}");
-    assert!(LtoLinker::for_arch("sm_1").is_err());
+    for arch in ["sm_1", "sm_130", "nonsense", ""] {
+        let error = LtoLinker::for_arch(arch).unwrap_err();
+        assert!(matches!(error, Error::Linker { .. }), "{arch}: {error}");
+    }
 }
 
 #[test]

@@ -89,6 +89,12 @@ const LIBRARIES: &[&str] = &[
     "/usr/local/cuda/lib64/libnvJitLink.so.12",
 ];
 
+/// The oldest architecture of the toolkits that have nvJitLink.
+const OLDEST: u32 = 50;
+
+/// nvJitLink's error for an architecture that it does not know.
+const UNSUPPORTED_ARCH: c_int = 16;
+
 fn library() -> CudaResult<&'static NvJitLink> {
     static LIBRARY: OnceLock<Result<NvJitLink, String>> = OnceLock::new();
     let loaded = LIBRARY.get_or_init(|| {
@@ -149,14 +155,32 @@ impl LtoLinker {
     /// [`Error::Linker`] for an architecture that it does not know.
     pub fn for_arch(arch: &str) -> CudaResult<LtoLinker> {
         let library = library()?;
+        // nvJitLink itself ends the process for numbers that no device ever had.
+        let number = arch.strip_prefix("sm_").and_then(|name| {
+            let digits = name.trim_end_matches(['a', 'f']);
+            digits.parse::<u32>().ok()
+        });
+        if number.is_none_or(|number| number < OLDEST) {
+            return Err(Error::Linker {
+                doing: format!("making a linker for {arch}"),
+                code: UNSUPPORTED_ARCH,
+                log: "it is no architecture, or an old one".to_owned(),
+            });
+        }
         let options: [CString; 2] = [c_name(&format!("-arch={arch}"))?, c_name("-lto")?];
         let list = options.each_ref().map(|option| option.as_ptr());
         let mut raw = std::ptr::null_mut();
         // SAFETY: the list lives through the call, and the pointer is valid for it.
         let code = unsafe { (library.create)(&mut raw, list.len() as c_uint, list.as_ptr()) };
-        let linker = LtoLinker { library, raw };
-        linker.check(code, || format!("making a linker for {arch}"))?;
-        Ok(linker)
+        if code != 0 {
+            // What it wrote may be no linker; so there is nothing to destroy, and no log.
+            return Err(Error::Linker {
+                doing: format!("making a linker for {arch}"),
+                code,
+                log: String::new(),
+            });
+        }
+        Ok(LtoLinker { library, raw })
     }
 
     /// Adds an input. The name is for messages.
