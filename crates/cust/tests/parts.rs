@@ -113,7 +113,9 @@ fn parts_of_a_device_have_streams_of_their_own() {
     let (parts, rest) = all.split(1, 1).unwrap();
     assert_eq!(parts.len(), 1);
     assert_eq!(parts[0].count() + rest.count(), all.count());
-    assert!(all.split(1, all.count() + 1).is_err());
+    // Some drivers say that there is no such group, others that it is an error.
+    let too_many = all.split(1, all.count() + 1);
+    assert!(too_many.map_or(true, |(parts, _)| parts.is_empty()));
     assert!(GreenContext::new(&context, &[]).is_err());
     let green = GreenContext::new(&context, &parts).unwrap();
     assert_eq!(green.multiprocessors().unwrap().count(), parts[0].count());
