@@ -16,7 +16,7 @@ use cust_raw::{
 
 use super::graph::{Action, Graph, add_node};
 use super::queue::Work;
-use super::state::{Context, Object, from_pointer, lock, state, to_pointer};
+use super::state::{Context, Object, from_pointer, lock, state};
 use super::stream::word_at;
 use super::{api, put};
 
@@ -145,12 +145,11 @@ api! {
                 let bodies: Vec<Arc<Graph>> = (0..parameters.size)
                     .map(|_| Arc::new(Graph::new(owner.context)))
                     .collect();
-                let handles = bodies.iter().map(|body| {
-                    to_pointer(state.add(Object::Graph(Arc::clone(body))))
-                });
-                // The caller may look at the list as long as there is the node; it is small.
-                let handles: Vec<CUgraph> = handles.collect();
-                parameters.phGraph_out = Vec::leak(handles).as_mut_ptr();
+                let handle = |body| state.add(Object::Graph(Arc::clone(body))) as usize;
+                let mut handles: Box<[usize]> = bodies.iter().map(handle).collect();
+                // The caller may look at the list as long as there is the node.
+                parameters.phGraph_out = handles.as_mut_ptr().cast::<CUgraph>();
+                lock(&owner.lists).push(handles);
                 Ok(Action::Conditional(condition, choice, bodies))
             })
         }

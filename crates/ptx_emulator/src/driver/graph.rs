@@ -33,6 +33,8 @@ pub(super) struct Graph {
     nodes: Mutex<Vec<Node>>,
     /// The conditions made for it.
     pub(super) conditions: Mutex<Vec<Arc<Condition>>>,
+    /// The lists of conditional nodes' bodies that callers may look at, by their handles.
+    pub(super) lists: Mutex<Vec<Box<[usize]>>>,
 }
 
 #[derive(Clone)]
@@ -92,6 +94,7 @@ impl Graph {
             context,
             nodes: Mutex::default(),
             conditions: Mutex::default(),
+            lists: Mutex::default(),
         }
     }
 
@@ -166,6 +169,7 @@ impl Graph {
             context: self.context,
             nodes: Mutex::new(nodes),
             conditions: Mutex::new(lock(&self.conditions).clone()),
+            lists: Mutex::default(),
         }
     }
 }
