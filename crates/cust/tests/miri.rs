@@ -140,8 +140,11 @@ fn tensors_go_out_and_come_back() {
     assert_eq!(tensor.shape(), [3, 2]);
     assert_eq!(tensor.to_vec().unwrap(), [1, 2, 3, 4, 5, 6]);
     let again = tensor.into_raw();
-    // SAFETY: as above; of another type, it is refused, and its owner's deleter called.
-    assert!(unsafe { Tensor::<f32>::from_raw(again) }.is_err());
+    // SAFETY: as above; of another type it is refused, and still the caller's.
+    unsafe {
+        assert!(Tensor::<f32>::from_raw(again).is_err());
+        drop(Tensor::<i16>::from_raw(again).unwrap());
+    }
 }
 
 #[test]
