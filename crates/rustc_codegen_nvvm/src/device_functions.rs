@@ -20,13 +20,19 @@ fn required(symbol: &str) -> Option<Vec<Arch>> {
     names.map(|name| name.parse().ok()).collect()
 }
 
-/// Functions that libnvvm, libdevice or the driver brings: nobody has to define them.
+/// Functions that libnvvm, libdevice or the driver brings, or the device's runtime library, with
+/// which the host links the module: nobody has to define them.
 pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
     name.starts_with("__nv_")
         || name.starts_with("llvm.")
         || matches!(
             name,
-            "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality"
+            "vprintf"
+                | "malloc"
+                | "free"
+                | "__assertfail"
+                | "cudaGraphSetConditional"
+                | "rust_eh_personality"
         )
 }
 
