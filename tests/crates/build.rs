@@ -14,8 +14,11 @@ const MODULES: [&str; 7] = [
     "text",
 ];
 
-/// Which builds are made: `release`, `debug`, `none`, or both without this variable.
+/// Which builds are made: `release`, `debug`, `none`, or both without this variable. `quick` are the
+/// release builds of the modules that compile in seconds, which `./x test` runs.
 const WHICH: &str = "CRATE_TESTS";
+/// What takes longer.
+const SLOW: [&str; 2] = ["algebra", "curves"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-env-changed={WHICH}");
@@ -33,7 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // program.
         for module in MODULES {
             let file = out.join(format!("{module}-{name}.ptx"));
-            if which.is_empty() || which == name {
+            let quick = which == "quick" && name == "release" && !SLOW.contains(&module);
+            if which.is_empty() || which == name || quick {
                 builder.clone().features([module]).copy_to(file).build()?;
             } else {
                 // Its tests are ignored.

@@ -22,6 +22,15 @@ pub use cust_core::kernel as host;
 #[doc(hidden)]
 pub use cust_core::global;
 
+/// The items that `#[kernel]` adds on the host. In an `impl` they cannot stand, and what the compiler
+/// says of that names this macro.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernels_are_free_functions {
+    ($($item:tt)*) => { $($item)* };
+}
+
 #[diagnostic::do_not_recommend]
 impl<T: Copy> KernelParam for T {}
 

@@ -82,46 +82,47 @@ pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
     let (unsafety, section) = unsafety.unzip();
     let about = format!("The kernel `{entry}`, as the host launches it.");
     let about_args = format!("The arguments of a launch of `{entry}`.");
+    // A call of a macro may stand where these items may not, which is in an `impl`. On the device,
+    // where it goes, the backend says what is wrong there; on the host the compiler refuses the
+    // items, and the macro's name is in its message.
     quote! {
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(non_camel_case_types, dead_code)]
-        #[doc = #about]
-        #[doc = ""]
-        #(#docs)*
-        #visibility enum #name {}
+        ::cuda_std::kernels_are_free_functions! {
+            #[allow(non_camel_case_types, dead_code)]
+            #[doc = #about]
+            #[doc = ""]
+            #(#docs)*
+            #visibility enum #name {}
 
-        #(#cfgs)*
-        #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: the function beside it is that kernel, and `args` has its parameters.
-        unsafe impl ::cuda_std::kernel::host::Kernel for #name {
-            const NAME: &'static str = #entry;
-            const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
-        }
+            // SAFETY: the function beside it is that kernel, and `args` has its parameters.
+            unsafe impl ::cuda_std::kernel::host::Kernel for #name {
+                const NAME: &'static str = #entry;
+                const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
+            }
 
-        #(#cfgs)*
-        #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(
-            dead_code,
-            private_bounds,
-            private_interfaces,
-            non_camel_case_types,
-            clippy::all,
-            clippy::pedantic
-        )]
-        impl #name {
-            #[doc = #about_args]
-            #section
-            #[inline]
-            pub #unsafety fn args<#(#lifetimes)* #elided #(#declared),*>(
-                #(#names: #generics),*
-            ) -> ::cuda_std::kernel::host::Args<
-                #name,
-                impl ::cuda_std::kernel::host::Pass + use<#(#captured)* #elided #(#generics),*>
-            > #bounds {
-                // SAFETY: these are the kernel's parameters; that it is sound is what its
-                // signature says, or else the caller.
-                unsafe { ::cuda_std::kernel::host::Args::new(#values) }
+            #[allow(
+                dead_code,
+                private_bounds,
+                private_interfaces,
+                non_camel_case_types,
+                clippy::all,
+                clippy::pedantic
+            )]
+            impl #name {
+                #[doc = #about_args]
+                #section
+                #[inline]
+                pub #unsafety fn args<#(#lifetimes)* #elided #(#declared),*>(
+                    #(#names: #generics),*
+                ) -> ::cuda_std::kernel::host::Args<
+                    #name,
+                    impl ::cuda_std::kernel::host::Pass + use<#(#captured)* #elided #(#generics),*>
+                > #bounds {
+                    // SAFETY: these are the kernel's parameters; that it is sound is what its
+                    // signature says, or else the caller.
+                    unsafe { ::cuda_std::kernel::host::Args::new(#values) }
+                }
             }
         }
     }

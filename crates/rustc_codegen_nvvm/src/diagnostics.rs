@@ -219,6 +219,23 @@ pub(crate) fn grid_constant<'tcx>(
         .emit();
 }
 
+/// A kernel that is an associated function.
+pub(crate) fn kernel_in_impl(tcx: TyCtxt<'_>, def_id: DefId) {
+    let parent = tcx.parent(def_id);
+    let (article, block) = match tcx.def_kind(parent) {
+        DefKind::Trait => ("a", "trait"),
+        _ => ("an", "`impl` block"),
+    };
+    tcx.dcx()
+        .struct_span_err(
+            ident_span(tcx, def_id),
+            format!("a kernel is a free function, and cannot stand in {article} {block}"),
+        )
+        .with_span_label(tcx.def_span(parent), format!("in this {block}"))
+        .with_help("move it out; it may call the associated functions of the type")
+        .emit();
+}
+
 /// A section of a static or function that starts like those of the backend and is none of them.
 pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
     let is_static = matches!(tcx.def_kind(def_id), DefKind::Static { .. });

@@ -30,7 +30,9 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
         match markers::of_def(tcx, def_id) {
             Marker::None => {}
             Marker::Kernel(attrs) => {
-                if tcx.generics_of(def_id).requires_monomorphization(tcx) {
+                if tcx.def_kind(def_id) == DefKind::AssocFn {
+                    diagnostics::kernel_in_impl(tcx, def_id);
+                } else if tcx.generics_of(def_id).requires_monomorphization(tcx) {
                     tcx.dcx().span_err(
                         diagnostics::ident_span(tcx, def_id),
                         "a kernel cannot be generic: its entry has to have one name and one layout",

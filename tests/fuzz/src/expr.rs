@@ -259,7 +259,7 @@ impl Generator {
     /// What can be made for every type, now and then.
     fn of_any_type(&mut self, ty: &Ty, depth: u32) -> Option<Node> {
         let name = self.types.name(ty);
-        match self.random.below(36) {
+        match self.random.below(40) {
             0..5 => {
                 let places = self.places(ty, false);
                 let place = (!places.is_empty()).then(|| self.random.pick(&places).clone())?;
@@ -369,6 +369,7 @@ impl Generator {
                     vec![x, y],
                 ))
             }
+            21..24 => Some(self.iterated(ty, depth)),
             _ => None,
         }
     }
@@ -708,7 +709,8 @@ impl Generator {
     }
 
     fn array(&mut self, ty: &Ty, of: &Ty, n: usize, depth: u32) -> Node {
-        match self.random.below(5) {
+        match self.random.below(7) {
+            5 | 6 => self.remade(ty, of, n, depth),
             0 => {
                 let child = self.expr(of, depth);
                 Node::expr(ty, &format!("[§; {n}]"), vec![child])

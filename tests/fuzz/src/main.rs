@@ -3,11 +3,12 @@
 //! results. A program is known by its seed alone. One whose results differ is made smaller, and
 //! printed.
 //!
-//! `random` is where decisions come from, `types`, `expr`, `stmt`, `memory` and `program` make a program as a
-//! tree of `node`s, `batch` compiles and runs many in one crate, `shrink` makes one smaller.
+//! `random` is where decisions come from, `types`, `expr`, `stmt`, `memory`, `iterators` and `program` make a
+//! program as a tree of `node`s, `batch` compiles and runs many in one crate, `shrink` makes one smaller.
 
 mod batch;
 mod expr;
+mod iterators;
 mod memory;
 mod node;
 mod program;

@@ -187,6 +187,14 @@ pub fn twice<T>(c: &mut dyn FnMut(T) -> T, x: T) -> T {
     let y = c(x);
     c(y)
 }
+pub fn transpose<T: Copy, const N: usize, const M: usize>(a: [[T; M]; N]) -> [[T; N]; M] {
+    core::array::from_fn(|i| core::array::from_fn(|j| a[j][i]))
+}
+#[inline(never)]
+pub fn turn<T, const N: usize>(mut a: [T; N], by: usize) -> [T; N] {
+    a.rotate_left(by);
+    a
+}
 pub fn same<T: PartialEq>(a: &T, b: &T) -> bool {
     a == b
 }

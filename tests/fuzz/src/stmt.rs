@@ -56,7 +56,7 @@ impl Generator {
 
     fn statement(&mut self) -> Node {
         let nested = self.depth < 3 && self.affordable(60);
-        match self.random.below(27) {
+        match self.random.below(29) {
             0..6 => self.declaration(),
             6..11 => self.assignment(),
             11 | 12 => {
@@ -89,6 +89,7 @@ impl Generator {
             22 if nested => self.borrow(),
             23 | 24 if nested => self.pairs(),
             25 if nested => self.captures(),
+            26 | 27 if nested => self.owned(),
             _ => self.declaration(),
         }
     }
