@@ -27,6 +27,8 @@ pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
         || matches!(
             name,
             "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality"
+            // Of the device runtime, libcudadevrt, which the host links.
+            | "__cudaCDP2GetParameterBufferV2" | "__cudaCDP2LaunchDeviceV2"
         )
 }
 
