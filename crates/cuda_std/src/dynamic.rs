@@ -22,9 +22,9 @@
 //! function returns; it ends before the launch of the kernel that made it ends, and nobody on the
 //! device waits for it. What the thread wrote before is visible to it.
 //!
-//! A module that launches calls CUDA's device runtime, so it has to be linked with `libcudadevrt.a`,
-//! which NVIDIA's package `nvidia-cuda-runtime` brings: `cust::module::Linker` with the module's PTX
-//! and the file as a library. The emulator has no device runtime, and refuses such modules.
+//! A module that launches calls CUDA's device runtime, `libcudadevrt.a`, which `cust` links when it
+//! loads PTX and looks for where the CUDA toolkit is (NVIDIA's package `nvidia-cuda-runtime` has it,
+//! too). Build such kernels as PTX. The emulator has no device runtime, and refuses such modules.
 
 use core::ffi::c_void;
 
