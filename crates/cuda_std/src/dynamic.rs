@@ -24,7 +24,8 @@
 //!
 //! A module that launches calls CUDA's device runtime, `libcudadevrt.a`, which `cust` links when it
 //! loads PTX and looks for where the CUDA toolkit is (NVIDIA's package `nvidia-cuda-runtime` has it,
-//! too). Build such kernels as PTX. The emulator has no device runtime, and refuses such modules.
+//! too). Build such kernels as PTX. The emulator has no
+//! device runtime: there a launch by a kernel is an error that says so.
 
 use core::ffi::c_void;
 
