@@ -22,9 +22,8 @@ pub use cust_core::kernel as host;
 #[doc(hidden)]
 pub use cust_core::global;
 
-/// The items that `#[kernel]` adds on the host. In an `impl` they cannot stand, and what the compiler
-/// says of that names this macro.
-#[cfg(not(target_arch = "nvptx64"))]
+/// The items that `#[kernel]` adds. In an `impl` they cannot stand, and what the compiler says of that
+/// names this macro.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kernels_are_free_functions {

@@ -47,6 +47,7 @@ mod bits;
 pub mod cluster;
 pub mod copy;
 pub mod debug;
+pub mod dynamic;
 pub mod fence;
 pub mod float;
 pub mod graph;

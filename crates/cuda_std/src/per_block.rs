@@ -88,13 +88,8 @@ impl<T, const N: usize> PerBlock<T, N> {
     pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T, N>> {
         const { assert!(N > 0, "pieces have at least one element") };
         let (length, pointer) = (self.length, self.pointer);
-        let stride = Steps {
-            next: thread::block_index(),
-            step: thread::blocks_in_grid(),
-            end: length.div_ceil(N) as u64,
-        };
-        stride.map(move |piece| {
-            let start = piece as usize * N;
+        thread::pieces(length.div_ceil(N)).map(move |piece| {
+            let start = piece * N;
             Piece {
                 start,
                 length: N.min(length - start),
@@ -227,26 +222,5 @@ impl<T, const N: usize> PerThreadChunk<T, N> {
         (start, unsafe {
             core::slice::from_raw_parts_mut(self.pointer.add(start), length)
         })
-    }
-}
-
-/// Numbers in steps.
-pub(crate) struct Steps {
-    pub next: u64,
-    pub step: u64,
-    pub end: u64,
-}
-
-impl Iterator for Steps {
-    type Item = u64;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u64> {
-        if self.next >= self.end {
-            return None;
-        }
-        let this = self.next;
-        self.next = self.next.saturating_add(self.step);
-        Some(this)
     }
 }

@@ -335,6 +335,16 @@ pub fn block_stride(len: usize) -> Strided {
     }
 }
 
+/// The indices below `len` that are this thread's block's in a loop of the grid's blocks.
+#[inline(always)]
+pub(crate) fn pieces(len: usize) -> Strided {
+    Strided {
+        next: block_index(),
+        step: blocks_in_grid(),
+        len: below_2_63(len),
+    }
+}
+
 /// [`grid_stride`], over the elements of a slice: each of this thread's, with its index, and without a check
 /// of bounds.
 ///

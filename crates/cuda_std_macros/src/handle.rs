@@ -1,5 +1,6 @@
-//! What `#[kernel]` adds when a crate of kernels is compiled for the host: a type of the kernel's
-//! name, which implements `Kernel` and has a function `args` with the kernel's parameters.
+//! What `#[kernel]` adds to a kernel: a type of the kernel's name. On the host it implements `Kernel`
+//! and has a function `args` with the kernel's parameters; for device code that launches the kernel
+//! it implements `Launchable`, and has a function `parameters`.
 //!
 //! Types and functions have name spaces of their own, so both `vecadd` the function and `vecadd`
 //! the type are there, and one `use` brings both.
@@ -50,6 +51,8 @@ pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
         let lifetime = &parameter.lifetime;
         quote!(#lifetime,)
     });
+    let (lifetimes, captured): (Vec<TokenStream>, Vec<TokenStream>) =
+        (lifetimes.collect(), captured.collect());
     let bounds = &function.sig.generics.where_clause;
     let elided = parameters.iter().any(|parameter| parameter.elided);
     let elided = elided.then(|| quote!('__k,));
@@ -74,6 +77,46 @@ pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
     // A kernel that takes raw pointers reads or writes through them, whether it says `unsafe` or
     // not.
     let raw = parameters.iter().any(|p| matches!(p.ty, Type::Ptr(_)));
+    // What device code that launches the kernel has of it.
+    let types: Vec<&Type> = parameters.iter().map(|p| &p.ty).collect();
+    let for_device = quote! {
+        // SAFETY: the kernel's entry has this name.
+        unsafe impl ::cuda_std::dynamic::Launchable for #name {
+            #[inline(always)]
+            fn entry() -> *const ::core::ffi::c_void {
+                #[cfg(target_arch = "nvptx64")]
+                {
+                    unsafe extern "C" {
+                        #[link_name = #entry]
+                        safe static ENTRY: u8;
+                    }
+                    (&raw const ENTRY).cast()
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                ::core::ptr::null()
+            }
+        }
+
+        #[allow(
+            dead_code,
+            private_bounds,
+            private_interfaces,
+            non_camel_case_types,
+            clippy::all,
+            clippy::pedantic
+        )]
+        impl #name {
+            #[inline(always)]
+            #[doc(hidden)]
+            pub fn parameters<#(#lifetimes)* #elided>(
+                #(#names: #types),*
+            ) -> impl Sized + use<#(#captured)* #elided> #bounds {
+                #[repr(C)]
+                struct Parameters<#(#generics),*>(#(#generics),*);
+                Parameters(#(#names),*)
+            }
+        }
+    };
     let unsafety = (raw || function.sig.unsafety.is_some()).then(|| {
         let section =
             "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
@@ -82,12 +125,9 @@ pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
     let (unsafety, section) = unsafety.unzip();
     let about = format!("The kernel `{entry}`, as the host launches it.");
     let about_args = format!("The arguments of a launch of `{entry}`.");
-    // A call of a macro may stand where these items may not, which is in an `impl`. On the device,
-    // where it goes, the backend says what is wrong there; on the host the compiler refuses the
-    // items, and the macro's name is in its message.
+    // In an `impl` these items may not stand, and what the compiler says of that names the macro.
     quote! {
         #(#cfgs)*
-        #[cfg(not(target_arch = "nvptx64"))]
         ::cuda_std::kernels_are_free_functions! {
             #[allow(non_camel_case_types, dead_code)]
             #[doc = #about]
@@ -95,12 +135,16 @@ pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
             #(#docs)*
             #visibility enum #name {}
 
+            #for_device
+
+            #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the function beside it is that kernel, and `args` has its parameters.
             unsafe impl ::cuda_std::kernel::host::Kernel for #name {
                 const NAME: &'static str = #entry;
                 const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
             }
 
+            #[cfg(not(target_arch = "nvptx64"))]
             #[allow(
                 dead_code,
                 private_bounds,

@@ -13,7 +13,7 @@ use rustc_span::def_id::DefId;
 
 use crate::builder::Builder;
 use crate::context::{CodegenCx, Item};
-use crate::markers;
+use crate::markers::{self, Marker};
 
 impl<'tcx> ConstCodegenMethods for CodegenCx<'tcx> {
     fn const_null(&self, ty: Type) -> Value {
@@ -290,6 +290,12 @@ impl<'tcx> CodegenCx<'tcx> {
             if let Some(&definition) = self.symbols.get(&symbol)
                 && definition != def_id
             {
+                // A kernel's entry, of which device code can do nothing but launch it.
+                if let Marker::Kernel(_) = markers::of_def(tcx, definition)
+                    && let Some(entry) = self.module.borrow().named(symbol.as_str())
+                {
+                    return entry;
+                }
                 let value = self.declare_static(definition);
                 self.statics.borrow_mut().insert(def_id, value);
                 return value;

@@ -27,12 +27,11 @@ pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
         || name.starts_with("llvm.")
         || matches!(
             name,
-            "vprintf"
-                | "malloc"
-                | "free"
-                | "__assertfail"
-                | "cudaGraphSetConditional"
-                | "rust_eh_personality"
+            "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality"
+            // Of the device runtime, libcudadevrt, which the host links.
+            | "cudaGraphSetConditional"
+            | "__cudaCDP2GetParameterBufferV2"
+            | "__cudaCDP2LaunchDeviceV2"
         )
 }
 

@@ -3,7 +3,10 @@
 //!
 //! Names are `wgmma_mNNN_D_A_B`, and with `ra` A is in registers. `SCALEA` and `SCALEB` are 1, or -1
 //! to negate; `TRANSA` and `TRANSB` are 1 for a matrix in the other order, which only 16-bit types
-//! have. With `accumulate` false the product replaces D instead of being added.
+//! have. With `accumulate` false the product replaces D instead of being added. `wgmma_sp_` are the
+//! products with a sparse A, of twice the columns: of each four elements (for `tf32` of two) two (one)
+//! are there, and `places` says which; `PLACES` selects the lanes that have it. The emulator has none
+//! of these.
 
 cuda_std_macros::intrinsics! {
     /// The address in shared memory that a pointer has.
@@ -35,41 +38,81 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_f16_f16<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
+        /// The same with a sparse A, of matrices of `f16` to D of `f32`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k32_f32_f16_f16<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k32.f32.f16.f16 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
         /// Adds the product of matrices of `f16` to D of `f32`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_f16_f16_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
+        /// The same with a sparse A, of matrices of `f16` to D of `f32`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k32_f32_f16_f16_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k32.f32.f16.f16 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
         /// Adds the product of matrices of `f16` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f16_f16_f16<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f16.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
+        /// The same with a sparse A, of matrices of `f16` to D of `f16`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k32_f16_f16_f16<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k32.f16.f16.f16 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
         /// Adds the product of matrices of `f16` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f16_f16_f16_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f16.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
+        /// The same with a sparse A, of matrices of `f16` to D of `f16`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k32_f16_f16_f16_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k32.f16.f16.f16 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
         /// Adds the product of matrices of `bf16` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_bf16_bf16<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.bf16.bf16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
+        /// The same with a sparse A, of matrices of `bf16` to D.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k32_f32_bf16_bf16<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k32.f32.bf16.bf16 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
         /// Adds the product of matrices of `bf16` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_bf16_bf16_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.bf16.bf16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
+        /// The same with a sparse A, of matrices of `bf16` to D.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k32_f32_bf16_bf16_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k32.f32.bf16.bf16 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
         /// Adds the product of matrices of `tf32` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k8_f32_tf32_tf32<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k8.f32.tf32.tf32 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
+        /// The same with a sparse A, of matrices of `tf32` to D.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k16_f32_tf32_tf32<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k16.f32.tf32.tf32 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB};";
         /// Adds the product of matrices of `tf32` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k8_f32_tf32_tf32_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k8.f32.tf32.tf32 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
+        /// The same with a sparse A, of matrices of `tf32` to D.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k16_f32_tf32_tf32_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k16.f32.tf32.tf32 {d}, {a}, {b}, {places}, {PLACES}, {accumulate}, {SCALEA}, {SCALEB};";
         for TA in [e4m3, e5m2] {
         for TB in [e4m3, e5m2] {
         /// Adds the product of matrices of `<TA>` and `<TB>` to D of `f32`.
@@ -77,21 +120,41 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f32_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f32.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f32`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_f32_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.f32.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate}, {SCALEA}, {SCALEB};";
         /// Adds the product of matrices of `<TA>` and `<TB>` to D of `f32`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f32_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f32.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f32`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_f32_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.f32.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate}, {SCALEA}, {SCALEB};";
         /// Adds the product of matrices of `<TA>` and `<TB>` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f16_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f16.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f16`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_f16_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.f16.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate}, {SCALEA}, {SCALEB};";
         /// Adds the product of matrices of `<TA>` and `<TB>` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f16_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f16.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f16`.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_f16_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.f16.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate}, {SCALEA}, {SCALEB};";
         }
         }
     }
@@ -107,21 +170,41 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB(d: &mut [i32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB> {d}, {a}, {b}, {accumulate};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB(d: &mut [i32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate};";
         /// Adds the product of matrices of `<TA>` and `<TB>` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB> {d}, {a}, {b}, {accumulate};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate};";
         /// Adds the product of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB_satfinite(d: &mut [i32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {accumulate};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB_satfinite(d: &mut [i32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {places}, 0, {accumulate};";
         /// Adds the product of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB_satfinite_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {accumulate};";
+        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
+        #[requires(sm_90a)]
+        #[convergent]
+        unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB_satfinite_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
+            "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {places}, 0, {accumulate};";
         }
         }
         /// Adds the product of matrices of bits to D: counts of ones of rows `and` columns.

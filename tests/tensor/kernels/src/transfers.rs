@@ -224,7 +224,11 @@ kernel! {
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 #[cuda_std::kernel]
 pub unsafe fn tensor_of_parameter(#[grid_constant] map: &copy::TensorMap, output: *mut u32) {
-    let tile = shared_array![[u128; 8]; 8].cast::<u32>();
+    #[cuda_std::address_space(shared)]
+    static mut TILE: Aligned = Aligned([0; 256]);
+    #[repr(align(128))]
+    struct Aligned([u32; 256]);
+    let tile = (&raw mut TILE).cast::<u32>();
     let barrier = shared_array![Mbarrier; 1];
     let thread = thread::thread_idx_x() as usize;
     // SAFETY: the host's map; the barrier orders the copy.
