@@ -1,7 +1,7 @@
 //! Dynamic parallelism: kernels that launch kernels.
 //!
 //! ```ignore
-//! #[kernel]
+//! #[kernel(device_launch)]
 //! pub unsafe fn fill(value: u32, to: *mut u32) {
 //!     unsafe { *to.add(thread::index_1d() as usize) = value };
 //! }
@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! A kernel's name is a type on the device as well, whose `parameters` are the kernel's own, and
+//! With `device_launch` a kernel's name is a type on the device as well, whose `parameters` are the kernel's own, and
 //! `dynamic::launch::<fill, _>(shape, fill::parameters(..))` launches it. A launch has begun when the
 //! function returns; it ends before the launch of the kernel that made it ends, and nobody on the
 //! device waits for it. What the thread wrote before is visible to it.
@@ -57,8 +57,8 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchError(pub u32);
 
-/// A kernel of this crate, as device code knows it. `#[kernel]` implements it for a type of the
-/// kernel's name.
+/// A kernel of this crate, as device code knows it. `#[kernel(device_launch)]` implements it for a
+/// type of the kernel's name.
 ///
 /// # Safety
 /// `entry` is the kernel's entry in PTX.

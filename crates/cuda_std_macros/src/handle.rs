@@ -18,7 +18,7 @@ const PRIMITIVES: &[&str] = &[
 ];
 
 /// The items of the handle; nothing for a kernel that cannot have one.
-pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
+pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = function.sig.inputs.iter().enumerate();
     let parameters: Vec<Parameter> = inputs
@@ -125,9 +125,18 @@ pub fn expand(function: &ItemFn, constants: &[usize]) -> TokenStream {
     let (unsafety, section) = unsafety.unzip();
     let about = format!("The kernel `{entry}`, as the host launches it.");
     let about_args = format!("The arguments of a launch of `{entry}`.");
-    // In an `impl` these items may not stand, and what the compiler says of that names the macro.
+    // What kernels do not need on the device is not there: it would repeat what the compiler has to
+    // say of the function itself.
+    let (host_only, for_device) = match device_launch {
+        true => (None, Some(for_device)),
+        false => (Some(quote!(#[cfg(not(target_arch = "nvptx64"))])), None),
+    };
+    // A call of a macro may stand where these items may not, which is in an `impl`. On the device,
+    // where it goes, the backend says what is wrong there; on the host the compiler refuses the
+    // items, and the macro's name is in its message.
     quote! {
         #(#cfgs)*
+        #host_only
         ::cuda_std::kernels_are_free_functions! {
             #[allow(non_camel_case_types, dead_code)]
             #[doc = #about]

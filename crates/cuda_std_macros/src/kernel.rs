@@ -4,6 +4,7 @@
 //! type checker: the expansion holds a function that is never called and demands it, with the
 //! parameter's span.
 
+use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -26,14 +27,17 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     let shared = crate::shared::take(&mut function);
     let constants = crate::grid_constant::take(&mut function);
-    let checked = check(attribute, &function.sig, &shared).and_then(|section| {
+    let checked = check(attribute, &function.sig, &shared).and_then(|mut options| {
         crate::grid_constant::check(&function, &constants)?;
-        Ok(section + &crate::grid_constant::section(&constants))
+        options
+            .section
+            .push_str(&crate::grid_constant::section(&constants));
+        Ok(options)
     });
     match checked {
-        Ok(section) => {
-            let handle = crate::handle::expand(&function, &constants);
-            let function = mark(function, &section, &shared);
+        Ok(options) => {
+            let handle = crate::handle::expand(&function, &constants, options.device_launch);
+            let function = mark(function, &options.section, &shared);
             quote!(#function #handle)
         }
         Err(errors) => {
@@ -43,20 +47,17 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The name of the kernel's section, or all that is wrong with the signature, at once.
+/// What the options say, or all that is wrong with them and the signature, at once.
 fn check(
     attribute: TokenStream,
     signature: &Signature,
     shared: &[PatType],
-) -> Result<String, Error> {
+) -> Result<Options, Error> {
     let mut errors = Errors(None);
-    let section = match crate::options::section(attribute) {
-        Ok(section) => section,
-        Err(error) => {
-            errors.push(error);
-            String::new()
-        }
-    };
+    let options = crate::options::read(attribute).unwrap_or_else(|error| {
+        errors.push(error);
+        Options::default()
+    });
     if let Err(error) = crate::shared::check(shared) {
         errors.push(error);
     }
@@ -99,7 +100,7 @@ fn check(
             FnArg::Typed(parameter) => check_parameter(parameter, &mut errors),
         }
     }
-    errors.0.map_or(Ok(section), Err)
+    errors.0.map_or(Ok(options), Err)
 }
 
 fn check_return(output: &ReturnType, errors: &mut Errors) {

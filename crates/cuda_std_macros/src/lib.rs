@@ -46,6 +46,7 @@ use proc_macro::TokenStream;
 /// - `max_registers = N`: threads use at most so many registers.
 /// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size (from `sm_90` on).
 /// - `max_blocks_per_cluster = N`: clusters have at most so many blocks (from `sm_90` on).
+/// - `device_launch`: kernels launch this one, by `cuda_std::dynamic`.
 ///
 /// # Shared memory
 ///

@@ -1,6 +1,7 @@
 //! The arguments of `#[kernel]`: what the assembler and the launch are to know of a kernel.
 //!
-//! They become text in the name of the section that marks a kernel, which the backend reads.
+//! They become text in the name of the section that marks a kernel, which the backend reads; but for
+//! `device_launch`, which is the macro's own.
 
 use proc_macro2::TokenStream;
 use syn::parse::{ParseStream, Parser};
@@ -54,10 +55,23 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// The name of the section: `nvvm.kernel`, and the options behind it.
-pub fn section(attribute: TokenStream) -> Result<String> {
+/// The option of kernels that device code launches. It has no number.
+const DEVICE_LAUNCH: &str = "device_launch";
+
+/// What the options say.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// The name of the section: `nvvm.kernel`, and the options behind it.
+    pub section: String,
+    /// Whether kernels launch this one.
+    pub device_launch: bool,
+}
+
+/// Reads the options.
+pub fn read(attribute: TokenStream) -> Result<Options> {
     let parser = |input: ParseStream<'_>| {
         let mut text = String::from("nvvm.kernel");
+        let mut device_launch = false;
         let mut seen: Vec<String> = Vec::new();
         while !input.is_empty() {
             let (name, part) = option(input)?;
@@ -68,12 +82,16 @@ pub fn section(attribute: TokenStream) -> Result<String> {
                 ));
             }
             seen.push(name.to_string());
+            device_launch |= name == DEVICE_LAUNCH;
             text.push_str(&part);
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
             }
         }
-        Ok(text)
+        Ok(Options {
+            section: text,
+            device_launch,
+        })
     };
     parser.parse2(attribute)
 }
@@ -90,11 +108,12 @@ pub fn block_size(section: &str) -> Option<[u32; 3]> {
 
 fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     let name: Ident = input.parse()?;
+    if name == DEVICE_LAUNCH {
+        return Ok((name, String::new()));
+    }
     let kind = KINDS.iter().find(|kind| name == kind.name).ok_or_else(|| {
-        let names: Vec<String> = KINDS
-            .iter()
-            .map(|kind| format!("`{}`", kind.name))
-            .collect();
+        let names = KINDS.iter().map(|kind| kind.name).chain([DEVICE_LAUNCH]);
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let message = format!(
             "`#[kernel]` has no option `{name}`, only {}",
             names.join(", ")
@@ -158,12 +177,17 @@ fn parenthesized(input: ParseStream<'_>) -> Result<Punctuated<LitInt, Token![,]>
 
 #[cfg(test)]
 mod tests {
-    use super::section;
+    use super::read;
     use quote::quote;
 
     #[test]
     fn options_become_a_section() {
-        let text = |tokens| section(tokens).map_err(|error| error.to_string());
+        let text = |tokens| match read(tokens) {
+            Ok(options) => Ok(options.section),
+            Err(error) => Err(error.to_string()),
+        };
+        assert!(read(quote!(device_launch)).unwrap().device_launch);
+        assert!(!read(quote!(min_blocks = 2)).unwrap().device_launch);
         assert_eq!(text(quote!()).unwrap(), "nvvm.kernel");
         assert_eq!(
             text(quote!(

@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 ///
 /// # Safety
 /// There is room for a number of each thread.
-#[kernel]
+#[kernel(device_launch)]
 pub unsafe fn child(small: u8, from: &[u32], large: [u64; 3], to: *mut u64) {
     let i = thread::index_1d() as usize;
     let sum = u64::from(small) + u64::from(from[i]) + large[i % 3];
