@@ -59,6 +59,10 @@ const SWITCHED_OFF: &[&str] = &[
     // is to that was stored and loaded again; blake3, rand_pcg and others came out wrong. Loads
     // through the read-only cache do not need it.
     "-disable-ProcessRestrictPass",
+    // An addition to LLVM's count of a loop's iterations: where a loop ends too if its counter is
+    // less than it was at the start, which it never is, it takes the loop to end there at once, and
+    // then all else that the loop asks for true.
+    "-track-trip-count-more=0",
 ];
 
 /// What is switched off besides for architectures whose dialect is LLVM 7's.
@@ -134,7 +138,8 @@ mod tests {
             options.to_args().join(" "),
             "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1 -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
-             -Xopt -disable-ProcessRestrictPass -Xopt -enable-noalias-to-md-conversion=0"
+             -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 \
+             -Xopt -enable-noalias-to-md-conversion=0"
         );
         options = Options {
             arch: Arch::SM_90A,
@@ -149,7 +154,8 @@ mod tests {
             options.to_args().join(" "),
             "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
-             -Xopt -disable-ProcessRestrictPass -Xopt -enable-noalias-to-md-conversion=0"
+             -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 \
+             -Xopt -enable-noalias-to-md-conversion=0"
         );
         options.opt_level = OptLevel::O3;
         assert!(

@@ -105,6 +105,20 @@ cases! {
         copy[4..8].clone_from_slice(&bytes[..4]);
         record.put(copy);
     }
+
+    /// A loop's counter is compared with where it began: libnvvm once took that for the loop's end.
+    fn slice_counters(i, record) {
+        let values: [u64; 5] = core::array::from_fn(|k| mix(u64::from(i) + k as u64));
+        let mut sum = 0u64;
+        for start in 0..values.len() {
+            for end in start..values.len() {
+                let part = &values[start..end];
+                record.put(part.is_empty());
+                sum = part.iter().fold(sum, |sum, x| sum.rotate_left(1) ^ x);
+            }
+        }
+        record.put(sum);
+    }
 }
 
 trait ConcatWith {
