@@ -81,6 +81,8 @@ impl Selection {
 
     fn run(&self, total: &mut Total) -> Result<()> {
         const BACKEND: &str = "rustc_codegen_nvvm";
+        const CRATE_TESTS: &str = "crate-tests";
+        /// Says which of them.
         const CRATES: &str = "CRATE_TESTS";
         let manifest = workspace::root().join("Cargo.toml");
         let ready = backend::cargo_with_backend()?;
@@ -95,15 +97,31 @@ impl Selection {
                 .arg("--no-fail-fast");
             match &self.package {
                 Some(package) => command.arg("--package").arg(package),
-                // Not all crates from crates.io: they take long to compile for the device.
-                // `./x test crate-tests` runs them all, unoptimised as well.
-                None => {
-                    if std::env::var_os(CRATES).is_none() {
-                        command.env(CRATES, "quick");
-                    }
-                    command.args(["--workspace", "--exclude", BACKEND])
-                }
+                None => command.args([
+                    "--workspace",
+                    "--exclude",
+                    BACKEND,
+                    "--exclude",
+                    CRATE_TESTS,
+                ]),
             };
+            self.count(command, total)?;
+        }
+
+        // On their own, as the crates then have on the host the features that they have on the
+        // device, and not those that others of the workspace ask for. Not all of them: they take
+        // long to compile for the device. `./x test crate-tests` runs all, unoptimised as well.
+        if self.package.is_none() {
+            heading("Crates from crates.io, a part");
+            let mut command = backend::cargo_with_backend()?;
+            command
+                .arg("test")
+                .arg("--manifest-path")
+                .arg(&manifest)
+                .args(["--no-fail-fast", "--package", CRATE_TESTS]);
+            if std::env::var_os(CRATES).is_none() {
+                command.env(CRATES, "quick");
+            }
             self.count(command, total)?;
         }
 

@@ -63,6 +63,9 @@ const SWITCHED_OFF: &[&str] = &[
     // less than it was at the start, which it never is, it takes the loop to end there at once, and
     // then all else that the loop asks for true.
     "-track-trip-count-more=0",
+    // "Merge disjoint stack slots": it shares slots by their lifetimes, beyond which other passes have
+    // moved loads; ed25519-dalek's signatures came out wrong.
+    "-no-stack-coloring",
 ];
 
 /// What is switched off besides for architectures whose dialect is LLVM 7's.
@@ -138,7 +141,7 @@ mod tests {
             options.to_args().join(" "),
             "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1 -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
-             -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 \
+             -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 -Xopt -no-stack-coloring \
              -Xopt -enable-noalias-to-md-conversion=0"
         );
         options = Options {
@@ -154,7 +157,7 @@ mod tests {
             options.to_args().join(" "),
             "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
-             -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 \
+             -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 -Xopt -no-stack-coloring \
              -Xopt -enable-noalias-to-md-conversion=0"
         );
         options.opt_level = OptLevel::O3;

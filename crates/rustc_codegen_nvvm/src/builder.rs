@@ -659,6 +659,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         flags: MemFlags,
         _types: Option<FncTree>,
     ) {
+        let words = self.cx.optimizes() && !flags.contains(MemFlags::VOLATILE);
+        if words && crate::small_copies::copy(self, (dst, dst_align), (src, src_align), size) {
+            return;
+        }
         self.copy(
             Intrinsic::Memcpy,
             (dst, dst_align),

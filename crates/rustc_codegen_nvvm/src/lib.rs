@@ -42,6 +42,7 @@ mod options;
 mod pipeline;
 mod replacements;
 mod simd;
+mod small_copies;
 mod threading;
 mod types;
 

@@ -11,10 +11,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub mod list;
 
-/// What is known to be wrong, and would not end: libnvvm's SROA loses a field of a struct that is stored
-/// before the rest of the struct is copied. `--include-ignored` runs it.
-const WRONG: [&str; 1] = ["release::fixed_text"];
-
 /// Threads of a block: few, so that the emulator's workers share the blocks evenly.
 const BLOCK: u32 = 32;
 
@@ -163,8 +159,7 @@ pub fn trials() -> Vec<Trial> {
             for (number, case) in cases.iter().enumerate() {
                 let name = format!("{}::{}", build.name(), case.name);
                 let run = move || session()?.run(module, build, number as u32, *case);
-                let ignored = !there || WRONG.contains(&&name[..]);
-                trials.push(Trial::test(name, run).with_ignored_flag(ignored));
+                trials.push(Trial::test(name, run).with_ignored_flag(!there));
             }
         }
     }

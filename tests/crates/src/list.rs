@@ -11,10 +11,6 @@ const REMARKS: &[(&str, &str)] = &[
         "`pure`: the other implementations are assembly and C for CPUs",
     ),
     (
-        "fixed",
-        "`fixed_text` does not end in a release build: libnvvm loses a field of a struct",
-    ),
-    (
         "glam",
         "`scalar-math`, so that the CPU adds in the same order; the device has no SSE",
     ),

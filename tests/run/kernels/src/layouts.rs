@@ -103,6 +103,67 @@ fn reordered(i: u32) -> Reordered {
     }
 }
 
+/// Digits of two parts, with zeros around them that are only counted.
+#[derive(Clone, Copy)]
+struct Digits<'a> {
+    parts: [Part<'a>; 2],
+    leading: usize,
+    trailing: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    bytes: &'a [u8],
+    digits: usize,
+}
+
+impl<'a> Part<'a> {
+    #[inline]
+    fn split_first(self) -> Option<(u8, Self)> {
+        let (&first, mut bytes) = self.bytes.split_first()?;
+        while let Some((b'_', rest)) = bytes.split_first() {
+            bytes = rest;
+        }
+        let digits = self.digits - 1;
+        Some((first, Part { bytes, digits }))
+    }
+}
+
+impl<'a> Digits<'a> {
+    #[inline]
+    fn split_first(self) -> Option<(u8, Self)> {
+        if self.leading > 0 {
+            let leading = self.leading - 1;
+            return Some((b'0', Digits { leading, ..self }));
+        }
+        let [a, b] = self.parts;
+        if let Some((first, a)) = a.split_first() {
+            let parts = [a, b];
+            return Some((first, Digits { parts, ..self }));
+        }
+        if let Some((first, b)) = b.split_first() {
+            let parts = [a, b];
+            return Some((first, Digits { parts, ..self }));
+        }
+        if self.trailing > 0 {
+            let trailing = self.trailing - 1;
+            return Some((b'0', Digits { trailing, ..self }));
+        }
+        None
+    }
+
+    fn number(self) -> u64 {
+        let (mut number, mut rest) = (0u64, self);
+        while let Some((digit, next)) = rest.split_first() {
+            rest = next;
+            number = number
+                .wrapping_mul(10)
+                .wrapping_add(u64::from(digit - b'0'));
+        }
+        number
+    }
+}
+
 cases! {
     fn layout_sizes(_, record) {
         record.put((size_of::<Reordered>(), align_of::<Reordered>()));
@@ -197,5 +258,15 @@ cases! {
         record.put((v.1, size_of_val(&v), size_of::<(Nothing, ())>()));
         let f = pass(|x: u32| x + 1);
         record.put((f(i), size_of_val(&f)));
+    }
+
+    // All fields but one are copied in a loop; libnvvm has lost the one.
+    fn layout_struct_updates(i, record) {
+        let parts = [&b"12_3"[..], b"4__5_67"].map(|bytes| Part { bytes, digits: 4 });
+        let k = i as usize;
+        let digits = Digits { parts, leading: k % 3, trailing: k % 5 };
+        let tail = Digits { leading: 1, trailing: k % 2, ..digits };
+        record.put((digits.number(), tail.number()));
+        record.put(digits.split_first().map(|(digit, rest)| (digit, rest.number())));
     }
 }
