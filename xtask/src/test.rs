@@ -210,6 +210,7 @@ fn assemble(total: &mut Total) -> Result<()> {
     const NEWEST: nvvm::Arch = nvvm::Arch::SM_121;
     // Unoptimised programs of many functions take it minutes.
     const LARGEST: u64 = 16 << 20;
+    const LARGE: u64 = 1 << 20;
     let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
     let mut jobs = Vec::new();
     for (package, file) in bundle::device_code()? {
@@ -226,9 +227,12 @@ fn assemble(total: &mut Total) -> Result<()> {
     let work = || {
         while let Some((package, file, arch)) = jobs.get(next.fetch_add(1, Relaxed)) {
             let name = file.file_name().unwrap_or_default().display();
+            let large = std::fs::metadata(file).is_ok_and(|file| file.len() > LARGE);
             let output = Command::new(&ptxas)
-                // To link later: faster, and all that is to be seen is whether it is taken.
-                .args(["-c", "-arch", arch, "-o", "/dev/null"])
+                // Large ones to link later, which is faster; small ones as the driver does it: then
+                // functions keep to the limits of the kernels that call them.
+                .args(large.then_some("-c"))
+                .args(["-arch", arch, "-o", "/dev/null"])
                 .arg(file)
                 .output();
             let good = output.as_ref().is_ok_and(|output| output.status.success());

@@ -39,8 +39,9 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// - `launch_bounds(MAX_THREADS, MIN_BLOCKS)`: blocks have at most so many threads, and the compiler
-///   saves registers so that so many blocks (if it is given) fit a multiprocessor; where a smaller
-///   GPU's holds fewer threads, it saves as many.
+///   saves registers so that so many blocks (if it is given) fit a multiprocessor. Not every GPU's
+///   holds more than 1024 threads, so more blocks than have these count as fewer; `max_registers`
+///   asks for more.
 /// - `block_size(X, Y, Z)`: blocks have exactly this size, which the compiler makes use of.
 /// - `min_blocks = N`: as the second number of `launch_bounds`, beside `block_size`.
 /// - `max_registers = N`: threads use at most so many registers.

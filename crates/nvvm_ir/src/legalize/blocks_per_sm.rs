@@ -2,50 +2,36 @@
 //! many blocks do not fit every multiprocessor.
 //!
 //! Between compute capabilities a multiprocessor holds 1024 to 2048 threads (CUDA programming guide,
-//! technical specifications per compute capability). Above its own number, ptxas ignores the
-//! directive, but then also loses sight of what the other kernels' limits ask of the functions that
-//! they share, and refuses the module. What the directive is for, fewer registers, is the same
-//! everywhere, since all have 65536 of them: so the kernel gets that limit.
+//! technical specifications per compute capability), and PTX for one runs on all later ones. Above
+//! a GPU's own number, ptxas ignores the directive, but then also loses sight of what the other
+//! kernels' limits ask of the functions that they share, and refuses the module. `.maxnreg` in its
+//! place is no way out: functions do not keep to it, and the module is refused as well. So the
+//! number becomes the largest that every GPU can keep.
 
 use crate::module::{KernelAttrs, Module};
 
 /// The threads that every multiprocessor holds.
 const THREADS: u64 = 1024;
 
-/// A multiprocessor's registers, and how they are counted.
-const REGISTERS: u64 = 65536;
-const UNIT: u64 = 8;
-const LEAST: u64 = 16;
-const MOST: u64 = 255;
-
-/// Turns numbers of blocks into numbers of registers.
+/// Bounds the numbers of blocks.
 pub(super) fn legalize_blocks_per_sm(module: &mut Module) {
     for func in module.funcs() {
         if let Some(kernel) = &mut module.func_mut(func).kernel {
-            bound_registers(kernel);
+            bound(kernel);
         }
     }
 }
 
-fn bound_registers(kernel: &mut KernelAttrs) {
-    let Some(blocks) = kernel.min_blocks else {
-        return;
-    };
+fn bound(kernel: &mut KernelAttrs) {
     let Some(extent) = kernel.required_threads.or(kernel.max_threads) else {
         return;
     };
-    let threads = extent
-        .iter()
-        .fold(u64::from(blocks), |product, &n| {
-            product.saturating_mul(n.max(1).into())
-        })
-        .max(1);
-    if threads <= THREADS {
-        return;
-    }
-    let share = (REGISTERS / threads / UNIT * UNIT).clamp(LEAST, MOST) as u32;
-    kernel.min_blocks = None;
-    kernel.max_registers = Some(kernel.max_registers.map_or(share, |n| n.min(share)));
+    let product = |product: u64, &n: &u32| product.saturating_mul(n.max(1).into());
+    let most = THREADS / extent.iter().fold(1, product);
+    kernel.min_blocks = kernel
+        .min_blocks
+        .map(|blocks| u64::from(blocks).min(most) as u32)
+        .filter(|&blocks| blocks > 0);
 }
 
 #[cfg(test)]
@@ -53,22 +39,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_stays_and_the_rest_is_a_share_of_the_registers() {
-        let bounded = |threads: [u32; 3], blocks, registers| {
+    fn blocks_are_as_many_as_fit() {
+        let bounded = |threads: [u32; 3], blocks| {
             let mut kernel = KernelAttrs {
                 max_threads: Some(threads),
                 min_blocks: Some(blocks),
-                max_registers: registers,
                 ..KernelAttrs::default()
             };
-            bound_registers(&mut kernel);
-            (kernel.min_blocks, kernel.max_registers)
+            bound(&mut kernel);
+            kernel.min_blocks
         };
-        assert_eq!(bounded([256, 1, 1], 4, None), (Some(4), None));
-        assert_eq!(bounded([256, 1, 1], 8, None), (None, Some(32)));
-        assert_eq!(bounded([16, 16, 1], 6, None), (None, Some(40)));
-        assert_eq!(bounded([256, 1, 1], 8, Some(24)), (None, Some(24)));
-        assert_eq!(bounded([1024, 1, 1], 100, None), (None, Some(16)));
-        assert_eq!(bounded([u32::MAX; 3], u32::MAX, None), (None, Some(16)));
+        assert_eq!(bounded([256, 1, 1], 4), Some(4));
+        assert_eq!(bounded([256, 1, 1], 8), Some(4));
+        assert_eq!(bounded([16, 16, 1], 5), Some(4));
+        assert_eq!(bounded([1024, 1, 1], 100), Some(1));
+        assert_eq!(bounded([u32::MAX; 3], u32::MAX), None);
     }
 }
