@@ -77,6 +77,16 @@ pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> To
     // A kernel that takes raw pointers reads or writes through them, whether it says `unsafe` or
     // not.
     let raw = parameters.iter().any(|p| matches!(p.ty, Type::Ptr(_)));
+    let allowed = quote! {
+        #[allow(
+            dead_code,
+            private_bounds,
+            private_interfaces,
+            non_camel_case_types,
+            clippy::all,
+            clippy::pedantic
+        )]
+    };
     // What device code that launches the kernel has of it.
     let types: Vec<&Type> = parameters.iter().map(|p| &p.ty).collect();
     let for_device = quote! {
@@ -97,14 +107,7 @@ pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> To
             }
         }
 
-        #[allow(
-            dead_code,
-            private_bounds,
-            private_interfaces,
-            non_camel_case_types,
-            clippy::all,
-            clippy::pedantic
-        )]
+        #allowed
         impl #name {
             #[inline(always)]
             #[doc(hidden)]
@@ -154,14 +157,7 @@ pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> To
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            #[allow(
-                dead_code,
-                private_bounds,
-                private_interfaces,
-                non_camel_case_types,
-                clippy::all,
-                clippy::pedantic
-            )]
+            #allowed
             impl #name {
                 #[doc = #about_args]
                 #section

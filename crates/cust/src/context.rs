@@ -461,6 +461,18 @@ impl Context {
         Ok((self.bind()?, true))
     }
 
+    /// Launches, after [`Context::bind_for_launch`], which also said whether it is `sure`. Else
+    /// another library may have made another context current: then the driver refuses, since the
+    /// stream and the kernel are of this one, and it is tried again.
+    #[inline]
+    pub(crate) fn launch(&self, sure: bool, mut launch: impl FnMut() -> CUresult) -> CUresult {
+        let result = launch();
+        if result == CUresult::CUDA_SUCCESS || sure || self.bind().is_err() {
+            return result;
+        }
+        launch()
+    }
+
     fn address(&self) -> usize {
         Arc::as_ptr(&self.inner).addr()
     }

@@ -4,8 +4,6 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use cust_raw::CUresult;
-
 use crate::error::{CudaResult, Error};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::DeviceCopy;
@@ -250,12 +248,7 @@ pub(crate) unsafe fn launch_raw(
             std::ptr::null_mut(),
         )
     };
-    let mut result = launch();
-    // As in `tracker::enqueue_launch`.
-    if result != CUresult::CUDA_SUCCESS && !sure && context.bind().is_ok() {
-        result = launch();
-    }
-    api.check(result, doing)?;
+    api.check(context.launch(sure, launch), doing)?;
     note_work(function, stream.inner());
     Ok(())
 }

@@ -359,19 +359,14 @@ pub(crate) unsafe fn enqueue(
     doing: impl Fn() -> String,
     work: impl FnOnce(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
-    for dependency in dependencies {
-        let context = dependency.tracker.context();
-        stream.context.require_same(context, &doing)?;
-    }
+    require_same_context(stream, dependencies, &doing)?;
     let api = stream.context.bind()?;
     // SAFETY: as the caller promises.
     unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
 }
 
 /// As [`enqueue`], for launches: the context is not made current again for a thread for which this
-/// crate did so before. Should another library have changed that, the driver refuses the launch,
-/// since the stream and the kernel are of another context than the current one, and it is tried
-/// again.
+/// crate did so before; see `Context::launch`.
 ///
 /// # Safety
 ///
@@ -383,20 +378,22 @@ pub(crate) unsafe fn enqueue_launch(
     doing: impl Fn() -> String,
     mut work: impl FnMut(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
-    for dependency in dependencies {
-        let context = dependency.tracker.context();
-        stream.context.require_same(context, &doing)?;
-    }
+    require_same_context(stream, dependencies, &doing)?;
     let (api, sure) = stream.context.bind_for_launch()?;
-    let work = |api, raw| {
-        let result = work(api, raw);
-        if result == CUresult::CUDA_SUCCESS || sure || stream.context.bind().is_err() {
-            return result;
-        }
-        work(api, raw)
-    };
+    let work = |api, raw| stream.context.launch(sure, || work(api, raw));
     // SAFETY: as the caller promises.
     unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
+}
+
+fn require_same_context(
+    stream: &StreamInner,
+    dependencies: &[Dependency<'_>],
+    doing: &impl Fn() -> String,
+) -> CudaResult<()> {
+    dependencies.iter().try_for_each(|dependency| {
+        let context = dependency.tracker.context();
+        stream.context.require_same(context, doing)
+    })
 }
 
 /// # Safety

@@ -9,10 +9,12 @@ use cust_core::kernel::Access;
 use cust_raw::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
-    CUDA_MEM_ALLOC_NODE_PARAMS, CUmemAllocationType, CUmemLocationType, CUstreamBatchMemOpParams,
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUgraph, CUgraphNode, CUmemAllocationType, CUmemLocationType,
+    CUresult, CUstreamBatchMemOpParams,
 };
 
 use super::{AnyBuffer, GraphBuffer, GraphBuilder, GraphMemory, Kept, Node, Scope};
+use crate::backend::Api;
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::external::ExternalSemaphore;
@@ -282,8 +284,6 @@ impl<'m> GraphBuilder<'m> {
         after: &[Node],
     ) -> CudaResult<Node> {
         let doing = || "adding signalling of an external semaphore to a graph".to_owned();
-        self.context.require_same(semaphore.context(), doing)?;
-        let after = self.numbers(after, doing)?;
         // SAFETY: zeros are valid for these plain numbers and pointers.
         let mut signal: CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = unsafe { std::mem::zeroed() };
         signal.params.fence.value = value;
@@ -293,16 +293,14 @@ impl<'m> GraphBuilder<'m> {
             paramsArray: &signal,
             numExtSems: 1,
         };
-        let node = self.add_after(Vec::new(), after, doing, |api, node, graph, after| {
+        self.add_semaphore(semaphore, after, doing, |api, node, graph, after| {
             // SAFETY: the lists live through the call; the node keeps the semaphore.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
                     .cuGraphAddExternalSemaphoresSignalNode(node, graph, list, count, &raw)
             }
-        })?;
-        self.nodes[node.number].kept = Kept::Other(Box::new(Arc::clone(semaphore)));
-        Ok(node)
+        })
     }
 
     /// Adds a wait for a semaphore of another interface, until it has the value if it counts, after
@@ -318,8 +316,6 @@ impl<'m> GraphBuilder<'m> {
         after: &[Node],
     ) -> CudaResult<Node> {
         let doing = || "adding a wait for an external semaphore to a graph".to_owned();
-        self.context.require_same(semaphore.context(), doing)?;
-        let after = self.numbers(after, doing)?;
         // SAFETY: zeros are valid for these plain numbers and pointers.
         let mut wait: CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS = unsafe { std::mem::zeroed() };
         wait.params.fence.value = value;
@@ -329,14 +325,27 @@ impl<'m> GraphBuilder<'m> {
             paramsArray: &wait,
             numExtSems: 1,
         };
-        let node = self.add_after(Vec::new(), after, doing, |api, node, graph, after| {
+        self.add_semaphore(semaphore, after, doing, |api, node, graph, after| {
             // SAFETY: the lists live through the call; the node keeps the semaphore.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
                     .cuGraphAddExternalSemaphoresWaitNode(node, graph, list, count, &raw)
             }
-        })?;
+        })
+    }
+
+    /// Adds a node of a semaphore, which the node keeps.
+    fn add_semaphore(
+        &mut self,
+        semaphore: &Arc<ExternalSemaphore>,
+        after: &[Node],
+        doing: impl Fn() -> String + Copy,
+        add: impl FnOnce(&Api, &mut CUgraphNode, CUgraph, &[CUgraphNode]) -> CUresult,
+    ) -> CudaResult<Node> {
+        self.context.require_same(semaphore.context(), doing)?;
+        let after = self.numbers(after, doing)?;
+        let node = self.add_after(Vec::new(), after, doing, add)?;
         self.nodes[node.number].kept = Kept::Other(Box::new(Arc::clone(semaphore)));
         Ok(node)
     }
