@@ -14,7 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The packages whose tests run on a device.
-const TESTED: [&str; 4] = ["cust", "device-tests", "cuda-std-tests", "tensor-tests"];
+const TESTED: [&str; 5] = [
+    "cust",
+    "device-tests",
+    "cuda-std-tests",
+    "tensor-tests",
+    "dynamic-tests",
+];
 
 /// The architectures that the examples' cubins are made for.
 const CUBINS: [nvvm::Arch; 4] = [
