@@ -209,9 +209,13 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
         let copy = folder.join(format!("{package}-{stem}.ptx"));
         fs::copy(&ptx, &copy)?;
         let mut files = vec![copy.clone()];
-        let own = target_of(&fs::read_to_string(&ptx)?)
+        let text = fs::read_to_string(&ptx)?;
+        let own = target_of(&text)
             .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
-        for &arch in cubins.iter().filter(|arch| arch.has(own)) {
+        // The host's program links these with the toolkit's `libcudadevrt`.
+        let incomplete = text.contains(" __cudaCDP2LaunchDeviceV2");
+        let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
+        for &arch in archs {
             let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
             assemble(ptxas, arch, &copy, &cubin)?;
             files.push(cubin);
@@ -224,12 +228,13 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
 }
 
 /// Makes a cubin in two steps, assembling and linking. In one step ptxas looks at the whole program
-/// for every entry, which takes it many minutes for the device tests.
+/// for every entry, which takes it many minutes for the device tests. What unoptimised code has for
+/// debuggers is left out: it is more than half of a cubin.
 fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path) -> Result<()> {
     let object = cubin.with_extension("o");
     let mut command = Command::new(ptxas);
     command
-        .arg("-c")
+        .args(["-c", "--suppress-debug-info"])
         .arg(format!("-arch={}", arch.sm()))
         .arg(ptx)
         .arg("-o")

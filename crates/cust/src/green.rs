@@ -132,6 +132,10 @@ impl GreenContext {
     pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
         let doing = || format!("making a green context of {parts:?}");
         let api = context.bind()?;
+        if parts.is_empty() {
+            // Drivers end the process instead of refusing it.
+            api.check(CUresult::CUDA_ERROR_INVALID_VALUE, doing)?;
+        }
         let mut list: Vec<CUdevResource> = parts.iter().map(|part| part.raw).collect();
         let (mut description, mut raw) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the list lives through the call, and the pointers are valid for it.

@@ -191,7 +191,7 @@ fn a_kernel_with_too_much_shared_memory_is_refused_with_both_sizes() {
         .version 7.0
         .target sm_70
         .address_size 64
-        .shared .align 4 .b8 tile[60000];
+        .shared .align 4 .b8 tile[600000];
         .visible .entry fits() { ret; }
         .visible .entry big(.param .u64 to) {
             .reg .u64 %a; .reg .u32 %r;
@@ -204,9 +204,10 @@ fn a_kernel_with_too_much_shared_memory_is_refused_with_both_sizes() {
         Error::SharedMemory(error) => {
             assert_eq!(
                 (&*error.kernel, error.own, error.dynamic),
-                ("big", 60000, 0)
+                ("big", 600000, 0)
             );
-            assert_eq!(error.most, 48 << 10);
+            // Drivers give a kernel of one's own PTX more than the 48 KiB of ptxas.
+            assert!((48 << 10..600000).contains(&error.most), "{error:?}");
         }
         other => panic!("{other:?}"),
     }

@@ -20,7 +20,7 @@
 mod ast;
 mod dead;
 mod lexer;
-mod negation;
+mod narrow;
 mod param_stores;
 mod parse;
 mod recursion;
@@ -28,7 +28,7 @@ mod write;
 
 pub use ast::*;
 pub use dead::{Removed, remove_dead};
-pub use negation::widen_negations;
+pub use narrow::widen_narrow;
 pub use param_stores::gather_param_stores;
 pub use recursion::hide_recursion;
 
@@ -59,7 +59,7 @@ pub fn finish(text: &str, keep: &[&str], for_debugger: bool) -> Result<String, E
         module.target.retain(|&option| option != "debug");
     }
     remove_dead(&mut module, keep);
-    widen_negations(&mut module);
+    widen_narrow(&mut module);
     gather_param_stores(&mut module);
     hide_recursion(&mut module);
     Ok(module.to_string())

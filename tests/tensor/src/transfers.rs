@@ -21,6 +21,10 @@ pub fn trials() -> Vec<Trial> {
     ];
     for kernel in clusters() {
         for each in [None, Some(1), Some(2), Some(4)] {
+            // Such stores are for launches with clusters alone.
+            if kernel.0 == "cluster_stores" && each.is_none() {
+                continue;
+            }
             let size = each.map_or("no".into(), |each| each.to_string());
             trials.push(alone(
                 Needs::Sm90a,
@@ -244,8 +248,36 @@ fn tensors() -> Vec<(&'static str, Tensor)> {
         ),
         ("2d", two.clone()),
         (
-            "2d outside",
-            plain(&[64, 40], &[32, 16], [-5, 30, 0, 0, 0], [50, 31, 0, 0, 0]),
+            "2d from before, at 16 bytes",
+            plain(&[64, 40], &[32, 16], [-8, 30, 0, 0, 0], [28, 20, 0, 0, 0]),
+        ),
+        (
+            "2d from before",
+            plain(&[64, 40], &[32, 16], [-5, 30, 0, 0, 0], [28, 20, 0, 0, 0]),
+        ),
+        (
+            "2d from beyond",
+            plain(&[64, 40], &[32, 16], [50, 30, 0, 0, 0], [28, 20, 0, 0, 0]),
+        ),
+        (
+            "2d from above",
+            plain(&[64, 40], &[32, 16], [8, -3, 0, 0, 0], [28, 20, 0, 0, 0]),
+        ),
+        (
+            "2d to beyond, at 16 bytes",
+            plain(&[64, 40], &[32, 16], [8, 3, 0, 0, 0], [52, 31, 0, 0, 0]),
+        ),
+        (
+            "2d to beyond",
+            plain(&[64, 40], &[32, 16], [8, 3, 0, 0, 0], [50, 31, 0, 0, 0]),
+        ),
+        (
+            "2d to below",
+            plain(&[64, 40], &[32, 16], [8, 3, 0, 0, 0], [28, 31, 0, 0, 0]),
+        ),
+        (
+            "2d within, not at 16 bytes",
+            plain(&[64, 40], &[32, 16], [7, 3, 0, 0, 0], [27, 20, 0, 0, 0]),
         ),
         (
             "2d added",

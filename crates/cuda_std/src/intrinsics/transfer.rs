@@ -269,13 +269,14 @@ cuda_std_macros::intrinsics! {
 
     // Stores that tell a barrier of themselves.
     for (TY, RUST) in [(b32, u32), (b64, u64)] {
-        /// Begins a store to any block's shared memory, whose barrier learns of it.
+        /// Begins a store to any block's shared memory, whose barrier learns of it. The launch has to
+        /// be one of clusters, be they of one block: an H200 finds the instruction illegal otherwise.
         #[requires(sm_90)]
         unsafe fn st_async_TY(to: *mut RUST, value: RUST, barrier: *mut u64) =
             "{ .reg .b64 %t, %b; cvta.to.shared::cluster.u64 %t, {to}; cvta.to.shared::cluster.u64 %b, {barrier}; st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.<TY> [%t], {value}, [%b]; }";
     }
     for (TY, RUST, V) in [(b32, u32, 2), (b32, u32, 4), (b64, u64, 2)] {
-        /// Begins a store of <V> values.
+        /// Begins a store of <V> values. The launch has to be one of clusters.
         #[requires(sm_90)]
         unsafe fn st_async_TY_v_V(to: *mut RUST, values: [RUST; V], barrier: *mut u64) =
             "{ .reg .b64 %t, %b; cvta.to.shared::cluster.u64 %t, {to}; cvta.to.shared::cluster.u64 %b, {barrier}; st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v<V>.<TY> [%t], {values}, [%b]; }";
@@ -285,7 +286,8 @@ cuda_std_macros::intrinsics! {
         (max, u32, u32), (max, s32, i32), (inc, u32, u32), (dec, u32, u32), (and, b32, u32),
         (or, b32, u32), (xor, b32, u32)
     ] {
-        /// Begins a reduction into any block's shared memory, whose barrier learns of it.
+        /// Begins a reduction into any block's shared memory, whose barrier learns of it. The launch
+        /// has to be one of clusters.
         #[requires(sm_90)]
         unsafe fn red_async_OP_TY(to: *mut RUST, value: RUST, barrier: *mut u64) =
             "{ .reg .b64 %t, %b; cvta.to.shared::cluster.u64 %t, {to}; cvta.to.shared::cluster.u64 %b, {barrier}; red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.<OP>.<TY> [%t], {value}, [%b]; }";

@@ -174,6 +174,19 @@ macro_rules! all_of {
                 record.put((n.cast_unsigned(), n.saturating_add_unsigned(u64::MAX >> 1)));
                 record.put(i32::MIN.overflowing_abs().1);
             }
+
+            // Of numbers above which there are others in a register.
+            fn bounds_of_narrow(i, record) {
+                let n = mix(i.into()) as u32 >> (i % 16);
+                let (unsigned, signed) = ((n >> 3) as u16, (n >> 5) as i16);
+                for (least, most) in [(unsigned.min(127), unsigned.max(9)), (unsigned.min(255), unsigned.max(300))] {
+                    record.put((least as u8, least == 127, least == 255, most, most == 9, most == 300));
+                }
+                let (least, most) = (signed.min(127), signed.max(-128));
+                record.put((least, least == 127, most, most == -128));
+                let clamped = signed.clamp(-128, 127);
+                record.put((clamped as i8, clamped == 127, clamped == -128, clamped != 127));
+            }
         }
     };
 }
