@@ -221,7 +221,8 @@ impl TensorMap {
     ///
     /// # Safety
     /// The target has room for a box and is aligned to 128 bytes; nobody else accesses it until the
-    /// barrier's phase is over. The tensor has as many dimensions and is there.
+    /// barrier's phase is over. The tensor has as many dimensions and is there. The first coordinate
+    /// is at a multiple of 16 bytes: an H200 ends the launch as an illegal instruction otherwise.
     #[inline(always)]
     pub unsafe fn load<T>(&self, to: *mut T, at: impl Coordinates, barrier: &Mbarrier) {
         // SAFETY: the caller's promise.
@@ -233,8 +234,9 @@ impl TensorMap {
     ///
     /// # Safety
     /// The source is a box, aligned to 128 bytes; as for [`bulk_out`]. The tensor has as many
-    /// dimensions and is there. No coordinate is negative: GPUs can start a copy before a tensor's
-    /// beginning in the other direction alone, and end such a launch as an illegal instruction.
+    /// dimensions and is there. The first coordinate is at a multiple of 16 bytes, and none is
+    /// negative: GPUs can start a copy before a tensor's beginning in the other direction alone, and
+    /// end such a launch as an illegal instruction.
     #[inline(always)]
     pub unsafe fn store<T>(&self, at: impl Coordinates, from: *const T) {
         // SAFETY: the caller's promise.

@@ -76,6 +76,7 @@ pub mod unroll;
 pub mod warp;
 #[cfg(feature = "wgmma")]
 pub mod wgmma;
+pub mod window;
 
 pub use bits::AnyBits;
 pub use cuda_std_macros::{address_space, kernel};
@@ -84,3 +85,4 @@ pub use per_block::{PerBlock, PerThreadChunk};
 pub use per_thread::PerThread;
 pub use per_thread_2d::{PerThread2d, PerTile};
 pub use rows::Rows;
+pub use window::Window;

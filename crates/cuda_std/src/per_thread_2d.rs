@@ -99,6 +99,7 @@ struct Places {
     step_y: usize,
     end_x: usize,
     end_y: usize,
+    begun: bool,
 }
 
 impl Places {
@@ -149,6 +150,7 @@ impl Places {
             step_y,
             end_x: 0,
             end_y: 0,
+            begun: false,
         }
     }
 
@@ -164,18 +166,19 @@ impl Iterator for Places {
 
     #[inline(always)]
     fn next(&mut self) -> Option<(usize, usize)> {
-        let (x, y) = (self.x, self.y);
+        // The next place is not computed before it is needed: a loop's body has enough in registers.
+        if self.begun {
+            // SAFETY: a column of something in memory, and less threads than 2⁶³.
+            self.x = unsafe { self.x.unchecked_add(self.step_x) };
+            if self.x >= self.end_x {
+                self.x = self.first_x;
+                self.y += self.step_y;
+            }
+        }
+        self.begun = true;
         // Without a column there is no row either.
-        if self.first_x >= self.end_x || y >= self.end_y {
-            return None;
-        }
-        // SAFETY: a column of something in memory, and less threads than 2⁶³.
-        self.x = unsafe { self.x.unchecked_add(self.step_x) };
-        if self.x >= self.end_x {
-            self.x = self.first_x;
-            self.y += self.step_y;
-        }
-        Some((x, y))
+        let inside = self.first_x < self.end_x && self.y < self.end_y;
+        inside.then_some((self.x, self.y))
     }
 }
 

@@ -1,15 +1,20 @@
-//! A pass around a fault of ptxas: without optimizations, parts of a result that share a register
-//! (`st.param.b8 [func_retval0]` and `[func_retval0+1]`) are put together within a basic block only.
-//! A label between two of these stores begins another block, and what was stored before it is lost
-//! (seen with ptxas 13.0 `-O0` on sm_90, which is what `.target debug` asks for). The labels between
-//! them are debug information's, which no branch goes to, so they may as well stand before the
-//! first store.
+//! A pass around two faults of ptxas with parts of a result that share a register
+//! (`st.param.b8 [func_retval0]` and `[func_retval0+1]`): what was stored first is lost
+//!
+//! - without optimizations, if a label stands between the two, as parts are put together within a
+//!   basic block only (seen with ptxas 13.0 `-O0` on sm_90, which is what `.target debug` asks for).
+//!   The labels are debug information's, which no branch goes to;
+//! - if an instruction stands between them that ptxas makes a call of, such as `rem.u16` (seen with
+//!   ptxas 13.0 `-c` on sm_90): the call overwrites the register.
+//!
+//! So both go in front of the first store.
 
 use std::collections::HashSet;
 
-use crate::{Function, Item, Module, Operand, Statement};
+use crate::{Function, Instruction, Item, Module, Operand, Statement};
 
-/// Moves labels that stand between stores to `.param` in front of these. Returns how many.
+/// Moves labels and instructions that stand between stores to `.param` in front of these. Returns how
+/// many.
 pub fn gather_param_stores(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for item in &mut module.items {
@@ -50,34 +55,70 @@ fn find_targets<'a>(body: &[Statement<'a>], targets: &mut HashSet<&'a str>) {
 fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mut usize) {
     /// Where control may leave or come back, a run of stores ends.
     const ENDS: &[&str] = &["bra", "brx", "call", "ret", "exit", "trap"];
-    let mut first_store = None;
+    // Where the run's first store is, and what is stored.
+    let mut run: Option<(usize, HashSet<&'a str>)> = None;
     for index in 0..body.len() {
         match &mut body[index] {
             Statement::Block(inner) => {
                 gather(inner, targets, count);
-                first_store = None;
+                run = None;
+            }
+            Statement::Instruction(instruction) if is_store(instruction) => {
+                let (first, stored) = run.get_or_insert_with(|| (index, HashSet::new()));
+                instruction
+                    .operands
+                    .iter()
+                    .for_each(|operand| names(operand, stored));
+                let moved = stores_last(&mut body[*first..index]);
+                *first += moved;
+                *count += moved;
             }
             Statement::Instruction(instruction) => {
-                if ENDS.contains(&instruction.opcode) {
-                    first_store = None;
-                } else if instruction.opcode == "st"
-                    && instruction.modifiers.first() == Some(&"param")
-                {
-                    let first = *first_store.get_or_insert(index);
-                    *count += hoist_labels(&mut body[first..index]);
+                // Nor may what is stored change before.
+                let mut changed = HashSet::new();
+                if let Some(result) = instruction.operands.first() {
+                    names(result, &mut changed);
+                }
+                let changes = |(_, stored): &(usize, HashSet<&str>)| !stored.is_disjoint(&changed);
+                if ENDS.contains(&instruction.opcode) || run.as_ref().is_some_and(changes) {
+                    run = None;
                 }
             }
-            Statement::Label(label) if targets.contains(label) => first_store = None,
+            Statement::Label(label) if targets.contains(label) => run = None,
             _ => {}
         }
     }
 }
 
-/// Puts the labels of some statements first. Returns how many were not.
-fn hoist_labels(statements: &mut [Statement<'_>]) -> usize {
-    let is_label = |statement: &Statement<'_>| matches!(statement, Statement::Label(_));
-    let before = statements.iter().take_while(|s| is_label(s)).count();
-    // A stable sort: the labels keep their order, and so does the rest.
-    statements.sort_by_key(|statement| !is_label(statement));
-    statements.iter().take_while(|s| is_label(s)).count() - before
+fn is_store(instruction: &Instruction<'_>) -> bool {
+    instruction.opcode == "st" && instruction.modifiers.first() == Some(&"param")
+}
+
+/// Adds the names in an operand.
+fn names<'a>(operand: &Operand<'a>, to: &mut HashSet<&'a str>) {
+    match operand {
+        Operand::Name(name) => {
+            to.insert(name);
+        }
+        Operand::Vector(list) | Operand::List(list) | Operand::Compound(list) => {
+            list.iter().for_each(|operand| names(operand, to));
+        }
+        Operand::Pair(pair) => {
+            names(&pair.0, to);
+            names(&pair.1, to);
+        }
+        Operand::Not(operand) => names(operand, to),
+        _ => {}
+    }
+}
+
+/// Puts the stores among some statements last. Returns how many others there are.
+fn stores_last(statements: &mut [Statement<'_>]) -> usize {
+    let store = |statement: &Statement<'_>| match statement {
+        Statement::Instruction(instruction) => is_store(instruction),
+        _ => false,
+    };
+    // A stable sort: the stores keep their order, and so does the rest.
+    statements.sort_by_key(store);
+    statements.iter().filter(|s| !store(s)).count()
 }

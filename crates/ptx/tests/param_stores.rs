@@ -11,15 +11,15 @@ fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
         target:\nst.param.b8 [r], %rs1;\n@%p1 bra target;\ntmp4:\nst.param.b8 [r+2], %rs3;\nret;\n\
         loop:\nst.param.b8 [r], %rs1;\nhead:\nst.param.b8 [r+1], %rs1;\nbra head;\n}\n";
     let mut module = Module::parse(text).unwrap();
-    assert_eq!(gather_param_stores(&mut module), 2);
+    assert_eq!(gather_param_stores(&mut module), 3);
     let text = module.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let gathered = [
         "tmp0:",
         "tmp1:",
+        "ld.u8 %rs2, [%rd1];",
         "tmp2:",
         "st.param.b8 [r], %rs1;",
-        "ld.u8 %rs2, [%rd1];",
         "st.param.b8 [r+1], %rs2;",
         "tmp3:",
         "ret;",
@@ -36,4 +36,32 @@ fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
         assert!(lines.windows(2).any(|w| w == untouched), "{text}");
     }
     assert_eq!(gather_param_stores(&mut Module::parse(&text).unwrap()), 0);
+}
+
+#[test]
+fn divisions_stand_before_the_parts_of_a_result() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
+        .func (.param .align 1 .b8 r[3]) f() {\n.reg .b16 %rs<6>;\n\
+        st.param.b8 [r], %rs1;\nrem.u16 %rs4, %rs2, %rs3;\nst.param.b8 [r+1], %rs4;\n\
+        div.u16 %rs5, %rs2, %rs3;\nst.param.b8 [r+2], %rs5;\nret;\n\
+        st.param.b8 [r], %rs1;\nadd.u16 %rs1, %rs2, %rs3;\nst.param.b8 [r+1], %rs1;\nret;\n}\n";
+    let mut module = Module::parse(text).unwrap();
+    assert_eq!(gather_param_stores(&mut module), 2);
+    let text = module.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let gathered = [
+        "rem.u16 %rs4, %rs2, %rs3;",
+        "div.u16 %rs5, %rs2, %rs3;",
+        "st.param.b8 [r], %rs1;",
+        "st.param.b8 [r+1], %rs4;",
+        "st.param.b8 [r+2], %rs5;",
+        "ret;",
+    ];
+    assert!(
+        lines.windows(gathered.len()).any(|w| w == gathered),
+        "{text}"
+    );
+    // What is stored first is another value than the one after.
+    let changed = ["st.param.b8 [r], %rs1;", "add.u16 %rs1, %rs2, %rs3;"];
+    assert!(lines.windows(2).any(|w| w == changed), "{text}");
 }

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::time::Duration;
 
 /// What `build.rs` made of the crate `kernels`.
-static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+static KERNELS: Embedded = cust::include_module!("kernels");
 
 const HELP: &str = "\
 Runs kernels that are written without `unsafe`, and twins of them that check nothing, and compares
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("running on {device}");
     let gpu = device.backend() == Backend::Gpu;
     let bench = Bench {
-        module: Module::from_ptx(PTX, &[])?,
+        module: KERNELS.load()?,
         stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
         rounds: rounds.unwrap_or(if gpu { 50 } else { 1 }),
     };

@@ -2,32 +2,33 @@
 //! many blocks do not fit every multiprocessor.
 //!
 //! Between compute capabilities a multiprocessor holds 1024 to 2048 threads (CUDA programming guide,
-//! technical specifications per compute capability), and PTX for one runs on all later ones. Above
+//! technical specifications per compute capability: 1024 at 7.5, 1536 or 2048 from 8.0 on), and PTX
+//! for one runs on all later ones. Above
 //! a GPU's own number, ptxas ignores the directive, but then also loses sight of what the other
 //! kernels' limits ask of the functions that they share, and refuses the module. `.maxnreg` in its
 //! place is no way out: functions do not keep to it, and the module is refused as well. So the
-//! number becomes the largest that every GPU can keep.
+//! number becomes the largest that all of these GPUs can keep.
 
+use super::Target;
 use crate::module::{KernelAttrs, Module};
 
-/// The threads that every multiprocessor holds.
-const THREADS: u64 = 1024;
-
 /// Bounds the numbers of blocks.
-pub(super) fn legalize_blocks_per_sm(module: &mut Module) {
+pub(super) fn legalize_blocks_per_sm(module: &mut Module, target: &Target) {
+    // What every multiprocessor holds, from this architecture on.
+    let threads = if target.sm < 80 { 1024 } else { 1536 };
     for func in module.funcs() {
         if let Some(kernel) = &mut module.func_mut(func).kernel {
-            bound(kernel);
+            bound(kernel, threads);
         }
     }
 }
 
-fn bound(kernel: &mut KernelAttrs) {
+fn bound(kernel: &mut KernelAttrs, threads: u64) {
     let Some(extent) = kernel.required_threads.or(kernel.max_threads) else {
         return;
     };
     let product = |product: u64, &n: &u32| product.saturating_mul(n.max(1).into());
-    let most = THREADS / extent.iter().fold(1, product);
+    let most = threads / extent.iter().fold(1, product);
     kernel.min_blocks = kernel
         .min_blocks
         .map(|blocks| u64::from(blocks).min(most) as u32)
@@ -40,13 +41,13 @@ mod tests {
 
     #[test]
     fn blocks_are_as_many_as_fit() {
-        let bounded = |threads: [u32; 3], blocks| {
+        let bounded = |block: [u32; 3], blocks| {
             let mut kernel = KernelAttrs {
-                max_threads: Some(threads),
+                max_threads: Some(block),
                 min_blocks: Some(blocks),
                 ..KernelAttrs::default()
             };
-            bound(&mut kernel);
+            bound(&mut kernel, 1024);
             kernel.min_blocks
         };
         assert_eq!(bounded([256, 1, 1], 4), Some(4));

@@ -66,7 +66,7 @@ impl Target {
 /// replaced is undefined in it.
 pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<LegalizeError>> {
     let mut errors = Vec::new();
-    blocks_per_sm::legalize_blocks_per_sm(module);
+    blocks_per_sm::legalize_blocks_per_sm(module, target);
     types::legalize_types(module, target, &mut errors);
     half_calls::legalize_half_calls(module, target, &mut errors);
     let poison = rules::poison_to_undef(module, target);

@@ -6,7 +6,7 @@
 use crate::{PRODUCT, STENCIL, TILE};
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared, Tile};
-use cuda_std::{PerBlock, PerTile, Rows, group};
+use cuda_std::{PerBlock, PerTile, Rows, Window, group};
 
 /// The sum of two vectors.
 #[kernel(block_size(256), min_blocks = 8)]
@@ -40,17 +40,18 @@ pub fn stencil(
     from: &[f32],
     mut to: PerBlock<f32, STENCIL>,
 ) {
+    // At the ends the neighbour is the element itself.
+    let last = from.last().copied().unwrap_or(0.0);
     for mut piece in to.pieces() {
         let start = piece.start();
         shared.own().each(|i, element| {
-            // At the ends the neighbour is the element itself.
-            let neighbour = (start + i).saturating_sub(1).min(from.len() - 1);
-            *element = from.get(neighbour).copied().unwrap_or(0.0);
+            let neighbour = (start + i).saturating_sub(1);
+            *element = from.get(neighbour).copied().unwrap_or(last);
         });
         shared.read(|all| {
             piece.each(|i, to| {
-                let i = i - start;
-                *to = (all[i] + all[i + 1] + all[i + 2]) / 3.0;
+                let [before, own, after] = all.window(i - start);
+                *to = (before + own + after) / 3.0;
             });
         });
     }
