@@ -14,6 +14,7 @@
 //! # Ok(()) }
 //! ```
 
+mod crash;
 mod error;
 mod library;
 mod log;

@@ -1,5 +1,6 @@
 //! A program: modules go in, PTX comes out.
 
+use crate::crash::telling;
 use crate::{Error, Library, LogEntry, Options, Stage, Status, parse_log};
 use libnvvm_sys::{nvvmProgram, nvvmResult};
 use std::ffi::{CString, c_char, c_int};
@@ -10,6 +11,7 @@ pub struct Program {
     library: Library,
     raw: nvvmProgram,
     modules: Vec<String>,
+    said_at_crash: String,
 }
 
 // SAFETY: libnvvm keeps no state that belongs to a thread; its manual allows one program per
@@ -27,6 +29,7 @@ impl Program {
                 library: library.clone(),
                 raw,
                 modules: Vec::new(),
+                said_at_crash: "error: libnvvm crashed\n".to_owned(),
             }),
             Err(status) => Err(Error::Compile {
                 stage: Stage::Create,
@@ -34,6 +37,12 @@ impl Program {
                 log: Vec::new(),
             }),
         }
+    }
+
+    /// Says what is written to the standard error if libnvvm crashes while it works on this program,
+    /// which ends the process.
+    pub fn say_at_crash(&mut self, text: String) {
+        self.said_at_crash = text;
     }
 
     /// Adds a module, as text or as bitcode. The name comes back in the log's entries.
@@ -61,15 +70,11 @@ impl Program {
     ) -> Result<(), Error> {
         let name = name.replace('\0', "");
         let c_name = CString::new(name.as_str()).unwrap_or_default();
-        // SAFETY: the buffer and the name are valid for the call, which copies both.
-        let result = unsafe {
-            function(
-                self.raw,
-                module.as_ptr().cast(),
-                module.len(),
-                c_name.as_ptr(),
-            )
-        };
+        let (raw, text, length) = (self.raw, module.as_ptr().cast(), module.len());
+        let result = telling(&self.said_at_crash, || {
+            // SAFETY: the buffer and the name are valid for the call, which copies both.
+            unsafe { function(raw, text, length, c_name.as_ptr()) }
+        });
         self.modules.push(name.clone());
         Status::from_result(result).map_err(|status| self.failure(Stage::AddModule(name), status))
     }
@@ -145,6 +150,7 @@ impl Program {
             function,
             program: self.raw,
             args: &pointers,
+            said_at_crash: &self.said_at_crash,
         };
         // LLVM's analyses recurse along chains of values and blocks, as deep as those are long: a
         // few megabytes of stack are too little for a large function. Pages that are never
@@ -190,6 +196,7 @@ struct Call<'a> {
     function: unsafe extern "C" fn(nvvmProgram, c_int, *const *const c_char) -> nvvmResult,
     program: nvvmProgram,
     args: &'a [*const c_char],
+    said_at_crash: &'a str,
 }
 
 // SAFETY: the pointers are to strings that nobody changes, and the program is used by one thread
@@ -198,8 +205,10 @@ unsafe impl Send for Call<'_> {}
 
 impl Call<'_> {
     fn run(self) -> nvvmResult {
-        // SAFETY: the pointers are valid for the call, and there are less than a hundred.
-        unsafe { (self.function)(self.program, self.args.len() as c_int, self.args.as_ptr()) }
+        telling(self.said_at_crash, || {
+            // SAFETY: the pointers are valid for the call, and there are less than a hundred.
+            unsafe { (self.function)(self.program, self.args.len() as c_int, self.args.as_ptr()) }
+        })
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let library = load_libnvvm(sess, options)?;
     let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        run_libnvvm(sess, &library, arch, options, &text)
+        run_libnvvm(sess, &library, arch, options, name.as_str(), &text)
     })?;
     let Ok(ptx) = String::from_utf8(ptx) else {
         sess.dcx().err("libnvvm made PTX that is not UTF-8");
@@ -253,6 +253,7 @@ fn run_libnvvm(
     library: &Library,
     arch: nvvm::Arch,
     options: &Options,
+    name: &str,
     text: &str,
 ) -> Option<Vec<u8>> {
     let mut nvvm_options = nvvm::Options::new(arch);
@@ -279,6 +280,7 @@ fn run_libnvvm(
     }
     let result = (|| {
         let mut program = Program::new(library)?;
+        program.say_at_crash(toolkit::crashed(name));
         program.add_module("kernels", text.as_bytes())?;
         if let Some(libdevice) = &libdevice {
             program.add_libdevice_lazily(libdevice)?;

@@ -79,7 +79,23 @@ pub const PARTS: &[Part] = &[
     part("alloctests", "alloc_str", "str string"),
     part("alloctests", "alloc_vec", "vec"),
     part("alloctests", "alloc_vec_deque", "vec_deque"),
-    part("alloc_internals", "alloc_internals", ""),
+    part(
+        "alloc_internals",
+        "internals_map",
+        "collections::btree::map::tests collections::btree::node::tests",
+    ),
+    part(
+        "alloc_internals",
+        "internals_set",
+        "collections::btree::set::tests collections::btree::borrow::tests",
+    ),
+    part(
+        "alloc_internals",
+        "internals_lists",
+        "collections::linked_list::tests \
+        collections::vec_deque::tests raw_vec::tests",
+    ),
+    part("alloc_internals", "internals_wtf8", "wtf8::tests"),
 ];
 
 const fn part(suite: &'static str, name: &'static str, modules: &'static str) -> Part {
@@ -102,9 +118,10 @@ fn prefix(suite: &str, root: &str, file: &str) -> Option<&'static str> {
     if file == root {
         return Some("");
     }
-    let file = Path::new(file)
-        .strip_prefix(Path::new(root).parent()?)
-        .ok()?;
+    // `alloc_internals` has the modules of `alloc` itself.
+    let file = [Path::new(root).parent()?, Path::new("alloc/src")]
+        .into_iter()
+        .find_map(|folder| Path::new(file).strip_prefix(folder).ok())?;
     PARTS
         .iter()
         .filter(|part| part.suite == suite)

@@ -556,7 +556,7 @@ impl Generator {
                     "§.midpoint(§)",
                     "(Wrapping(§) * Wrapping(§)).0",
                     "(Wrapping(§) - Wrapping(§)).0",
-                    "(§.cmp(&§) as i8 as N)",
+                    "({ § }.cmp(&§) as i8 as N)",
                     "§.clamp(0, §.max(0))",
                     "§.checked_rem_euclid(§).unwrap_or(3)",
                     "§.wrapping_add(§.swap_bytes())",

@@ -117,8 +117,20 @@ pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
 
 /// What every failure of our own says at its end.
 pub(crate) fn our_fault(diag: &mut Diag<'_>) {
-    diag.note("this is a bug of the compiler's backend");
-    diag.help("`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder");
+    diag.note(OUR_FAULT);
+    diag.help(DUMP);
+}
+
+const OUR_FAULT: &str = "this is a bug of the compiler's backend";
+const DUMP: &str = "`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder";
+
+/// libnvvm crashed, and nothing but a text can be written any more. rustc's errors look so.
+pub(crate) fn crashed(krate: &str) -> String {
+    format!(
+        "error: libnvvm crashed while compiling `{krate}`\n  |\n  \
+         = note: this is a fault of the compiler, not of the program\n  \
+         = help: {DUMP}: `{krate}.written.ll` is what libnvvm got\n\n"
+    )
 }
 
 /// The function that a line of NVVM IR, counted from 1, stands in.
@@ -152,6 +164,13 @@ pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crash_is_said_as_rustc_says_errors() {
+        let text = crashed("kernels");
+        assert!(text.starts_with("error: libnvvm crashed while compiling `kernels`\n"));
+        assert!(text.contains("--dump=DIR"));
+    }
 
     const TEXT: &str = "declare float @__nv_sinf(float)\n\n\
                         define internal void @first(i32 %x) {\nstart:\n  ret void\n}\n\n\

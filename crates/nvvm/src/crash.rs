@@ -1,0 +1,123 @@
+//! A crash inside libnvvm is told before the process ends.
+//!
+//! libnvvm runs in the compiler's process, so an invalid access, a stack without end or an `abort`
+//! in it ends the compiler. What it leaves behind cannot be trusted: nothing goes on from there,
+//! and all that the signal's handler does is to write a text and to end the process.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// The signals that a crash comes as.
+const SIGNALS: [libc::c_int; 5] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGABRT,
+];
+
+/// What rustc ends with after a fault of its own.
+const STATUS: libc::c_int = 101;
+
+/// What was done about the signals before, in their order.
+static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
+
+thread_local! {
+    /// What is written if this thread crashes now: address and length.
+    static TEXT: Cell<(*const u8, usize)> = const { Cell::new((std::ptr::null(), 0)) };
+}
+
+/// Runs something on this thread, and writes the text to the standard error if it crashes.
+pub(crate) fn telling<T>(text: &str, run: impl FnOnce() -> T) -> T {
+    BEFORE.get_or_init(|| SIGNALS.map(install));
+    TEXT.set((text.as_ptr(), text.len()));
+    let result = run();
+    TEXT.set((std::ptr::null(), 0));
+    result
+}
+
+/// Installs the handler for a signal, and returns what was there.
+fn install(signal: libc::c_int) -> libc::sigaction {
+    // SAFETY: zeroes are valid for the structure, and the handler calls nothing that may not be
+    // called in one. The standard library gives its threads a stack for handlers.
+    unsafe {
+        let mut before: libc::sigaction = std::mem::zeroed();
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as extern "C" fn(libc::c_int) as usize;
+        action.sa_flags = libc::SA_ONSTACK;
+        libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaction(signal, &action, &mut before);
+        before
+    }
+}
+
+extern "C" fn handle(signal: libc::c_int) {
+    let (text, length) = TEXT.get();
+    if !text.is_null() {
+        // SAFETY: the text lives while the thread runs what it is about.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, text.cast(), length);
+            libc::_exit(STATUS);
+        }
+    }
+    // Another thread's. Where this returns to, the same happens again.
+    let at = SIGNALS.iter().position(|&other| other == signal);
+    if let (Some(before), Some(at)) = (BEFORE.get(), at) {
+        // SAFETY: it is what the system said.
+        unsafe { libc::sigaction(signal, &before[at], std::ptr::null_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    const CRASH: &str = "NVVM_TEST_CRASH";
+
+    #[allow(unconditional_recursion)]
+    fn without_end(depth: u64) -> u64 {
+        let here = std::hint::black_box([depth; 64]);
+        without_end(depth + 1) + here[depth as usize % 64]
+    }
+
+    /// What the processes of the test below do.
+    fn crash(how: &str) {
+        let run = || match how {
+            "access" => {
+                // SAFETY: none: this is the crash.
+                unsafe { libc::raise(libc::SIGSEGV) };
+            }
+            "stack" => assert_ne!(without_end(0), 1),
+            "abort" => std::process::abort(),
+            _ => {}
+        };
+        telling("it crashed\n", run);
+        if how == "later" {
+            std::process::abort();
+        }
+    }
+
+    #[test]
+    fn crashes_are_told() {
+        if let Ok(how) = std::env::var(CRASH) {
+            std::thread::spawn(move || crash(&how)).join().unwrap();
+            return;
+        }
+        let run = |how: &str| {
+            let output = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "crash::tests::crashes_are_told", "--nocapture"])
+                .env(CRASH, how)
+                .output()
+                .unwrap();
+            let told = String::from_utf8_lossy(&output.stderr).contains("it crashed\n");
+            (told, output.status.code())
+        };
+        for how in ["access", "stack", "abort"] {
+            assert_eq!(run(how), (true, Some(STATUS)), "{how}");
+        }
+        assert_eq!(run("nothing"), (false, Some(0)));
+        // Not libnvvm's.
+        assert_eq!(run("later"), (false, None));
+    }
+}
