@@ -22,6 +22,9 @@ const TESTED: [&str; 5] = [
     "dynamic-tests",
 ];
 
+/// Their programs that have no use there: they ask for a compiler, or are for Miri.
+const LEFT_OUT: [&str; 2] = ["cust-ui", "cust-miri"];
+
 /// The architectures that the examples' cubins are made for.
 const CUBINS: [nvvm::Arch; 4] = [
     nvvm::Arch::SM_75,
@@ -85,8 +88,13 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let strip = find_strip();
     pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
     pack_programs(&tests, &folder.join("tests"), strip.as_deref())?;
-    pack_ptx(&examples, &folder.join("ptx/examples"), &ptxas, &CUBINS)?;
-    pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas, &TEST_CUBINS)?;
+    pack_ptx(
+        &examples,
+        &folder.join("ptx/examples"),
+        &ptxas,
+        What::Examples,
+    )?;
+    pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas, What::Tests)?;
     let script = folder.join("run.sh");
     fs::write(&script, include_str!("run.sh"))?;
     make_executable(&script)?;
@@ -165,7 +173,9 @@ fn build(mut command: Command, what: What) -> Result<Built> {
             } else {
                 format!("{package}-{target}")
             };
-            built.programs.push((name, PathBuf::from(program)));
+            if !LEFT_OUT.contains(&&*name) {
+                built.programs.push((name, PathBuf::from(program)));
+            }
         }
         if let Some(out_dir) = message["out_dir"].as_str() {
             built.out_dirs.insert((package, PathBuf::from(out_dir)));
@@ -197,8 +207,12 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
     Ok(())
 }
 
-/// Copies the PTX that the build scripts left, and makes cubins of it.
-fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -> Result<()> {
+/// Makes cubins of the PTX that the build scripts left, and copies that of the examples.
+fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()> {
+    let cubins = match what {
+        What::Examples => &CUBINS[..],
+        What::Tests => &TEST_CUBINS,
+    };
     for (package, ptx) in ptx_of(built)? {
         let stem = ptx
             .file_stem()
@@ -206,9 +220,13 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
             .to_string_lossy()
             .into_owned();
         fs::create_dir_all(folder)?;
-        let copy = folder.join(format!("{package}-{stem}.ptx"));
-        fs::copy(&ptx, &copy)?;
-        let mut files = vec![copy.clone()];
+        let mut files = Vec::new();
+        // That of the tests is large, and only cubins spare the driver work.
+        if what == What::Examples {
+            let copy = folder.join(format!("{package}-{stem}.ptx"));
+            fs::copy(&ptx, &copy)?;
+            files.push(copy);
+        }
         let text = fs::read_to_string(&ptx)?;
         let own = target_of(&text)
             .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
@@ -217,7 +235,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, cubins: &[nvvm::Arch]) -
         let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
         for &arch in archs {
             let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
-            assemble(ptxas, arch, &copy, &cubin)?;
+            assemble(ptxas, arch, &ptx, &cubin)?;
             files.push(cubin);
         }
         for file in files {
@@ -260,7 +278,7 @@ fn compress_if_large(file: &Path) -> Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".gz");
     let packed = fs::File::create(name)?;
-    let mut encoder = GzEncoder::new(packed, Compression::default());
+    let mut encoder = GzEncoder::new(packed, Compression::best());
     std::io::copy(&mut fs::File::open(file)?, &mut encoder)?;
     encoder.finish()?.set_permissions(metadata.permissions())?;
     Ok(fs::remove_file(file)?)

@@ -40,13 +40,12 @@ pub fn stencil(
     from: &[f32],
     mut to: PerBlock<f32, STENCIL>,
 ) {
-    // At the ends the neighbour is the element itself.
-    let last = from.last().copied().unwrap_or(0.0);
     for mut piece in to.pieces() {
         let start = piece.start();
         shared.own().each(|i, element| {
-            let neighbour = (start + i).saturating_sub(1);
-            *element = from.get(neighbour).copied().unwrap_or(last);
+            // At the ends the neighbour is the element itself.
+            let neighbour = from.get((start + i).saturating_sub(1)).copied();
+            *element = neighbour.or_else(|| from.last().copied()).unwrap_or(0.0);
         });
         shared.read(|all| {
             piece.each(|i, to| {
