@@ -235,7 +235,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
         let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
         for &arch in archs {
             let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
-            assemble(ptxas, arch, &ptx, &cubin)?;
+            assemble(ptxas, arch, &ptx, &cubin, what)?;
             files.push(cubin);
         }
         for file in files {
@@ -245,25 +245,24 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
     Ok(())
 }
 
-/// Makes a cubin in two steps, assembling and linking. In one step ptxas looks at the whole program
-/// for every entry, which takes it many minutes for the device tests. What unoptimised code has for
-/// debuggers is left out: it is more than half of a cubin.
-fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path) -> Result<()> {
+/// Makes a cubin: of an example in one step, as the driver does, of tests in two, assembling and
+/// linking. In one step ptxas looks at the whole program for every entry, which takes it many minutes
+/// for the device tests. What unoptimised code has for debuggers is left out: it is more than half
+/// of a cubin.
+fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What) -> Result<()> {
     let object = cubin.with_extension("o");
+    let arch = format!("-arch={}", arch.sm());
     let mut command = Command::new(ptxas);
+    command.arg(&arch).arg(ptx);
+    if what == What::Examples {
+        return workspace::must_succeed(command.arg("-o").arg(cubin), "ptxas");
+    }
     command
-        .args(["-c", "--suppress-debug-info"])
-        .arg(format!("-arch={}", arch.sm()))
-        .arg(ptx)
-        .arg("-o")
+        .args(["-c", "--suppress-debug-info", "-o"])
         .arg(&object);
     workspace::must_succeed(&mut command, "ptxas")?;
     let mut command = Command::new(ptxas.with_file_name("nvlink"));
-    command
-        .arg(format!("-arch={}", arch.sm()))
-        .arg(&object)
-        .arg("-o")
-        .arg(cubin);
+    command.arg(&arch).arg(&object).arg("-o").arg(cubin);
     workspace::must_succeed(&mut command, "nvlink")?;
     fs::remove_file(&object)?;
     Ok(())
