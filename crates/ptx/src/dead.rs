@@ -127,7 +127,8 @@ fn visit_statement<'a>(statement: &Statement<'a>, visit: &mut impl FnMut(&'a str
     }
 }
 
-fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str)) {
+/// Calls `visit` with each name in an operand.
+pub(crate) fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str)) {
     match operand {
         Operand::Name(name)
         | Operand::NameOffset(name, _)

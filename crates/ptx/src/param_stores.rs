@@ -11,6 +11,7 @@
 
 use std::collections::HashSet;
 
+use crate::dead::visit_operand;
 use crate::{Function, Instruction, Item, Module, Operand, Statement};
 
 /// Moves labels and instructions that stand between stores to `.param` in front of these. Returns how
@@ -65,10 +66,11 @@ fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mu
             }
             Statement::Instruction(instruction) if is_store(instruction) => {
                 let (first, stored) = run.get_or_insert_with(|| (index, HashSet::new()));
-                instruction
-                    .operands
-                    .iter()
-                    .for_each(|operand| names(operand, stored));
+                for operand in &instruction.operands {
+                    visit_operand(operand, &mut |name| {
+                        stored.insert(name);
+                    });
+                }
                 let moved = stores_last(&mut body[*first..index]);
                 *first += moved;
                 *count += moved;
@@ -76,8 +78,13 @@ fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mu
             Statement::Instruction(instruction) => {
                 // Nor may what is stored change before.
                 let mut changed = HashSet::new();
-                if let Some(result) = instruction.operands.first() {
-                    names(result, &mut changed);
+                // An address in its place is where to, and does not change.
+                if let Some(result) = instruction.operands.first()
+                    && !matches!(result, Operand::Address(..))
+                {
+                    visit_operand(result, &mut |name| {
+                        changed.insert(name);
+                    });
                 }
                 let changes = |(_, stored): &(usize, HashSet<&str>)| !stored.is_disjoint(&changed);
                 if ENDS.contains(&instruction.opcode) || run.as_ref().is_some_and(changes) {
@@ -92,24 +99,6 @@ fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mu
 
 fn is_store(instruction: &Instruction<'_>) -> bool {
     instruction.opcode == "st" && instruction.modifiers.first() == Some(&"param")
-}
-
-/// Adds the names in an operand.
-fn names<'a>(operand: &Operand<'a>, to: &mut HashSet<&'a str>) {
-    match operand {
-        Operand::Name(name) => {
-            to.insert(name);
-        }
-        Operand::Vector(list) | Operand::List(list) | Operand::Compound(list) => {
-            list.iter().for_each(|operand| names(operand, to));
-        }
-        Operand::Pair(pair) => {
-            names(&pair.0, to);
-            names(&pair.1, to);
-        }
-        Operand::Not(operand) => names(operand, to),
-        _ => {}
-    }
 }
 
 /// Puts the stores among some statements last. Returns how many others there are.
