@@ -36,7 +36,7 @@ const CUBINS: [nvvm::Arch; 4] = [
 
 /// Those of the device tests' cubins, which are large. Elsewhere the driver assembles their PTX,
 /// which takes it minutes.
-const TEST_CUBINS: [nvvm::Arch; 1] = [nvvm::Arch::SM_90];
+const TEST_CUBINS: [nvvm::Arch; 1] = [nvvm::Arch::SM_90A];
 
 /// What a bundle may weigh.
 const LIMIT: u64 = 64 << 20;
@@ -235,14 +235,25 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
         let incomplete = text.contains(" __cudaCDP2LaunchDeviceV2");
         let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
         for &arch in archs {
-            let cubin = folder.join(format!("{package}-{stem}.{arch}.cubin"));
-            match assemble(ptxas, arch, &ptx, &cubin, what) {
-                Ok(()) => files.push(cubin),
-                // There the driver has to take the PTX that the program has inside.
-                Err(error) if what == What::Tests => {
-                    eprintln!("{} is left out: {error:#}", cubin.display());
+            for (part, text) in parts(&text)? {
+                let name = format!("{package}-{stem}{part}");
+                // The tests ask for their device's capability.
+                let device = arch.to_string();
+                let device = device.trim_end_matches('a');
+                let cubin = folder.join(format!("{name}.{device}.cubin"));
+                let ptx = match text {
+                    None => ptx.clone(),
+                    Some(text) => {
+                        let ptx = folder.join(format!("{name}.part"));
+                        fs::write(&ptx, text)?;
+                        ptx
+                    }
+                };
+                assemble(ptxas, arch, &ptx, &cubin, what)?;
+                files.push(cubin);
+                if ptx.starts_with(folder) {
+                    fs::remove_file(ptx)?;
                 }
-                Err(error) => return Err(error),
             }
         }
         for file in files {
@@ -250,6 +261,33 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What becomes a cubin of a module, each part with what is added to the name: the device tests'
+/// cases come in groups, as all of them together make ptxas crash; see `Session::cases` there.
+fn parts(text: &str) -> Result<Vec<(String, Option<String>)>> {
+    const GROUP: &str = "run_case_";
+    let module = ptx::Module::parse(text)?;
+    let groups: Vec<&str> = (module.items.iter())
+        .filter_map(|item| match item {
+            ptx::Item::Function(function) if function.entry => function.name.strip_prefix(GROUP),
+            _ => None,
+        })
+        .collect();
+    if groups.is_empty() {
+        return Ok(vec![(String::new(), None)]);
+    }
+    let of = |keep: &dyn Fn(&str) -> bool| {
+        let mut part = module.clone();
+        ptx::keep_entries(&mut part, keep);
+        Some(part.to_string())
+    };
+    let cases = groups.iter().map(|&group| {
+        let part = of(&|entry| entry.strip_prefix(GROUP) == Some(group));
+        (format!(".cases{group}"), part)
+    });
+    let rest = of(&|entry| !entry.starts_with(GROUP));
+    Ok(cases.chain([(".rest".to_owned(), rest)]).collect())
 }
 
 /// Makes a cubin: of an example in one step, as the driver does, of tests in two, assembling and
@@ -275,11 +313,17 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What
     Ok(())
 }
 
-/// Replaces a large file by `FILE.gz`, of the same permissions.
+/// Replaces a large file by `FILE.xz`, or where there is no `xz` by `FILE.gz`, of the same permissions.
 fn compress_if_large(file: &Path) -> Result<()> {
     let metadata = fs::metadata(file)?;
     if metadata.len() < PACKED {
         return Ok(());
+    }
+    // It makes half of what gzip does.
+    match Command::new("xz").args(["-3", "-T0"]).arg(file).status() {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => bail!("xz cannot pack {}: {status}", file.display()),
+        Err(_) => {}
     }
     let mut name = file.as_os_str().to_owned();
     name.push(".gz");

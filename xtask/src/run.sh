@@ -13,6 +13,7 @@ export CUST_DEVICE
 RUST_BACKTRACE=1
 export RUST_BACKTRACE
 find "$here" -name "*.gz" -exec gunzip -f {} +
+find "$here" -name "*.xz" -exec xz -d -f {} +
 # Assembled already: the driver would take minutes for these.
 DEVICE_TESTS_CUBINS=$here/ptx/tests
 export DEVICE_TESTS_CUBINS

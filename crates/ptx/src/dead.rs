@@ -66,6 +66,16 @@ pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
     removed
 }
 
+/// Keeps the kernels that `keep` says, and what they reach: a part of a module that is too much for
+/// ptxas at once.
+pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Removed {
+    let wanted = |function: &Function| !function.entry || keep(function.name);
+    module
+        .items
+        .retain(|item| !matches!(item, Item::Function(function) if !wanted(function)));
+    remove_dead(module, &[])
+}
+
 /// The names of what is kept.
 fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
     // A name may stand for several items: a forward declaration and the definition.

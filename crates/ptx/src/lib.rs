@@ -27,7 +27,7 @@ mod recursion;
 mod write;
 
 pub use ast::*;
-pub use dead::{Removed, remove_dead};
+pub use dead::{Removed, keep_entries, remove_dead};
 pub use narrow::widen_narrow;
 pub use param_stores::gather_param_stores;
 pub use recursion::hide_recursion;

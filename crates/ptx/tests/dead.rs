@@ -1,6 +1,6 @@
 //! The dead-function pass: what it drops, what it keeps, and what becomes of DWARF.
 
-use ptx::{Module, remove_dead};
+use ptx::{Module, keep_entries, remove_dead};
 
 const DEBUG: &str = include_str!("data/debug.ptx");
 
@@ -62,4 +62,37 @@ fn recursion_does_not_keep_itself_alive() {
     assert!(!stripped.contains(".alias"));
     let kept = ptx::finish(text, &["other"], false).unwrap();
     assert_eq!(kept.matches(".func").count(), 3, "{kept}");
+}
+
+#[test]
+fn some_entries_with_what_they_reach() {
+    let text = "\
+.version 7.0
+.target sm_75
+.address_size 64
+.func shared_by_both()
+{
+	ret;
+}
+.func of_one()
+{
+	ret;
+}
+.visible .entry one()
+{
+	call.uni shared_by_both, ();
+	call.uni of_one, ();
+	ret;
+}
+.visible .entry two()
+{
+	call.uni shared_by_both, ();
+	ret;
+}
+";
+    let mut module = Module::parse(text).unwrap();
+    keep_entries(&mut module, |entry| entry == "two");
+    let text = module.to_string();
+    assert!(text.contains(".entry two") && text.contains(".func shared_by_both"));
+    assert!(!text.contains(".entry one") && !text.contains("of_one"));
 }

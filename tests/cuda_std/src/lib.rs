@@ -6,6 +6,7 @@
 
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 mod atomics;
@@ -71,10 +72,24 @@ impl Session {
         })
     }
 
+    /// What a bundle has assembled, which spares the driver a minute.
+    fn cubin(&self, arch: Arch) -> Option<Vec<u8>> {
+        let on_gpu = self.context.backend() == Backend::Gpu;
+        let folder = std::env::var_os("DEVICE_TESTS_CUBINS").filter(|_| on_gpu)?;
+        let ((a, b), (major, minor)) = (arch.capability(), self.capability);
+        let name = format!("cuda-std-tests-sm_{a}{b}.sm_{major}{minor}.cubin");
+        std::fs::read(Path::new(&folder).join(name)).ok()
+    }
+
     /// The module for an architecture.
     pub fn module(&self, arch: Arch) -> Result<&Module, Failed> {
-        let module = self.modules[arch as usize]
-            .get_or_init(|| Module::from_ptx(arch.ptx(), &[]).map_err(|error| error.to_string()));
+        let module = self.modules[arch as usize].get_or_init(|| {
+            let module = match self.cubin(arch) {
+                Some(cubin) => Module::from_cubin(&cubin, &[]),
+                None => Module::from_ptx(arch.ptx(), &[]),
+            };
+            module.map_err(|error| error.to_string())
+        });
         module
             .as_ref()
             .map_err(|error| Failed::from(error.as_str()))

@@ -10,12 +10,12 @@ const THREADS: u32 = 32;
 
 /// A trial for each case.
 pub fn trials(build: Build) -> Vec<Trial> {
-    let of = |(number, case): (usize, Case)| {
+    let of = |(group, place, case): (usize, u32, Case)| {
         trial(build, case.name, move |session, build| {
-            run(session, build, number as u32, case)
+            run(session, build, (group, place), case)
         })
     };
-    device_tests_kernels::all().enumerate().map(of).collect()
+    device_tests_kernels::all().map(of).collect()
 }
 
 /// A record in a buffer.
@@ -26,14 +26,21 @@ pub struct OnDevice(pub Record);
 // SAFETY: a record is numbers and enums without data, of the same layout on both sides.
 unsafe impl DeviceCopy for OnDevice {}
 
-fn run(session: &Session, build: Build, number: u32, case: Case) -> Result<(), Failed> {
+fn run(
+    session: &Session,
+    build: Build,
+    (group, place): (usize, u32),
+    case: Case,
+) -> Result<(), Failed> {
     let threads = BLOCKS * THREADS;
     let records = DeviceBuffer::from_slice(&vec![OnDevice(Record::default()); threads as usize])?;
-    let kernel = session.module(build)?.get_function("run_case")?;
+    let kernel = session
+        .cases(build, group)?
+        .get_function(format!("run_case_{group}"))?;
     let stream = session.stream();
     // SAFETY: the kernel writes one record for each thread.
     unsafe {
-        launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(number, records.as_device_ptr()))?;
+        launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(place, records.as_device_ptr()))?;
     }
     stream.synchronize()?;
     for (i, OnDevice(record)) in records.as_host_vec()?.iter().enumerate() {

@@ -46,9 +46,17 @@ impl Build {
     }
 }
 
-/// The device with both modules, each loaded when the first test asks for it.
+/// The modules of a build: one without cases, and each group of them.
+const PARTS: usize = 1 + device_tests_kernels::GROUPS.len();
+
+/// The group of cases that an entry runs.
+fn group_of(entry: &str) -> Option<usize> {
+    entry.strip_prefix("run_case_")?.parse().ok()
+}
+
+/// The device with the modules of both builds, each loaded when the first test asks for it.
 pub struct Session {
-    modules: [OnceLock<Result<Module, String>>; 2],
+    modules: [[OnceLock<Result<Module, String>>; PARTS]; 2],
     stream: Stream,
     /// Shown before the tests.
     pub device: String,
@@ -72,7 +80,7 @@ impl Session {
         context.set_resource_limit(ResourceLimit::StackSize, stack)?;
         let (major, minor) = context.device().compute_capability()?;
         Ok(Session {
-            modules: [const { OnceLock::new() }; 2],
+            modules: [const { [const { OnceLock::new() }; PARTS] }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
             device,
             cubins: std::env::var_os("DEVICE_TESTS_CUBINS")
@@ -83,24 +91,45 @@ impl Session {
         })
     }
 
-    /// The module of a build.
+    /// The module of a build, for all but the cases.
     pub fn module(&self, build: Build) -> Result<&Module, Failed> {
-        let module = self.modules[build as usize].get_or_init(|| {
-            // The driver's compiler takes long for so much code, above all if it optimises.
-            let options = match build {
-                Build::Release => vec![],
-                Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
+        self.part(build, None)
+    }
+
+    /// The module of a build that has a group of the cases.
+    pub fn cases(&self, build: Build, group: usize) -> Result<&Module, Failed> {
+        self.part(build, Some(group))
+    }
+
+    /// The emulator takes a build as it is. On a GPU each group is a module of its own: ptxas, and
+    /// so the driver, crashes on all of them together, unoptimised.
+    fn part(&self, build: Build, group: Option<usize>) -> Result<&Module, Failed> {
+        let group = group.filter(|_| self.on_gpu());
+        let place = group.map_or(0, |group| group + 1);
+        let module = self.modules[build as usize][place].get_or_init(|| {
+            let load = |ptx: &str| {
+                // The driver's compiler takes long for so much code, above all if it optimises.
+                let options = match build {
+                    Build::Release => vec![],
+                    Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
+                };
+                Module::from_ptx(ptx, &options).map_err(|error| error.to_string())
             };
-            let name = format!("device-tests-{}.sm_{}.cubin", build.name(), self.capability);
-            let cubin = self
-                .cubins
-                .as_ref()
-                .and_then(|folder| std::fs::read(folder.join(name)).ok());
-            let module = match cubin {
-                Some(cubin) => Module::from_cubin(&cubin, &[]),
-                None => Module::from_ptx(build.ptx(), &options),
-            };
-            module.map_err(|error| error.to_string())
+            if !self.on_gpu() {
+                return load(build.ptx());
+            }
+            let part = group.map_or("rest".to_owned(), |group| format!("cases{group}"));
+            let capability = &self.capability;
+            let name = format!("device-tests-{}.{part}.sm_{capability}.cubin", build.name());
+            let folder = self.cubins.as_ref();
+            match folder.and_then(|folder| std::fs::read(folder.join(name)).ok()) {
+                Some(cubin) => Module::from_cubin(&cubin, &[]).map_err(|error| error.to_string()),
+                None => {
+                    let mut ptx = ptx::Module::parse(build.ptx()).map_err(|e| e.to_string())?;
+                    ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);
+                    load(&ptx.to_string())
+                }
+            }
         });
         module
             .as_ref()

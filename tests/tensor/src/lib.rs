@@ -15,6 +15,7 @@ use cust::kernel::{Args, KernelType, LaunchConfig};
 use cust::prelude::*;
 use cust_core::kernel::Pass;
 use libtest_mimic::{Failed, Trial};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -65,13 +66,31 @@ impl Session {
         self.context.backend() == Backend::Gpu
     }
 
+    /// What a bundle has assembled, which spares the driver minutes.
+    fn cubin(&self, stem: &str) -> Option<Vec<u8>> {
+        let folder = std::env::var_os("DEVICE_TESTS_CUBINS").filter(|_| self.on_gpu())?;
+        let (major, minor) = self.capability;
+        let name = format!("tensor-tests-{stem}.sm_{major}{minor}.cubin");
+        std::fs::read(Path::new(&folder).join(name)).ok()
+    }
+
     fn module(&self, needs: Needs) -> Result<&Module, Failed> {
         let module = self.modules[needs as usize].get_or_init(|| {
-            let ptx = match needs {
-                Needs::Sm75 => include_str!(concat!(env!("OUT_DIR"), "/sm_75.ptx")),
-                Needs::Sm90a => include_str!(concat!(env!("OUT_DIR"), "/sm_90a.ptx")),
+            let (stem, ptx) = match needs {
+                Needs::Sm75 => (
+                    "sm_75",
+                    include_str!(concat!(env!("OUT_DIR"), "/sm_75.ptx")),
+                ),
+                Needs::Sm90a => (
+                    "sm_90a",
+                    include_str!(concat!(env!("OUT_DIR"), "/sm_90a.ptx")),
+                ),
             };
-            Module::from_ptx(ptx, &[]).map_err(|error| error.to_string())
+            let module = match self.cubin(stem) {
+                Some(cubin) => Module::from_cubin(&cubin, &[]),
+                None => Module::from_ptx(ptx, &[]),
+            };
+            module.map_err(|error| error.to_string())
         });
         module.as_ref().map_err(Failed::from)
     }

@@ -3,7 +3,7 @@
 //! function, and the records must be equal. There is one module for each part of the language.
 //!
 //! [`cases!`] makes a case's function and its row in the module's table, [`all`] is the table of all,
-//! and [`run_case`] the kernel that runs one of them. What is not a pure function has kernels of its own: parameters
+//! and [`run_case_0`] one of the kernels that run them. What is not a pure function has kernels of its own: parameters
 //! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
 
 #![no_std]
@@ -103,55 +103,77 @@ macro_rules! cases {
 }
 pub(crate) use cases;
 
-/// The kernel that runs a case, by its place among [`all`]: ptxas compiles all that an entry reaches
-/// once for each entry, so that one entry for hundreds of cases saves it minutes.
-///
-/// # Safety
-/// There is a record for each thread.
-#[cuda_std::kernel]
-pub unsafe fn run_case(case: u32, records: *mut Record) {
-    let i = cuda_std::thread::index_1d();
-    let case = all().nth(case as usize).expect("a case of that number");
-    unsafe { (case.run)(i, &mut *records.add(i as usize)) };
+/// Groups of cases, each with a kernel that runs one of its cases, by its place there. ptxas compiles
+/// all that an entry reaches once for each entry, so that few entries for hundreds of cases save it
+/// minutes; but all cases together, unoptimised, make it crash. So no group reaches another's cases.
+macro_rules! groups {
+    ($($name:ident = [$($module:expr),* $(,)?];)*) => {
+        $(
+            /// Runs a case of the group.
+            ///
+            /// # Safety
+            /// There is a record for each thread.
+            #[cuda_std::kernel]
+            pub unsafe fn $name(case: u32, records: *mut Record) {
+                const MODULES: &[&[Case]] = &[$($module),*];
+                let i = cuda_std::thread::index_1d();
+                let mut cases = MODULES.iter().copied().flatten();
+                let case = cases.nth(case as usize).expect("a case of that number");
+                unsafe { (case.run)(i, &mut *records.add(i as usize)) };
+            }
+        )*
+
+        /// The cases of each group.
+        pub const GROUPS: &[&[&[Case]]] = &[$(&[$($module),*]),*];
+    };
+}
+groups! {
+    run_case_0 = [
+        aliasing::CASES,
+        closures::CASES,
+        enums::CASES,
+        hashing::CASES,
+        math::CASES,
+        programs::interpreters::CASES,
+        reflection::CASES,
+        traits::CASES,
+    ];
+    run_case_1 = [
+        arrays::CASES,
+        collections::CASES,
+        floats::CASES,
+        integers::CASES,
+        matching::CASES,
+        programs::numerics::CASES,
+        slices::CASES,
+        wide::CASES,
+    ];
+    run_case_2 = [
+        assembly::CASES,
+        control::CASES,
+        futures::CASES,
+        iterators::CASES,
+        pointers::CASES,
+        programs::searches::CASES,
+        statics::CASES,
+    ];
+    run_case_3 = [
+        cells::CASES,
+        drops::CASES,
+        generics::CASES,
+        layouts::CASES,
+        programs::codecs::CASES,
+        quads::CASES,
+        strings::CASES,
+    ];
 }
 
-/// All cases.
-pub fn all() -> impl Iterator<Item = Case> {
-    [
-        aliasing::CASES,
-        arrays::CASES,
-        assembly::CASES,
-        cells::CASES,
-        closures::CASES,
-        collections::CASES,
-        control::CASES,
-        drops::CASES,
-        enums::CASES,
-        floats::CASES,
-        futures::CASES,
-        generics::CASES,
-        hashing::CASES,
-        integers::CASES,
-        iterators::CASES,
-        layouts::CASES,
-        math::CASES,
-        matching::CASES,
-        pointers::CASES,
-        programs::codecs::CASES,
-        programs::interpreters::CASES,
-        programs::numerics::CASES,
-        programs::searches::CASES,
-        quads::CASES,
-        reflection::CASES,
-        slices::CASES,
-        statics::CASES,
-        strings::CASES,
-        traits::CASES,
-        wide::CASES,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+/// All cases, each with its group and its place there.
+pub fn all() -> impl Iterator<Item = (usize, u32, Case)> {
+    GROUPS.iter().enumerate().flat_map(|(group, modules)| {
+        let cases = modules.iter().copied().flatten().zip(0..);
+        cases.map(move |(case, place)| (group, place, *case))
+    })
 }
 
 #[cfg(test)]
@@ -159,7 +181,7 @@ mod tests {
     /// What the device is compared with must itself run, and record something.
     #[test]
     fn all_cases_run_on_the_host() {
-        for case in super::all() {
+        for (_, _, case) in super::all() {
             for i in 0..96 {
                 let mut record = super::Record::default();
                 (case.run)(i, &mut record);
