@@ -1,4 +1,5 @@
-//! Attribute macros of `cuda_std`, which re-exports them: `#[kernel]` and `#[address_space(..)]`.
+//! Macros of `cuda_std`, which re-exports them: `#[kernel]`, `#[address_space(..)]` and
+//! `#[derive(AnyBits)]`.
 //!
 //! They check what they are put on and report mistakes with spans, and then only say what the
 //! compiler's backend has to know, as attributes that exist on the device alone. On the host the
@@ -6,6 +7,7 @@
 //! which its unit tests call.
 
 mod address_space;
+mod any_bits;
 mod grid_constant;
 mod handle;
 mod kernel;
@@ -121,6 +123,21 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(attribute.into(), item.into()).into()
+}
+
+/// Makes a struct `cuda_std::AnyBits`, if all of its fields are: then it can be in shared memory, and go
+/// through shuffles, reductions and scans.
+///
+/// ```ignore
+/// #[derive(Clone, Copy, AnyBits)]
+/// struct Body {
+///     place: [f32; 3],
+///     mass: f32,
+/// }
+/// ```
+#[proc_macro_derive(AnyBits)]
+pub fn any_bits(input: TokenStream) -> TokenStream {
+    any_bits::expand(input.into()).into()
 }
 
 /// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.

@@ -1,0 +1,14 @@
+//! The programs that every CUDA programmer knows, as kernels. Each is written the way the documentation
+//! suggests, in safe code where that is possible.
+
+#![no_std]
+
+pub mod finance;
+pub mod images;
+pub mod language;
+pub mod linear;
+pub mod physics;
+pub mod reductions;
+pub mod signals;
+pub mod sorting;
+pub mod structures;

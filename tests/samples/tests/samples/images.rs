@@ -1,0 +1,178 @@
+use crate::{Outcome, close, floats, integers, start};
+use cuda_std::texture;
+use cust::memory::{Array, ArrayFlags};
+use cust::prelude::*;
+use cust::texture::{AddressMode, Surface, Texture, TextureConfig};
+use num_complex::Complex;
+use samples_kernels::images::*;
+use std::sync::Arc;
+
+const WIDTH: usize = 40;
+const HEIGHT: usize = 24;
+const BLOCKS: (u32, u32) = (3, 3);
+const THREADS: (u32, u32) = (16, 8);
+
+/// What a picture says at a place, its edges going on.
+fn clamped<T: Copy>(picture: &[T], x: i64, y: i64) -> T {
+    let (x, y) = (x.clamp(0, WIDTH as i64 - 1), y.clamp(0, HEIGHT as i64 - 1));
+    picture[y as usize * WIDTH + x as usize]
+}
+
+/// A picture of what a function says at each place.
+fn picture<T>(f: impl Fn(i64, i64) -> T) -> Vec<T> {
+    (0..WIDTH * HEIGHT)
+        .map(|i| f((i % WIDTH) as i64, (i / WIDTH) as i64))
+        .collect()
+}
+
+#[test]
+fn mandelbrot_and_julia() -> Outcome {
+    let (module, stream) = start();
+    let view = View {
+        corner: Complex::new(-2.0, -1.2),
+        pixel: 0.1,
+    };
+    let mut steps = DeviceBuffer::<u32>::zeroed(WIDTH * HEIGHT)?;
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        mandelbrot::args(view, steps.rows_mut(WIDTH)),
+    )?;
+    let place = |x: i64, y: i64| view.place(x as usize, y as usize);
+    // Rounding may count a step more or less at the edge.
+    let same = |found: Vec<u32>, expected: Vec<u32>| {
+        let differ = found.iter().zip(&expected).filter(|(a, b)| a != b).count();
+        assert!(differ <= 5, "{differ} pixels differ");
+    };
+    same(
+        steps.as_host_vec()?,
+        picture(|x, y| escape(Complex::ZERO, place(x, y))),
+    );
+    let c = Complex::new(-0.8, 0.156);
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        julia::args(view, c, steps.rows_mut(WIDTH)),
+    )?;
+    same(steps.as_host_vec()?, picture(|x, y| escape(place(x, y), c)));
+    Ok(())
+}
+
+#[test]
+fn sobel_filter() -> Outcome {
+    let (module, stream) = start();
+    let from: Vec<u8> = integers(WIDTH * HEIGHT, 256)
+        .iter()
+        .map(|&x| x as u8)
+        .collect();
+    let array = Arc::new(Array::from_slice(
+        &from,
+        (WIDTH, HEIGHT),
+        ArrayFlags::empty(),
+    )?);
+    let mut config = TextureConfig::default();
+    config.address_modes = [AddressMode::Clamp; 3];
+    config.read_as_integer = true;
+    let texture = Texture::new(array, &config)?;
+    // SAFETY: the texture is of bytes in two dimensions, and outlives the launch.
+    let handle = unsafe { texture::Texture::<u8, 2>::from_raw(texture.as_raw()) };
+    let mut to = DeviceBuffer::<u8>::zeroed(from.len())?;
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        sobel::args(handle, to.rows_mut(WIDTH)),
+    )?;
+    let expected = picture(|x, y| {
+        let at = |dx, dy| i32::from(clamped(&from, x + dx, y + dy));
+        let h = at(1, -1) + 2 * at(1, 0) + at(1, 1) - at(-1, -1) - 2 * at(-1, 0) - at(-1, 1);
+        let v = at(-1, 1) + 2 * at(0, 1) + at(1, 1) - at(-1, -1) - 2 * at(0, -1) - at(1, -1);
+        (h.abs() + v.abs()).min(255) as u8
+    });
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn box_and_bilateral_filters() -> Outcome {
+    let (module, stream) = start();
+    let from = floats(WIDTH * HEIGHT);
+    let array = Arc::new(Array::from_slice(
+        &from,
+        (WIDTH, HEIGHT),
+        ArrayFlags::empty(),
+    )?);
+    let texture = Texture::new(array, &TextureConfig::default())?;
+    // SAFETY: the texture is of floats in two dimensions, and outlives the launches.
+    let handle = unsafe { texture::Texture::<f32, 2>::from_raw(texture.as_raw()) };
+    let mut to = DeviceBuffer::<f32>::zeroed(from.len())?;
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        box_filter::args(handle, 2, to.rows_mut(WIDTH)),
+    )?;
+    let near = || (-2..=2).flat_map(|dy| (-2..=2).map(move |dx| (dx, dy)));
+    let expected = picture(|x, y| {
+        near()
+            .map(|(dx, dy)| clamped(&from, x + dx, y + dy))
+            .sum::<f32>()
+            / 25.0
+    });
+    close(&to.as_host_vec()?, &expected, 1e-5);
+
+    let args = bilateral::args(handle, 1.5, 0.2, to.rows_mut(WIDTH));
+    module.launch(&stream, (BLOCKS, THREADS), args)?;
+    let expected = picture(|x, y| {
+        let centre = clamped(&from, x, y);
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (dx, dy) in near() {
+            let value = clamped(&from, x + dx, y + dy);
+            let far = (dx * dx + dy * dy) as f32 / (2.0 * 1.5 * 1.5);
+            let weight = (-far - (value - centre).powi(2) / (2.0 * 0.2 * 0.2)).exp();
+            sum += weight * value;
+            weights += weight;
+        }
+        sum / weights
+    });
+    close(&to.as_host_vec()?, &expected, 1e-4);
+    Ok(())
+}
+
+#[test]
+fn surface_writes() -> Outcome {
+    let (module, stream) = start();
+    let array = Arc::new(Array::<f32>::new(
+        (WIDTH, HEIGHT),
+        ArrayFlags::SURFACE_LDST,
+    )?);
+    let surface = Surface::new(Arc::clone(&array))?;
+    // SAFETY: the surface is of floats in two dimensions, and outlives the launch.
+    let handle = unsafe { texture::Surface::<f32, 2>::from_raw(surface.as_raw()) };
+    module.launch(&stream, (BLOCKS, THREADS), write_surface::args(handle))?;
+    stream.synchronize()?;
+    assert_eq!(array.as_host_vec()?, picture(|x, y| (x * 100 + y) as f32));
+    Ok(())
+}
+
+#[test]
+fn dilation() -> Outcome {
+    let (module, stream) = start();
+    let from: Vec<u8> = integers(WIDTH * HEIGHT, 256)
+        .iter()
+        .map(|&x| x as u8)
+        .collect();
+    let mut to = DeviceBuffer::<u8>::zeroed(from.len())?;
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        dilate::args(&from.as_dbuf()?, to.rows_mut(WIDTH)),
+    )?;
+    let near = || (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
+    let expected = picture(|x, y| {
+        near()
+            .map(|(dx, dy)| clamped(&from, x + dx, y + dy))
+            .max()
+            .unwrap_or(0)
+    });
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
