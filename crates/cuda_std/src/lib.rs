@@ -48,6 +48,7 @@ pub mod atomic;
 pub mod barrier;
 mod bits;
 pub mod cluster;
+pub mod constant;
 pub mod copy;
 pub mod debug;
 pub mod dynamic;
@@ -82,7 +83,8 @@ pub mod wgmma;
 pub mod window;
 
 pub use bits::AnyBits;
-pub use cuda_std_macros::{AnyBits, address_space, kernel};
+pub use constant::Constant;
+pub use cuda_std_macros::{AnyBits, address_space, constant, kernel};
 pub use float::{FloatExt, GpuFloat};
 pub use per_block::{PerBlock, PerThreadChunk};
 pub use per_thread::PerThread;

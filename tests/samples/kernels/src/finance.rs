@@ -161,8 +161,8 @@ pub fn monte_carlo_call(contract: Contract, market: Market, paths: u32, mut to: 
 }
 
 /// Sobol's direction numbers, which the host puts there: 31 bits for each of 3 dimensions.
-#[address_space(constant)]
-pub static mut DIRECTIONS: [[u32; 31]; 3] = [[0; 31]; 3];
+#[constant]
+pub static DIRECTIONS: [[u32; 31]; 3] = [[0; 31]; 3];
 
 /// Sobol's sequence: numbers that fill the cube evenly. Dimension by dimension, as the grid's `y` says.
 #[kernel]
@@ -170,8 +170,7 @@ pub fn sobol(mut to: cuda_std::PerThread2d<f32>) {
     to.each(|(x, y), to| {
         let gray = x ^ (x >> 1);
         let mut bits = 0;
-        // SAFETY: the host does not write while kernels run.
-        for (bit, direction) in unsafe { DIRECTIONS[y] }.iter().enumerate() {
+        for (bit, direction) in DIRECTIONS[y].iter().enumerate() {
             if gray >> bit & 1 == 1 {
                 bits ^= direction;
             }

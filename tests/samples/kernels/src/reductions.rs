@@ -52,9 +52,8 @@ pub fn histogram64(
 #[kernel(block_size(256))]
 pub fn scan_blocks(from: &[u32], mut to: PerThread<u32>, mut sums: PerBlock<u32>) {
     let x = from.get(thread::index() as usize).copied().unwrap_or(0);
-    let before = group::block().exclusive_scan(x, 0, u32::wrapping_add);
+    let (before, sum) = group::block().exclusive_scan_with_total(x, 0, u32::wrapping_add);
     to.each(|_, to| *to = before);
-    let sum = group::block().reduce(x, u32::wrapping_add);
     sums.each(|_, to| *to = sum);
 }
 

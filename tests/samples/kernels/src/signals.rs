@@ -77,13 +77,8 @@ pub fn haar(
 pub const RADIUS: usize = 4;
 
 /// The convolution's coefficients, which the host puts there.
-#[address_space(constant)]
-pub static mut COEFFICIENTS: [f32; 2 * RADIUS + 1] = [0.0; 2 * RADIUS + 1];
-
-fn coefficients() -> &'static [f32; 2 * RADIUS + 1] {
-    // SAFETY: the host does not write while kernels run.
-    unsafe { (&raw const COEFFICIENTS).as_ref_unchecked() }
-}
+#[constant]
+pub static COEFFICIENTS: [f32; 2 * RADIUS + 1] = [0.0; 2 * RADIUS + 1];
 
 /// A convolution along the rows, zeros beyond the edges.
 #[kernel(block_size(32, 8))]
@@ -103,7 +98,7 @@ pub fn convolve_rows(
         shared.read(|rows| {
             tile.each(|(x, y), to| {
                 let near = rows[y][x..].iter();
-                *to = near.zip(coefficients()).map(|(a, b)| a * b).sum();
+                *to = near.zip(COEFFICIENTS.iter()).map(|(a, b)| a * b).sum();
             });
         });
     }
@@ -127,7 +122,7 @@ pub fn convolve_columns(
         shared.read(|rows| {
             tile.each(|(x, y), to| {
                 let near = rows[y..].iter().map(|row| row[x]);
-                *to = near.zip(coefficients()).map(|(a, b)| a * b).sum();
+                *to = near.zip(COEFFICIENTS.iter()).map(|(a, b)| a * b).sum();
             });
         });
     }
