@@ -117,3 +117,55 @@ pub fn dilate(from: &[u8], mut to: PerThread2d<u8>) {
             .unwrap_or(0);
     });
 }
+
+/// Samples a volume between its elements.
+#[kernel]
+pub fn slice_volume(volume: Texture<f32, 3>, depth: f32, mut to: PerThread2d<f32>) {
+    let (width, height) = (to.width() as f32, to.height() as f32);
+    to.each(|(x, y), to| {
+        *to = volume.sample([(x as f32 + 0.5) / width, (y as f32 + 0.5) / height, depth]);
+    });
+}
+
+/// How far a point of the left picture is to the right in the right one: where colours differ least, four
+/// bytes at a time.
+#[kernel]
+pub fn stereo(left: &[u32], right: &[u32], mut to: PerThread2d<u32>) {
+    let (width, height) = (to.width(), to.height());
+    let (left, right) = (
+        Rows::new(left, width, height),
+        Rows::new(right, width, height),
+    );
+    to.each(|(x, y), to| {
+        let cost = |shift: usize| {
+            let mut sum = 0;
+            for dx in [usize::MAX, 0, 1] {
+                let x = x.wrapping_add(dx);
+                let (a, b) = (
+                    left.get(x, y).unwrap_or(0),
+                    right.get(x + shift, y).unwrap_or(0),
+                );
+                sum = cuda_std::intrinsics::integer::vabsdiff4_u32_add(a, b, sum);
+            }
+            sum
+        };
+        *to = (0..8).min_by_key(|&shift| cost(shift)).unwrap_or(0) as u32;
+    });
+}
+
+/// A step of Conway's game of life, on a torus.
+#[kernel]
+pub fn life(from: &[u8], mut to: PerThread2d<u8>) {
+    let (width, height) = (to.width(), to.height());
+    to.each(|(x, y), to| {
+        let mut alive = 0;
+        for dy in 0..3 {
+            for dx in 0..3 {
+                alive +=
+                    from[(y + dy + height - 1) % height * width + (x + dx + width - 1) % width];
+            }
+        }
+        let own = from[y * width + x];
+        *to = u8::from(alive == 3 || (own == 1 && alive == 4));
+    });
+}

@@ -2,6 +2,8 @@
 //! suggests, in safe code where that is possible.
 
 #![no_std]
+// For `asm!`.
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod finance;
 pub mod images;

@@ -373,3 +373,117 @@ pub fn eigenvalues(diagonal: &[f32], off: &[f32], low: f32, high: f32, mut to: P
         *to = f32::midpoint(low, high);
     });
 }
+
+/// Inverses of small matrices, one for each thread, with pivots.
+#[kernel]
+pub fn inverses(from: &[[[f32; 4]; 4]], mut to: PerThread<[[f32; 4]; 4]>) {
+    to.each_with(from, |_, to, from| {
+        let mut left = *from;
+        let mut right =
+            core::array::from_fn(|y| core::array::from_fn(|x| f32::from(u8::from(x == y))));
+        for column in 0..4 {
+            let pivot = (column..4)
+                .max_by(|&a, &b| left[a][column].abs().total_cmp(&left[b][column].abs()));
+            left.swap(column, pivot.unwrap_or(column));
+            right.swap(column, pivot.unwrap_or(column));
+            let factor = 1.0 / left[column][column];
+            left[column] = left[column].map(|x| x * factor);
+            right[column] = right[column].map(|x: f32| x * factor);
+            for row in (0..4).filter(|&row| row != column) {
+                let factor = left[row][column];
+                for x in 0..4 {
+                    left[row][x] -= factor * left[column][x];
+                    right[row][x] -= factor * right[column][x];
+                }
+            }
+        }
+        *to = right;
+    });
+}
+
+/// A product with 4 by 4 elements in registers for each thread: a block of 8 by 8 threads has a tile of
+/// 32 by 32.
+#[kernel(block_size(8, 8))]
+pub fn matmul_registers(
+    #[shared] mut tiles: Shared<(Tile<f32, 8, 32>, Tile<f32, 32, 8>)>,
+    n: usize,
+    a: &[f32],
+    b: &[f32],
+    c: &[Atomic<f32, Device>],
+) {
+    let (x0, y0) = (
+        thread::block_idx_x() as usize * 32,
+        thread::block_idx_y() as usize * 32,
+    );
+    let (tx, ty) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let mut sums = [[0.0f32; 4]; 4];
+    for k0 in (0..n).step_by(8) {
+        let (own_a, own_b) = tiles.own();
+        own_a.each(|(x, y), e| *e = a[(y0 + y) * n + k0 + x]);
+        own_b.each(|(x, y), e| *e = b[(k0 + y) * n + x0 + x]);
+        tiles.read(|(a, b)| {
+            for k in 0..8 {
+                let column: [f32; 4] = core::array::from_fn(|i| a[ty * 4 + i][k]);
+                let row: [f32; 4] = core::array::from_fn(|i| b[k][tx * 4 + i]);
+                for (sums, a) in sums.iter_mut().zip(column) {
+                    for (sum, b) in sums.iter_mut().zip(row) {
+                        *sum += a * b;
+                    }
+                }
+            }
+        });
+    }
+    for (y, sums) in sums.iter().enumerate() {
+        for (x, &sum) in sums.iter().enumerate() {
+            c[(y0 + ty * 4 + y) * n + x0 + tx * 4 + x].store(sum, Relaxed);
+        }
+    }
+}
+
+/// Scalar products of bytes, four at a time.
+#[kernel]
+pub fn dot_bytes(a: &[u32], b: &[i32], sum: &Atomic<i32, Device>) {
+    let mut mine = 0;
+    for (i, &a) in thread::elements(a) {
+        mine = cuda_std::intrinsics::integer::dp4a_u32_s32(a, b[i], mine);
+    }
+    let all = group::block().reduce(mine, |a, b| a + b);
+    if group::block().is_first() {
+        sum.fetch_add(all, Relaxed);
+    }
+}
+
+/// A product of bytes on tensor cores: a warp for each tile of 8×8.
+#[kernel]
+pub fn gemm_bytes(n: usize, a: &[i8], b: &[i8], c: &[Atomic<i32, Device>]) {
+    type Tile = Mma<8, 8, 16, i8, i8, i32>;
+    let (y, x) = (
+        thread::block_idx_y() as usize * 8,
+        thread::block_idx_x() as usize * 8,
+    );
+    let mut sum = matrix::Accumulator::<Tile>::zero();
+    for k in (0..n).step_by(16) {
+        let a = matrix::A::from_fn(|row, column| a[(y + row) * n + k + column]);
+        let b = matrix::B::from_fn(|row, column| b[(k + row) * n + x + column]);
+        sum = Tile::multiply(a, b, sum);
+    }
+    sum.for_each(|row, column, value| c[(y + row) * n + x + column].store(value, Relaxed));
+}
+
+/// A step of an LU decomposition of a matrix without pivots: below and to the right of a column.
+#[kernel]
+pub fn eliminate(n: usize, column: usize, matrix: &[Atomic<f32, Device>]) {
+    let at = |y: usize, x: usize| &matrix[y * n + x];
+    let row = column + 1 + thread::index_1d() as usize;
+    if row < n {
+        let factor = at(row, column).load(Relaxed) / at(column, column).load(Relaxed);
+        at(row, column).store(factor, Relaxed);
+        for x in column + 1..n {
+            let value = at(row, x).load(Relaxed) - factor * at(column, x).load(Relaxed);
+            at(row, x).store(value, Relaxed);
+        }
+    }
+}

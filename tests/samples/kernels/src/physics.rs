@@ -121,3 +121,48 @@ pub fn heat_rod(rate: f32, from: &[f32], mut to: PerThread<f32>) {
         };
     });
 }
+
+/// A sweep over the black or the white fields of a magnet: each turns if chance wants it.
+#[kernel]
+pub fn ising(sweep: u32, width: usize, beta: f32, spins: &[core::sync::atomic::AtomicI8]) {
+    use core::sync::atomic::Ordering::Relaxed;
+    use cuda_std::random::{Distribution, HalfOpen, Philox};
+    let height = spins.len() / width;
+    for i in thread::grid_stride(spins.len()) {
+        let (x, y) = (i % width, i / width);
+        if (x + y) % 2 == sweep as usize % 2 {
+            let at =
+                |x: usize, y: usize| i32::from(spins[y % height * width + x % width].load(Relaxed));
+            let around = at(x + 1, y) + at(x + width - 1, y) + at(x, y + 1) + at(x, y + height - 1);
+            let own = at(x, y);
+            let chance = (-2.0 * beta * (own * around) as f32).exp();
+            let draw: f32 = HalfOpen.sample(&mut Philox::new(1, i as u64, u64::from(sweep) * 4));
+            if draw < chance {
+                spins[i].store(-own as i8, Relaxed);
+            }
+        }
+    }
+}
+
+/// A wave on a rod, many steps in one cooperative launch; three rows of elements in turns.
+#[kernel]
+pub fn wave(
+    steps: usize,
+    speed: f32,
+    rows: &[cuda_std::atomic::Atomic<f32, cuda_std::scope::Device>],
+) {
+    use cuda_std::atomic::Ordering::Relaxed;
+    use cuda_std::group::{self, Group};
+    let n = rows.len() / 3;
+    for step in 0..steps {
+        let at = |time: usize, i: usize| &rows[(step + time) % 3 * n + i];
+        for i in thread::grid_stride(n) {
+            if 0 < i && i + 1 < n {
+                let here = at(1, i).load(Relaxed);
+                let bend = at(1, i - 1).load(Relaxed) - 2.0 * here + at(1, i + 1).load(Relaxed);
+                at(2, i).store(2.0 * here - at(0, i).load(Relaxed) + speed * bend, Relaxed);
+            }
+        }
+        group::grid().sync();
+    }
+}

@@ -181,3 +181,92 @@ pub fn partitions(from: &[u32], odd: &Atomic<u32, Device>, even: &Atomic<u32, De
         if is_odd { odd } else { even }.fetch_add(sum, Relaxed);
     }
 }
+
+/// Sums of rows so far, each row by a warp: the first half of an integral image.
+#[kernel(block_size(32, 4))]
+pub fn integral_rows(width: usize, from: &[u32], to: &[Atomic<u32, Device>]) {
+    let row = thread::index_2d().y as usize;
+    let (warp, mut before) = (group::warp(), 0);
+    if row * width < from.len() {
+        for start in (0..width).step_by(32) {
+            let x = start + warp.rank() as usize;
+            let mine = if x < width { from[row * width + x] } else { 0 };
+            let sum = before + warp.inclusive_scan(mine, |a, b| a + b);
+            if x < width {
+                to[row * width + x].store(sum, Relaxed);
+            }
+            before = warp.shuffle(sum, 31);
+        }
+    }
+}
+
+/// Which points of a line of heights are seen from the first: a scan by the steepest angle.
+#[kernel(block_size(256))]
+pub fn line_of_sight(heights: &[f32], mut seen: PerThread<u8>) {
+    let i = thread::index_in_block() as usize;
+    let angle = match i {
+        i if 0 < i && i < heights.len() => (heights[i] - heights[0]) / i as f32,
+        _ => f32::NEG_INFINITY,
+    };
+    let steepest = group::block().exclusive_scan(angle, f32::NEG_INFINITY, f32::max);
+    seen.each(|_, seen| *seen = u8::from(angle > steepest || i == 0));
+}
+
+/// Keeps the elements above a limit in their order, by one block.
+#[kernel(block_size(256))]
+pub fn compact(from: &[i32], limit: i32, to: &[Atomic<i32, Device>], count: &Atomic<u32, Device>) {
+    let block = group::block();
+    let mut before = 0;
+    for start in (0..from.len()).step_by(THREADS) {
+        let x = from
+            .get(start + block.rank() as usize)
+            .copied()
+            .filter(|&x| x > limit);
+        let (place, all) =
+            block.exclusive_scan_with_total(u32::from(x.is_some()), before, |a, b| a + b);
+        if let Some(x) = x {
+            to[place as usize].store(x, Relaxed);
+        }
+        before += all;
+    }
+    if block.is_first() {
+        count.store(before, Relaxed);
+    }
+}
+
+/// The product of vectors, by a function of any size of blocks.
+fn scalar_product<const N: usize>(a: &[f32], b: &[f32]) -> f32 {
+    let mut sum = 0.0;
+    for i in thread::block_stride(a.len().min(b.len())) {
+        sum += a[i] * b[i];
+    }
+    let _: [(); N] = [(); N];
+    group::block().reduce(sum, |a, b| a + b)
+}
+
+/// Products of pairs of vectors of 100 numbers, each by a block.
+#[kernel(block_size(64))]
+pub fn scalar_products(a: &[f32], b: &[f32], mut to: PerBlock<f32>) {
+    to.each(|_, _| ());
+    for mut piece in to.pieces() {
+        let range = piece.start() * 100..piece.start() * 100 + 100;
+        let product = scalar_product::<64>(&a[range.clone()], &b[range]);
+        piece.each(|_, to| *to = product);
+    }
+}
+
+/// All atomic operations on memory that the host has, too.
+#[kernel]
+pub fn system_wide_atomics(numbers: &[core::sync::atomic::AtomicI32]) {
+    let i = thread::index_1d() as i32;
+    numbers[0].fetch_add(10, Relaxed);
+    numbers[1].fetch_sub(10, Relaxed);
+    numbers[2].swap(i, Relaxed);
+    numbers[3].fetch_max(i, Relaxed);
+    numbers[4].fetch_min(i, Relaxed);
+    let _ = numbers[5].try_update(Relaxed, Relaxed, |x| Some(if x >= 17 { 0 } else { x + 1 }));
+    let _ = numbers[6].compare_exchange(i - 1, i, AcqRel, Acquire);
+    numbers[7].fetch_and(2 * i + 7, Relaxed);
+    numbers[8].fetch_or(1 << (i % 31), Relaxed);
+    numbers[9].fetch_xor(i, SeqCst);
+}

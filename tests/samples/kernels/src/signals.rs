@@ -127,3 +127,63 @@ pub fn convolve_columns(
         });
     }
 }
+
+/// The cosine of a discrete cosine transform: of a frequency, at a place.
+pub fn basis(frequency: usize, place: usize) -> f32 {
+    let angle = (2 * place + 1) as f32 * frequency as f32 * core::f32::consts::PI / 16.0;
+    let scale = if frequency == 0 { 0.125f32.sqrt() } else { 0.5 };
+    scale * angle.cos()
+}
+
+/// Discrete cosine transforms of squares of 8 by 8 elements, along rows and then columns.
+#[kernel(block_size(8, 8))]
+pub fn dct(
+    #[shared] mut basis_of: Shared<Tile<f32, 8, 8>>,
+    #[shared] mut square: Shared<Tile<f32, 8, 8, 9>>,
+    from: &[f32],
+    mut to: PerTile<f32, 8, 8>,
+) {
+    basis_of
+        .own()
+        .each(|(place, frequency), to| *to = basis(frequency, place));
+    let basis = basis_of.share();
+    let width = to.width();
+    let (tx, ty) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    for mut tile in to.tiles() {
+        let (x0, y0) = (tile.x(), tile.y());
+        square
+            .own()
+            .each(|(x, y), to| *to = from[(y0 + y) * width + x0 + x]);
+        let of_row = square.read(|square| (0..8).map(|i| basis[tx][i] * square[ty][i]).sum());
+        square.own().each(|_, to| *to = of_row);
+        square.read(|square| {
+            tile.each(|(x, y), to| *to = (0..8).map(|i| basis[y][i] * square[i][x]).sum());
+        });
+    }
+}
+
+/// A recursive filter down each column and up again: `y[i] = a * x[i] + (1 - a) * y[i - 1]`. A column is
+/// a thread's.
+#[kernel]
+pub fn recursive_columns(
+    a: f32,
+    width: usize,
+    from: &[f32],
+    to: &[cuda_std::atomic::Atomic<f32, cuda_std::scope::Device>],
+) {
+    use core::sync::atomic::Ordering::Relaxed;
+    for x in thread::grid_stride(width) {
+        let mut y = from[x];
+        for i in (x..from.len()).step_by(width) {
+            y = a * from[i] + (1.0 - a) * y;
+            to[i].store(y, Relaxed);
+        }
+        for i in (x..from.len()).step_by(width).rev() {
+            y = a * to[i].load(Relaxed) + (1.0 - a) * y;
+            to[i].store(y, Relaxed);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use cuda_std::atomic::{Atomic, Ordering::*};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
+use cuda_std::shared::{Array, Shared};
 use cuda_std::time;
 
 /// Every thread puts the numbers that it finds into a queue with room for them, and takes one out for
@@ -100,4 +101,105 @@ pub fn bfs_level(
             }
         }
     }
+}
+
+/// Where each cell's particles begin and end, of particles that are sorted by their cells.
+#[kernel(block_size(128))]
+pub fn cell_bounds(
+    #[shared] mut shared: Shared<Array<u32, 129>>,
+    cells: &[u32],
+    starts: &[Atomic<u32, Device>],
+    ends: &[Atomic<u32, Device>],
+) {
+    let base = thread::block_index() as usize * 128;
+    // The cell of the particle before the block's first one comes first.
+    shared.own().each(|i, to| {
+        *to = (base + i)
+            .checked_sub(1)
+            .and_then(|i| cells.get(i))
+            .copied()
+            .unwrap_or(u32::MAX);
+    });
+    let shared = shared.share();
+    let i = thread::index() as usize;
+    if let Some(&cell) = cells.get(i) {
+        let before = shared[thread::index_in_block() as usize];
+        if before != cell {
+            starts[cell as usize].store(i as u32, Relaxed);
+            if before != u32::MAX {
+                ends[before as usize].store(i as u32, Relaxed);
+            }
+        }
+        if i + 1 == cells.len() {
+            ends[cell as usize].store(i as u32 + 1, Relaxed);
+        }
+    }
+}
+
+/// Where a text occurs in another one: a bit for each place.
+#[kernel]
+pub fn find_text(text: &[u8], wanted: &[u8], places: &[Atomic<u32, Device>]) {
+    for i in thread::grid_stride(text.len()) {
+        if text[i..].starts_with(wanted) {
+            places[i / 32].fetch_or(1 << (i % 32), Relaxed);
+        }
+    }
+}
+
+/// How many changes make one text of another, by one block: diagonals one after the other.
+#[kernel(block_size(64))]
+pub fn edit_distance(
+    #[shared] mut diagonals: Shared<Array<[u32; 3], 64>>,
+    a: &[u8],
+    b: &[u8],
+    mut to: PerThread<u32>,
+) {
+    // Row `i` of the table is thread `i`'s; of its last three numbers the newest is `row[2]`.
+    let i = thread::index_in_block() as usize;
+    let mut row = [0u32; 3];
+    for diagonal in 0..a.len() + b.len() + 1 {
+        diagonals.own().each(|_, own| *own = row);
+        let above = diagonals.read(|rows| rows[i.saturating_sub(1)]);
+        let value = match diagonal.checked_sub(i) {
+            Some(j) if j <= b.len() && i <= a.len() => match (i, j) {
+                (0, j) => j as u32,
+                (i, 0) => i as u32,
+                (i, j) => {
+                    let replaced = above[1] + u32::from(a[i - 1] != b[j - 1]);
+                    replaced.min(above[2] + 1).min(row[2] + 1)
+                }
+            },
+            _ => row[2],
+        };
+        row = [row[1], row[2], value];
+    }
+    if i == a.len() {
+        to.each(|_, to| *to = row[2]);
+    }
+}
+
+/// A step of k-means: each point is added to the centre that is nearest.
+#[kernel]
+pub fn nearest(
+    points: &[[f32; 2]],
+    centres: &[[f32; 2]],
+    mut labels: PerThread<u32>,
+    sums: &[Atomic<f32, Device>],
+    counts: &[Atomic<u32, Device>],
+) {
+    labels.each_with(points, |_, label, point| {
+        let distance = |centre: &[f32; 2]| {
+            let [dx, dy] = [centre[0] - point[0], centre[1] - point[1]];
+            dx * dx + dy * dy
+        };
+        let nearest = centres
+            .iter()
+            .enumerate()
+            .min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))
+            .map_or(0, |(i, _)| i);
+        *label = nearest as u32;
+        sums[2 * nearest].fetch_add(point[0], Relaxed);
+        sums[2 * nearest + 1].fetch_add(point[1], Relaxed);
+        counts[nearest].fetch_add(1, Relaxed);
+    });
 }

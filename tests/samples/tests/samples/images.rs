@@ -2,7 +2,7 @@ use crate::{Outcome, close, floats, integers, start};
 use cuda_std::texture;
 use cust::memory::{Array, ArrayFlags};
 use cust::prelude::*;
-use cust::texture::{AddressMode, Surface, Texture, TextureConfig};
+use cust::texture::{AddressMode, FilterMode, Surface, Texture, TextureConfig};
 use num_complex::Complex;
 use samples_kernels::images::*;
 use std::sync::Arc;
@@ -174,5 +174,115 @@ fn dilation() -> Outcome {
             .unwrap_or(0)
     });
     assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn volume_texture() -> Outcome {
+    let (module, stream) = start();
+    const SIDE: usize = 8;
+    let from = floats(SIDE * SIDE * SIDE);
+    let array = Arc::new(Array::from_slice(
+        &from,
+        (SIDE, SIDE, SIDE),
+        ArrayFlags::empty(),
+    )?);
+    let mut config = TextureConfig::default();
+    config.normalized_coordinates = true;
+    config.filter = FilterMode::Linear;
+    let texture = Texture::new(array, &config)?;
+    // SAFETY: the texture is of floats in three dimensions, and outlives the launch.
+    let handle = unsafe { texture::Texture::<f32, 3>::from_raw(texture.as_raw()) };
+    let mut to = DeviceBuffer::<f32>::zeroed(WIDTH * HEIGHT)?;
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        slice_volume::args(handle, 0.4, to.rows_mut(WIDTH)),
+    )?;
+    let expected = picture(|x, y| {
+        let place = [
+            (x as f32 + 0.5) / WIDTH as f32,
+            (y as f32 + 0.5) / HEIGHT as f32,
+            0.4,
+        ];
+        let place = place.map(|p| p * SIDE as f32 - 0.5);
+        let mut sum = 0.0;
+        for corner in 0..8 {
+            let mut weight = 1.0;
+            let mut at = [0; 3];
+            for (k, p) in place.into_iter().enumerate() {
+                let upper = corner >> k & 1;
+                // The hardware's fractions have eight bits.
+                let fraction = ((p - p.floor()) * 256.0).round() / 256.0;
+                weight *= if upper == 1 { fraction } else { 1.0 - fraction };
+                at[k] = (p.floor() as i64 + upper).clamp(0, SIDE as i64 - 1) as usize;
+            }
+            sum += weight * from[(at[2] * SIDE + at[1]) * SIDE + at[0]];
+        }
+        sum
+    });
+    close(&to.as_host_vec()?, &expected, 0.01);
+    Ok(())
+}
+
+#[test]
+fn stereo_disparity() -> Outcome {
+    let (module, stream) = start();
+    let right: Vec<u32> = (0..WIDTH * HEIGHT).map(crate::hash).collect();
+    // Each row of the left picture is the right one's, moved by the row's number modulo 8.
+    let left = picture(|x, y| {
+        if x + y % 8 < WIDTH as i64 {
+            right[(y * WIDTH as i64 + x + y % 8) as usize]
+        } else {
+            0
+        }
+    });
+    let mut to = DeviceBuffer::<u32>::zeroed(left.len())?;
+    let (left, right) = (left.as_dbuf()?, right.as_dbuf()?);
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        stereo::args(&left, &right, to.rows_mut(WIDTH)),
+    )?;
+    let inner = |(i, _): &(usize, u32)| (1..WIDTH - 9).contains(&(i % WIDTH));
+    for (i, found) in to.as_host_vec()?.into_iter().enumerate().filter(inner) {
+        assert_eq!(found as usize, i / WIDTH % 8, "pixel {i}");
+    }
+    Ok(())
+}
+
+#[test]
+fn game_of_life() -> Outcome {
+    let (module, stream) = start();
+    let mut expected: Vec<u8> = integers(WIDTH * HEIGHT, 3)
+        .iter()
+        .map(|&x| u8::from(x == 0))
+        .collect();
+    let (mut a, mut b) = (
+        expected.as_dbuf()?,
+        DeviceBuffer::<u8>::zeroed(expected.len())?,
+    );
+    for _ in 0..3 {
+        module.launch(
+            &stream,
+            (BLOCKS, THREADS),
+            life::args(&a, b.rows_mut(WIDTH)),
+        )?;
+        std::mem::swap(&mut a, &mut b);
+        let from = expected.clone();
+        expected = picture(|x, y| {
+            let near = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
+            let at = |(dx, dy): (i64, i64)| {
+                let (x, y) = (
+                    (x + dx).rem_euclid(WIDTH as i64),
+                    (y + dy).rem_euclid(HEIGHT as i64),
+                );
+                u32::from(from[y as usize * WIDTH + x as usize])
+            };
+            let alive: u32 = near.map(at).sum();
+            u8::from(alive == 3 || (at((0, 0)) == 1 && alive == 4))
+        });
+    }
+    assert_eq!(a.as_host_vec()?, expected);
     Ok(())
 }

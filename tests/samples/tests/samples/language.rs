@@ -184,3 +184,138 @@ fn vector_addition() -> Outcome {
     assert_eq!(c.as_host_vec()?, expected);
     Ok(())
 }
+
+#[test]
+fn instructions_by_name() -> Outcome {
+    let (module, stream) = start();
+    let mut masks = DeviceBuffer::<u32>::zeroed(64)?;
+    module.launch(&stream, (1, 64), inline_ptx::args(&mut masks))?;
+    let expected: Vec<u32> = (0..64).map(|i| (1 << (i % 32)) - 1).collect();
+    assert_eq!(masks.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn memory_of_the_devices_heap() -> Outcome {
+    let (module, stream) = start();
+    let mut sums = DeviceBuffer::<u64>::zeroed(100)?;
+    module.launch(&stream, (2, 64), new_delete::args(&mut sums))?;
+    let sum = |i: u64| {
+        (0..i % 7)
+            .chain([1, 2, 3])
+            .filter(|x| x % 2 == 0)
+            .map(|x| x * x)
+            .sum()
+    };
+    assert_eq!(sums.as_host_vec()?, (0..100).map(sum).collect::<Vec<u64>>());
+    Ok(())
+}
+
+#[test]
+fn directed_rounding() -> Outcome {
+    let (module, stream) = start();
+    let factors = [0.1f32, -0.7, 1.3, 0.2, -1.9];
+    let from: Vec<Interval> = floats(100)
+        .iter()
+        .map(|&x| Interval {
+            low: x * 4.0 - 2.0,
+            high: x * 4.0 - 1.999,
+        })
+        .collect();
+    let mut device = from.as_dbuf()?;
+    module.launch(&stream, (1, 128), intervals::args(factors, &mut device))?;
+    for (from, to) in from.iter().zip(device.as_host_vec()?) {
+        for x in [from.low, from.high] {
+            let exact = factors
+                .iter()
+                .fold(0.0, |sum, &f| sum * f64::from(x) + f64::from(f));
+            assert!(
+                f64::from(to.low) < exact && exact < f64::from(to.high),
+                "{x}: {to:?}, {exact}"
+            );
+            assert!(to.high - to.low < 0.1, "{to:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn recursion_over_enums() -> Outcome {
+    let (module, stream) = start();
+    let list: Vec<Task> = (0..64)
+        .map(|i| match i % 3 {
+            0 => Task::Rest,
+            1 => Task::Ackermann(2, i / 8),
+            _ => Task::Sort {
+                seed: i,
+                count: (i % 32) as u8,
+            },
+        })
+        .collect();
+    let mut results = DeviceBuffer::<u64>::zeroed(64)?;
+    module.launch(
+        &stream,
+        (1, 64),
+        tasks::args(&list.as_dbuf()?, &mut results),
+    )?;
+    assert_eq!(
+        results.as_host_vec()?,
+        list.into_iter().map(perform).collect::<Vec<_>>()
+    );
+    Ok(())
+}
+
+#[test]
+fn variables_of_the_module() -> Outcome {
+    let (module, stream) = start();
+    for round in 1..4 {
+        module.launch(&stream, (3, 32), visit::args())?;
+        assert_eq!(module.global::<VISITS>()?.load()?, 96 * round);
+    }
+    Ok(())
+}
+
+#[test]
+fn callbacks_and_threads() -> Outcome {
+    let (module, _) = start();
+    let (module, done) = (&module, &std::sync::atomic::AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        let threads = [1u32, 2, 3].map(|by| {
+            scope.spawn(move || -> Result<Vec<u32>, cust::error::Error> {
+                let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+                let mut data = DeviceBuffer::<u32>::zeroed(100)?;
+                for _ in 0..5 {
+                    module.launch(&stream, (1, 128), increment::args(by, &mut data))?;
+                }
+                let (sender, receiver) = std::sync::mpsc::channel();
+                stream.add_callback(move || sender.send(by).unwrap_or_default())?;
+                stream.synchronize()?;
+                done.fetch_add(
+                    receiver.recv().unwrap_or_default(),
+                    std::sync::atomic::Ordering::Relaxed,
+                );
+                data.as_host_vec()
+            })
+        });
+        for (by, thread) in [1, 2, 3].into_iter().zip(threads) {
+            assert_eq!(thread.join().expect("no panic")?, [5 * by; 100]);
+        }
+        assert_eq!(done.load(std::sync::atomic::Ordering::Relaxed), 6);
+        Ok(())
+    })
+}
+
+#[test]
+fn occupancy() -> Outcome {
+    let (module, stream) = start();
+    let kernel = module.kernel::<increment>()?;
+    let (blocks, threads) = kernel.suggested_launch_configuration(0, 0.into())?;
+    let mut data = DeviceBuffer::<u32>::zeroed(1000)?;
+    kernel.launch(
+        &stream,
+        (blocks.min(4), threads),
+        increment::args(2, &mut data),
+    )?;
+    assert_eq!(data.as_host_vec()?, [2; 1000]);
+    Ok(())
+}

@@ -298,3 +298,118 @@ fn bisection() -> Outcome {
     close(&values.as_host_vec()?, &expected, 1e-5);
     Ok(())
 }
+
+#[test]
+fn inverses_of_small_matrices() -> Outcome {
+    let (module, stream) = start();
+    let from: Vec<[[f32; 4]; 4]> = floats(50 * 16)
+        .chunks(16)
+        .map(|x| {
+            std::array::from_fn(|row| {
+                std::array::from_fn(|k| x[4 * row + k] + if row == k { 2.0 } else { 0.0 })
+            })
+        })
+        .collect();
+    let mut to = DeviceBuffer::<[[f32; 4]; 4]>::zeroed(from.len())?;
+    module.launch(&stream, (1, 64), inverses::args(&from.as_dbuf()?, &mut to))?;
+    for (from, inverse) in from.iter().zip(to.as_host_vec()?) {
+        let unit = product(from.as_flattened(), inverse.as_flattened(), 4, 4);
+        let expected: Vec<f32> = (0..16)
+            .map(|i| if i % 5 == 0 { 1.0 } else { 0.0 })
+            .collect();
+        close(&unit, &expected, 1e-4);
+    }
+    Ok(())
+}
+
+#[test]
+fn matrix_product_in_registers() -> Outcome {
+    let (module, stream) = start();
+    const N: usize = 64;
+    let (a, b) = (floats(N * N), floats(N * N + 9)[9..].to_vec());
+    let (da, db) = (a.as_dbuf()?, b.as_dbuf()?);
+    let mut c = DeviceBuffer::<f32>::zeroed(N * N)?;
+    module.launch(
+        &stream,
+        ((2, 2), (8, 8)),
+        matmul_registers::args(N, &da, &db, &mut c),
+    )?;
+    close(&c.as_host_vec()?, &product(&a, &b, N, N), 1e-5);
+    Ok(())
+}
+
+#[test]
+fn products_of_bytes() -> Outcome {
+    let (module, stream) = start();
+    let a: Vec<u8> = (0..400).map(|i| hash(i) as u8).collect();
+    let b: Vec<i8> = (0..400).map(|i| hash(i + 1000) as i8).collect();
+    let words_a: Vec<u32> = a
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&word| u32::from_le_bytes(word))
+        .collect();
+    let bytes_b: Vec<u8> = b.iter().map(|&x| x as u8).collect();
+    let words_b: Vec<i32> = bytes_b
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&word| i32::from_le_bytes(word))
+        .collect();
+    let mut sum = DeviceBox::new(&0)?;
+    module.launch(
+        &stream,
+        (1, 64),
+        dot_bytes::args(&words_a.as_dbuf()?, &words_b.as_dbuf()?, &mut sum),
+    )?;
+    let expected: i32 = a
+        .iter()
+        .zip(&b)
+        .map(|(&a, &b)| i32::from(a) * i32::from(b))
+        .sum();
+    assert_eq!(sum.as_host_value()?, expected);
+
+    const N: usize = 32;
+    let a: Vec<i8> = (0..N * N).map(|i| hash(i) as i8).collect();
+    let b: Vec<i8> = (0..N * N).map(|i| hash(i + 5000) as i8).collect();
+    let mut c = DeviceBuffer::<i32>::zeroed(N * N)?;
+    module.launch(
+        &stream,
+        ((4, 4), 32),
+        gemm_bytes::args(N, &a.as_dbuf()?, &b.as_dbuf()?, &mut c),
+    )?;
+    let element = |i: usize| {
+        (0..N)
+            .map(|k| i32::from(a[i / N * N + k]) * i32::from(b[k * N + i % N]))
+            .sum::<i32>()
+    };
+    assert_eq!(
+        c.as_host_vec()?,
+        (0..N * N).map(element).collect::<Vec<_>>()
+    );
+    Ok(())
+}
+
+#[test]
+fn triangular_factors() -> Outcome {
+    let (module, stream) = start();
+    const N: usize = 24;
+    let mut from = floats(N * N);
+    (0..N).for_each(|i| from[i * N + i] += 8.0);
+    let mut matrix = from.as_dbuf()?;
+    for column in 0..N - 1 {
+        module.launch(&stream, (1, 32), eliminate::args(N, column, &mut matrix))?;
+    }
+    let both = matrix.as_host_vec()?;
+    let part = |keep: fn(usize, usize) -> bool, unit: bool| -> Vec<f32> {
+        let element = |(i, &x): (usize, &f32)| match (i / N, i % N) {
+            (y, x) if y == x && unit => 1.0,
+            (row, column) if keep(row, column) => x,
+            _ => 0.0,
+        };
+        both.iter().enumerate().map(element).collect()
+    };
+    let (lower, upper) = (part(|y, x| y > x, true), part(|y, x| y <= x, false));
+    close(&product(&lower, &upper, N, N), &from, 1e-4);
+    Ok(())
+}

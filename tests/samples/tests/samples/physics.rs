@@ -126,3 +126,52 @@ fn heat_in_a_graph() -> Outcome {
     close(graph.get(input), &expected, 1e-5);
     Ok(())
 }
+
+#[test]
+fn magnet() -> Outcome {
+    let (module, stream) = start();
+    const WIDTH: usize = 32;
+    // Hot, a magnet is nothing; cold, it stays as it was.
+    for (beta, ordered) in [(0.1, false), (1.0, true)] {
+        let mut spins = vec![1i8; WIDTH * WIDTH].as_dbuf()?;
+        for sweep in 0..20 {
+            module.launch(
+                &stream,
+                (4, 128),
+                ising::args(sweep, WIDTH, beta, &mut spins),
+            )?;
+        }
+        let sum: i32 = spins
+            .as_host_vec()?
+            .iter()
+            .map(|&spin| i32::from(spin))
+            .sum();
+        assert_eq!(sum > 900, ordered, "{sum}");
+        assert_eq!(sum.abs() < 300, !ordered, "{sum}");
+    }
+    Ok(())
+}
+
+#[test]
+fn wave_with_a_barrier_of_the_grid() -> Outcome {
+    let (module, stream) = start();
+    const N: usize = 200;
+    let row: Vec<f32> = (0..N)
+        .map(|i| (-(i as f32 - 60.0).powi(2) / 50.0).exp())
+        .collect();
+    let mut expected = [row.clone(), row.clone(), vec![0.0; N]];
+    let mut rows = expected.concat().as_dbuf()?;
+    const STEPS: usize = 12;
+    let args = wave::args(STEPS, 0.25, &mut rows);
+    module.launch(&stream, LaunchConfig::new(3, 64).cooperative(), args)?;
+    for _ in 0..STEPS {
+        for i in 1..N - 1 {
+            let [before, now, next] = &mut expected;
+            next[i] = 2.0 * now[i] - before[i] + 0.25 * (now[i - 1] - 2.0 * now[i] + now[i + 1]);
+        }
+        expected.rotate_left(1);
+    }
+    // After a multiple of three steps each row is where it began.
+    close(&rows.as_host_vec()?, &expected.concat(), 1e-4);
+    Ok(())
+}

@@ -185,3 +185,106 @@ fn binary_partition() -> Outcome {
     assert_eq!(even.as_host_value()?, sum(0));
     Ok(())
 }
+
+#[test]
+fn integral_image() -> Outcome {
+    let (module, stream) = start();
+    let (width, height) = (75, 10);
+    let from = integers(width * height, 100);
+    let device = from.as_dbuf()?;
+    let mut to = DeviceBuffer::<u32>::zeroed(from.len())?;
+    module.launch(
+        &stream,
+        ((1, 3), (32, 4)),
+        integral_rows::args(width, &device, &mut to),
+    )?;
+    let sums = |row: &[u32]| {
+        row.iter()
+            .scan(0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        to.as_host_vec()?,
+        from.chunks(width).flat_map(sums).collect::<Vec<_>>()
+    );
+    Ok(())
+}
+
+#[test]
+fn visible_points() -> Outcome {
+    let (module, stream) = start();
+    let mut heights = floats(256);
+    heights
+        .iter_mut()
+        .enumerate()
+        .for_each(|(i, height)| *height += 0.01 * (i * i) as f32 / 50.0);
+    let mut seen = DeviceBuffer::<u8>::zeroed(256)?;
+    module.launch(
+        &stream,
+        (1, 256),
+        line_of_sight::args(&heights.as_dbuf()?, &mut seen),
+    )?;
+    let angle = |i: usize| (heights[i] - heights[0]) / i as f32;
+    let expected: Vec<u8> = (0..256)
+        .map(|i| u8::from((1..i).all(|before| angle(i) > angle(before))))
+        .collect();
+    assert_eq!(seen.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn stream_compaction() -> Outcome {
+    let (module, stream) = start();
+    let data: Vec<i32> = integers(1000, 100).iter().map(|&x| x as i32).collect();
+    let mut kept = DeviceBuffer::<i32>::zeroed(data.len())?;
+    let mut count = DeviceBox::new(&0u32)?;
+    module.launch(
+        &stream,
+        (1, 256),
+        compact::args(&data.as_dbuf()?, 30, &mut kept, &mut count),
+    )?;
+    let mut found = kept.as_host_vec()?;
+    found.truncate(count.as_host_value()? as usize);
+    assert_eq!(
+        found,
+        data.into_iter().filter(|&x| x > 30).collect::<Vec<_>>()
+    );
+    Ok(())
+}
+
+#[test]
+fn products_of_vectors() -> Outcome {
+    let (module, stream) = start();
+    let (a, b) = (floats(700), floats(1700)[1000..].to_vec());
+    let mut to = DeviceBuffer::<f32>::zeroed(7)?;
+    module.launch(
+        &stream,
+        (3, 64),
+        scalar_products::args(&a.as_dbuf()?, &b.as_dbuf()?, &mut to),
+    )?;
+    let product = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(|(a, b)| a * b).sum();
+    let expected: Vec<f32> = a.chunks(100).zip(b.chunks(100)).map(product).collect();
+    crate::close(&to.as_host_vec()?, &expected, 1e-5);
+    Ok(())
+}
+
+#[test]
+fn atomics_of_the_whole_system() -> Outcome {
+    let (module, stream) = start();
+    let mut numbers = UnifiedBuffer::from_slice(&[0, 0, -1, 0, 100, 0, -1, 0xff, 0, 0xff])?;
+    module.launch(&stream, (2, 64), system_wide_atomics::args(&mut numbers))?;
+    stream.synchronize()?;
+    let found = &numbers[..];
+    assert_eq!(found[..2], [1280, -1280]);
+    assert!((0..128).contains(&found[2]));
+    assert_eq!(found[3..6], [127, 0, 128 % 18]);
+    assert!((-1..128).contains(&found[6]));
+    let all = || 0..128;
+    assert_eq!(found[7], all().fold(0xff, |x, i| x & (2 * i + 7)));
+    assert_eq!(found[8], all().fold(0, |x, i| x | 1 << (i % 31)));
+    assert_eq!(found[9], all().fold(0xff, |x, i| x ^ i));
+    Ok(())
+}

@@ -120,3 +120,56 @@ fn separable_convolution() -> Outcome {
     close(&both.as_host_vec()?, &pass(&of_rows, 0, 1), 1e-5);
     Ok(())
 }
+
+#[test]
+fn cosine_transform() -> Outcome {
+    let (module, stream) = start();
+    let (width, height) = (24, 16);
+    let from = floats(width * height);
+    let device = from.as_dbuf()?;
+    let mut to = DeviceBuffer::<f32>::zeroed(from.len())?;
+    module.launch(
+        &stream,
+        ((3, 2), (8, 8)),
+        dct::args(&device, to.rows_mut(width)),
+    )?;
+    let expected: Vec<f32> = (0..from.len())
+        .map(|i| {
+            let (x, y) = (i % width, i / width);
+            let (u, v, x0, y0) = (x % 8, y % 8, x / 8 * 8, y / 8 * 8);
+            let places = (0..8).flat_map(|y| (0..8).map(move |x| (x, y)));
+            places
+                .map(|(x, y)| basis(u, x) * basis(v, y) * from[(y0 + y) * width + x0 + x])
+                .sum()
+        })
+        .collect();
+    close(&to.as_host_vec()?, &expected, 1e-4);
+    Ok(())
+}
+
+#[test]
+fn recursive_filter() -> Outcome {
+    let (module, stream) = start();
+    let (width, height) = (40, 30);
+    let from = floats(width * height);
+    let mut to = DeviceBuffer::<f32>::zeroed(from.len())?;
+    module.launch(
+        &stream,
+        (1, 64),
+        recursive_columns::args(0.3, width, &from.as_dbuf()?, &mut to),
+    )?;
+    let mut expected = from.clone();
+    for x in 0..width {
+        let mut y = from[x];
+        for i in (0..height).map(|row| row * width + x) {
+            y = 0.3 * from[i] + 0.7 * y;
+            expected[i] = y;
+        }
+        for i in (0..height).rev().map(|row| row * width + x) {
+            y = 0.3 * expected[i] + 0.7 * y;
+            expected[i] = y;
+        }
+    }
+    close(&to.as_host_vec()?, &expected, 1e-5);
+    Ok(())
+}
