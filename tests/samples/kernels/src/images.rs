@@ -143,7 +143,7 @@ pub fn stereo(left: &[u32], right: &[u32], mut to: PerThread2d<u32>) {
                 let x = x.wrapping_add(dx);
                 let (a, b) = (
                     left.get(x, y).unwrap_or(0),
-                    right.get(x + shift, y).unwrap_or(0),
+                    right.get(x.wrapping_add(shift), y).unwrap_or(0),
                 );
                 sum = cuda_std::intrinsics::integer::vabsdiff4_u32_add(a, b, sum);
             }

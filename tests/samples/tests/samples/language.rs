@@ -1,22 +1,6 @@
 use crate::{Outcome, close, floats, integers, start};
-use cust::error::Error;
 use cust::prelude::*;
 use samples_kernels::language::*;
-
-#[test]
-fn assertions() -> Outcome {
-    let (module, stream) = start();
-    module.launch(&stream, (2, 32), simple_assert::args(64))?;
-    stream.synchronize()?;
-    module.launch(&stream, (2, 32), simple_assert::args(60))?;
-    match stream.synchronize() {
-        Err(Error::KernelPanic(panic)) => {
-            assert!(panic.to_string().contains("is beyond 60"), "{panic}");
-        }
-        other => panic!("{other:?}"),
-    }
-    Ok(())
-}
 
 #[test]
 fn printing() -> Outcome {

@@ -21,8 +21,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// What `build.rs` made of the crate `kernels`.
 static KERNELS: Embedded = cust::include_module!("kernels");
 
-/// A module, and a stream. Each test has its own: a panic in one of a module's kernels is told to
-/// whoever waits first.
+/// A module, and a stream.
 fn start() -> (Module, Stream) {
     static DEVICE: OnceLock<ChosenDevice> = OnceLock::new();
     DEVICE.get_or_init(|| {
