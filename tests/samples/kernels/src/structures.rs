@@ -203,3 +203,18 @@ pub fn nearest(
         counts[nearest].fetch_add(1, Relaxed);
     });
 }
+
+/// A balance that is changed under a lock, by threads of one warp as well: who has the lock goes on while
+/// the others wait.
+#[kernel]
+pub fn locked(lock: &Atomic<u32, Device>, balance: &[Atomic<u32, Device>]) {
+    let i = thread::index_1d() as usize;
+    while lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+        time::nanosleep(50);
+    }
+    let from = &balance[i % balance.len()];
+    let to = &balance[(i + 1) % balance.len()];
+    from.store(from.load(Relaxed) - 1, Relaxed);
+    to.store(to.load(Relaxed) + 1, Relaxed);
+    lock.store(0, Release);
+}

@@ -228,3 +228,20 @@ fn means_of_clusters() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn locks() -> Outcome {
+    let (module, stream) = start();
+    let mut lock = DeviceBox::new(&0u32)?;
+    let mut balance = vec![1000u32; 5].as_dbuf()?;
+    // Not a multiple of five threads, so that not all accounts come out even.
+    module.launch(&stream, (2, 48), locked::args(&mut lock, &mut balance))?;
+    let mut expected = vec![1000u32; 5];
+    for i in 0..96 {
+        expected[i % 5] -= 1;
+        expected[(i + 1) % 5] += 1;
+    }
+    assert_eq!(balance.as_host_vec()?, expected);
+    assert_eq!(lock.as_host_value()?, 0);
+    Ok(())
+}
