@@ -8,6 +8,7 @@ use cuda_std::matrix::{self, Mma, Multiply, wmma};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Dynamic, Shared, Tile};
+use cuda_std::unroll::unroll;
 use cuda_std::{PerThreadChunk, PerTile, Rows};
 use cust_core::DeviceCopy;
 use num_complex::Complex;
@@ -428,19 +429,15 @@ pub fn matmul_registers(
             for k in 0..8 {
                 let column: [f32; 4] = core::array::from_fn(|i| a[ty * 4 + i][k]);
                 let row: [f32; 4] = core::array::from_fn(|i| b[k][tx * 4 + i]);
-                for (sums, a) in sums.iter_mut().zip(column) {
-                    for (sum, b) in sums.iter_mut().zip(row) {
-                        *sum += a * b;
-                    }
-                }
+                unroll::<4>(|i| unroll::<4>(|j| sums[i][j] += column[i] * row[j]));
             }
         });
     }
-    for (y, sums) in sums.iter().enumerate() {
-        for (x, &sum) in sums.iter().enumerate() {
-            c[(y0 + ty * 4 + y) * n + x0 + tx * 4 + x].store(sum, Relaxed);
-        }
-    }
+    unroll::<4>(|y| {
+        unroll::<4>(|x| {
+            c[(y0 + ty * 4 + y) * n + x0 + tx * 4 + x].store(sums[y][x], Relaxed);
+        });
+    });
 }
 
 /// Scalar products of bytes, four at a time.
