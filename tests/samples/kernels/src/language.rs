@@ -114,7 +114,7 @@ pub fn increment(by: u32, mut data: PerThread<u32>) {
     data.each(|_, element| *element += by);
 }
 
-/// As [`increment`], by an address: for memory of the host's.
+/// As [`increment()`], by an address: for memory of the host's.
 ///
 /// # Safety
 /// There are `len` elements, which nobody else accesses.

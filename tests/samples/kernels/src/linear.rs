@@ -285,7 +285,7 @@ pub fn saxpy4(a: f32, x: &[Float4], mut y: PerThread<Float4>) {
     });
 }
 
-/// As [`saxpy4`], over plain floats.
+/// As [`saxpy4()`], over plain floats.
 #[kernel]
 pub fn saxpy_chunks(a: f32, x: &[f32], mut y: PerThreadChunk<f32, 4>) {
     y.each(|start, y| {
