@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The packages whose tests run on a device.
-const TESTED: [&str; 5] = [
+const TESTED: [&str; 6] = [
     "cust",
+    "interop-tests",
     "device-tests",
     "cuda-std-tests",
     "tensor-tests",

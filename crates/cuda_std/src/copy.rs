@@ -209,6 +209,52 @@ cuda_std_macros::repeat! {
     }
 }
 
+/// Coordinates of a pixel in images of one to three dimensions: channel, place, image.
+pub trait Pixel: Coordinates {
+    /// By how much pixels are shifted, along each dimension of space.
+    type Offsets;
+    /// # Safety
+    /// As for [`TensorMap::load_pixels`].
+    #[doc(hidden)]
+    unsafe fn load_pixels(
+        self,
+        map: *const u8,
+        to: *mut u8,
+        barrier: *mut u64,
+        offsets: Self::Offsets,
+    );
+    /// # Safety
+    /// As for [`TensorMap::store_pixels`].
+    #[doc(hidden)]
+    unsafe fn store_pixels(self, map: *const u8, from: *const u8);
+}
+
+cuda_std_macros::repeat! {
+    for (N, D, O) in [(3, "3d", 1), (4, "4d", 2), (5, "5d", 3)] {
+        impl Pixel for [i32; N] {
+            type Offsets = [u16; O];
+            #[inline(always)]
+            unsafe fn load_pixels(
+                self,
+                map: *const u8,
+                to: *mut u8,
+                barrier: *mut u64,
+                offsets: [u16; O],
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    rows::cp_async_bulk_tensor_D_im2col_shared_global(to, map, self, barrier, offsets);
+                }
+            }
+            #[inline(always)]
+            unsafe fn store_pixels(self, map: *const u8, from: *const u8) {
+                // SAFETY: the caller's promise.
+                unsafe { rows::cp_async_bulk_tensor_D_im2col_global_shared(map, self, from) }
+            }
+        }
+    }
+}
+
 impl TensorMap {
     #[inline(always)]
     fn address(&self) -> *const u8 {
@@ -251,6 +297,35 @@ impl TensorMap {
     pub unsafe fn add<T>(&self, at: impl Coordinates, from: *const T) {
         // SAFETY: the caller's promise.
         unsafe { at.add(self.address(), from.cast()) }
+    }
+
+    /// Begins a copy of pixels to shared memory, from the one at these coordinates on, each shifted
+    /// by the offsets: of a map of images (`cust::tensor_map::TensorMap::im2col`). The barrier learns
+    /// of all bytes, as in [`TensorMap::load`].
+    ///
+    /// # Safety
+    /// As for [`TensorMap::load`], and the map is of images.
+    #[inline(always)]
+    pub unsafe fn load_pixels<T, P: Pixel>(
+        &self,
+        to: *mut T,
+        at: P,
+        offsets: P::Offsets,
+        barrier: &Mbarrier,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { at.load_pixels(self.address(), to.cast(), barrier.as_ptr(), offsets) }
+    }
+
+    /// Begins a copy of pixels from shared memory, to the one at these coordinates and those after
+    /// it; what is outside of the images is left out.
+    ///
+    /// # Safety
+    /// As for [`TensorMap::store`], and the map is of images.
+    #[inline(always)]
+    pub unsafe fn store_pixels<T>(&self, at: impl Pixel, from: *const T) {
+        // SAFETY: the caller's promise.
+        unsafe { at.store_pixels(self.address(), from.cast()) }
     }
 
     /// Fetches the box at these coordinates into the second-level cache.

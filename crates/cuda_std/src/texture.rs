@@ -21,9 +21,11 @@
 //! What a texture does with coordinates outside of it, whether coordinates go from 0 to 1, and
 //! whether it filters is the host's choice, for what is sampled: whole coordinates know nothing of
 //! it, and have zeros outside. Floats in textures of small integers come out between 0
-//! and 1 (or -1 and 1), unless the host wants them as integers. A handle must be of a texture or
-//! surface that lives, of as many dimensions and the same elements: making one of a number is
-//! unsafe for that reason.
+//! and 1 (or -1 and 1), unless the host wants them as integers.
+//!
+//! The host passes a reference to its texture or surface, and the launch checks that dimensions and
+//! elements are those of the parameter. A handle must be of one that lives: making one of a number
+//! is unsafe for that reason.
 
 use core::marker::PhantomData;
 
@@ -33,12 +35,19 @@ use crate::intrinsics::texture as rows;
 pub trait Texel: Copy + sealed::Sealed {
     /// `f32`, `i32` or `u32`.
     type Number: Number;
+    /// How many numbers it has.
+    const CHANNELS: u32;
     /// The element, of the four.
     fn of(numbers: [Self::Number; 4]) -> Self;
 }
 
 /// A type of numbers that textures give.
-pub trait Number: Copy + sealed::Sealed + numbers::Fetch {}
+pub trait Number: Copy + sealed::Sealed + numbers::Fetch {
+    /// What the host calls them.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    const NUMBERS: cust_core::kernel::ImageNumbers;
+}
 
 mod sealed {
     pub trait Sealed {}
@@ -70,9 +79,13 @@ mod numbers {
     }
 
     cuda_std_macros::repeat! {
-        for (TY, RUST) in [(f32, f32), (s32, i32), (u32, u32)] {
+        for (TY, RUST, KIND) in [(f32, f32, Float), (s32, i32, Signed), (u32, u32, Unsigned)] {
             impl super::sealed::Sealed for RUST {}
-            impl super::Number for RUST {}
+            impl super::Number for RUST {
+                #[cfg(not(target_arch = "nvptx64"))]
+                const NUMBERS: cust_core::kernel::ImageNumbers =
+                    cust_core::kernel::ImageNumbers::KIND;
+            }
             impl Fetch for RUST {
                 #[inline(always)]
                 fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4] {
@@ -156,6 +169,7 @@ macro_rules! texels {
     ($($ty:ty, $number:ty;)*) => {$(
         impl Texel for $ty {
             type Number = $number;
+            const CHANNELS: u32 = 1;
             #[inline(always)]
             fn of(numbers: [$number; 4]) -> $ty {
                 numbers[0] as $ty
@@ -164,6 +178,7 @@ macro_rules! texels {
         impl sealed::Sealed for [$ty; 2] {}
         impl Texel for [$ty; 2] {
             type Number = $number;
+            const CHANNELS: u32 = 2;
             #[inline(always)]
             fn of(numbers: [$number; 4]) -> [$ty; 2] {
                 [numbers[0] as $ty, numbers[1] as $ty]
@@ -172,6 +187,7 @@ macro_rules! texels {
         impl sealed::Sealed for [$ty; 4] {}
         impl Texel for [$ty; 4] {
             type Number = $number;
+            const CHANNELS: u32 = 4;
             #[inline(always)]
             fn of(numbers: [$number; 4]) -> [$ty; 4] {
                 numbers.map(|number| number as $ty)
@@ -238,6 +254,33 @@ handle! {
     /// A surface of one, two or three dimensions: an array that is read and written element by
     /// element.
     Surface<T, const D: usize>
+}
+
+macro_rules! texture_params {
+    ($($name:ident<T $(, $d:ident)?> $shape:expr;)*) => {$(
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: a handle, which its functions read elements of `T` by.
+        unsafe impl<T: Texel $(, const $d: usize)?> cust_core::kernel::TextureParam
+            for $name<T $(, $d)?>
+        {
+            const SHAPE: cust_core::kernel::ImageShape = $shape;
+            const NUMBERS: cust_core::kernel::ImageNumbers = T::Number::NUMBERS;
+            const CHANNELS: u32 = T::CHANNELS;
+        }
+    )*};
+}
+texture_params! {
+    Texture<T, D> cust_core::kernel::ImageShape::Plain(D);
+    LayeredTexture<T, D> cust_core::kernel::ImageShape::Layered(D);
+    CubeTexture<T> cust_core::kernel::ImageShape::Cube;
+    LayeredCubeTexture<T> cust_core::kernel::ImageShape::LayeredCube;
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+// SAFETY: a handle, which its functions read and write elements of `T` by.
+unsafe impl<T: Cell, const D: usize> cust_core::kernel::SurfaceParam for Surface<T, D> {
+    const SHAPE: cust_core::kernel::ImageShape = cust_core::kernel::ImageShape::Plain(D);
+    const ELEMENT: usize = size_of::<T>();
 }
 
 cuda_std_macros::repeat! {

@@ -402,6 +402,10 @@ pub enum Error {
         /// The argument's size in bytes.
         found: usize,
     },
+
+    /// A launch with a texture or a surface that shows something else than its parameter reads.
+    #[error(transparent)]
+    Image(Box<ImageMismatch>),
 }
 
 /// `prefix a, b, c`, or that nothing is known.
@@ -593,6 +597,24 @@ pub struct LaunchSize {
     pub block: BlockSize,
     /// What does not fit, and what would.
     pub reason: String,
+}
+
+/// A texture or a surface that shows something else than the kernel's parameter reads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the kernel `{kernel}` has a parameter {parameter}, which is {expected}, but the argument has \
+    {found}"
+)]
+#[non_exhaustive]
+pub struct ImageMismatch {
+    /// The kernel.
+    pub kernel: String,
+    /// The parameter's type in Rust.
+    pub parameter: &'static str,
+    /// What the parameter shows.
+    pub expected: String,
+    /// What the texture or surface shows.
+    pub found: String,
 }
 
 /// A kernel that needs more shared memory than a block can have: found when its module is loaded if

@@ -80,7 +80,10 @@ unsafe impl Sync for Event {}
 impl Event {
     /// Makes an event in the current context.
     pub fn new(flags: EventFlags) -> CudaResult<Event> {
-        let context = Context::current("making an event")?;
+        Event::new_in(Context::current("making an event")?, flags)
+    }
+
+    pub(crate) fn new_in(context: Context, flags: EventFlags) -> CudaResult<Event> {
         let api = context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call.

@@ -31,7 +31,7 @@ use cust_raw::{
 };
 use smallvec::SmallVec;
 
-use crate::error::{CudaResult, Error, LaunchSize, SharedMemory};
+use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, RangeOnDevice,
@@ -39,6 +39,7 @@ use crate::memory::{
 };
 use crate::module::Module;
 use crate::stream::Stream;
+use crate::texture::Mismatch;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
 pub use cust_core::kernel::{Args, Kernel as KernelType};
@@ -371,6 +372,8 @@ pub(crate) struct Collector<'a> {
     dependencies: SmallVec<[Dependency<'a>; 8]>,
     /// What belongs to graphs.
     in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
+    /// A texture or surface that is not what its parameter wants.
+    mismatch: Option<&'a Mismatch>,
 }
 
 /// Memory that belongs to a graph: the graph's number, and which of its buffers.
@@ -396,6 +399,8 @@ impl<'a> Launch<'a> for Collector<'a> {
             self.dependencies.push(dependency);
         } else if let Some(resource) = resource.downcast_ref::<InGraph>() {
             self.in_graphs.push((resource, access));
+        } else if let Some(mismatch) = resource.downcast_ref::<Mismatch>() {
+            self.mismatch = Some(mismatch);
         }
     }
 }
@@ -426,6 +431,14 @@ impl<'a> Collector<'a> {
                     });
                 }
             }
+        }
+        if let Some(mismatch) = self.mismatch {
+            return Err(Error::Image(Box::new(ImageMismatch {
+                kernel: function.name().to_owned(),
+                parameter: (mismatch.type_name)(),
+                expected: mismatch.wanted.to_string(),
+                found: mismatch.there.to_string(),
+            })));
         }
         let pointer = |parameter: &Parameter<'_>| parameter.bytes.as_ptr().cast_mut().cast();
         Ok(self.parameters.iter().map(pointer).collect())

@@ -99,6 +99,9 @@ pub(crate) struct Tracker {
     /// The stream that all uses are in, by its number: `NOBODY`, or `SEVERAL`. It spares a stream
     /// that uses the memory alone the look at the list.
     user: AtomicU64,
+    /// For memory that work may write to which was put in by shared reference: held from looking at
+    /// the uses until the new one is noted, for which otherwise the borrow sees.
+    turns: Option<Mutex<()>>,
 }
 
 /// No use is known.
@@ -115,6 +118,15 @@ impl Tracker {
             read: AtomicBool::new(false),
             written: AtomicBool::new(false),
             user: AtomicU64::new(NOBODY),
+            turns: None,
+        }
+    }
+
+    /// As [`Tracker::new`], of memory that several own, and that work of any of them may write to.
+    pub(crate) fn shared(context: Context) -> Tracker {
+        Tracker {
+            turns: Some(Mutex::new(())),
+            ..Tracker::new(context)
         }
     }
 
@@ -385,6 +397,17 @@ pub(crate) unsafe fn enqueue_launch(
     unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
 }
 
+/// Takes turns with other threads at the memory that needs it.
+fn take_turns<'a>(dependencies: &[Dependency<'a>]) -> Vec<MutexGuard<'a, ()>> {
+    let turns = |dependency: &Dependency<'a>| dependency.tracker.turns.as_ref();
+    let mut all: Vec<&Mutex<()>> = dependencies.iter().filter_map(turns).collect();
+    // Each once, and by everybody in the same order.
+    all.sort_by_key(|turns| std::ptr::from_ref(*turns));
+    all.dedup_by_key(|turns| std::ptr::from_ref(*turns));
+    let lock = |turns: &'a Mutex<()>| turns.lock().unwrap_or_else(|e| e.into_inner());
+    all.into_iter().map(lock).collect()
+}
+
 fn require_same_context(
     stream: &StreamInner,
     dependencies: &[Dependency<'_>],
@@ -414,6 +437,7 @@ unsafe fn enqueue_bound(
             Captured::Recorded => api.check(work(api, stream.raw), &doing),
         };
     }
+    let _turns = take_turns(dependencies);
     for dependency in dependencies {
         dependency.tracker.order(stream, dependency)?;
     }
@@ -439,6 +463,7 @@ pub(crate) unsafe fn run(
     work: impl FnOnce(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
     let mut waits = Vec::new();
+    let _turns = take_turns(dependencies);
     for dependency in dependencies {
         context.require_same(dependency.tracker.context(), &doing)?;
         dependency.tracker.conflicts(dependency, &mut waits);

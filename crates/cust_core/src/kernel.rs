@@ -231,6 +231,90 @@ pub unsafe trait OutputValue {
 )]
 pub unsafe trait SetsCondition {}
 
+/// How the elements that a texture or a surface shows lie to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ImageShape {
+    /// Along so many dimensions.
+    Plain(usize),
+    /// In layers of so many dimensions.
+    Layered(usize),
+    /// On the six sides of a cube.
+    Cube,
+    /// In layers of cubes.
+    LayeredCube,
+}
+
+impl core::fmt::Display for ImageShape {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ImageShape::Plain(1) => f.write_str("one dimension"),
+            ImageShape::Plain(n) => write!(f, "{n} dimensions"),
+            ImageShape::Layered(1) => f.write_str("layers of one dimension"),
+            ImageShape::Layered(n) => write!(f, "layers of {n} dimensions"),
+            ImageShape::Cube => f.write_str("a cube"),
+            ImageShape::LayeredCube => f.write_str("layers of cubes"),
+        }
+    }
+}
+
+/// What numbers a texture gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ImageNumbers {
+    /// `f32`, also of integers that it makes floats of.
+    Float,
+    /// `i32`, also of narrower ones.
+    Signed,
+    /// `u32`, also of narrower ones.
+    Unsigned,
+}
+
+impl core::fmt::Display for ImageNumbers {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            ImageNumbers::Float => "floats",
+            ImageNumbers::Signed => "signed integers",
+            ImageNumbers::Unsigned => "unsigned integers",
+        })
+    }
+}
+
+/// A type of parameters by which a kernel reads a texture: the host passes a reference to one.
+///
+/// # Safety
+///
+/// Its value is the texture's handle, 64 bits; its safe functions do nothing with it but read
+/// elements as the constants say.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` reads no texture",
+    label = "the kernel's parameter is `{Self}`"
+)]
+pub unsafe trait TextureParam {
+    /// How the elements lie.
+    const SHAPE: ImageShape;
+    /// What their numbers are.
+    const NUMBERS: ImageNumbers;
+    /// How many numbers an element has.
+    const CHANNELS: u32;
+}
+
+/// A type of parameters by which a kernel reads and writes a surface: the host passes a reference
+/// to one.
+///
+/// # Safety
+///
+/// Its value is the surface's handle, 64 bits; its safe functions do nothing with it but read and
+/// write elements of this size.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` has no surface",
+    label = "the kernel's parameter is `{Self}`"
+)]
+pub unsafe trait SurfaceParam {
+    /// How the elements lie.
+    const SHAPE: ImageShape;
+    /// Bytes of an element.
+    const ELEMENT: usize;
+}
+
 /// A type that all threads may change through shared references, such as `AtomicU32`.
 ///
 /// # Safety

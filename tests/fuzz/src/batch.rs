@@ -250,13 +250,16 @@ impl Builder {
 }
 
 /// Runs programs of a module on the device; for each what it made, or what went wrong.
-pub fn run(ptx: &str, count: usize) -> Result<Vec<Result<Output, String>>> {
+pub fn run(
+    load: impl Fn() -> CudaResult<Module>,
+    count: usize,
+) -> Result<Vec<Result<Output, String>>> {
     let mut all = Vec::with_capacity(count);
     while all.len() < count {
         let context = cust::init_auto()?.into_context();
         context.set_resource_limit(ResourceLimit::StackSize, 128 << 10)?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-        let module = match Module::from_ptx(ptx, &[]) {
+        let module = match load() {
             Ok(module) => module,
             Err(error) => {
                 return Ok(vec![
@@ -353,7 +356,8 @@ impl Builder {
                     if let Some(folder) = save {
                         fs::write(folder.join(format!("{}.ptx", level.name())), &ptx)?;
                     }
-                    let found = self.timed(|times| &mut times.run, || run(&ptx, programs.len()))?;
+                    let load = || Module::from_ptx(&ptx, &[]);
+                    let found = self.timed(|times| &mut times.run, || run(load, programs.len()))?;
                     for (i, found) in found.iter().enumerate() {
                         if let Some(what) = compare(found, &expected[i]) {
                             differences.push((
@@ -397,7 +401,8 @@ impl Builder {
 }
 
 /// Runs what [`Builder::differences`] saved; returns how many programs there are, and the
-/// differences with their seeds.
+/// differences with their seeds. A cubin beside the PTX, which somebody has made of it, spares the
+/// driver minutes.
 pub fn replay(folder: &Path) -> Result<(usize, Vec<(u64, Difference)>)> {
     let text = fs::read_to_string(folder.join("expected.txt"))?;
     let mut expected = vec![];
@@ -411,10 +416,14 @@ pub fn replay(folder: &Path) -> Result<(usize, Vec<(u64, Difference)>)> {
     }
     let mut differences = vec![];
     for level in Level::ALL {
-        let Ok(ptx) = fs::read_to_string(folder.join(format!("{}.ptx", level.name()))) else {
+        let file = |extension| folder.join(format!("{}.{extension}", level.name()));
+        let found = if let Ok(cubin) = fs::read(file("cubin")) {
+            run(|| Module::from_cubin(&cubin, &[]), expected.len())?
+        } else if let Ok(ptx) = fs::read_to_string(file("ptx")) {
+            run(|| Module::from_ptx(&ptx, &[]), expected.len())?
+        } else {
             continue;
         };
-        let found = run(&ptx, expected.len())?;
         for (found, (seed, expected)) in found.iter().zip(&expected) {
             if let Some(what) = compare(found, expected) {
                 differences.push((

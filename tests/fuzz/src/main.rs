@@ -33,7 +33,7 @@ Usage: fuzz [--seed N] [--count M] [--batch B] [--no-shrink] [--print] [--save D
   --no-shrink   report differences without making the programs smaller
   --print       print the programs instead of running them
   --save DIR    keep the device code and the results, to run them elsewhere
-  --replay DIR  run what was kept; this needs no Rust
+  --replay DIR  run what was kept; this needs no Rust. Cubins beside the PTX are taken instead
 ";
 
 struct Options {

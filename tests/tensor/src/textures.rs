@@ -2,11 +2,15 @@
 
 use crate::{Needs, Session, compare, trial};
 use cust::error::CudaError;
-use cust::memory::{Array, ArrayFlags};
-use cust::texture::{FilterMode, Surface, Texture, TextureConfig};
+use cust::error::Error;
+use cust::kernel::{Args, KernelType, LaunchConfig};
+use cust::memory::{Array, ArrayFlags, PitchedBuffer};
+use cust::prelude::*;
+use cust::texture::{BufferTexture, FilterMode, PitchedTexture, Surface, Texture, TextureConfig};
+use cust_core::kernel::Pass;
 use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
-use tensor_tests_kernels::textures::PLACES;
+use tensor_tests_kernels::textures::{PLACES, added, fractions, looked_up, sampled};
 use tensor_tests_kernels::values::hash;
 
 const WIDTH: usize = 16;
@@ -22,6 +26,19 @@ pub fn trials() -> Vec<Trial> {
         }),
         trial(Needs::Sm75, "texture of bytes", bytes),
         trial(Needs::Sm75, "surface", surface),
+        trial(
+            Needs::Sm75,
+            "textures of arrays and of rows",
+            of_arrays_and_rows,
+        ),
+        trial(Needs::Sm75, "texture of plain memory", of_memory),
+        trial(Needs::Sm75, "texture of fractions", of_fractions),
+        trial(
+            Needs::Sm75,
+            "surface and texture in two streams",
+            in_two_streams,
+        ),
+        trial(Needs::Sm75, "textures of other shapes are refused", refused),
     ]
 }
 
@@ -183,4 +200,162 @@ fn surface(session: &Session) -> Result<(), Failed> {
     let mut after: Vec<u32> = data.iter().map(|x| x * 3).collect();
     after[0] += threads;
     compare(&surface.array().as_host_vec()?, &after)
+}
+
+/// Launches a kernel with arguments of its parameters' types.
+fn launch<K: KernelType, A: Pass>(
+    session: &Session,
+    stream: &Stream,
+    threads: usize,
+    args: Args<K, A>,
+) -> Result<Result<(), Error>, Failed> {
+    // SAFETY: the module was built from the crate that the kernels are of.
+    let kernel = unsafe { session.module(Needs::Sm75)?.kernel_unchecked::<K>()? };
+    Ok(kernel.launch(stream, LaunchConfig::for_elements(threads, 64), args))
+}
+
+/// The same picture, as an array and as plain rows.
+fn of_arrays_and_rows(session: &Session) -> Result<(), Failed> {
+    let data: Vec<f32> = (0..WIDTH * HEIGHT)
+        .map(|i| (hash(65, i, 0) % 256) as f32)
+        .collect();
+    let extent = (WIDTH, HEIGHT);
+    let array = Arc::new(Array::from_slice(&data, extent, ArrayFlags::empty())?);
+    let rows = Arc::new(PitchedBuffer::from_slice(&data, extent)?);
+    let config = TextureConfig::default();
+    let (array, rows) = (
+        Texture::new(array, &config)?,
+        PitchedTexture::new(rows, &config)?,
+    );
+    let at = DeviceBuffer::from_slice(&places())?;
+    let mut of_array = DeviceBuffer::<f32>::zeroed(PLACES)?;
+    let mut of_rows = DeviceBuffer::<f32>::zeroed(PLACES)?;
+    let stream = &session.stream;
+    launch(
+        session,
+        stream,
+        PLACES,
+        sampled::args(&array, &at, &mut of_array),
+    )??;
+    launch(
+        session,
+        stream,
+        PLACES,
+        sampled::args(&rows, &at, &mut of_rows),
+    )??;
+    let expected: Vec<f32> = (places().iter())
+        .map(|[x, y]| clamped(&data, x.floor() as i64, y.floor() as i64))
+        .collect();
+    let bits = |found: Vec<f32>| found.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+    let expected = bits(expected);
+    compare(&bits(of_array.as_host_vec()?), &expected)?;
+    compare(&bits(of_rows.as_host_vec()?), &expected)
+}
+
+fn of_memory(session: &Session) -> Result<(), Failed> {
+    let data: Vec<[u16; 2]> = (0..100)
+        .map(|i| [hash(66, i, 0) as u16, hash(66, i, 1) as u16])
+        .collect();
+    let mut config = TextureConfig::default();
+    config.read_as_integer = true;
+    let table = BufferTexture::new(Arc::new(DeviceBuffer::from_slice(&data)?), &config)?;
+    // Beyond the end there are zeros.
+    let mut found = DeviceBuffer::<u32>::zeroed(110)?;
+    launch(
+        session,
+        &session.stream,
+        110,
+        looked_up::args(&table, &mut found),
+    )??;
+    let pair = |&[low, high]: &[u16; 2]| u32::from(low) | u32::from(high) << 16;
+    let mut expected: Vec<u32> = data.iter().map(pair).collect();
+    expected.resize(110, 0);
+    compare(&found.as_host_vec()?, &expected)
+}
+
+fn of_fractions(session: &Session) -> Result<(), Failed> {
+    let data: Vec<[i8; 4]> = (0..WIDTH * HEIGHT)
+        .map(|i| hash(67, i, 0).to_le_bytes().map(|byte| byte as i8))
+        .collect();
+    let rows = Arc::new(PitchedBuffer::from_slice(&data, (WIDTH, HEIGHT))?);
+    let rows = PitchedTexture::new(rows, &TextureConfig::default())?;
+    let mut found = DeviceBuffer::<f32>::zeroed(data.len())?;
+    let args = fractions::args(&rows, WIDTH as u32, &mut found);
+    launch(session, &session.stream, data.len(), args)??;
+    for (i, found) in found.as_host_vec()?.into_iter().enumerate() {
+        let [r, g, b, a] = data[i].map(|byte| (f32::from(byte) / 127.0).max(-1.0));
+        let expected = (r + g) + (b + a);
+        if (found - expected).abs() > 1e-5 {
+            return Err(format!("element {i} is {found}, not {expected}").into());
+        }
+    }
+    Ok(())
+}
+
+/// Launches in two streams that change one array by turns: each waits for the one before.
+fn in_two_streams(session: &Session) -> Result<(), Failed> {
+    let data: Vec<f32> = (0..WIDTH * HEIGHT).map(|i| i as f32).collect();
+    let extent = (WIDTH, HEIGHT);
+    let array = Arc::new(Array::from_slice(&data, extent, ArrayFlags::SURFACE_LDST)?);
+    let surface = Surface::new(Arc::clone(&array))?;
+    let amounts = Arc::new(Array::from_slice(
+        &vec![1.0f32; data.len()],
+        extent,
+        ArrayFlags::empty(),
+    )?);
+    let amounts = Texture::new(amounts, &TextureConfig::default())?;
+    let other = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    for round in 0..20 {
+        let stream = if round % 2 == 0 {
+            &session.stream
+        } else {
+            &other
+        };
+        let args = added::args(&surface, &amounts, WIDTH as u32, HEIGHT as u32);
+        launch(session, stream, data.len(), args)??;
+    }
+    drop((surface, amounts));
+    let found: Vec<u32> = array.as_host_vec()?.into_iter().map(f32::to_bits).collect();
+    let expected: Vec<u32> = data.iter().map(|x| (x + 20.0).to_bits()).collect();
+    compare(&found, &expected)
+}
+
+fn refused(session: &Session) -> Result<(), Failed> {
+    let says = |result: Result<(), Error>, text: &str| match result {
+        Err(error @ Error::Image(_)) if error.to_string().contains(text) => Ok(()),
+        other => Err(Failed::from(format!(
+            "not refused with {text:?}: {other:?}"
+        ))),
+    };
+    let config = TextureConfig::default();
+    let stream = &session.stream;
+    let mut to = DeviceBuffer::<f32>::zeroed(1)?;
+    let at = DeviceBuffer::from_slice(&[[0.0f32; 2]])?;
+
+    let line = Texture::new(
+        Arc::new(Array::<f32>::new(5, ArrayFlags::empty())?),
+        &config,
+    )?;
+    let result = launch(session, stream, 1, sampled::args(&line, &at, &mut to))?;
+    says(
+        result,
+        "which is 2 dimensions of floats, but the argument has one dimension of floats",
+    )?;
+
+    let whole = Texture::new(
+        Arc::new(Array::<u32>::new((4, 4), ArrayFlags::empty())?),
+        &config,
+    )?;
+    let result = launch(session, stream, 1, sampled::args(&whole, &at, &mut to))?;
+    says(result, "the argument has 2 dimensions of unsigned integers")?;
+
+    let bytes = Arc::new(Array::<u8>::new((4, 4), ArrayFlags::SURFACE_LDST)?);
+    let surface = Surface::new(bytes)?;
+    let amounts = Arc::new(Array::<f32>::new((4, 4), ArrayFlags::empty())?);
+    let amounts = Texture::new(amounts, &config)?;
+    let result = launch(session, stream, 16, added::args(&surface, &amounts, 4, 4))?;
+    says(
+        result,
+        "elements of 4 bytes, but the argument has 2 dimensions of elements of one byte",
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::{Needs, Session, alone, compare, trial};
 use cust::memory::{DeviceBuffer, DevicePointer};
-use cust::tensor_map::{Swizzle, TensorElement, TensorMap, TiledTensor};
+use cust::tensor_map::{Im2colTensor, L2Promotion, Swizzle, TensorElement, TensorMap, TiledTensor};
 use libtest_mimic::{Failed, Trial};
 use tensor_tests_kernels::transfers::{CLUSTER_WORDS, MAP, THREADS};
 use tensor_tests_kernels::values::hash;
@@ -43,6 +43,13 @@ pub fn trials() -> Vec<Trial> {
             Needs::Sm90a,
             format!("tensor {name}"),
             move |session| tensor.check(session),
+        ));
+    }
+    for (name, images) in images() {
+        trials.push(alone(
+            Needs::Sm90a,
+            &format!("pixels, {name}"),
+            move |session| images.check(session),
         ));
     }
     trials
@@ -201,8 +208,7 @@ fn tensor_of_parameter(session: &Session) -> Result<(), Failed> {
         strides: &[256],
         box_sizes: &[32, 8],
         element_strides: &[1, 1],
-        swizzle: Swizzle::None,
-        nan_outside: false,
+        ..TiledTensor::default()
     };
     // SAFETY: the memory has that many elements, and lives as long as the launch.
     let map = unsafe { TensorMap::tiled(memory.as_device_ptr(), &tensor) }?;
@@ -375,7 +381,8 @@ impl Tensor {
             box_sizes: &self.sides,
             element_strides: &self.steps,
             swizzle: self.swizzle,
-            nan_outside: false,
+            l2_promotion: L2Promotion::Bytes128,
+            ..TiledTensor::default()
         };
         // SAFETY: the memory has that many elements, and lives as long as the launch.
         Ok(unsafe { TensorMap::tiled(memory, &tensor) }?)
@@ -412,6 +419,164 @@ impl Tensor {
                 } else {
                     *value
                 };
+            }
+        }
+        compare(&memory.as_host_vec()?, &after)
+    }
+}
+
+/// Images, and which of their pixels go from where to where.
+struct Images {
+    sizes: &'static [u64],
+    lower: &'static [i32],
+    upper: &'static [i32],
+    steps: &'static [u32],
+    channels: u32,
+    pixels: u32,
+    at: [i32; 5],
+    to: [i32; 5],
+    offsets: [u16; 3],
+}
+
+fn images() -> Vec<(&'static str, Images)> {
+    vec![
+        (
+            "a line of each image, the whole filter's width around it",
+            Images {
+                sizes: &[8, 10, 3],
+                lower: &[-1],
+                upper: &[-1],
+                steps: &[1; 3],
+                channels: 8,
+                pixels: 16,
+                at: [0, -1, 0, 0, 0],
+                to: [0, 2, 1, 0, 0],
+                offsets: [2, 0, 0],
+            },
+        ),
+        (
+            "pictures, into the next one",
+            Images {
+                sizes: &[16, 7, 5, 4],
+                lower: &[-1, -1],
+                upper: &[-1, -1],
+                steps: &[1; 4],
+                channels: 8,
+                pixels: 50,
+                at: [4, 3, 1, 0, 0],
+                to: [8, 0, 0, 2, 0],
+                offsets: [1, 2, 0],
+            },
+        ),
+        (
+            "every second pixel",
+            Images {
+                sizes: &[4, 9, 8, 2],
+                lower: &[0, 0],
+                upper: &[0, 0],
+                steps: &[1, 2, 2, 1],
+                channels: 4,
+                pixels: 24,
+                at: [0, 0, 2, 0, 0],
+                to: [0, 0, 0, 1, 0],
+                offsets: [0, 0, 0],
+            },
+        ),
+        (
+            "volumes",
+            Images {
+                sizes: &[4, 5, 4, 3, 3],
+                lower: &[-1, 0, -1],
+                upper: &[-1, 0, -1],
+                steps: &[1; 5],
+                channels: 4,
+                pixels: 64,
+                at: [0, 2, 1, -1, 0],
+                to: [0, 0, 0, 0, 1],
+                offsets: [1, 0, 2],
+            },
+        ),
+    ]
+}
+
+impl Images {
+    /// The places of the elements in the tensor, in the order of shared memory.
+    fn places(&self, start: [i32; 5], offsets: [u16; 3]) -> Vec<Option<usize>> {
+        let space = self.sizes.len() - 2;
+        let mut pixel = start.map(i64::from);
+        let mut places = Vec::new();
+        for _ in 0..self.pixels {
+            for channel in 0..i64::from(self.channels) {
+                let mut at = pixel;
+                at[0] += channel;
+                for d in 0..space {
+                    at[1 + d] += i64::from(offsets[d]);
+                }
+                let (mut place, mut stride) = (Some(0), 1);
+                for (&size, index) in self.sizes.iter().zip(at) {
+                    let inside = (0..size as i64).contains(&index);
+                    place = place
+                        .filter(|_| inside)
+                        .map(|p| p + index as usize * stride);
+                    stride *= size as usize;
+                }
+                places.push(place);
+            }
+            // As an odometer: in each dimension of space from the lower bound to the upper one.
+            let mut d = 0;
+            while d < space {
+                pixel[1 + d] += i64::from(self.steps[1 + d]);
+                if pixel[1 + d] < self.sizes[1 + d] as i64 + i64::from(self.upper[d]) {
+                    break;
+                }
+                pixel[1 + d] = self.lower[d].into();
+                d += 1;
+            }
+            if d == space {
+                pixel[1 + space] += 1;
+            }
+        }
+        places
+    }
+
+    fn check(&self, session: &Session) -> Result<(), Failed> {
+        let data = words(9, self.sizes.iter().product::<u64>() as usize);
+        let memory = DeviceBuffer::from_slice(&data)?;
+        let strides: Vec<u64> = (1..self.sizes.len())
+            .map(|d| 4 * self.sizes[..d].iter().product::<u64>())
+            .collect();
+        let tensor = Im2colTensor {
+            sizes: self.sizes,
+            strides: &strides,
+            lower_corner: self.lower,
+            upper_corner: self.upper,
+            channels: self.channels,
+            pixels: self.pixels,
+            element_strides: self.steps,
+            ..Im2colTensor::default()
+        };
+        // SAFETY: the memory has that many elements, and lives as long as the launch.
+        let map = unsafe { TensorMap::im2col(memory.as_device_ptr(), &tensor) }?;
+        // SAFETY: a map is 128 bytes.
+        let map: [u32; MAP] = unsafe { std::mem::transmute(map) };
+        let (from, to) = (
+            self.places(self.at, self.offsets),
+            self.places(self.to, [0; 3]),
+        );
+        let mut input = map.to_vec();
+        input.extend(self.at.map(|x| x as u32));
+        input.extend(self.to.map(|x| x as u32));
+        input.extend([self.sizes.len() as u32, from.len() as u32]);
+        input.extend(self.offsets.map(u32::from));
+        let shape = (1, THREADS as u32, 0);
+        let found = session.run(Needs::Sm90a, "pixels", shape, &input, from.len())?;
+        let value = |place: &Option<usize>| place.map_or(0, |place| data[place]);
+        let values: Vec<u32> = from.iter().map(value).collect();
+        compare(&found, &values)?;
+        let mut after = data.clone();
+        for (value, place) in values.iter().zip(to) {
+            if let Some(place) = place {
+                after[place] = *value;
             }
         }
         compare(&memory.as_host_vec()?, &after)

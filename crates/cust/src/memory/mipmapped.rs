@@ -30,6 +30,8 @@ pub struct MipmappedArray<T> {
 struct Raw {
     handle: CUmipmappedArray,
     context: Context,
+    /// What its memory belongs to, if not to itself.
+    _memory: Option<Arc<dyn Send + Sync>>,
 }
 
 // SAFETY: the driver's arrays may be used from any thread.
@@ -56,16 +58,42 @@ impl<T: ArrayElement> MipmappedArray<T> {
                 .cuMipmappedArrayCreate(&mut handle, &descriptor, levels)
         };
         api.check(result, doing)?;
-        let raw = Raw { handle, context };
+        let raw = Raw {
+            handle,
+            context,
+            _memory: None,
+        };
+        Self::of(raw, extent, levels, flags)
+    }
+
+    /// One in memory that something else keeps.
+    pub(crate) fn of_raw(
+        context: Context,
+        handle: CUmipmappedArray,
+        extent: Extent,
+        levels: u32,
+        flags: ArrayFlags,
+        memory: Arc<dyn Send + Sync>,
+    ) -> CudaResult<Self> {
+        let raw = Raw {
+            handle,
+            context,
+            _memory: Some(memory),
+        };
+        Self::of(raw, extent, levels, flags)
+    }
+
+    fn of(raw: Raw, extent: Extent, levels: u32, flags: ArrayFlags) -> CudaResult<Self> {
+        let api = raw.context.bind()?;
         let mut made = Vec::new();
         for level in 0..levels {
             let mut array = std::ptr::null_mut();
             // SAFETY: the array is alive, and the pointer is valid for the call.
             let result = unsafe {
                 api.driver
-                    .cuMipmappedArrayGetLevel(&mut array, handle, level)
+                    .cuMipmappedArrayGetLevel(&mut array, raw.handle, level)
             };
-            api.check(result, doing)?;
+            api.check(result, || format!("looking up level {level} of an array"))?;
             let half = |size: usize| (size >> level).max(1);
             let layered = flags.contains(ArrayFlags::LAYERED);
             let extent = Extent {
@@ -105,19 +133,6 @@ impl<T: ArrayElement> MipmappedArray<T> {
     /// The context that it belongs to.
     pub fn context(&self) -> &Context {
         &self.raw.context
-    }
-}
-
-impl<T> MipmappedArray<T> {
-    pub(crate) fn context_of(&self) -> &Context {
-        &self.raw.context
-    }
-}
-
-/// Waits for the copies that use its levels.
-pub(crate) fn settle<T>(array: &Arc<MipmappedArray<T>>) {
-    for level in &array.levels {
-        level.tracker().settle(cust_core::kernel::Access::Write);
     }
 }
 

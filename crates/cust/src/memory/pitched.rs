@@ -417,6 +417,12 @@ impl<T> Volume<T> for PitchedBuffer<T> {
     }
 }
 
+impl<T> PitchedBuffer<T> {
+    pub(crate) fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+}
+
 impl<T> Drop for PitchedBuffer<T> {
     fn drop(&mut self) {
         free(&self.tracker, self.address, self.pooled);
@@ -507,7 +513,7 @@ unsafe impl<T: Send> Send for Array<T> {}
 unsafe impl<T: Sync> Sync for Array<T> {}
 
 /// An array as the driver is told of it.
-pub(super) fn array_description<T: ArrayElement>(
+pub(crate) fn array_description<T: ArrayElement>(
     extent: Extent,
     flags: ArrayFlags,
 ) -> CUDA_ARRAY3D_DESCRIPTOR {
@@ -538,7 +544,7 @@ impl<T: ArrayElement> Array<T> {
         let result = unsafe { api.driver.cuArray3DCreate_v2(&mut raw, &descriptor) };
         api.check(result, || format!("making an array of {extent:?}"))?;
         Ok(Array {
-            tracker: Tracker::new(context),
+            tracker: Tracker::shared(context),
             raw,
             extent,
             level: false,
@@ -549,7 +555,7 @@ impl<T: ArrayElement> Array<T> {
     /// A level of a mipmapped array, which outlives it.
     pub(super) fn of_level(context: Context, raw: CUarray, extent: Extent) -> Array<T> {
         Array {
-            tracker: Tracker::new(context),
+            tracker: Tracker::shared(context),
             raw,
             extent,
             level: true,

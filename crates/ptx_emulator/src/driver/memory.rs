@@ -18,8 +18,8 @@ use super::queue::{in_stream, wait_for_all};
 use super::state::{Block, BlockKind, Context, Pool, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
 
-/// Device memory is aligned to this.
-const ALIGNMENT: usize = 256;
+/// Device memory is aligned to this, which textures of it ask for.
+const ALIGNMENT: usize = 512;
 /// Pinned memory is aligned to pages.
 const PAGE: usize = 4096;
 /// Rows of `cuMemAllocPitch` are a multiple of this.

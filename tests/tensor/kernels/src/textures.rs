@@ -60,3 +60,39 @@ kernel! {
         }
     }
 }
+
+/// Samples a picture at other places than its elements'.
+#[kernel]
+pub fn sampled(picture: Texture<f32, 2>, places: &[[f32; 2]], mut to: PerThread<f32>) {
+    for (i, to) in to.own() {
+        *to = picture.sample(places[i]);
+    }
+}
+
+/// Pairs from a table, one that is not there among them.
+#[kernel]
+pub fn looked_up(table: Texture<[u16; 2], 1>, mut to: PerThread<u32>) {
+    for (i, to) in to.own() {
+        let [low, high] = table.fetch([i as i32]);
+        *to = u32::from(low) | u32::from(high) << 16;
+    }
+}
+
+/// Elements between -1 and 1, of bytes.
+#[kernel]
+pub fn fractions(rows: Texture<[f32; 4], 2>, width: u32, mut to: PerThread<f32>) {
+    for (i, to) in to.own() {
+        let (x, y) = (i as u32 % width, i as u32 / width);
+        let [r, g, b, a] = rows.sample([x as f32 + 0.5, y as f32 + 0.5]);
+        *to = (r + g) + (b + a);
+    }
+}
+
+/// Adds to each element of a surface what a texture has there.
+#[kernel]
+pub fn added(surface: Surface<f32, 2>, amounts: Texture<f32, 2>, width: u32, height: u32) {
+    for i in thread::grid_stride((width * height) as usize) {
+        let place = [i as i32 % width as i32, i as i32 / width as i32];
+        surface.write(place, surface.read(place) + amounts.fetch(place));
+    }
+}

@@ -217,6 +217,61 @@ kernel! {
     }
 }
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+kernel! {
+    // Pixels of images in, as they lie in shared memory, then out again from another pixel on. The
+    // input is as that of `tensor`, with the offsets in place of `add`.
+    pixels(input, output) {
+        #[address_space(shared)]
+        static mut TILE: Aligned = Aligned([0; 2048]);
+        #[repr(align(1024))]
+        struct Aligned([u32; 2048]);
+        let tile = (&raw mut TILE).cast::<u32>();
+        let barrier = shared_array![Mbarrier; 1];
+        let thread = thread::thread_idx_x() as usize;
+        // SAFETY: the host's map and coordinates; the barrier and the fences order the copies.
+        unsafe {
+            if thread == 0 {
+                Mbarrier::init(barrier, 1);
+                Mbarrier::fence_init();
+            }
+            thread::sync_threads();
+            let barrier = &*barrier;
+            let map = &*input.cast::<copy::TensorMap>();
+            let at = |i: usize| *input.add(MAP + i) as i32;
+            let to = |i: usize| *input.add(MAP + 5 + i) as i32;
+            let (rank, words) = (*input.add(MAP + 10), *input.add(MAP + 11) as usize);
+            let by = |i: usize| *input.add(MAP + 12 + i) as u16;
+            if thread == 0 {
+                barrier.arrive_expect(words as u32 * 4);
+                match rank {
+                    3 => map.load_pixels(tile, [at(0), at(1), at(2)], [by(0)], barrier),
+                    4 => map.load_pixels(tile, [at(0), at(1), at(2), at(3)], [by(0), by(1)], barrier),
+                    _ => {
+                        let at = [at(0), at(1), at(2), at(3), at(4)];
+                        map.load_pixels(tile, at, [by(0), by(1), by(2)], barrier);
+                    }
+                }
+            }
+            barrier.wait_parity(false);
+            for word in (thread..words).step_by(THREADS) {
+                *output.add(word) = *tile.add(word);
+            }
+            copy::fence();
+            thread::sync_threads();
+            if thread == 0 {
+                match rank {
+                    3 => map.store_pixels([to(0), to(1), to(2)], tile),
+                    4 => map.store_pixels([to(0), to(1), to(2), to(3)], tile),
+                    _ => map.store_pixels([to(0), to(1), to(2), to(3), to(4)], tile),
+                }
+                copy::commit_bulk();
+                copy::wait_bulk::<0>();
+            }
+        }
+    }
+}
+
 /// The first box of 32 by 8 words of a tensor whose map is a parameter of the launch.
 ///
 /// # Safety
