@@ -1,5 +1,4 @@
 use crate::{Outcome, close, floats, integers, start};
-use cuda_std::texture;
 use cust::memory::{Array, ArrayFlags};
 use cust::prelude::*;
 use cust::texture::{AddressMode, FilterMode, Surface, Texture, TextureConfig};
@@ -74,13 +73,11 @@ fn sobel_filter() -> Outcome {
     config.address_modes = [AddressMode::Clamp; 3];
     config.read_as_integer = true;
     let texture = Texture::new(array, &config)?;
-    // SAFETY: the texture is of bytes in two dimensions, and outlives the launch.
-    let handle = unsafe { texture::Texture::<u8, 2>::from_raw(texture.as_raw()) };
     let mut to = DeviceBuffer::<u8>::zeroed(from.len())?;
     module.launch(
         &stream,
         (BLOCKS, THREADS),
-        sobel::args(handle, to.rows_mut(WIDTH)),
+        sobel::args(&texture, to.rows_mut(WIDTH)),
     )?;
     let expected = picture(|x, y| {
         let at = |dx, dy| i32::from(clamped(&from, x + dx, y + dy));
@@ -102,13 +99,11 @@ fn box_and_bilateral_filters() -> Outcome {
         ArrayFlags::empty(),
     )?);
     let texture = Texture::new(array, &TextureConfig::default())?;
-    // SAFETY: the texture is of floats in two dimensions, and outlives the launches.
-    let handle = unsafe { texture::Texture::<f32, 2>::from_raw(texture.as_raw()) };
     let mut to = DeviceBuffer::<f32>::zeroed(from.len())?;
     module.launch(
         &stream,
         (BLOCKS, THREADS),
-        box_filter::args(handle, 2, to.rows_mut(WIDTH)),
+        box_filter::args(&texture, 2, to.rows_mut(WIDTH)),
     )?;
     let near = || (-2..=2).flat_map(|dy| (-2..=2).map(move |dx| (dx, dy)));
     let expected = picture(|x, y| {
@@ -119,7 +114,7 @@ fn box_and_bilateral_filters() -> Outcome {
     });
     close(&to.as_host_vec()?, &expected, 1e-5);
 
-    let args = bilateral::args(handle, 1.5, 0.2, to.rows_mut(WIDTH));
+    let args = bilateral::args(&texture, 1.5, 0.2, to.rows_mut(WIDTH));
     module.launch(&stream, (BLOCKS, THREADS), args)?;
     let expected = picture(|x, y| {
         let centre = clamped(&from, x, y);
@@ -145,9 +140,11 @@ fn surface_writes() -> Outcome {
         ArrayFlags::SURFACE_LDST,
     )?);
     let surface = Surface::new(Arc::clone(&array))?;
-    // SAFETY: the surface is of floats in two dimensions, and outlives the launch.
-    let handle = unsafe { texture::Surface::<f32, 2>::from_raw(surface.as_raw()) };
-    module.launch(&stream, (BLOCKS, THREADS), write_surface::args(handle))?;
+    module.launch(
+        &stream,
+        (BLOCKS, THREADS),
+        write_surface::args(&surface),
+    )?;
     stream.synchronize()?;
     assert_eq!(array.as_host_vec()?, picture(|x, y| (x * 100 + y) as f32));
     Ok(())
@@ -191,13 +188,11 @@ fn volume_texture() -> Outcome {
     config.normalized_coordinates = true;
     config.filter = FilterMode::Linear;
     let texture = Texture::new(array, &config)?;
-    // SAFETY: the texture is of floats in three dimensions, and outlives the launch.
-    let handle = unsafe { texture::Texture::<f32, 3>::from_raw(texture.as_raw()) };
     let mut to = DeviceBuffer::<f32>::zeroed(WIDTH * HEIGHT)?;
     module.launch(
         &stream,
         (BLOCKS, THREADS),
-        slice_volume::args(handle, 0.4, to.rows_mut(WIDTH)),
+        slice_volume::args(&texture, 0.4, to.rows_mut(WIDTH)),
     )?;
     let expected = picture(|x, y| {
         let place = [
