@@ -140,11 +140,7 @@ fn surface_writes() -> Outcome {
         ArrayFlags::SURFACE_LDST,
     )?);
     let surface = Surface::new(Arc::clone(&array))?;
-    module.launch(
-        &stream,
-        (BLOCKS, THREADS),
-        write_surface::args(&surface),
-    )?;
+    module.launch(&stream, (BLOCKS, THREADS), write_surface::args(&surface))?;
     stream.synchronize()?;
     assert_eq!(array.as_host_vec()?, picture(|x, y| (x * 100 + y) as f32));
     Ok(())
