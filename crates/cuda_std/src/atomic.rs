@@ -451,6 +451,11 @@ pub struct Half<S: Scope = System>(pub Atomic<u16, S>);
 #[repr(transparent)]
 pub struct Halves<S: Scope = System>(pub Atomic<u32, S>);
 
+// SAFETY: any bits are one of the floats.
+unsafe impl<S: Scope> AnyBits for Half<S> {}
+// SAFETY: as above.
+unsafe impl<S: Scope> AnyBits for Halves<S> {}
+
 /// A type that PTX has as bits.
 trait Bits<B> {
     fn bits(self) -> B;

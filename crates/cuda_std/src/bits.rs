@@ -3,7 +3,31 @@
 use core::mem::MaybeUninit;
 use core::num::Wrapping;
 
-/// A type for which all bit patterns of its size are values: numbers, arrays and tuples of them.
+/// A type for which all bit patterns of its size are values: numbers, arrays and tuples of them, and
+/// structs that derive it. It can be in shared memory, and go through shuffles, reductions and scans.
+///
+/// ```
+/// use cuda_std::{AnyBits, group, prelude::*};
+///
+/// /// A value, and where it is.
+/// #[derive(Clone, Copy, AnyBits)]
+/// struct Found {
+///     value: f32,
+///     index: u32,
+/// }
+///
+/// /// Where each block's largest element is.
+/// #[kernel]
+/// pub fn largest(from: &[f32], mut to: cuda_std::PerBlock<u32>) {
+///     let index = thread::index_1d();
+///     let value = from.get(index as usize).copied().unwrap_or(f32::NEG_INFINITY);
+///     let found = group::block().reduce(Found { value, index }, |a, b| {
+///         if b.value > a.value { b } else { a }
+///     });
+///     to.each(|_, to| *to = found.index);
+/// }
+/// # fn main() {}
+/// ```
 ///
 /// Shuffles move such values as 32-bit words. What a lane gets from one that does not take part is
 /// anything, so a type that some bit patterns are no values of (`bool`, references, enums) goes
@@ -11,6 +35,13 @@ use core::num::Wrapping;
 ///
 /// # Safety
 /// Every bit pattern must be a value of the type.
+#[diagnostic::on_unimplemented(
+    message = "not all bits are a value of `{Self}`, so it can be in no shared memory and no shuffle",
+    label = "not `AnyBits`",
+    note = "structs of numbers can have `#[derive(cuda_std::AnyBits)]`",
+    note = "types of `glam`, `half` and `num-complex` have it with `cuda_std`'s features of these names",
+    note = "`MaybeUninit<{Self}>` holds any bits"
+)]
 pub unsafe trait AnyBits {}
 
 macro_rules! any_bits {
@@ -50,6 +81,19 @@ atomics! {
     "64" AtomicU64 AtomicI64;
     "ptr" AtomicUsize AtomicIsize;
 }
+
+#[cfg(feature = "glam")]
+any_bits! {
+    glam::Vec2 glam::Vec3 glam::Vec3A glam::Vec4 glam::Mat2 glam::Mat3 glam::Mat3A glam::Mat4
+    glam::Quat glam::Affine2 glam::Affine3A
+    glam::DVec2 glam::DVec3 glam::DVec4 glam::DMat2 glam::DMat3 glam::DMat4 glam::DQuat
+    glam::IVec2 glam::IVec3 glam::IVec4 glam::UVec2 glam::UVec3 glam::UVec4
+}
+#[cfg(feature = "half")]
+any_bits!(half::f16 half::bf16);
+#[cfg(feature = "num-complex")]
+// SAFETY: two values of the type, and nothing between.
+unsafe impl<T: AnyBits> AnyBits for num_complex::Complex<T> {}
 
 macro_rules! tuples {
     ($($($name:ident)*;)*) => {

@@ -500,6 +500,10 @@ macro_rules! half {
             }
         }
 
+        // SAFETY: plain numbers.
+        unsafe impl crate::AnyBits for $ty {}
+        // SAFETY: plain numbers.
+        unsafe impl crate::AnyBits for $pair {}
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $ty {}

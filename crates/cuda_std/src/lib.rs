@@ -22,10 +22,13 @@
 //! functions, printing and everything else works.
 //!
 //! # Features
-//! Both are on by default; switch one off to bring your own.
+//! Two are on by default; switch one off to bring your own.
 //! - `panic-handler`: a panicking thread reports message, `file:line:column`, block and thread to
 //!   the host and ends; the host's `synchronize` returns that as an error ([`mod@panic`]).
 //! - `allocator`: `alloc`'s types use the device heap ([`allocator`]).
+//!
+//! `glam`, `half` and `num-complex`, which are off, make the types of these crates [`AnyBits`]: then they
+//! can be in shared memory, and go through shuffles and reductions.
 
 #![no_std]
 #![cfg_attr(
@@ -45,6 +48,7 @@ pub mod atomic;
 pub mod barrier;
 mod bits;
 pub mod cluster;
+pub mod constant;
 pub mod copy;
 pub mod debug;
 pub mod dynamic;
@@ -79,7 +83,8 @@ pub mod wgmma;
 pub mod window;
 
 pub use bits::AnyBits;
-pub use cuda_std_macros::{address_space, kernel};
+pub use constant::Constant;
+pub use cuda_std_macros::{AnyBits, address_space, constant, kernel};
 pub use float::{FloatExt, GpuFloat};
 pub use per_block::{PerBlock, PerThreadChunk};
 pub use per_thread::PerThread;

@@ -187,9 +187,9 @@ mod device {
             panic_with(&pieces, Location::caller())
         }
 
-        /// No memory, where the program does not say what to do then.
+        /// No memory, where the program does not say what to do then. It is not told where, as alloc's own
+        /// handler is not.
         #[unsafe(no_mangle)]
-        #[track_caller]
         #[inline(never)]
         #[cold]
         fn __cuda_std_alloc_error_handler(size: usize, _align: usize) -> ! {

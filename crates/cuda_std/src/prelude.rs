@@ -2,6 +2,6 @@
 
 pub use crate::float::{FloatExt, GpuFloat};
 pub use crate::per_thread::PerThread;
-pub use crate::{address_space, kernel};
+pub use crate::{address_space, constant, kernel};
 pub use crate::{eprint, eprintln, print, println, shared_array};
 pub use crate::{shared, thread, warp};

@@ -32,7 +32,7 @@ macro_rules! tiny {
         };
 
         $(#[$doc])*
-        #[derive(Clone, Copy, Default)]
+        #[derive(Clone, Copy, Default, crate::AnyBits)]
         #[repr(transparent)]
         pub struct $ty(u8);
 
@@ -116,7 +116,7 @@ tiny! {
 }
 
 /// A power of two from 2⁻¹²⁷ to 2¹²⁷, or a NaN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::AnyBits)]
 #[repr(transparent)]
 pub struct Ue8m0(u8);
 

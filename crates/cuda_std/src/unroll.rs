@@ -16,6 +16,10 @@
 //! # fn main() {}
 //! ```
 //!
+//! An array of the thread's own is in registers only where all of its indices are known when compiling: a
+//! matrix of sums, say, that is gone through by `unroll::<4>(|i| unroll::<4>(|j| …))`, or by loops over
+//! indices. An iterator over it, `for x in [a, b, c]` too, mostly leaves it in local memory.
+//!
 //! libnvvm unrolls short loops of constant length by itself, and there is no hint that it would take
 //! for others. [`unroll`] does not depend on it.
 

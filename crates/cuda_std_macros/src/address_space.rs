@@ -63,9 +63,10 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     let given = name.map(|name| name.value());
     let exported = own.is_none().then(|| given.or_else(made)).flatten();
     let symbol = own.or(exported.clone());
-    let handle = symbol
-        .filter(|_| public)
-        .map(|symbol| handle(&item, text, &symbol));
+    let handle = symbol.filter(|_| public).map(|symbol| {
+        let changes = matches!(item.mutability, StaticMutability::Mut(_));
+        handle(&item, text, &symbol, changes)
+    });
     let exported = exported
         .map(|name| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #name))]));
     Ok(quote! {
@@ -75,6 +76,56 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
         #handle
     }
     .into_token_stream())
+}
+
+/// The expansion of `#[constant]`, or the item unchanged with the error before it.
+pub fn expand_constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    constant(attribute, item.clone()).unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote!(#error #item)
+    })
+}
+
+/// A `Constant` in constant memory. For the host it is a `static mut` of the type that is written: it may
+/// be changed while no kernel runs.
+fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Error> {
+    if !attribute.is_empty() {
+        return Err(Error::new_spanned(
+            attribute,
+            "`#[constant]` has no options",
+        ));
+    }
+    let item: ItemStatic = syn::parse2(item)
+        .map_err(|error| Error::new(error.span(), "`#[constant]` goes on a static"))?;
+    if let StaticMutability::Mut(token) = &item.mutability {
+        let message =
+            "no kernel can change it, so it is a `static` without `mut`; the host sets it";
+        return Err(Error::new_spanned(token, message));
+    }
+    if matches!(item.vis, Visibility::Inherited) {
+        let message = "the host sets it, and has to see it: make it `pub`. For values that never change \
+                       there is `#[address_space(constant)]`";
+        return Err(Error::new_spanned(&item.ident, message));
+    }
+    let text = item.ident.to_string();
+    let symbol = symbol(&item.ident, &text);
+    let handle = handle(&item, &text, &symbol, true);
+    let ItemStatic {
+        attrs,
+        vis,
+        static_token,
+        ident,
+        ty,
+        expr,
+        ..
+    } = &item;
+    Ok(quote! {
+        #(#attrs)*
+        #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.constant"))]
+        #[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #symbol))]
+        #vis #static_token #ident: ::cuda_std::Constant<#ty> = ::cuda_std::Constant::new(#expr);
+        #handle
+    })
 }
 
 /// What stands in the attribute's parentheses.
@@ -100,18 +151,18 @@ impl Parse for Options {
     }
 }
 
-/// The type by which the host finds the static.
-fn handle(item: &ItemStatic, text: &str, symbol: &str) -> TokenStream {
+/// The type by which the host finds the static, and whether the host may change it.
+fn handle(item: &ItemStatic, text: &str, symbol: &str, changes: bool) -> TokenStream {
     let name = &item.ident;
     let (ty, visibility) = (&item.ty, &item.vis);
     let cfgs = item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
     let cfgs: Vec<_> = cfgs.collect();
     let about = format!("The static `{text}`, as the host finds it in a module.");
-    let changes = matches!(item.mutability, StaticMutability::Mut(_)).then(|| {
+    let changes = changes.then(|| {
         quote! {
             #(#cfgs)*
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: it is a `static mut`.
+            // SAFETY: it is a `static mut`, or a `Constant`, which kernels expect to change between launches.
             unsafe impl ::cuda_std::kernel::global::GlobalMut for #name {}
         }
     });
@@ -186,7 +237,7 @@ fn symbol(ident: &Ident, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::expand;
+    use super::{expand, expand_constant};
     use quote::quote;
 
     fn error(attribute: proc_macro2::TokenStream, item: proc_macro2::TokenStream, message: &str) {
@@ -215,6 +266,49 @@ mod tests {
             );
             assert!(text.contains("target_arch = \"nvptx64\""), "{text}");
             assert!(!text.contains("compile_error"), "{text}");
+        }
+    }
+
+    #[test]
+    fn constants_are_what_the_host_sets() {
+        let text = expand_constant(
+            quote!(),
+            quote!(
+                pub static X: [f32; 4] = [0.0; 4];
+            ),
+        )
+        .to_string();
+        for part in [
+            "link_section = \"nvvm.constant\"",
+            "pub static X : :: cuda_std :: Constant < [f32 ; 4] >",
+            "type Value = [f32 ; 4]",
+            "GlobalMut for X",
+        ] {
+            assert!(text.contains(part), "`{part}` is not in: {text}");
+        }
+        for (item, message) in [
+            (
+                quote!(
+                    pub static mut X: u32 = 0;
+                ),
+                "without `mut`",
+            ),
+            (
+                quote!(
+                    static X: u32 = 0;
+                ),
+                "make it `pub`",
+            ),
+            (
+                quote!(
+                    pub const X: u32 = 0;
+                ),
+                "goes on a static",
+            ),
+        ] {
+            let text = expand_constant(quote!(), item).to_string();
+            assert!(text.contains("compile_error"), "no error in: {text}");
+            assert!(text.contains(message), "`{message}` is not in: {text}");
         }
     }
 

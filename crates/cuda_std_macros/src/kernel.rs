@@ -116,7 +116,7 @@ fn check_return(output: &ReturnType, errors: &mut Errors) {
         errors.add(
             ty,
             "a kernel cannot return a value: it runs once for each thread, and nobody would \
-             receive the values. Write results to memory through a raw pointer parameter",
+             receive the values. Write results to a parameter: a `PerThread`, an `&Atomic` or a raw pointer",
         );
     }
 }
@@ -128,15 +128,28 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
     {
         let pointee = without_parens(&reference.elem);
         let instead = match pointee {
-            Type::Slice(slice) => format!("`*mut {}` and a length", tokens(&slice.elem)),
-            other => format!("`*mut {}`", tokens(other)),
+            Type::Slice(slice) => {
+                let element = tokens(&slice.elem);
+                format!(
+                    "a `PerThread<{element}>`, each of whose elements is one thread's, or `*mut {element}` and \
+                     a length"
+                )
+            }
+            other => {
+                let other = tokens(other);
+                match &*other {
+                    "u32" | "i32" | "u64" | "i64" | "f32" | "f64" => format!(
+                        "an `&Atomic<{other}, Device>`, which all threads may change, or `*mut {other}`"
+                    ),
+                    _ => format!("`*mut {other}`, and let one thread write"),
+                }
+            }
         };
         errors.add(
             ty,
             format!(
                 "a kernel cannot take a `&mut`: every thread would have the same one, while \
-                 `&mut` promises that nobody else has it. Take {instead}, and let each thread \
-                 write its own elements"
+                 `&mut` promises that nobody else has it. Take {instead}"
             ),
         );
     }

@@ -76,7 +76,7 @@ fn value_returned() {
                 (1,)
             }
         ),
-        "through a raw pointer",
+        "a `PerThread`, an `&Atomic` or a raw pointer",
     );
 }
 
@@ -86,13 +86,13 @@ fn mutable_reference() {
         quote!(
             fn f(x: &mut u32) {}
         ),
-        "Take `*mut u32`, and let",
+        "Take an `&Atomic<u32, Device>`",
     );
     refused(
         quote!(
             fn f(x: &mut [Vec<u8>]) {}
         ),
-        "Take `*mut Vec<u8>` and a length",
+        "Take a `PerThread<Vec<u8>>`",
     );
     refused(
         quote!(

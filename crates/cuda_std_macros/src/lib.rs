@@ -1,4 +1,5 @@
-//! Attribute macros of `cuda_std`, which re-exports them: `#[kernel]` and `#[address_space(..)]`.
+//! Macros of `cuda_std`, which re-exports them: `#[kernel]`, `#[address_space(..)]`,
+//! `#[constant]` and `#[derive(AnyBits)]`.
 //!
 //! They check what they are put on and report mistakes with spans, and then only say what the
 //! compiler's backend has to know, as attributes that exist on the device alone. On the host the
@@ -6,6 +7,7 @@
 //! which its unit tests call.
 
 mod address_space;
+mod any_bits;
 mod grid_constant;
 mod handle;
 mod kernel;
@@ -93,7 +95,8 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// - `#[address_space(shared)]`: one for each block. It must be `static mut`, and its initialiser
 ///   has no effect: it is uninitialised when a block starts.
 /// - `#[address_space(constant)]`: in constant memory (64 KiB for all), which kernels cannot write
-///   and which is fastest when a warp's threads read the same address.
+///   and which is fastest when a warp's threads read the same address. For what the host sets,
+///   `#[constant]` needs no `unsafe`.
 /// - `#[address_space(global)]`: in global memory, where statics are without the attribute too.
 ///
 /// ```ignore
@@ -121,6 +124,40 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(attribute.into(), item.into()).into()
+}
+
+/// A variable in constant memory (64 KiB for all), which the host sets and kernels read as any static: what
+/// `__constant__` is in CUDA C++. It is fastest when a warp's threads read the same address.
+///
+/// ```ignore
+/// #[constant]
+/// pub static FACTORS: [f32; 4] = [1.0; 4];              // in the crate of kernels
+///
+/// *to = FACTORS[i % 4] * from[i];                       // in a kernel
+///
+/// module.global_mut::<FACTORS>()?.set(&[0.5; 4])?;      // in the host's program
+/// ```
+///
+/// The static becomes a `cuda_std::Constant` of the type, which derefs to it: the compiler must not count
+/// on the value that it starts with.
+#[proc_macro_attribute]
+pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::expand_constant(attribute.into(), item.into()).into()
+}
+
+/// Makes a struct `cuda_std::AnyBits`, if all of its fields are: then it can be in shared memory, and go
+/// through shuffles, reductions and scans.
+///
+/// ```ignore
+/// #[derive(Clone, Copy, AnyBits)]
+/// struct Body {
+///     place: [f32; 3],
+///     mass: f32,
+/// }
+/// ```
+#[proc_macro_derive(AnyBits)]
+pub fn any_bits(input: TokenStream) -> TokenStream {
+    any_bits::expand(input.into()).into()
 }
 
 /// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.

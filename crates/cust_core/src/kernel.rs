@@ -176,9 +176,10 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
 /// let the threads of a grid access no element at the same time if one of them writes to it,
 /// unless atomically.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` does not write, so it takes no `&mut` memory",
+    message = "a kernel's parameter `{Self}` takes no `&mut` memory",
     label = "the kernel's parameter is `{Self}`",
-    note = "pass `&DeviceBuffer<T>` for `&[T]`, and `DeviceCopy` values for themselves"
+    note = "pass `&DeviceBuffer<T>` for `&[T]`, `buffer.rows_mut(width)` for `PerThread2d<T>` and `PerTile<T>`, \
+            and `DeviceCopy` values for themselves"
 )]
 pub unsafe trait Output {
     /// The elements' type, as the host has them.
@@ -210,7 +211,7 @@ pub unsafe trait OutputRows {
 ///
 /// Its value is the address of the element; the rest as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` does not write, so it takes no `&mut` memory",
+    message = "a kernel's parameter `{Self}` takes no `&mut` memory",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait OutputValue {

@@ -392,9 +392,8 @@ impl<'tcx> CodegenCx<'tcx> {
         data.ty = ty;
         data.align = alloc.align.bytes();
         data.init = Some(init);
-        if alloc.mutability.is_not() && space != AddrSpace::Shared {
-            data.constant = true;
-        }
+        // Not so if there is an `UnsafeCell` in it: the host may change that, also in constant memory.
+        data.constant = alloc.mutability.is_not() && space != AddrSpace::Shared;
     }
 }
 

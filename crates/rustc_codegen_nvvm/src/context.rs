@@ -188,7 +188,14 @@ impl<'tcx> CodegenCx<'tcx> {
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
         let formats = self.optimizes() && is_formatting(tcx, def_id);
         data.attrs.opt_size = formats || (self.optimizes() && attrs.optimize == OptimizeAttr::Size);
+        // What a closure borrows of its function stays in memory unless it is inlined. Those of core
+        // itself, sorts above all, are called from many places.
+        let borrows = self.optimizes()
+            && tcx.is_closure_like(def_id)
+            && !formats
+            && !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc");
         match attrs.inline {
+            InlineAttr::None | InlineAttr::Hint if borrows => data.attrs.always_inline = true,
             // libnvvm's inliner knows no bounds; see `is_formatting`.
             InlineAttr::None => data.attrs.no_inline = formats,
             InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),

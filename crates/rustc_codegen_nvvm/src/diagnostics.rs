@@ -199,7 +199,7 @@ pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
     let span = declaration.unwrap_or_else(|| ident_span(tcx, def_id));
     tcx.dcx()
         .struct_span_err(span, "a kernel cannot return a value")
-        .with_help("write results to memory through a raw pointer parameter")
+        .with_help("write results to a parameter: a `PerThread`, an `&Atomic` or a raw pointer")
         .emit();
 }
 

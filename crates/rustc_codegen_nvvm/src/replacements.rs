@@ -72,7 +72,15 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
         .iter()
         .find(|(path, _)| path.last() == Some(&name.as_str()) && path_is(tcx, def_id, path))?;
     let definition = *cx.symbols.get(&Symbol::intern(symbol))?;
-    Some(Instance::mono(tcx, definition))
+    let replacement = Instance::mono(tcx, definition);
+    // A caller that passes no location would leave whatever there is in its place.
+    let asks = |instance: Instance<'tcx>| instance.def.requires_caller_location(tcx);
+    assert_eq!(
+        asks(replacement),
+        asks(instance),
+        "`#[track_caller]` of {symbol}"
+    );
+    Some(replacement)
 }
 
 fn path_is(tcx: TyCtxt<'_>, def_id: rustc_span::def_id::DefId, wanted: &[&str]) -> bool {

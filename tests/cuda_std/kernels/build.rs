@@ -8,6 +8,8 @@ const FILES: &[&str] = &[
     "lib.rs",
     "atomic.rs",
     "barrier.rs",
+    "bits.rs",
+    "constant.rs",
     "debug.rs",
     "fence.rs",
     "float.rs",

@@ -68,6 +68,29 @@ examples! {
         launch_example!(session, module, barrier_hand_over, 2, 64, &mut to);
         expect(to.as_host_vec()?, (0..128).collect(), "the indices")?
     }
+    bits_largest |session, module| {
+        let data = floats(100);
+        let mut to = DeviceBuffer::<u32>::zeroed(2)?;
+        launch_example!(session, module, bits_largest, 2, 64, &data.as_dbuf()?, &mut to);
+        let found = to.as_host_vec()?;
+        for (block, found) in data.chunks(64).zip(found) {
+            let largest = block.iter().copied().fold(0.0, f32::max);
+            expect(data[found as usize], largest, "the largest")?;
+        }
+    }
+    constant_scale |session, module| {
+        let data = floats(64);
+        let scaled = |factors: [f32; 2]| -> Result<(), Failed> {
+            let mut to = DeviceBuffer::<f32>::zeroed(64)?;
+            launch_example!(session, module, constant_scale, 1, 64, &data.as_dbuf()?, &mut to);
+            let expected = data.iter().enumerate().map(|(i, x)| factors[i % 2] * x);
+            expect(to.as_host_vec()?, expected.collect(), "the scaled numbers")
+        };
+        scaled([1.0, 1.0])?;
+        // SAFETY: the module is built from the static's crate, and one test runs at a time.
+        unsafe { module.global_unchecked::<FACTORS>()?.set_unchecked(&[0.5, 2.0])? };
+        scaled([0.5, 2.0])?;
+    }
     debug_count_events |session, module| {
         let data = words(64);
         let mut to = DeviceBuffer::<u32>::zeroed(64)?;

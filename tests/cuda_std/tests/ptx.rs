@@ -171,3 +171,14 @@ fn unrolled_loops_are_written_out() {
     let steps = text.matches("mul.f32").count() + text.matches("mul.rn.f32").count();
     assert!(steps >= 11, "{text}");
 }
+
+#[test]
+fn closures_in_closures_leave_arrays_in_registers() {
+    let text = kernel("unroll_nested");
+    assert!(!text.contains(".local"), "{text}");
+    assert!(!text.contains("call"), "{text}");
+    assert!(
+        text.matches("mul.f32").count() + text.matches("mul.rn.f32").count() >= 16,
+        "{text}"
+    );
+}

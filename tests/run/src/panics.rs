@@ -24,6 +24,7 @@ pub fn trials(build: Build) -> Vec<Trial> {
     trials.push(trial(build, "panic_everywhere", everywhere));
     trials.push(trial(build, "panic_twice", twice));
     trials.push(trial(build, "panic_before_barrier", before_barrier));
+    trials.push(trial(build, "panic_without_memory", without_memory));
     trials
 }
 
@@ -204,4 +205,21 @@ fn before_barrier(session: &Session, build: Build) -> Result<(), Failed> {
     expect(panic.thread, [7, 0, 0], "the thread")?;
     let expected: Vec<u64> = (0..64).map(|i| u64::from(i != 7)).collect();
     expect(done.as_host_vec()?, expected, "who passed the barrier")
+}
+
+fn without_memory(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build)?, session.stream());
+    let number = DeviceBuffer::<u64>::zeroed(1)?;
+    // SAFETY: there is room for a number.
+    unsafe {
+        launch!(module.panic_without_memory<<<1, 1, 0, stream>>>(
+            1usize << 40, number.as_device_ptr()
+        ))?;
+    }
+    let panic = panicked(stream.synchronize())?;
+    expect(
+        &panic.message[..],
+        "memory allocation of 8796093022208 bytes failed",
+        "the message",
+    )
 }

@@ -9,7 +9,7 @@ pub fn one(x: &mut f32) { //~ ERROR a kernel cannot take a `&mut`
 }
 
 #[kernel]
-pub fn many(x: &mut [f32]) { //~ ERROR Take `*mut f32` and a length
+pub fn many(x: &mut [f32]) { //~ ERROR Take a `PerThread<f32>`
     x[0] = 1.0;
 }
 

@@ -86,20 +86,33 @@ impl Block {
         start: T,
         f: impl Fn(T, T) -> T,
     ) -> T {
+        self.exclusive_scan_with_total(value, start, f).0
+    }
+
+    /// [`Block::exclusive_scan`], and beside it all values, without `start`, in one, which every thread
+    /// gets: for the price of the scan.
+    #[inline(always)]
+    pub fn exclusive_scan_with_total<T: AnyBits + Copy>(
+        &self,
+        value: T,
+        start: T,
+        f: impl Fn(T, T) -> T,
+    ) -> (T, T) {
         let warp = warp();
         let up_to = warp.inclusive_scan(value, &f);
         let last = warp.rank() + 1 == warp.size();
-        let (before, _) = exchange(warp.number(), warp.count(), up_to, last, &f);
+        let (before, all) = exchange(warp.number(), warp.count(), up_to, last, &f);
         let in_warp = warp.shuffle_up(up_to, 1);
         let start = match before {
             Some(before) => f(start, before),
             None => start,
         };
-        if warp.is_first() {
+        let own = if warp.is_first() {
             start
         } else {
             f(start, in_warp)
-        }
+        };
+        (own, all)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Integers: bit fields, byte shuffles, products with other widths, carries, and the video
 //! instructions on bytes and halves of a register.
-//! [`integer`](crate::integer) has most of them as functions that exist on the host too.
 
 cuda_std_macros::intrinsics! {
     // Bits.

@@ -30,6 +30,12 @@ const FIRST_BARRIER: u32 = 2;
 /// # Safety
 /// `own` of different threads are different elements, all within the storage, and `view` is within
 /// it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no layout of shared memory",
+    label = "no layout of shared memory",
+    note = "shared memory is `Shared<Array<f32, 256>>`, `Shared<Tile<f32, 32, 32, 33>>` or \
+            `Shared<Dynamic<f32>>`, of types that are `AnyBits`"
+)]
 pub unsafe trait Layout {
     /// What the static is.
     type Storage;
@@ -94,6 +100,12 @@ impl<L: Layout> Shared<L> {
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn new(storage: *mut L::Storage, number: u32) -> Shared<L> {
+        const {
+            assert!(
+                size_of::<L::Storage>() <= 48 << 10,
+                "a kernel has 48 KiB of shared memory at most that it declares: take `Dynamic` for more"
+            )
+        };
         // SAFETY: it has no effect but on what the compiler knows of the memory: that something may
         // have written there, so that its bits are anything but not without meaning.
         unsafe { synchronization::written(storage.cast()) };

@@ -141,3 +141,14 @@ pub fn math_fast(mut to: PerThread<[f64; 12]>) {
         });
     });
 }
+
+/// The products of all pairs of two rows of four, summed up over all rows.
+#[kernel]
+pub fn unroll_nested(a: &[[f32; 4]], b: &[[f32; 4]], mut to: PerThread<[[f32; 4]; 4]>) {
+    use cuda_std::unroll::unroll;
+    let mut sums = [[0.0; 4]; 4];
+    for (a, b) in a.iter().zip(b) {
+        unroll::<4>(|i| unroll::<4>(|j| sums[i][j] += a[i] * b[j]));
+    }
+    to.each(|_, to| *to = sums);
+}

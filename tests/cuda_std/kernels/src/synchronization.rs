@@ -159,12 +159,9 @@ pub fn spaces(from: &[u32], mut to: PerThread<[u64; 12]>) {
 }
 
 /// Sixteen bytes, aligned.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, cuda_std::AnyBits)]
 #[repr(C, align(16))]
 pub struct Quad(pub [u32; 4]);
-
-// SAFETY: numbers only.
-unsafe impl cuda_std::AnyBits for Quad {}
 
 /// Loads and stores of all kinds and widths: copies of what was there.
 #[kernel]

@@ -328,6 +328,13 @@ pub fn panic_twice() {
     }
 }
 
+/// Asks for memory that is not there.
+#[kernel]
+pub fn panic_without_memory(count: usize, to: *mut u64) {
+    let numbers: Vec<u64> = (0..count as u64).collect();
+    unsafe { *to = numbers[count / 2] };
+}
+
 /// The others must be past the barrier although one thread has panicked before it.
 #[kernel]
 pub unsafe fn panic_before_barrier(who: u32, done: *mut u64) {

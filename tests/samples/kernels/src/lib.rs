@@ -1,0 +1,16 @@
+//! The programs that every CUDA programmer knows, as kernels. Each is written the way the documentation
+//! suggests, in safe code where that is possible.
+
+#![no_std]
+// For `asm!`.
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
+
+pub mod finance;
+pub mod images;
+pub mod language;
+pub mod linear;
+pub mod physics;
+pub mod reductions;
+pub mod signals;
+pub mod sorting;
+pub mod structures;

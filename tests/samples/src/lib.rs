@@ -1,0 +1,1 @@
+//! The programs that every CUDA programmer knows, compared with the CPU: see `tests`.

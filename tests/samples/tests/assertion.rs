@@ -1,0 +1,27 @@
+//! A kernel that panics. It is a program of its own: a panic is told to whoever waits first, and other tests
+//! at the same time would be told of it.
+
+use cust::error::Error;
+use cust::prelude::*;
+use samples_kernels::language::simple_assert;
+
+static KERNELS: Embedded = cust::include_module!("kernels");
+
+#[test]
+fn assertions() -> Result<(), Box<dyn std::error::Error>> {
+    let _device = cust::init_auto()?;
+    let module = KERNELS.load()?;
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    module.launch(&stream, (2, 32), simple_assert::args(64))?;
+    stream.synchronize()?;
+    module.launch(&stream, (2, 32), simple_assert::args(60))?;
+    match stream.synchronize() {
+        Err(Error::KernelPanic(panic)) => {
+            assert!(panic.to_string().contains("is beyond 60"), "{panic}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // The context goes on.
+    module.launch(&stream, (2, 32), simple_assert::args(64))?;
+    Ok(stream.synchronize()?)
+}
