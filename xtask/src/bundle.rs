@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The packages whose tests run on a device.
-const TESTED: [&str; 6] = [
+const TESTED: [&str; 7] = [
     "cust",
+    "samples",
     "interop-tests",
     "device-tests",
     "cuda-std-tests",
@@ -129,7 +130,9 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
 /// profile, each with its package's name.
 pub(crate) fn device_code() -> Result<BTreeSet<(String, PathBuf)>> {
     let mut command = cargo(&["build", "--package", "device-tests"])?;
-    command.args(["--package", "cuda-std-tests", "--package", "tensor-tests"]);
+    for package in ["cuda-std-tests", "tensor-tests", "samples"] {
+        command.args(["--package", package]);
+    }
     for example in workspace::examples()? {
         command.arg("--package").arg(format!("example-{example}"));
     }

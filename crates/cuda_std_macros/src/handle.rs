@@ -5,6 +5,7 @@
 //! Types and functions have name spaces of their own, so both `vecadd` the function and `vecadd`
 //! the type are there, and one `use` brings both.
 
+use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -18,7 +19,7 @@ const PRIMITIVES: &[&str] = &[
 ];
 
 /// The items of the handle; nothing for a kernel that cannot have one.
-pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> TokenStream {
+pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = function.sig.inputs.iter().enumerate();
     let parameters: Vec<Parameter> = inputs
@@ -126,11 +127,13 @@ pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> To
         (quote!(unsafe), quote!(#[doc = #section]))
     });
     let (unsafety, section) = unsafety.unzip();
+    let block_size = crate::options::block_size(&options.section)
+        .map(|[x, y, z]| quote!(const BLOCK_SIZE: Option<[u32; 3]> = Some([#x, #y, #z]);));
     let about = format!("The kernel `{entry}`, as the host launches it.");
     let about_args = format!("The arguments of a launch of `{entry}`.");
     // What kernels do not need on the device is not there: it would repeat what the compiler has to
     // say of the function itself.
-    let (host_only, for_device) = match device_launch {
+    let (host_only, for_device) = match options.device_launch {
         true => (None, Some(for_device)),
         false => (Some(quote!(#[cfg(not(target_arch = "nvptx64"))])), None),
     };
@@ -154,6 +157,7 @@ pub fn expand(function: &ItemFn, constants: &[usize], device_launch: bool) -> To
             unsafe impl ::cuda_std::kernel::host::Kernel for #name {
                 const NAME: &'static str = #entry;
                 const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
+                #block_size
             }
 
             #[cfg(not(target_arch = "nvptx64"))]

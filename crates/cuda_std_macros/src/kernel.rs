@@ -36,7 +36,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     });
     match checked {
         Ok(options) => {
-            let handle = crate::handle::expand(&function, &constants, options.device_launch);
+            let handle = crate::handle::expand(&function, &constants, &options);
             let function = mark(function, &options.section, &shared);
             quote!(#function #handle)
         }

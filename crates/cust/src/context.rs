@@ -21,7 +21,7 @@ use crate::backend::{Api, Backend, set_default};
 use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaResult, Error, KernelPanic};
 use crate::function::CacheConfig;
-use crate::report::Report;
+use crate::report::{self, Pending, Report};
 use crate::stream::StreamInner;
 
 /// Freed device memory is kept for later buffers up to this part of all.
@@ -99,8 +99,8 @@ struct ContextInner {
     raw: CUcontext,
     /// The reports of the modules that can panic.
     reports: Mutex<Vec<Arc<Report>>>,
-    /// Panics of modules that were dropped before a synchronize.
-    pending: Mutex<Vec<KernelPanic>>,
+    /// Panics that somebody has still to be told of.
+    pending: Mutex<Vec<Pending>>,
     /// Set by `Context::reset`: everything made in the context is gone.
     destroyed: AtomicBool,
     /// The kernels launched last, for errors that come later.
@@ -622,6 +622,9 @@ impl Context {
         for report in lock(&self.inner.reports).iter() {
             report.note_synchronized(Some(stream));
         }
+        for panic in lock(&self.inner.pending).iter_mut() {
+            panic.forget(stream);
+        }
     }
 
     /// Notes that a kernel was launched.
@@ -678,7 +681,8 @@ impl Context {
         waited: CudaResult<()>,
         stream: Option<usize>,
     ) -> CudaResult<()> {
-        let panic = self.take_panic();
+        // What is no stream's handle stands for several.
+        let panic = self.take_panic(stream.filter(|&stream| stream != usize::MAX));
         let waited = waited.map_err(|error| match error {
             Error::Driver(mut error) if error.code.is_sticky() => {
                 error.kernels = self.kernels_in_flight();
@@ -703,12 +707,13 @@ impl Context {
         }
     }
 
-    /// The next panic that was reported and not yet returned.
-    pub(crate) fn take_panic(&self) -> Option<KernelPanic> {
+    /// The next panic that was reported, and that whoever waits for this stream, or for several, has
+    /// not been told.
+    fn take_panic(&self, stream: Option<usize>) -> Option<KernelPanic> {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
         pending.extend(reports.iter().filter_map(|report| report.take(self.api())));
-        (!pending.is_empty()).then(|| pending.remove(0))
+        report::tell(&mut pending, stream)
     }
 }
 

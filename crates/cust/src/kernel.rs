@@ -34,8 +34,8 @@ use smallvec::SmallVec;
 use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::{
-    DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, RangeOnDevice,
-    UnifiedBox, UnifiedBuffer,
+    DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, LockedBuffer,
+    RangeOnDevice, UnifiedBox, UnifiedBuffer,
 };
 use crate::module::Module;
 use crate::stream::Stream;
@@ -313,10 +313,12 @@ impl<K: KernelType> Kernel<'_, K> {
         config: impl Into<LaunchConfig>,
         args: Args<K, A>,
     ) -> CudaResult<()> {
+        let config = config.into();
+        check_block_size::<K>(&config)?;
         let mut collector = Collector::default();
         args.pass(&mut collector);
         // SAFETY: the arguments are the kernel's, and tell what they use.
-        unsafe { collector.launch(&self.function, stream, &config.into()) }
+        unsafe { collector.launch(&self.function, stream, &config) }
     }
 }
 
@@ -667,6 +669,26 @@ impl Stream {
     }
 }
 
+/// Compares the blocks' size with that which the kernel says they have.
+#[inline]
+pub(crate) fn check_block_size<K: KernelType>(config: &LaunchConfig) -> CudaResult<()> {
+    let block = [config.block.x, config.block.y, config.block.z];
+    match K::BLOCK_SIZE {
+        Some(size) if size != block => Err(wrong_block_size(K::NAME, config, size)),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn wrong_block_size(kernel: &str, config: &LaunchConfig, [x, y, z]: [u32; 3]) -> Error {
+    Error::LaunchSize(Box::new(LaunchSize {
+        kernel: kernel.to_owned(),
+        grid: config.grid,
+        block: config.block,
+        reason: format!("its blocks have {x} × {y} × {z} threads, as its `block_size` says"),
+    }))
+}
+
 /// Compares the sizes with what the kernel and the device allow, with an error that says which is
 /// too large. Dynamic shared memory beyond the default is allowed as far as the device has it.
 pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
@@ -872,12 +894,14 @@ arguments! {
     ['s,] &'a DeviceSlice<'s, T> => range, read;
     ['s,] &'a DeviceSliceMut<'s, T> => range, read;
     [] &'a UnifiedBuffer<T> => range, read;
+    [] &'a LockedBuffer<T> => range, read;
     [] &'a DeviceBox<T> => range, read_value;
     [] &'a UnifiedBox<T> => range, read_value;
     [] &'a mut DeviceBuffer<T> => range_mut, write;
     [] DeviceSliceMut<'a, T> => into_range, write;
     ['s,] &'a mut DeviceSliceMut<'s, T> => range_mut, write;
     [] &'a mut UnifiedBuffer<T> => range_mut, write;
+    [] &'a mut LockedBuffer<T> => range_mut, write;
     [] &'a mut DeviceBox<T> => range_mut, write_value;
     [] &'a mut UnifiedBox<T> => range_mut, write_value;
 }

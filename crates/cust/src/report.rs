@@ -3,8 +3,9 @@
 //! A module that can panic has a global variable `__cuda_std_report`. After loading it, the host
 //! writes the address of a mapped, pinned buffer there. The first thread that panics claims the
 //! report, fills the buffer and exits; the grid and the context go on. Every `synchronize` of this
-//! crate looks at the buffers, returns a complete report as [`Error::KernelPanic`], and makes the
-//! buffer ready for the next.
+//! crate looks at the buffers, takes complete reports out, and makes the buffers ready for the
+//! next. A report is returned as [`Error::KernelPanic`] to whoever waits for a stream in which the
+//! module's kernels were in flight, once for each, and not to others.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -32,6 +33,47 @@ struct ReportSlot {
     /// Set to 1 by the thread that writes the report.
     claim: u32,
     pad: u32,
+}
+
+/// A panic that somebody has still to be told of.
+pub(crate) struct Pending {
+    pub(crate) panic: KernelPanic,
+    /// The streams that it may have happened in: whoever waits for one of them is told. If there
+    /// is none left, whoever waits next.
+    streams: Vec<usize>,
+}
+
+impl Pending {
+    /// Tells it to a wait for a stream, or for what is not one stream; whether that is to be told,
+    /// and whether somebody else has to be told as well.
+    fn tell(&mut self, stream: Option<usize>) -> (bool, bool) {
+        let Some(stream) = stream.filter(|_| !self.streams.is_empty()) else {
+            return (true, false);
+        };
+        let before = self.streams.len();
+        self.forget(stream);
+        (self.streams.len() != before, !self.streams.is_empty())
+    }
+
+    /// Nobody can wait for the stream any more.
+    pub(crate) fn forget(&mut self, stream: usize) {
+        self.streams.retain(|known| *known != stream);
+    }
+}
+
+/// The first that a wait for a stream, or for what is not one stream, is told.
+pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<KernelPanic> {
+    for at in 0..pending.len() {
+        let (told, more) = pending[at].tell(stream);
+        if told {
+            return Some(if more {
+                pending[at].panic.clone()
+            } else {
+                pending.remove(at).panic
+            });
+        }
+    }
+    None
 }
 
 /// The report of one module.
@@ -138,17 +180,17 @@ impl Report {
     }
 
     /// Takes a complete report out, and makes the buffer ready for the next.
-    pub(crate) fn take(&self, api: &Api) -> Option<KernelPanic> {
-        let panic = self.read()?;
+    pub(crate) fn take(&self, api: &Api) -> Option<Pending> {
+        let pending = self.read()?;
         // SAFETY: the buffer has this size, and its writer is done.
         unsafe { self.host.write_bytes(0, REPORT_SIZE) };
         // In a context that is lost this fails; then there will be no further reports either.
         let _ = self.arm(api);
-        Some(panic)
+        Some(pending)
     }
 
     /// The report, if it is complete.
-    pub(crate) fn read(&self) -> Option<KernelPanic> {
+    pub(crate) fn read(&self) -> Option<Pending> {
         if self.word(0) != STATE_COMPLETE {
             return None;
         }
@@ -158,12 +200,16 @@ impl Report {
         let file_len = (self.word(40) as usize).min(room);
         let message_len = (self.word(44) as usize).min(room - file_len);
         let mut kernels: Vec<String> = Vec::new();
-        for (_, kernel) in self.launched().iter() {
+        let mut streams: Vec<usize> = Vec::new();
+        for (stream, kernel) in self.launched().iter() {
             if !kernels.iter().any(|known| **known == **kernel) {
                 kernels.push(kernel.to_string());
             }
+            if !streams.contains(stream) {
+                streams.push(*stream);
+            }
         }
-        Some(KernelPanic {
+        let panic = KernelPanic {
             message: self.text(HEADER_SIZE + file_len, message_len),
             truncated: (self.word(48) as usize).saturating_sub(message_len),
             file: self.text(HEADER_SIZE, file_len),
@@ -172,7 +218,8 @@ impl Report {
             block: words(8),
             thread: words(20),
             kernels,
-        })
+        };
+        Some(Pending { panic, streams })
     }
 
     fn text(&self, offset: usize, len: usize) -> String {

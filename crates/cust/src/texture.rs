@@ -49,7 +49,6 @@ pub enum FilterMode {
 
 /// How a texture reads its array.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[non_exhaustive]
 pub struct TextureConfig {
     /// For each dimension.
     pub address_modes: [AddressMode; 3],

@@ -1,6 +1,6 @@
 //! A panic in a kernel comes back as an error, and the context goes on working.
 //!
-//! A panic is returned by the next wait for anything in the context, so these tests take turns.
+//! A panic in one test may be told to another that uses the same module's kernels, so they take turns.
 
 mod common;
 
@@ -128,4 +128,31 @@ fn a_panic_outlives_its_module() {
     drop(module);
     expect_panic(context.synchronize());
     context.synchronize().unwrap();
+}
+
+#[test]
+fn a_panic_is_told_to_those_who_may_have_caused_it() {
+    let _turn = TURN.lock();
+    let _context = init();
+    let (module, other_module) = (
+        Module::from_ptx(PANICS, &[]).unwrap(),
+        Module::from_ptx(PANICS, &[]).unwrap(),
+    );
+    let (first, second, third) = (stream(), stream(), stream());
+    let data = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    let launch = |module: &Module, stream: &Stream, len: usize| {
+        // SAFETY: the kernel checks its indices.
+        unsafe { launch!(module.set<<<1, 64, 0, stream>>>(data.as_device_ptr(), len)).unwrap() };
+    };
+    launch(&module, &first, 10);
+    launch(&module, &second, 64);
+    launch(&other_module, &third, 64);
+    while !(first.query().unwrap() && second.query().unwrap() && third.query().unwrap()) {}
+    // Its module did not panic.
+    third.synchronize().unwrap();
+    // It cannot be told which of the two it was: both hear of it, once.
+    for stream in [&second, &first] {
+        assert_eq!(expect_panic(stream.synchronize()).message, "out of bounds");
+        stream.synchronize().unwrap();
+    }
 }

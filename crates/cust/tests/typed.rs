@@ -300,3 +300,34 @@ fn another_library_may_change_the_current_context() {
     let ticks = module.global::<TICKS>().unwrap();
     assert_eq!(ticks.load().unwrap(), 5 + 9);
 }
+
+#[test]
+fn blocks_have_the_size_that_the_kernel_says() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let stream = stream();
+    let error = module.launch(&stream, (1, 32), sized::limited::args());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "launching the kernel `limited` with grid (1, 1, 1) and block (32, 1, 1): its blocks have \
+         16 × 2 × 1 threads, as its `block_size` says"
+    );
+    let args = sized::limited::args();
+    module.launch(&stream, (1, (16, 2)), args).unwrap();
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn kernels_use_pinned_memory_where_it_is() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let stream = stream();
+    let a = LockedBuffer::from_slice(&[1.0f32, 2.0, 3.0]).unwrap();
+    let b = LockedBuffer::from_vec(vec![0.5f32; 3]).unwrap();
+    let mut c = LockedBuffer::<f32>::zeroed(3).unwrap();
+    module
+        .launch(&stream, (1, 32), add::args(&a, &b, &mut c))
+        .unwrap();
+    // Looking at it waits for the kernel.
+    assert_eq!(*c, [1.5, 2.5, 3.5]);
+}

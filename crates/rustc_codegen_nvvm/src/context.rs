@@ -193,7 +193,8 @@ impl<'tcx> CodegenCx<'tcx> {
         let borrows = self.optimizes()
             && tcx.is_closure_like(def_id)
             && !formats
-            && !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc");
+            && !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc")
+            && is_small(tcx, def_id);
         match attrs.inline {
             InlineAttr::None | InlineAttr::Hint if borrows => data.attrs.always_inline = true,
             // libnvvm's inliner knows no bounds; see `is_formatting`.
@@ -217,6 +218,12 @@ impl<'tcx> CodegenCx<'tcx> {
         self.require(Item::Fn(instance));
         value
     }
+}
+
+/// Whether a function may be copied to every call of it without making the program much larger.
+fn is_small(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    const BLOCKS: usize = 100;
+    tcx.is_mir_available(def_id) && tcx.optimized_mir(def_id).basic_blocks.len() <= BLOCKS
 }
 
 /// Whether a function formats or parses text: core's own machinery for it, and everybody's

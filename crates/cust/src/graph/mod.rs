@@ -58,7 +58,8 @@ use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::function::Function;
 use crate::kernel::{
-    Collector, InGraph, Kernel, KernelType, LaunchConfig, attributes, check_size, doing,
+    Collector, InGraph, Kernel, KernelType, LaunchConfig, attributes, check_block_size, check_size,
+    doing,
 };
 use crate::memory::{
     DeviceBuffer, DeviceCopy, DeviceSliceMut, LockedBuffer, UnifiedBuffer, Zeroable,
@@ -376,6 +377,7 @@ impl<'m> GraphBuilder<'m> {
         args: Args<K, A>,
     ) -> CudaResult<Node> {
         let (function, config): (Function<'m>, LaunchConfig) = ((**kernel).clone(), config.into());
+        check_block_size::<K>(&config)?;
         let doing = || format!("adding to a graph: {}", doing(&function, &config));
         let kept: Box<dyn Pass + Send> = Box::new(args.into_arguments());
         let mut collector = Collector::default();

@@ -4,7 +4,9 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use cust_core::kernel::Access;
-use cust_raw::CU_MEMHOSTREGISTER_PORTABLE;
+use cust_raw::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE,
+};
 
 use super::{DeviceCopy, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
@@ -87,7 +89,10 @@ impl<T: DeviceCopy> LockedBuffer<T> {
             };
             let mut raw = std::ptr::null_mut();
             // SAFETY: the pointer is valid for the call. The driver aligns to pages.
-            let result = unsafe { api.driver.cuMemHostAlloc(&mut raw, bytes, 0) };
+            let result = unsafe {
+                api.driver
+                    .cuMemHostAlloc(&mut raw, bytes, CU_MEMHOSTALLOC_DEVICEMAP)
+            };
             api.check(result, doing)?;
             let Some(allocated) = NonNull::new(raw.cast()) else {
                 let out_of_memory = cust_raw::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
@@ -113,7 +118,7 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         let registered = match bytes {
             0 => Ok(()),
             bytes => context.bind().and_then(|api| {
-                let flags = CU_MEMHOSTREGISTER_PORTABLE;
+                let flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
                 // SAFETY: the vector's memory, which stays until it is taken out again.
                 let result = unsafe {
                     api.driver
@@ -151,6 +156,10 @@ impl<T> LockedBuffer<T> {
     pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
         let address = self.pointer.as_ptr().expose_provenance() as u64;
         RangeOnDevice::new(&self.tracker, address, self.len)
+    }
+
+    pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {
+        self.range()
     }
 
     /// The address, without waiting for what uses the memory.

@@ -65,6 +65,14 @@ pub fn tick() {}
 #[kernel]
 pub fn missing() {}
 
+/// A kernel that says how large its blocks are.
+pub mod sized {
+    use cuda_std::prelude::*;
+
+    #[kernel(block_size(16, 2))]
+    pub fn limited() {}
+}
+
 /// A kernel whose parameters are not those of the module's.
 pub mod newer {
     use cuda_std::prelude::*;
