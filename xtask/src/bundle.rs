@@ -172,7 +172,8 @@ fn build(mut command: Command, what: What) -> Result<Built> {
         let wanted = message["profile"]["test"].as_bool() == Some(what == What::Tests);
         if let Some(program) = message["executable"].as_str().filter(|_| wanted) {
             let target = message["target"]["name"].as_str().unwrap_or_default();
-            let name = if target == package {
+            // A package's library may bear its name, and one of its tests as well.
+            let name = if target == package && message["target"]["kind"][0] != "test" {
                 package.clone()
             } else {
                 format!("{package}-{target}")
