@@ -321,7 +321,8 @@ impl TensorMap {
     /// it; what is outside of the images is left out.
     ///
     /// # Safety
-    /// As for [`TensorMap::store`], and the map is of images.
+    /// As for [`TensorMap::store`], and the map is of images. None of the pixels is before an image's
+    /// beginning: launches that loaded and stored such pixels did not end on an H200.
     #[inline(always)]
     pub unsafe fn store_pixels<T>(&self, at: impl Pixel, from: *const T) {
         // SAFETY: the caller's promise.
