@@ -3,11 +3,10 @@
 //!
 //! Between compute capabilities a multiprocessor holds 1024 to 2048 threads (CUDA programming guide,
 //! technical specifications per compute capability: 1024 at 7.5, 1536 or 2048 from 8.0 on), and PTX
-//! for one runs on all later ones. Above
-//! a GPU's own number, ptxas ignores the directive, but then also loses sight of what the other
-//! kernels' limits ask of the functions that they share, and refuses the module. `.maxnreg` in its
-//! place is no way out: functions do not keep to it, and the module is refused as well. So the
-//! number becomes the largest that all of these GPUs can keep.
+//! for one runs on all later ones. Above a GPU's own number, ptxas ignores the directive, but then
+//! also loses sight of what the other kernels' limits ask of the functions that they share, and
+//! refuses the module. `.maxnreg` in its place is no way out: functions do not keep to it, and the
+//! module is refused as well. So the number becomes the largest that all of these GPUs can keep.
 
 use super::Target;
 use crate::module::{KernelAttrs, Module};
