@@ -62,9 +62,11 @@
 //!
 //! # Panics in kernels
 //!
-//! A panic in a kernel is returned by the next `synchronize` of a stream, an event or the context
-//! as [`Error::KernelPanic`]: message, file, line, column, block and
-//! thread. The panicking thread ends; the other threads, and the context, go on.
+//! A panic in a kernel is returned by the next `synchronize` of its stream, of an event or of the
+//! context, and by the next copy that waits for the stream, as [`Error::KernelPanic`]: message, file,
+//! line, column, block and thread. If other streams had kernels of the same module in flight, each is
+//! told, once: which of them panicked is not known. The panicking thread ends; the other threads, and
+//! the context, go on.
 //!
 //! # Threads
 //!
