@@ -82,7 +82,16 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// Allocates a buffer and copies the elements of `source` into it.
+    /// Allocates a buffer and copies the elements of `source` into it. What owns memory of the host's
+    /// is no element:
+    ///
+    /// ```compile_fail,E0277
+    /// use cust::prelude::*;
+    ///
+    /// fn copy(strings: &[String]) -> CudaResult<DeviceBuffer<String>> {
+    ///     DeviceBuffer::from_slice(strings)
+    /// }
+    /// ```
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
         // SAFETY: the elements are set at once.
         let mut buffer = unsafe { DeviceBuffer::uninitialized(source.len())? };

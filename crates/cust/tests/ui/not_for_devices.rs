@@ -1,7 +1,6 @@
-//! Values that must not go to a device: the host's references and what owns memory.
+//! Values that must not go to a device: the host's references, and structs that do not say they may.
 
 use cuda_std::prelude::*;
-use cust::prelude::*;
 
 #[derive(Clone, Copy)]
 pub struct Plain {
@@ -17,10 +16,6 @@ pub fn read(_value: &u32) {}
 fn launch(value: Plain, number: &u32) {
     let _ = take::args(value);
     let _ = read::args(number);
-}
-
-fn buffer(strings: &[String]) {
-    let _ = DeviceBuffer::from_slice(strings);
 }
 
 fn main() {}
