@@ -151,10 +151,12 @@ fn arrays_have_levels() {
     let first = array.level(0).unwrap().as_host_vec().unwrap();
     assert_eq!(first[31], 31.0);
     assert!(MipmappedArray::<f32>::new((8, 4), 9, ArrayFlags::empty()).is_err());
-    let mut config = TextureConfig::default();
-    config.mipmap_filter = FilterMode::Linear;
-    config.normalized_coordinates = true;
-    config.mipmap_levels = [0.0, 2.0];
+    let config = TextureConfig {
+        mipmap_filter: FilterMode::Linear,
+        normalized_coordinates: true,
+        mipmap_levels: [0.0, 2.0],
+        ..TextureConfig::default()
+    };
     match MipmappedTexture::new(Arc::new(array), &config) {
         Ok(texture) => assert_ne!(texture.as_raw(), 0),
         Err(error) => {

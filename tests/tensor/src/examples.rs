@@ -129,9 +129,11 @@ examples! {
     texture_resize |session| {
         let picture: Vec<f32> = (0..64).map(|i| (hash(74, i, 0) % 100) as f32).collect();
         let array = Arc::new(Array::from_slice(&picture, (8, 8), ArrayFlags::empty())?);
-        let mut config = TextureConfig::default();
-        config.normalized_coordinates = true;
-        config.filter = FilterMode::Linear;
+        let config = TextureConfig {
+            normalized_coordinates: true,
+            filter: FilterMode::Linear,
+            ..TextureConfig::default()
+        };
         let texture = match cust::texture::Texture::new(array, &config) {
             Err(error) if !session.on_gpu() && error.code() == Some(CudaError::NotSupported) => {
                 println!("texture_resize: left out, the emulator has no textures");

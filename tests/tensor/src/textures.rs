@@ -97,8 +97,10 @@ fn floats(session: &Session, filter: FilterMode) -> Result<(), Failed> {
         (WIDTH, HEIGHT),
         ArrayFlags::empty(),
     )?);
-    let mut config = TextureConfig::default();
-    config.filter = filter;
+    let config = TextureConfig {
+        filter,
+        ..TextureConfig::default()
+    };
     let Some(texture) = object(session, Texture::new(array, &config))? else {
         return Ok(());
     };
@@ -156,8 +158,10 @@ fn bytes(session: &Session) -> Result<(), Failed> {
         (WIDTH, HEIGHT),
         ArrayFlags::empty(),
     )?);
-    let mut config = TextureConfig::default();
-    config.read_as_integer = true;
+    let config = TextureConfig {
+        read_as_integer: true,
+        ..TextureConfig::default()
+    };
     let Some(texture) = object(session, Texture::new(array, &config))? else {
         return Ok(());
     };
@@ -256,8 +260,10 @@ fn of_memory(session: &Session) -> Result<(), Failed> {
     let data: Vec<[u16; 2]> = (0..100)
         .map(|i| [hash(66, i, 0) as u16, hash(66, i, 1) as u16])
         .collect();
-    let mut config = TextureConfig::default();
-    config.read_as_integer = true;
+    let config = TextureConfig {
+        read_as_integer: true,
+        ..TextureConfig::default()
+    };
     let table = BufferTexture::new(Arc::new(DeviceBuffer::from_slice(&data)?), &config)?;
     // Beyond the end there are zeros.
     let mut found = DeviceBuffer::<u32>::zeroed(110)?;

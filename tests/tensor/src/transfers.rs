@@ -48,7 +48,7 @@ pub fn trials() -> Vec<Trial> {
     for (name, images) in images() {
         trials.push(alone(
             Needs::Sm90a,
-            &format!("pixels, {name}"),
+            format!("pixels, {name}"),
             move |session| images.check(session),
         ));
     }

@@ -69,9 +69,11 @@ fn sobel_filter() -> Outcome {
         (WIDTH, HEIGHT),
         ArrayFlags::empty(),
     )?);
-    let mut config = TextureConfig::default();
-    config.address_modes = [AddressMode::Clamp; 3];
-    config.read_as_integer = true;
+    let config = TextureConfig {
+        address_modes: [AddressMode::Clamp; 3],
+        read_as_integer: true,
+        ..TextureConfig::default()
+    };
     let texture = Texture::new(array, &config)?;
     let mut to = DeviceBuffer::<u8>::zeroed(from.len())?;
     module.launch(
@@ -180,9 +182,11 @@ fn volume_texture() -> Outcome {
         (SIDE, SIDE, SIDE),
         ArrayFlags::empty(),
     )?);
-    let mut config = TextureConfig::default();
-    config.normalized_coordinates = true;
-    config.filter = FilterMode::Linear;
+    let config = TextureConfig {
+        normalized_coordinates: true,
+        filter: FilterMode::Linear,
+        ..TextureConfig::default()
+    };
     let texture = Texture::new(array, &config)?;
     let mut to = DeviceBuffer::<f32>::zeroed(WIDTH * HEIGHT)?;
     module.launch(
