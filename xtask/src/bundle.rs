@@ -238,26 +238,26 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
         // The host's program links these with the toolkit's `libcudadevrt`.
         let incomplete = text.contains(" __cudaCDP2LaunchDeviceV2");
         let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
-        for &arch in archs {
-            for (part, text) in parts(&text)? {
-                let name = format!("{package}-{stem}{part}");
+        for (part, text) in parts(&text)? {
+            let name = format!("{package}-{stem}{part}");
+            let part = folder.join(format!("{name}.part"));
+            let ptx = match &text {
+                None => &ptx,
+                Some(text) => {
+                    fs::write(&part, text)?;
+                    &part
+                }
+            };
+            for &arch in archs.clone() {
                 // The tests ask for their device's capability.
                 let device = arch.to_string();
                 let device = device.trim_end_matches('a');
                 let cubin = folder.join(format!("{name}.{device}.cubin"));
-                let ptx = match text {
-                    None => ptx.clone(),
-                    Some(text) => {
-                        let ptx = folder.join(format!("{name}.part"));
-                        fs::write(&ptx, text)?;
-                        ptx
-                    }
-                };
-                assemble(ptxas, arch, &ptx, &cubin, what)?;
+                assemble(ptxas, arch, ptx, &cubin, what)?;
                 files.push(cubin);
-                if ptx.starts_with(folder) {
-                    fs::remove_file(ptx)?;
-                }
+            }
+            if text.is_some() {
+                fs::remove_file(part)?;
             }
         }
         for file in files {

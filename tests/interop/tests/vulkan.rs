@@ -210,6 +210,24 @@ impl Vulkan {
         }
     }
 
+    /// The memory, as CUDA has it.
+    fn import_memory<T>(&self, resource: &Resource<T>) -> Outcome<ExternalMemory> {
+        let fd = self.export_memory(resource.memory)?;
+        // SAFETY: the descriptor is of memory of that size.
+        Ok(unsafe { ExternalMemory::from_fd(fd, resource.size, false)? })
+    }
+
+    /// The semaphore, as CUDA has it.
+    fn import_semaphore(
+        &self,
+        semaphore: vk::Semaphore,
+        timeline: bool,
+    ) -> Outcome<ExternalSemaphore> {
+        let fd = self.export_semaphore(semaphore)?;
+        // SAFETY: the descriptor is of a semaphore, of the kind that the caller made.
+        Ok(unsafe { ExternalSemaphore::from_fd(fd, timeline)? })
+    }
+
     /// Lets the queue do what `record` says, after a semaphore has its value, and signal another
     /// with a value then. Values count for timelines alone. Returns the fence of its end.
     fn submit(
@@ -314,14 +332,9 @@ fn there_and_back(timeline: bool) -> Outcome {
     let shared = vulkan.buffer(vk::MemoryPropertyFlags::DEVICE_LOCAL, true)?;
     let output = vulkan.buffer(host_visible(), false)?;
     let (filled, added) = (vulkan.semaphore(timeline)?, vulkan.semaphore(timeline)?);
-    // SAFETY: the descriptors are of what is said.
-    let (memory, wait_filled, signal_added) = unsafe {
-        (
-            ExternalMemory::from_fd(vulkan.export_memory(shared.memory)?, shared.size, false)?,
-            ExternalSemaphore::from_fd(vulkan.export_semaphore(filled)?, timeline)?,
-            ExternalSemaphore::from_fd(vulkan.export_semaphore(added)?, timeline)?,
-        )
-    };
+    let memory = vulkan.import_memory(&shared)?;
+    let wait_filled = vulkan.import_semaphore(filled, timeline)?;
+    let signal_added = vulkan.import_semaphore(added, timeline)?;
     let data = memory.map::<u32>(0, COUNT as usize)?;
     // What is mapped keeps the memory.
     drop(memory);
@@ -368,10 +381,7 @@ fn a_graph_waits_and_signals() -> Outcome {
     };
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let semaphore = vulkan.semaphore(true)?;
-    // SAFETY: the descriptor is of such a semaphore.
-    let imported =
-        unsafe { ExternalSemaphore::from_fd(vulkan.export_semaphore(semaphore)?, true)? };
-    let imported = Arc::new(imported);
+    let imported = Arc::new(vulkan.import_semaphore(semaphore, true)?);
     let mut graph = GraphBuilder::new()?;
     let wait = graph.wait_semaphore(&imported, 1, &[])?;
     graph.signal_semaphore(&imported, 2, &[wait])?;
@@ -437,13 +447,12 @@ fn an_image_is_an_array_with_levels() -> Outcome {
         }
     })?;
     vulkan.finish(cleared)?;
-    // SAFETY: the memory is as said, has such an image, and Vulkan is done with it.
-    let array = unsafe {
-        let fd = vulkan.export_memory(image.memory)?;
-        let memory = ExternalMemory::from_fd(fd, image.size, false)?;
-        let extent = (width as usize, height as usize);
-        memory.map_array::<f32>(0, extent, levels, ArrayFlags::empty())?
-    };
+    let memory = vulkan.import_memory(&image)?;
+    let extent = (width as usize, height as usize);
+    // SAFETY: the memory has such an image, and Vulkan is done with it.
+    let array = unsafe { memory.map_array::<f32>(0, extent, levels, ArrayFlags::empty())? };
+    // What is mapped keeps the memory.
+    drop(memory);
     for level in 0..levels {
         let found = array
             .level(level as usize)
@@ -482,10 +491,7 @@ fn what_is_no_memory_of_vulkans_is_an_error() -> Outcome {
     assert!(error.contains("importing an external semaphore"), "{error}");
 
     let shared = vulkan.buffer(vk::MemoryPropertyFlags::DEVICE_LOCAL, true)?;
-    // SAFETY: the descriptor is of such memory.
-    let memory = unsafe {
-        ExternalMemory::from_fd(vulkan.export_memory(shared.memory)?, shared.size, false)?
-    };
+    let memory = vulkan.import_memory(&shared)?;
     let beyond = shared.size as usize / 4 + 1;
     assert!(matches!(
         memory.map::<u32>(0, beyond),
@@ -502,9 +508,7 @@ fn a_semaphore_that_is_still_waited_for_may_be_dropped() -> Outcome {
     };
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let semaphore = vulkan.semaphore(true)?;
-    // SAFETY: the descriptor is of such a semaphore.
-    let imported =
-        unsafe { ExternalSemaphore::from_fd(vulkan.export_semaphore(semaphore)?, true)? };
+    let imported = vulkan.import_semaphore(semaphore, true)?;
     imported.wait(1, &stream)?;
     drop(imported);
     assert!(!stream.query()?);
