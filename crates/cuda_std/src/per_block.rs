@@ -1,4 +1,4 @@
-//! Output that belongs to blocks, or in pieces to threads: as [`PerThread`](crate::PerThread), for
+//! Output that belongs to blocks or warps, or in pieces to threads: as [`PerThread`](crate::PerThread), for
 //! other ways to share elements out.
 //!
 //! ```
@@ -21,6 +21,9 @@
 use core::marker::PhantomData;
 
 use crate::thread;
+
+/// Threads in a warp.
+const WARP: u32 = 32;
 
 /// Declares a type of kernel parameters that holds elements and implements what the host needs.
 macro_rules! output {
@@ -79,6 +82,15 @@ output! {
     /// Pieces of two or four numbers that start at multiples of their size are loaded and stored in
     /// one instruction.
     PerThreadChunk, const N = 4
+}
+
+output! {
+    /// Elements of the device's memory, shared out among the warps of the grid in pieces of `N`, and
+    /// those among a warp's lanes, as [`PerBlock`] does with blocks and threads. A block whose size is
+    /// no multiple of 32 ends in a warp of less lanes, which is one of the warps all the same.
+    ///
+    /// With the default of pieces of one element, a warp's first lane owns one for its warp.
+    PerWarp, const N = 1
 }
 
 impl<T, const N: usize> PerBlock<T, N> {
@@ -177,6 +189,56 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
             // SAFETY: inside, and of this thread alone: of one block and one number in it.
             (start + i, unsafe { &mut *(pointer.add(start + i)) })
         })
+    }
+}
+
+impl<T, const N: usize> PerWarp<T, N> {
+    /// The warp's pieces, each with the index of its first element, and this lane's elements in it:
+    /// every lane of a warp gets the same pieces.
+    #[inline(always)]
+    fn lines(&mut self) -> (thread::Strided, thread::Strided) {
+        const { assert!(N > 0, "pieces have at least one element") };
+        let (index, threads) = (thread::index_in_block(), thread::threads_in_block());
+        let warps = u64::from(threads.div_ceil(WARP));
+        let warp = thread::Strided {
+            next: thread::block_index() * warps + u64::from(index / WARP),
+            step: thread::blocks_in_grid() * warps,
+            len: self.length.div_ceil(N) as u64,
+        };
+        let lane = thread::Strided {
+            next: u64::from(index % WARP),
+            // The last warp of a block may have less lanes.
+            step: u64::from(WARP.min(threads - index / WARP * WARP)),
+            len: N as u64,
+        };
+        (warp, lane)
+    }
+
+    /// Calls a function with each of this lane's elements of all of its warp's pieces, and its index.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        let (pieces, lanes) = self.lines();
+        for piece in pieces {
+            for i in lanes.clone() {
+                let index = piece * N + i;
+                if index < self.length {
+                    // SAFETY: inside, and of this lane alone: of one warp and one number in it.
+                    f(index, unsafe { &mut *self.pointer.add(index) });
+                }
+            }
+        }
+    }
+
+    /// These elements: as [`PerWarp::each`], for loops that end early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        let (pieces, lanes) = self.lines();
+        let (pointer, length) = (self.pointer, self.length);
+        pieces
+            .flat_map(move |piece| lanes.clone().map(move |i| piece * N + i))
+            .filter(move |&index| index < length)
+            // SAFETY: inside, and of this lane alone: of one warp and one number in it.
+            .map(move |index| (index, unsafe { &mut *pointer.add(index) }))
     }
 }
 

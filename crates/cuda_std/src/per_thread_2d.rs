@@ -86,6 +86,7 @@ macro_rules! matrix {
         }
     };
 }
+pub(crate) use matrix;
 matrix!(PerThread2d [] []);
 matrix!(PerTile [const W: usize, const H: usize] [W, H]);
 

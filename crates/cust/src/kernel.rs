@@ -23,7 +23,8 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 
 use cust_core::kernel::{
-    Access, Argument, ByValue, Launch, Output, OutputRows, OutputValue, Pass, bytes_of,
+    Access, Argument, ByValue, Launch, Output, OutputRows, OutputValue, OutputVolume, Pass,
+    bytes_of,
 };
 use cust_raw::{
     CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
@@ -769,8 +770,8 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
 
 /// A range of the device's memory, as the kernel's parameters tell of it.
 pub struct Range<'a> {
-    /// Address, number of elements, those in a row, and the number of rows.
-    words: [u64; 4],
+    /// Address, number of elements, those in a row, the number of rows, and that of layers.
+    words: [u64; 5],
     shape: Shape,
     access: Access,
     tracker: &'a Tracker,
@@ -787,6 +788,8 @@ enum Shape {
     Struct,
     /// And width and height, in one parameter.
     Rows,
+    /// And the depth.
+    Volume,
 }
 
 impl<'a> Range<'a> {
@@ -797,7 +800,7 @@ impl<'a> Range<'a> {
             address => address,
         };
         Range {
-            words: [address, range.len as u64, 0, 0],
+            words: [address, range.len as u64, 0, 0, 0],
             shape,
             access,
             tracker: range.tracker,
@@ -816,17 +819,15 @@ fn slice_bytes(words: &[u64]) -> &[MaybeUninit<u8>] {
 unsafe impl Pass for Range<'_> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
-        match self.shape {
-            Shape::Thin => launch.parameter(bytes_of(&self.words[0]), self.type_name),
-            Shape::Wide => {
-                launch.parameter(bytes_of(&self.words[0]), self.type_name);
-                launch.parameter(bytes_of(&self.words[1]), self.type_name);
-            }
-            Shape::Struct => {
-                let (words, _) = self.words.split_at(2);
-                launch.parameter(slice_bytes(words), self.type_name);
-            }
-            Shape::Rows => launch.parameter(bytes_of(&self.words), self.type_name),
+        let words = match self.shape {
+            Shape::Thin | Shape::Wide => 1,
+            Shape::Struct => 2,
+            Shape::Rows => 4,
+            Shape::Volume => 5,
+        };
+        launch.parameter(slice_bytes(&self.words[..words]), self.type_name);
+        if let Shape::Wide = self.shape {
+            launch.parameter(bytes_of(&self.words[1]), self.type_name);
         }
         launch.resource(self.tracker, self.access, self.words[0], self.bytes);
     }
@@ -906,8 +907,8 @@ arguments! {
     [] &'a mut UnifiedBox<T> => range_mut, write_value;
 }
 
-/// Elements of the device's memory as the rows of a matrix, for a kernel's parameter `PerThread2d`
-/// or `PerTile`: what `rows_mut` of a buffer returns.
+/// Elements of the device's memory as the rows of a matrix, for a kernel's parameter `PerThread2d`,
+/// `PerTile`, `PerRow` or `PerColumn`: what `rows_mut` of a buffer returns.
 pub struct RowsMut<'a, T: DeviceCopy> {
     elements: DeviceSliceMut<'a, T>,
     width: usize,
@@ -928,6 +929,48 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
         range.words[2] = width;
         range.words[3] = range.words[1].div_ceil(width.max(1));
+        range
+    }
+}
+
+/// Elements of the device's memory as the rows of layers, for a kernel's parameter `PerThread3d`: what
+/// `volume_mut` of a buffer returns.
+pub struct VolumeMut<'a, T: DeviceCopy> {
+    elements: DeviceSliceMut<'a, T>,
+    width: usize,
+    height: usize,
+}
+
+impl<'a, T: DeviceCopy> VolumeMut<'a, T> {
+    pub(crate) fn new(
+        elements: DeviceSliceMut<'a, T>,
+        width: usize,
+        height: usize,
+    ) -> VolumeMut<'a, T> {
+        VolumeMut {
+            elements,
+            width,
+            height,
+        }
+    }
+}
+
+// SAFETY: nothing else uses the elements before the work is done.
+unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for VolumeMut<'a, T> {
+    type Passed = Range<'a>;
+
+    fn into_passed(self) -> Range<'a> {
+        let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
+        let (length, width) = (range.words[1], self.width as u64);
+        // With more elements in a layer than there are numbers, rows would begin where others are: it
+        // gets the rows that there are.
+        let (height, layer) = match width.checked_mul(self.height as u64) {
+            Some(layer) => (self.height as u64, layer),
+            None => (length.div_ceil(width), length),
+        };
+        range.words[2] = width;
+        range.words[3] = height;
+        range.words[4] = length.div_ceil(layer.max(1));
         range
     }
 }

@@ -180,8 +180,8 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` takes no `&mut` memory",
     label = "the kernel's parameter is `{Self}`",
-    note = "pass `&DeviceBuffer<T>` for `&[T]`, `buffer.rows_mut(width)` for `PerThread2d<T>` and `PerTile<T>`, \
-            and `DeviceCopy` values for themselves"
+    note = "pass `&DeviceBuffer<T>` for `&[T]`, `buffer.rows_mut(width)` for `PerThread2d<T>`, `PerTile<T>`, \
+            `PerRow<T>` and `PerColumn<T>`, `buffer.volume_mut(width, height)` for `PerThread3d<T>`, and `DeviceCopy` values for themselves"
 )]
 pub unsafe trait Output {
     /// The elements' type, as the host has them.
@@ -203,6 +203,24 @@ pub unsafe trait Output {
             `PerThread2d<T>`"
 )]
 pub unsafe trait OutputRows {
+    /// The elements' type, as the host has them.
+    type Element;
+}
+
+/// As [`Output`], for a volume: the host passes `buffer.volume_mut(width, height)`.
+///
+/// # Safety
+///
+/// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
+/// usize, height: usize, depth: usize }`, where the last layer may be short, and `width * height`
+/// does not overflow; the rest as for [`Output`].
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` has no layers",
+    label = "the kernel's parameter is `{Self}`",
+    note = "pass `&mut DeviceBuffer<T>` for `PerThread<T>`, and its `volume_mut(width, height)` for \
+            `PerThread3d<T>`"
+)]
+pub unsafe trait OutputVolume {
     /// The elements' type, as the host has them.
     type Element;
 }

@@ -168,6 +168,29 @@ examples! {
         launch_example!(session, module, per_thread_2d_transpose, (2, 2), (4, 2), &data.as_dbuf()?, to.rows_mut(7));
         expect(to.as_host_vec()?, (0..35).map(|i| data[i % 7 * 5 + i / 7]).collect(), "the transpose")?
     }
+    per_row_collatz |session, module| {
+        let starts: Vec<u32> = (1..=40).collect();
+        let mut to = DeviceBuffer::<u32>::zeroed(40 * 9)?;
+        launch_example!(session, module, per_row_collatz, 2, 32, &starts.as_dbuf()?, to.rows_mut(40));
+        let mut row = starts;
+        let rows = (0..9).flat_map(|_| {
+            let next = row.iter().map(|n| if n % 2 == 0 { n / 2 } else { 3 * n + 1 }).collect();
+            std::mem::replace(&mut row, next)
+        });
+        expect(to.as_host_vec()?, rows.collect(), "the sequences")?
+    }
+    per_thread_3d_distance |session, module| {
+        let mut to = DeviceBuffer::<f32>::zeroed(7 * 5 * 3)?;
+        let from = [3.0, 0.5, 2.0];
+        launch_example!(session, module, per_thread_3d_distance, (2, 2, 2), (4, 2, 2), from, to.volume_mut(7, 5));
+        let distances = (0..105).map(|i| {
+            let place = [i % 7, i / 7 % 5, i / 35].map(|place| place as f32);
+            let [x, y, z] = [0, 1, 2].map(|d| place[d] - from[d]);
+            // As the device does, in fused steps.
+            z.mul_add(z, y.mul_add(y, x * x)).sqrt()
+        });
+        expect(to.as_host_vec()?, distances.collect(), "the distances")?
+    }
     rows_smooth |session, module| {
         let data = floats(7 * 5);
         let mut to = DeviceBuffer::<f32>::zeroed(35)?;

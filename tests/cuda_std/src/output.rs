@@ -25,7 +25,10 @@ pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm75, "output::per_thread", linear),
         trial(Arch::Sm75, "output::per_block", per_block),
+        trial(Arch::Sm75, "output::per_warp", per_warp),
+        trial(Arch::Sm75, "output::per_row", rows_and_columns),
         trial(Arch::Sm75, "output::per_thread_2d", matrices),
+        trial(Arch::Sm75, "output::per_thread_3d", volumes),
         trial(Arch::Sm75, "output::vecadd", vecadd),
         trial(Arch::Sm75, "output::transpose", transpose),
         trial(Arch::Sm75, "output::stencil", stencil),
@@ -114,6 +117,160 @@ fn rows<T: DeviceCopy>(buffer: &DeviceBuffer<T>, width: usize) -> [u64; 4] {
         width as u64,
         buffer.len().div_ceil(width.max(1)) as u64,
     ]
+}
+
+fn per_warp(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        let (all_blocks, in_block) = count(shape);
+        let in_warps = in_block.div_ceil(32);
+        for len in [0, 1, 64, 205] {
+            let buffer = DeviceBuffer::<u64>::zeroed(len)?;
+            let pieces = DeviceBuffer::<u64>::zeroed(len)?;
+            let all = DeviceBuffer::<u64>::zeroed(len)?;
+            // SAFETY: the kernel takes outputs of as many elements.
+            unsafe {
+                launch!(module.out_per_warp<<<blocks, threads, 0, stream>>>(
+                    per_thread_argument(&buffer, len),
+                    per_thread_argument(&pieces, len),
+                    per_thread_argument(&all, len)
+                ))?;
+            }
+            stream.synchronize()?;
+            // Of the `place`-th element of the `piece`-th piece: its warp, and its thread in the block.
+            let owner = |piece: u64, place: u64| {
+                let warp = piece % (all_blocks * in_warps);
+                let first = warp % in_warps * 32;
+                warp << 16 | (first + place % (in_block - first).min(32))
+            };
+            let len = len as u64;
+            let expected: Vec<u64> = (0..len).map(|i| i << 32 | owner(i, 0)).collect();
+            expect(buffer.as_host_vec()?, expected, "each warp's element")?;
+            let expected: Vec<u64> = (0..len).map(|i| i << 32 | owner(i / 40, i % 40)).collect();
+            expect(
+                pieces.as_host_vec()?,
+                expected.clone(),
+                "each warp's pieces",
+            )?;
+            expect(all.as_host_vec()?, expected, "each warp's pieces by `each`")?;
+        }
+    }
+    Ok(())
+}
+
+fn rows_and_columns(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        let (all_blocks, all_threads) = count(shape);
+        let all = all_blocks * all_threads;
+        for (len, width) in [(0, 4), (1, 1), (7 * 9, 9), (100, 11), (3, 64), (10, 0)] {
+            let of_rows = DeviceBuffer::<u64>::zeroed(len)?;
+            let of_columns = DeviceBuffer::<u64>::zeroed(len)?;
+            // SAFETY: the kernel takes outputs of as many elements.
+            unsafe {
+                launch!(module.out_rows_columns<<<blocks, threads, 0, stream>>>(
+                    rows(&of_rows, width), rows(&of_columns, width)
+                ))?;
+            }
+            stream.synchronize()?;
+            let mut expected = vec![[0, 0]; len];
+            if width > 0 {
+                for (i, to) in expected.iter_mut().enumerate() {
+                    let (x, y) = ((i % width) as u64, (i / width) as u64);
+                    *to = [y, x].map(|line| x << 48 | y << 32 | line % all);
+                }
+                for x in 0..width.min(len) {
+                    let column = || (x..len).step_by(width);
+                    let sum: u64 = column().map(|i| expected[i][1]).sum();
+                    let (first, last) = (expected[x][1], column().last());
+                    expected[last.expect("there is one")][1] += sum ^ first;
+                }
+            }
+            let (in_rows, in_columns) = expected.iter().map(|&[row, column]| (row, column)).unzip();
+            expect(of_rows.as_host_vec()?, in_rows, "each thread's rows")?;
+            expect(
+                of_columns.as_host_vec()?,
+                in_columns,
+                "each thread's columns",
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn volumes(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let ((bx, by, bz), (tx, ty, tz)) = shape;
+        for (len, width, height) in [
+            (0, 4, 2),
+            (1, 1, 1),
+            (5 * 4 * 3, 5, 4),
+            (100, 7, 3),
+            (40, 64, 2),
+            (10, 0, 3),
+            (10, 3, 0),
+        ] {
+            let buffers = [(); 3].map(|()| DeviceBuffer::<u64>::zeroed(len));
+            let [to, also, first] = buffers;
+            let (to, also, first) = (to?, also?, first?);
+            let argument = |buffer: &DeviceBuffer<u64>| {
+                [
+                    buffer.as_device_ptr().as_raw(),
+                    len as u64,
+                    width as u64,
+                    height as u64,
+                    len.div_ceil((width * height).max(1)) as u64,
+                ]
+            };
+            // SAFETY: the kernel takes outputs of as many elements.
+            unsafe {
+                launch!(module.out_3d<<<shape.0, shape.1, 0, stream>>>(
+                    argument(&to), argument(&also), argument(&first)
+                ))?;
+            }
+            stream.synchronize()?;
+            let size = width * height;
+            let place = |i: usize| {
+                (size > 0)
+                    .then(|| [i % width, i / width % height, i / size].map(|place| place as u64))
+            };
+            let threads = [bx * tx, by * ty, bz * tz].map(u64::from);
+            let owner = |[x, y, z]: [u64; 3]| {
+                let along = |place, blocks, threads| {
+                    let place = place % (u64::from(blocks) * u64::from(threads));
+                    (place / u64::from(threads), place % u64::from(threads))
+                };
+                let ((ax, cx), (ay, cy), (az, cz)) =
+                    (along(x, bx, tx), along(y, by, ty), along(z, bz, tz));
+                let block = (az * u64::from(by) + ay) * u64::from(bx) + ax;
+                let thread = (cz * u64::from(ty) + cy) * u64::from(tx) + cx;
+                x << 48 | y << 40 | z << 32 | (block * u64::from(tx * ty * tz) + thread)
+            };
+            let values = |only_first: bool| -> Vec<u64> {
+                let is_first = |place: &[u64; 3]| {
+                    !only_first || place.iter().zip(threads).all(|(&place, n)| place < n)
+                };
+                (0..len)
+                    .map(|i| place(i).filter(is_first).map_or(0, owner))
+                    .collect()
+            };
+            expect(
+                to.as_host_vec()?,
+                values(false),
+                "each thread's elements of the volume",
+            )?;
+            expect(also.as_host_vec()?, values(false), "the same by `each`")?;
+            expect(
+                first.as_host_vec()?,
+                values(true),
+                "each thread's first element",
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn matrices(session: &Session, module: &Module) -> Result<(), Failed> {

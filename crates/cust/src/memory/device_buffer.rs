@@ -139,10 +139,16 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         DeviceSliceMut::new(self.range())
     }
 
-    /// All elements as rows of `width`, for a kernel's parameter `PerThread2d` or `PerTile`. The
-    /// last row may be short.
+    /// All elements as rows of `width`, for a kernel's parameter `PerThread2d`, `PerTile`, `PerRow` or
+    /// `PerColumn`. The last row may be short.
     pub fn rows_mut(&mut self, width: usize) -> crate::kernel::RowsMut<'_, T> {
         crate::kernel::RowsMut::new(self.as_mut_slice(), width)
+    }
+
+    /// All elements as layers of `height` rows of `width`, for a kernel's parameter `PerThread3d`. The
+    /// last layer may be short.
+    pub fn volume_mut(&mut self, width: usize, height: usize) -> crate::kernel::VolumeMut<'_, T> {
+        crate::kernel::VolumeMut::new(self.as_mut_slice(), width, height)
     }
 
     /// Some of the elements, to read.

@@ -5,7 +5,9 @@
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Dynamic, Shared, Tile};
 use cuda_std::thread::UniqueIndex;
-use cuda_std::{PerBlock, PerThread2d, PerThreadChunk, PerTile};
+use cuda_std::{
+    PerBlock, PerColumn, PerRow, PerThread2d, PerThread3d, PerThreadChunk, PerTile, PerWarp,
+};
 
 /// Each element gets its index and the number of its thread, plus what is there: so an element that
 /// two threads have, or none, shows.
@@ -50,6 +52,55 @@ pub fn out_per_block(mut to: PerBlock<u64>, mut pieces: PerBlock<u64, 10>) {
         for (i, to) in piece.own() {
             *to += (i as u64) << 32 | start << 16 | len << 8 | thread;
         }
+    }
+}
+
+/// The same for warps: by their first lane, and in pieces of forty.
+#[kernel]
+pub fn out_per_warp(mut to: PerWarp<u64>, mut pieces: PerWarp<u64, 40>, mut all: PerWarp<u64, 40>) {
+    let warps = thread::threads_in_block().div_ceil(32);
+    let warp = thread::block_index() * u64::from(warps) + u64::from(thread::warp_id());
+    let me = warp << 16 | u64::from(thread::index_in_block());
+    to.each(|i, to| *to += (i as u64) << 32 | me);
+    for (i, to) in pieces.own() {
+        *to += (i as u64) << 32 | me;
+    }
+    all.each(|i, to| *to += (i as u64) << 32 | me);
+}
+
+/// The same for rows and columns of a matrix.
+#[kernel]
+pub fn out_rows_columns(mut rows: PerRow<u64>, mut columns: PerColumn<u64>) {
+    let me = thread::index();
+    rows.each(|y, row| {
+        for (x, to) in row.iter_mut().enumerate() {
+            *to += (x as u64) << 48 | (y as u64) << 32 | me;
+        }
+    });
+    columns.each(|x, mut column| {
+        for (y, to) in column.iter_mut().enumerate() {
+            *to += (x as u64) << 48 | (y as u64) << 32 | me;
+        }
+        let sum: u64 = column.iter().sum();
+        if let Some(last) = column.len().checked_sub(1) {
+            column[last] += sum ^ column[0];
+        }
+    });
+}
+
+/// The same for volumes.
+#[kernel]
+pub fn out_3d(mut to: PerThread3d<u64>, mut also: PerThread3d<u64>, mut first: PerThread3d<u64>) {
+    let me = thread::index();
+    let value = |(x, y, z): (usize, usize, usize)| {
+        (x as u64) << 48 | (y as u64) << 40 | (z as u64) << 32 | me
+    };
+    for (place, to) in to.own() {
+        *to += value(place);
+    }
+    also.each(|place, to| *to += value(place));
+    if let Some((place, to)) = first.first() {
+        *to += value(place);
     }
 }
 
