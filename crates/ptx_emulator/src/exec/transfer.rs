@@ -247,6 +247,19 @@ unsafe fn tensor(
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
         }
+        // And if pixels before the image are among those of the map (seen on an H200, with nvcc's code
+        // too): wherever this store begins.
+        if let Cut::Columns { lower, .. } = map.cut
+            && !load
+            && lower.iter().any(|&x| x < 0)
+        {
+            let lower = &lower[..usize::from(rank) - 2];
+            let message = format!(
+                "a copy of pixels to images by a map whose lower corner is {lower:?}, before them"
+            );
+            c.fault(at, FaultKind::InvalidInstruction, message);
+            return None;
+        }
         // So it does with an innermost coordinate between multiples of 16 bytes (seen on an H200).
         let bytes = element(map.ty).map_or(16, |(bytes, _)| bytes as i64);
         if i64::from(start[0]) * bytes % 16 != 0 {

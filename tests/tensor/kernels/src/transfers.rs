@@ -219,8 +219,8 @@ kernel! {
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 kernel! {
-    // Pixels of images in, as they lie in shared memory, then out again from another pixel on. The
-    // input is as that of `tensor`, with the offsets in place of `add`.
+    // Pixels of images in, as they lie in shared memory, then out again by another map from another
+    // pixel on. The input is as that of `tensor`, but with two maps, and offsets in place of `add`.
     pixels(input, output) {
         #[address_space(shared)]
         static mut TILE: Aligned = Aligned([0; 2048]);
@@ -237,11 +237,12 @@ kernel! {
             }
             thread::sync_threads();
             let barrier = &*barrier;
-            let map = &*input.cast::<copy::TensorMap>();
-            let at = |i: usize| *input.add(MAP + i) as i32;
-            let to = |i: usize| *input.add(MAP + 5 + i) as i32;
-            let (rank, words) = (*input.add(MAP + 10), *input.add(MAP + 11) as usize);
-            let by = |i: usize| *input.add(MAP + 12 + i) as u16;
+            let [map, out] = &*input.cast::<[copy::TensorMap; 2]>();
+            let input = input.add(2 * MAP);
+            let at = |i: usize| *input.add(i) as i32;
+            let to = |i: usize| *input.add(5 + i) as i32;
+            let (rank, words) = (*input.add(10), *input.add(11) as usize);
+            let by = |i: usize| *input.add(12 + i) as u16;
             if thread == 0 {
                 barrier.arrive_expect(words as u32 * 4);
                 match rank {
@@ -261,9 +262,9 @@ kernel! {
             thread::sync_threads();
             if thread == 0 {
                 match rank {
-                    3 => map.store_pixels([to(0), to(1), to(2)], tile),
-                    4 => map.store_pixels([to(0), to(1), to(2), to(3)], tile),
-                    _ => map.store_pixels([to(0), to(1), to(2), to(3), to(4)], tile),
+                    3 => out.store_pixels([to(0), to(1), to(2)], tile),
+                    4 => out.store_pixels([to(0), to(1), to(2), to(3)], tile),
+                    _ => out.store_pixels([to(0), to(1), to(2), to(3), to(4)], tile),
                 }
                 copy::commit_bulk();
                 copy::wait_bulk::<0>();
