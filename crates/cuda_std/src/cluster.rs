@@ -22,7 +22,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! All of it needs compute capability 9.0. On the emulator a cluster is one block.
+//! All of it needs compute capability 9.0.
 
 use crate::intrinsics::{special, transfer as rows};
 

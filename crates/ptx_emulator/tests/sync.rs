@@ -288,3 +288,173 @@ fn indices_in_three_dimensions() {
     ptx_emulator::launch(&device.program, kernel, &config).unwrap();
     assert_eq!(device.download::<u32>(out, count), vec![1; count]);
 }
+
+/// A launch of one-dimensional clusters.
+fn launch_clusters(
+    device: &Device,
+    [blocks, each, threads]: [u32; 3],
+    out: u64,
+) -> Result<ptx_emulator::LaunchStats, ptx_emulator::Fault> {
+    let config = ptx_emulator::LaunchConfig {
+        grid: [blocks, 1, 1],
+        block: [threads, 1, 1],
+        cluster: Some([each, 1, 1]),
+        params: out.to_le_bytes().to_vec(),
+        ..device.config.clone()
+    };
+    let kernel = device.program.kernel("k").unwrap();
+    ptx_emulator::launch(&device.program, kernel, &config)
+}
+
+#[test]
+fn clusters_have_places() {
+    let body = "ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %clusterid.x; mov.u32 %r2, %clusterid.y; mov.u32 %r3, %cluster_ctaid.x; mov.u32 %r4, %cluster_ctaid.y;
+        mov.u32 %r5, %cluster_ctarank; mov.u32 %r6, %cluster_nctarank; mov.u32 %r7, %nclusterid.x; mov.u32 %r8, %cluster_nctaid.y;
+        mov.pred %p1, %is_explicit_cluster; selp.u32 %r9, 1, 0, %p1;
+        mov.u32 %r10, %ctaid.y; mov.u32 %r11, %nctaid.x; mov.u32 %r12, %ctaid.x; mad.lo.u32 %r10, %r10, %r11, %r12;
+        mul.wide.u32 %rd2, %r10, 32; add.u64 %rd1, %rd1, %rd2;
+        st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; st.global.v4.u32 [%rd1+16], {%r5, %r6, %r7, %r9}; ret;";
+    let device = Device::kernel("", ".param .u64 out", body);
+    let out = device.upload(&[0u32; 6 * 4 * 8]);
+    let kernel = device.program.kernel("k").unwrap();
+    let config = ptx_emulator::LaunchConfig {
+        grid: [6, 4, 1],
+        cluster: Some([3, 2, 1]),
+        params: out.to_le_bytes().to_vec(),
+        ..device.config.clone()
+    };
+    ptx_emulator::launch(&device.program, kernel, &config).unwrap();
+    let found = device.download::<u32>(out, 6 * 4 * 8);
+    for (index, found) in found.chunks(8).enumerate() {
+        let (x, y) = (index as u32 % 6, index as u32 / 6);
+        let rank = y % 2 * 3 + x % 3;
+        assert_eq!(found, [x / 3, y / 2, x % 3, y % 2, rank, 6, 2, 1]);
+    }
+    // And without clusters each block is one.
+    let config = ptx_emulator::LaunchConfig {
+        cluster: None,
+        ..config
+    };
+    ptx_emulator::launch(&device.program, kernel, &config).unwrap();
+    assert_eq!(
+        device.download::<u32>(out + 32, 8),
+        [1, 0, 0, 0, 0, 1, 6, 0]
+    );
+    // A cluster of no divisor of the grid, and a kernel that asks for another.
+    let config = ptx_emulator::LaunchConfig {
+        cluster: Some([4, 1, 1]),
+        ..config
+    };
+    let fault = ptx_emulator::launch(&device.program, kernel, &config).unwrap_err();
+    assert!(
+        fault.message.contains("in clusters of [4, 1, 1]"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn blocks_of_a_cluster_reach_each_other() {
+    // Each thread hands its number to the thread of the same place in the next block, adds to a counter
+    // of the first block, and reads both. Barriers keep them apart.
+    let body = "ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %cluster_nctarank; mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x;
+        mov.u32 %r6, words; mad.lo.u32 %r6, %r3, 4, %r6; mov.u32 %r7, counter;
+        setp.ne.u32 %p1, %r3, 0; @%p1 bra begun; st.shared.u32 [counter], 0; begun:
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        add.u32 %r8, %r1, 1; rem.u32 %r8, %r8, %r2; mapa.shared::cluster.u32 %r9, %r6, %r8;
+        mad.lo.u32 %r10, %r4, %r5, %r3; st.shared::cluster.u32 [%r9], %r10;
+        mapa.shared::cluster.u32 %r11, %r7, 0; atom.shared::cluster.add.u32 %r12, [%r11], 1;
+        getctarank.shared::cluster.u32 %r13, %r9;
+        barrier.cluster.arrive; barrier.cluster.wait;
+        ld.shared.u32 %r14, [%r6]; ld.shared::cluster.u32 %r15, [%r11];
+        mul.wide.u32 %rd2, %r10, 16; add.u64 %rd2, %rd1, %rd2;
+        st.global.v4.u32 [%rd2], {%r14, %r15, %r13, %r10};
+        barrier.cluster.arrive; barrier.cluster.wait; ret;";
+    let before = ".shared .align 4 .b8 words[256]; .shared .align 4 .b8 counter[4];";
+    let device = Device::kernel(before, ".param .u64 out", body);
+    for [blocks, each, threads] in [[8, 4, 40], [6, 2, 64], [4, 1, 33], [16, 16, 3]] {
+        let count = (blocks * threads) as usize;
+        let out = device.upload(&vec![[0u32; 4]; count]);
+        launch_clusters(&device, [blocks, each, threads], out).unwrap();
+        for (index, found) in device.download::<[u32; 4]>(out, count).iter().enumerate() {
+            let (block, thread) = (index as u32 / threads, index as u32 % threads);
+            let (first, rank) = (block / each * each, block % each);
+            let before = (first + (rank + each - 1) % each) * threads + thread;
+            let next = (rank + 1) % each;
+            assert_eq!(*found, [before, each * threads, next, index as u32]);
+        }
+    }
+}
+
+#[test]
+fn mistakes_with_clusters_are_told() {
+    let mapped =
+        "mov.u32 %r1, word; mapa.shared::cluster.u32 %r2, %r1, 1; mov.u32 %r3, %cluster_ctarank;";
+    let kernel = |body: &str| {
+        let before = ".shared .align 8 .b8 word[16];";
+        Device::kernel(before, ".param .u64 out", &format!("{mapped} {body} ret;"))
+    };
+    let told = |device: Device, shape: [u32; 3], text: &str| {
+        let out = device.upload(&[0u32]);
+        let fault = launch_clusters(&device, shape, out).unwrap_err();
+        assert!(fault.message.contains(text), "{fault}");
+    };
+    // The second block ends while the first one still waits for something, and then reads there.
+    let body = "setp.ne.u32 %p1, %r3, 0; @%p1 exit; again: nanosleep.u32 20; add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 50; @%p2 bra again; ld.shared::cluster.u32 %r5, [%r2];";
+    told(
+        kernel(body),
+        [2, 2, 1],
+        "block 1 of the cluster, which has ended",
+    );
+    told(
+        kernel(""),
+        [2, 1, 1],
+        "`mapa` with block 1 of a cluster of 1",
+    );
+    let body = "ld.shared::cluster.u32 %r5, [%r2+4096];";
+    told(
+        kernel(body),
+        [2, 2, 1],
+        "shared memory of block 1 of the cluster at offset",
+    );
+    let body = "barrier.cluster.arrive; barrier.cluster.arrive;";
+    told(
+        kernel(body),
+        [2, 2, 1],
+        "a second arrival at the cluster's barrier",
+    );
+    // A barrier that some threads do not come to, though they have not ended: they wait elsewhere.
+    let body = "setp.ne.u32 %p1, %r3, 0; @%p1 bra other; barrier.cluster.arrive; barrier.cluster.wait; other: mov.u32 %r6, %tid.x; setp.ne.u32 %p2, %r6, 0; @%p2 bra done; bar.sync 1, 64; done:";
+    let device = kernel(body);
+    let fault = launch_clusters(&device, [2, 2, 32], device.upload(&[0u32])).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Deadlock, "{fault}");
+    assert!(
+        fault.message.contains("no thread of the cluster can go on"),
+        "{fault}"
+    );
+    let store = "mov.u32 %r1, word; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], 1, [%r1]; ret;";
+    let device = Device::kernel(".shared .align 8 .b8 word[16];", ".param .u64 out", store);
+    let config = ptx_emulator::LaunchConfig {
+        params: vec![0; 8],
+        ..device.config.clone()
+    };
+    let k = device.program.kernel("k").unwrap();
+    let fault = ptx_emulator::launch(&device.program, k, &config).unwrap_err();
+    assert!(
+        fault.message.contains("in a launch without clusters"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn threads_that_end_let_the_others_of_a_cluster_go_on() {
+    let body = "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank;
+        setp.gt.u32 %p1, %r1, 5; @%p1 exit;
+        barrier.cluster.arrive; setp.eq.u32 %p2, %r1, 3; @%p2 exit; barrier.cluster.wait;
+        red.global.add.u32 [%rd1], 1; ret;";
+    let device = Device::kernel("", ".param .u64 out", body);
+    let out = device.upload(&[0u32]);
+    launch_clusters(&device, [6, 3, 50], out).unwrap();
+    assert_eq!(device.download::<u32>(out, 1), [6 * 5]);
+}

@@ -127,7 +127,7 @@ impl Session {
         arguments: impl FnOnce(*const u32, *mut u32) -> Args<K, A>,
         output: usize,
     ) -> Result<Vec<u32>, Failed> {
-        let input = DeviceBuffer::from_slice(&[0u32])?;
+        let input = DeviceBuffer::from_slice(&transfers::CLUSTER_INPUT)?;
         let output = DeviceBuffer::from_slice(&vec![0xdead_beefu32; output])?;
         let arguments = arguments(
             input.as_device_ptr().as_ptr(),

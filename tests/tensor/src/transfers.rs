@@ -21,7 +21,7 @@ pub fn trials() -> Vec<Trial> {
     ];
     for kernel in clusters() {
         for each in [None, Some(1), Some(2), Some(4)] {
-            // Such stores are for launches with clusters alone.
+            // Such stores are for launches with clusters alone, on the emulator as well.
             if kernel.0 == "cluster_stores" && each.is_none() {
                 continue;
             }
@@ -142,6 +142,9 @@ type ClusterLaunch = fn(&Session, u32) -> Result<Vec<u32>, Failed>;
 const CLUSTER_BLOCKS: u32 = 8;
 const CLUSTER_SIZE: usize = CLUSTER_WORDS * CLUSTER_BLOCKS as usize;
 
+/// What the kernels of clusters may read.
+pub const CLUSTER_INPUT: [u32; CLUSTER_WORDS] = [3, 10, 50, 1000];
+
 /// The kernels of clusters.
 fn clusters() -> Vec<(&'static str, ClusterLaunch, BlockWords)> {
     macro_rules! clusters {
@@ -150,7 +153,7 @@ fn clusters() -> Vec<(&'static str, ClusterLaunch, BlockWords)> {
                 stringify!($name),
                 |session, each| {
                     let shape = (CLUSTER_BLOCKS, 32);
-                    // SAFETY: an output for as many blocks; no kernel of clusters has an input.
+                    // SAFETY: an output for as many blocks, and the input.
                     let arguments = |input, output| unsafe {
                         tensor_tests_kernels::transfers::$name::args(input, output)
                     };
@@ -166,6 +169,8 @@ fn clusters() -> Vec<(&'static str, ClusterLaunch, BlockWords)> {
         cluster_accesses: |rank, next, before, _| [100 + next, 50 + before, next, rank],
         cluster_arrivals: |_, _, _, _| [1, 0, 0, 0],
         cluster_stores: |_, _, before, _| [7 + before, 0, 0, 0],
+        cluster_multicast: |rank, _, _, _| CLUSTER_INPUT.map(|word| word + rank),
+        cluster_copies: |_, _, before, _| [0, 1, 2, 3].map(|i| 10 * before + i),
     }
 }
 
@@ -175,16 +180,12 @@ fn cluster(
     (kernel, launch, words): (&str, ClusterLaunch, BlockWords),
     each: Option<u32>,
 ) -> Result<(), Failed> {
-    if each > Some(1) && !session.on_gpu() {
-        println!("clusters of several blocks: left out, the emulator has none");
-        return Ok(());
-    }
     let found = match each {
         None => session.run(
             Needs::Sm90a,
             kernel,
             (CLUSTER_BLOCKS, 32, 0),
-            &[0],
+            &CLUSTER_INPUT,
             CLUSTER_SIZE,
         )?,
         Some(each) => launch(session, each)?,

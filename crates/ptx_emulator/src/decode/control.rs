@@ -6,10 +6,9 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Fixup, Local, Result, invalid, unsupported_form};
 use crate::exec::call::{self, Builtin, CallSite, Callee, Place};
 use crate::exec::{Handler, Inst};
-use crate::launch::sync::{BarrierSync, Reduction, Redux, ShuffleMode, Sync, Vote, WarpSync};
-
-/// The barrier behind `barrier.cluster`, which no id reaches.
-pub(crate) const CLUSTER_BARRIER: u64 = 16;
+use crate::launch::sync::{
+    BARRIERS, BarrierSync, Reduction, Redux, ShuffleMode, Sync, Vote, WarpSync,
+};
 
 impl<'a> Decoder<'_, 'a> {
     pub(super) fn control(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<bool> {
@@ -281,28 +280,20 @@ impl<'a> Decoder<'_, 'a> {
         let plain = BarrierSync {
             counted: false,
             arrive: false,
-            cluster: false,
             reduction: None,
         };
         if words.has("cluster") {
-            // A cluster is one block: nothing waits at the arrival, and all at the wait.
-            let wait = words.has("wait");
+            let sync = match words.has("wait") {
+                true => Sync::ClusterWait,
+                false => Sync::ClusterArrive,
+            };
             words.ignore(|word| {
                 matches!(
                     word,
                     "arrive" | "aligned" | "release" | "relaxed" | "acquire"
                 )
             });
-            if wait {
-                let id = self.constant(CLUSTER_BARRIER);
-                self.sync(
-                    Sync::Barrier(BarrierSync {
-                        cluster: true,
-                        ..plain
-                    }),
-                    |inst| inst.a = id,
-                );
-            }
+            self.sync(sync, |_| {});
             return Ok(());
         }
         words.ignore(|word| matches!(word, "cta" | "aligned"));
@@ -362,7 +353,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn barrier_id(&mut self, operand: &Operand<'a>) -> Result<u32> {
-        if matches!(operand, Operand::Integer(id) if id.bits >= CLUSTER_BARRIER) {
+        if matches!(operand, Operand::Integer(id) if id.bits >= BARRIERS as u64) {
             return invalid("a barrier's number is below 16");
         }
         self.source(operand, Type::U32)

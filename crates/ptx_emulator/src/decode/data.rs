@@ -29,6 +29,14 @@ impl<'a> Decoder<'_, 'a> {
                 let Some(word) = words.next() else {
                     return invalid("`isspacep` without a state space");
                 };
+                if matches!(word, "shared" | "shared::cta") {
+                    let run = general(|i, r, c| {
+                        let address = r.raw(i.a);
+                        let shared = address >> WINDOW_SHIFT << WINDOW_SHIFT == SHARED_WINDOW;
+                        r.set(i.d, shared && c.rank_of(address) == c.block_rank);
+                    });
+                    return self.op1(words, run, 1, Type::U64).map(|()| true);
+                }
                 let window = match space_word(word) {
                     "shared" => SHARED_WINDOW,
                     "local" => LOCAL_WINDOW,

@@ -108,6 +108,13 @@ impl<'a> Decoder<'_, 'a> {
                 product.checked_mul(u32::try_from(n).ok()?)
             })
         };
+        let shape = |values: &Vec<u64>| {
+            std::array::from_fn(|axis| {
+                values
+                    .get(axis)
+                    .map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX))
+            })
+        };
         self.function.kernel = Some(KernelInfo {
             name: source.name.to_string(),
             params,
@@ -116,13 +123,8 @@ impl<'a> Decoder<'_, 'a> {
             local_bytes: 0,
             stack_need: 0,
             max_threads: values("reqntid").or(values("maxntid")).and_then(product),
-            required_block: values("reqntid").map(|values| {
-                std::array::from_fn(|axis| {
-                    values
-                        .get(axis)
-                        .map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX))
-                })
-            }),
+            required_block: values("reqntid").map(shape),
+            required_cluster: values("reqnctapercluster").map(shape),
             registers: 0,
         });
         Ok(())

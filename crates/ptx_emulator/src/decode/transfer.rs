@@ -7,7 +7,9 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::barrier::{self, Action};
 use crate::exec::memory::{GENERIC, GLOBAL, SHARED};
-use crate::exec::transfer::{Kind, Number, Operation, Reduce, Transfer, map_address, transfer};
+use crate::exec::transfer::{
+    Kind, Number, Operation, Reduce, Transfer, map_address, rank_of_address, transfer,
+};
 use crate::exec::{general, unary};
 
 pub(super) const OPERATIONS: &[(&str, Operation)] = &[
@@ -115,16 +117,22 @@ impl<'a> Decoder<'_, 'a> {
             self.matrix_address(source, from)?,
             self.source(size, Type::U32)?,
         ];
-        if barrier {
-            slots.push(self.matrix_address(&rest[0], SHARED)?);
+        slots.push(if barrier {
+            self.matrix_address(&rest[0], SHARED)?
         } else if masked {
-            slots.push(self.source(&rest[rest.len() - 1], Type::B16)?);
+            self.source(&rest[rest.len() - 1], Type::B16)?
+        } else {
+            self.constant(0)
+        });
+        if multicast {
+            slots.push(self.source(&rest[usize::from(barrier)], Type::U16)?);
         }
         self.transfer(
             Transfer {
                 kind: Kind::Bulk { from, to, masked },
                 reduce,
                 barrier,
+                multicast,
             },
             &slots,
         );
@@ -142,15 +150,11 @@ impl<'a> Decoder<'_, 'a> {
         }
         let load = words.has("mbarrier::complete_tx::bytes");
         let columns = words.has("im2col");
+        let multicast = words.has("multicast::cluster");
         words.ignore(|word| {
             matches!(
                 word,
-                "bulk_group"
-                    | "tile"
-                    | "im2col_no_offs"
-                    | "multicast::cluster"
-                    | "level::cache_hint"
-                    | "L2::cache_hint"
+                "bulk_group" | "tile" | "im2col_no_offs" | "level::cache_hint" | "L2::cache_hint"
             )
         });
         let _ = (self.space_of(words), self.space_of(words));
@@ -194,6 +198,12 @@ impl<'a> Decoder<'_, 'a> {
             slots.extend(self.vector_sources(offsets, Type::U16)?);
         }
         slots.resize(11, zero);
+        if multicast {
+            let Some(blocks) = rest.get(1 + usize::from(columns)) else {
+                return invalid("a copy to several blocks without their mask");
+            };
+            slots.push(self.source(blocks, Type::U16)?);
+        }
         let reduce = operation.map(|operation| Reduce {
             operation,
             number: Number::Unsigned,
@@ -204,6 +214,7 @@ impl<'a> Decoder<'_, 'a> {
                 kind: Kind::Tensor { rank, load },
                 reduce,
                 barrier: load,
+                multicast,
             },
             &slots,
         );
@@ -215,9 +226,12 @@ impl<'a> Decoder<'_, 'a> {
         let _ = self.space_of(words);
         let ty = words.ty()?;
         if words.opcode == "getctarank" {
-            let [d, _] = words.exactly()?;
+            let [d, address] = words.exactly()?;
+            let address = self.source(address, ty)?;
             let d = self.target(d, 32)?;
-            self.emit(general(|i, r, _| r.set(i.d, 0u32)), |inst| inst.d = d);
+            self.emit(general(rank_of_address), |inst| {
+                (inst.d, inst.a) = (d, address)
+            });
             return Ok(());
         }
         let [d, address, block] = words.exactly()?;
@@ -258,6 +272,7 @@ impl<'a> Decoder<'_, 'a> {
                 },
                 reduce,
                 barrier: true,
+                multicast: false,
             },
             &slots,
         );

@@ -2,17 +2,21 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
+use std::sync::atomic::Ordering;
+
 use cust_raw::{
-    CUdevice, CUfunc_cache, CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUmodule,
-    CUoccupancyB2DSize, CUresult,
+    CUdevice, CUfunc_cache, CUfunction, CUfunction_attribute, CUfunctionLoadingState,
+    CUlaunchConfig, CUmodule, CUoccupancyB2DSize, CUresult,
 };
 
 use super::device::{
     BLOCKS_PER_MULTIPROCESSOR, MAX_SHARED, MAX_SHARED_OPTIN, MAX_THREADS_PER_BLOCK,
     SHARED_PER_MULTIPROCESSOR, THREADS_PER_MULTIPROCESSOR, host_threads,
 };
+use super::launch::{Cluster, cluster_of};
 use super::state::{Function, from_pointer, lock, state, to_pointer};
-use super::{api, put, put_optional};
+use super::{Outcome, api, put, put_optional};
+use crate::launch::MAX_BLOCKS_PER_CLUSTER;
 
 impl Function {
     /// The most threads that a block may have: the kernel's own limit or the device's.
@@ -36,9 +40,36 @@ impl Function {
         set.unwrap_or(MAX_SHARED.saturating_sub(self.static_shared()).max(0))
     }
 
+    /// The driver's checks of a launch with clusters, or of a kernel that requires them.
+    pub(super) fn check_cluster(&self, cluster: Cluster, grid: [u32; 3]) -> Outcome {
+        let required = self.program.kernel_info(self.kernel).required_cluster;
+        let Some(size) = cluster.or(required) else {
+            return Ok(());
+        };
+        if required.is_some_and(|required| required != size) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let blocks: u64 = size.iter().map(|&size| u64::from(size)).product();
+        let divides = |(&grid, &size): (&u32, &u32)| size > 0 && grid.is_multiple_of(size);
+        if !grid.iter().zip(&size).all(divides) || blocks > u64::from(self.max_cluster()) {
+            return Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE);
+        }
+        Ok(())
+    }
+
+    /// The most blocks of a cluster: more than eight are not on every GPU, and must be asked for.
+    fn max_cluster(&self) -> u32 {
+        match self.large_clusters.load(Ordering::Relaxed) {
+            true => MAX_BLOCKS_PER_CLUSTER as u32,
+            false => 8,
+        }
+    }
+
     pub(super) fn attribute(&self, attribute: CUfunction_attribute) -> Option<c_int> {
         use CUfunction_attribute as A;
         let info = self.program.kernel_info(self.kernel);
+        let required_cluster =
+            |axis: usize| info.required_cluster.map_or(0, |size| size[axis] as c_int);
         Some(match attribute {
             A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => self.max_threads() as c_int,
             A::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => self.static_shared(),
@@ -50,6 +81,13 @@ impl Function {
             A::CU_FUNC_ATTRIBUTE_PTX_VERSION | A::CU_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
             A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => self.max_dynamic_shared(),
             A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => *lock(&self.carveout),
+            A::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => info.required_cluster.is_some().into(),
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => required_cluster(0),
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => required_cluster(1),
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => required_cluster(2),
+            A::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => {
+                self.large_clusters.load(Ordering::Relaxed).into()
+            }
             A(code) if code < A::CU_FUNC_ATTRIBUTE_MAX.0 => 0,
             _ => return None,
         })
@@ -113,6 +151,10 @@ api! {
                 }
                 *lock(&function.carveout) = value;
             }
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => {
+                function.large_clusters.store(value != 0, Ordering::Relaxed);
+            }
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {}
             _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
         Ok(())
@@ -185,6 +227,38 @@ api! {
         let function = state()?.function(from_pointer(function))?;
         // SAFETY: as above.
         unsafe { put(blocks, function.active_blocks(block_size, dynamic_shared)) }
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(
+        blocks: *mut c_int,
+        function: CUfunction,
+        _config: *const CUlaunchConfig,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        // SAFETY: as above.
+        unsafe { put(blocks, function.max_cluster() as c_int) }
+    }
+
+    fn cuOccupancyMaxActiveClusters(
+        clusters: *mut c_int,
+        function: CUfunction,
+        config: *const CUlaunchConfig,
+    ) {
+        let function = state()?.function(from_pointer(function))?;
+        if config.is_null() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: as above.
+        let config = unsafe { &*config };
+        // SAFETY: as above.
+        let cluster = unsafe { cluster_of(config) };
+        function.check_cluster(cluster, [config.gridDimX, config.gridDimY, config.gridDimZ])?;
+        let threads = config.blockDimX.saturating_mul(config.blockDimY);
+        let threads = threads.saturating_mul(config.blockDimZ);
+        let threads = c_int::try_from(threads).unwrap_or(c_int::MAX);
+        let blocks = function.active_blocks(threads, config.sharedMemBytes as usize);
+        // SAFETY: as above.
+        unsafe { put(clusters, blocks.min(1) * host_threads() as c_int) }
     }
 
     fn cuOccupancyMaxPotentialBlockSize(

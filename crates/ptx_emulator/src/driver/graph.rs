@@ -19,7 +19,7 @@ use cust_raw::{
 
 use super::condition::{Choice, Condition};
 use super::copy::{copy_node, set_node};
-use super::launch::Launch;
+use super::launch::{Cluster, ClusterWork, Launch};
 use super::queue::{Work, in_stream};
 use super::state::{Context, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer};
 use super::stream::host_work;
@@ -43,6 +43,8 @@ struct Node {
     action: Action,
     /// The numbers of the nodes that come before it.
     after: Vec<usize>,
+    /// Of a kernel.
+    cluster: Cluster,
     /// Its handle, once somebody asked for it.
     handle: Handle,
     destroyed: bool,
@@ -52,6 +54,7 @@ struct Node {
 pub(super) enum Action {
     Nothing,
     Work(Work),
+    Kernel(ClusterWork),
     Child(Arc<Graph>),
     Conditional(Arc<Condition>, Choice, Vec<Arc<Graph>>),
 }
@@ -70,6 +73,8 @@ struct ExecNode {
     number: usize,
     kind: CUgraphNodeType,
     action: ExecAction,
+    /// Of a kernel.
+    cluster: Cluster,
     enabled: bool,
 }
 
@@ -77,6 +82,7 @@ struct ExecNode {
 enum ExecAction {
     Nothing,
     Work(Work),
+    Kernel(ClusterWork),
     Child(Vec<ExecNode>),
     Conditional(Arc<Condition>, Choice, Vec<Body>),
 }
@@ -105,6 +111,7 @@ impl Graph {
             kind,
             action,
             after,
+            cluster: None,
             handle: 0,
             destroyed: false,
         });
@@ -136,6 +143,7 @@ impl Graph {
             let action = match &node.action {
                 Action::Nothing => ExecAction::Nothing,
                 Action::Work(work) => ExecAction::Work(Arc::clone(work)),
+                Action::Kernel(work) => ExecAction::Kernel(Arc::clone(work)),
                 Action::Child(child) => ExecAction::Child(child.ordered()?),
                 Action::Conditional(condition, choice, bodies) => {
                     let body = |body: &Arc<Graph>| {
@@ -152,6 +160,7 @@ impl Graph {
                 number,
                 kind: node.kind,
                 action,
+                cluster: node.cluster,
                 enabled: true,
             });
             done[number] = true;
@@ -183,6 +192,7 @@ fn run(nodes: &[ExecNode], conditions: &[Arc<Condition>]) -> Outcome {
         match &node.action {
             ExecAction::Nothing => {}
             ExecAction::Work(work) => work()?,
+            ExecAction::Kernel(work) => work(node.cluster)?,
             ExecAction::Child(nodes) => run(nodes, &[])?,
             ExecAction::Conditional(condition, choice, bodies) => {
                 while let Some(body) = choice.body(condition.value()) {
@@ -325,7 +335,7 @@ unsafe fn kernel_work(
     state: &State,
     context: &Arc<Context>,
     node: *const CUDA_KERNEL_NODE_PARAMS,
-) -> Result<Work, CUresult> {
+) -> Result<ClusterWork, CUresult> {
     if node.is_null() {
         return Err(INVALID);
     }
@@ -336,29 +346,30 @@ unsafe fn kernel_work(
         grid: [node.gridDimX, node.gridDimY, node.gridDimZ],
         block: [node.blockDimX, node.blockDimY, node.blockDimZ],
         shared: node.sharedMemBytes,
+        cluster: None,
         stream: std::ptr::null_mut(),
         params: node.kernelParams,
         extra: node.extra,
     };
     // SAFETY: as the caller promises.
-    unsafe { launch.work(state, context) }
+    unsafe { launch.cluster_work(state, context) }
 }
 
 /// Gives a node of a graph that can be launched other work.
 fn set_exec(
     exec: CUgraphExec,
     node: CUgraphNode,
-    work: impl FnOnce(&State, &Arc<Context>) -> Result<Work, CUresult>,
+    action: impl FnOnce(&State, &Arc<Context>) -> Result<ExecAction, CUresult>,
 ) -> Outcome {
     let state = state()?;
     let exec = state.exec(from_pointer(exec))?;
     let (_, number) = state.node(from_pointer(node))?;
     let context = state.context(exec.context);
     let context = context.ok_or(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
-    let work = work(state, &context)?;
+    let action = action(state, &context)?;
     let mut nodes = lock(&exec.nodes);
     let found = nodes.iter_mut().find(|node| node.number == number);
-    found.ok_or(INVALID)?.action = ExecAction::Work(work);
+    found.ok_or(INVALID)?.action = action;
     Ok(())
 }
 
@@ -439,7 +450,7 @@ api! {
         // SAFETY: as above.
         unsafe {
             add_node(node, graph, dependencies, count, kind, |state, context| {
-                kernel_work(state, context, parameters).map(Action::Work)
+                kernel_work(state, context, parameters).map(Action::Kernel)
             })
         }
     }
@@ -450,17 +461,16 @@ api! {
         value: *const CUkernelNodeAttrValue,
     ) {
         let (graph, number) = state()?.node(from_pointer(node))?;
-        if value.is_null()
-            || lock(&graph.nodes)[number].kind != CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL
-        {
+        let mut nodes = lock(&graph.nodes);
+        let node = &mut nodes[number];
+        if value.is_null() || node.kind != CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL {
             return Err(INVALID);
         }
         // As for launches: the others are about scheduling and caches, and change no result.
-        let cluster = CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        // SAFETY: as above; the value is of the attribute's kind.
-        let size = unsafe { (*value).clusterDim };
-        if attribute == cluster && (size.x, size.y, size.z) != (1, 1, 1) {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
+            // SAFETY: as above; the value is of the attribute's kind.
+            let size = unsafe { (*value).clusterDim };
+            node.cluster = Some([size.x, size.y, size.z]);
         }
         Ok(())
     }
@@ -713,7 +723,7 @@ api! {
     ) {
         // SAFETY: as above.
         set_exec(exec, node, |state, context| unsafe {
-            kernel_work(state, context, parameters)
+            kernel_work(state, context, parameters).map(ExecAction::Kernel)
         })
     }
 
@@ -727,7 +737,9 @@ api! {
             return Err(INVALID);
         }
         // SAFETY: as above.
-        set_exec(exec, node, |state, context| unsafe { copy_node(state, context, &*copy) })
+        set_exec(exec, node, |state, context| unsafe {
+            copy_node(state, context, &*copy).map(ExecAction::Work)
+        })
     }
 
     fn cuGraphExecMemsetNodeSetParams(
@@ -740,7 +752,9 @@ api! {
             return Err(INVALID);
         }
         // SAFETY: as above.
-        set_exec(exec, node, |_, context| set_node(context, unsafe { &*set }))
+        set_exec(exec, node, |_, context| {
+            set_node(context, unsafe { &*set }).map(ExecAction::Work)
+        })
     }
 
     fn cuGraphExecHostNodeSetParams(
@@ -753,7 +767,7 @@ api! {
         }
         // SAFETY: as above.
         let (function, data) = unsafe { ((*host).fn_.ok_or(INVALID)?, (*host).userData) };
-        set_exec(exec, node, |_, _| Ok(host_work(function, data)))
+        set_exec(exec, node, |_, _| Ok(ExecAction::Work(host_work(function, data))))
     }
 
     fn cuGraphExecUpdate_v2(

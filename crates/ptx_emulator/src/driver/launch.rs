@@ -37,12 +37,40 @@ fn fault_code(kind: &FaultKind) -> CUresult {
     }
 }
 
+/// Blocks of a cluster in x, y and z, if the launch says so.
+pub(super) type Cluster = Option<[u32; 3]>;
+
+/// A launch whose parameters are copied, but for its clusters.
+pub(super) type ClusterWork = Arc<dyn Fn(Cluster) -> Outcome + Send + Sync>;
+
+/// The clusters that a launch's attributes ask for. The others are about scheduling and caches, and
+/// change no result. Blocks may wait for each other in every launch, not in cooperative ones only.
+///
+/// # Safety
+///
+/// The list of attributes has as many as it says, and each value is of its attribute's kind.
+pub(super) unsafe fn cluster_of(config: &CUlaunchConfig) -> Cluster {
+    (0..config.numAttrs as usize)
+        .map(|i| {
+            // SAFETY: as the caller promises.
+            unsafe { &*config.attrs.add(i) }
+        })
+        .filter(|one| one.id == CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+        .last()
+        .map(|one| {
+            // SAFETY: the value is of this kind.
+            let size = unsafe { one.value.clusterDim };
+            [size.x, size.y, size.z]
+        })
+}
+
 /// A launch as all entry points describe it.
 pub(super) struct Launch {
     pub(super) function: CUfunction,
     pub(super) grid: [c_uint; 3],
     pub(super) block: [c_uint; 3],
     pub(super) shared: c_uint,
+    pub(super) cluster: Cluster,
     pub(super) stream: CUstream,
     pub(super) params: *mut *mut c_void,
     pub(super) extra: *mut *mut c_void,
@@ -66,11 +94,23 @@ impl Launch {
     /// # Safety
     ///
     /// As for [`Launch::run`].
-    pub(super) unsafe fn work(
+    unsafe fn work(&self, state: &State, context: &Arc<Context>) -> Result<Work, CUresult> {
+        let cluster = self.cluster;
+        // SAFETY: as the caller promises.
+        let work = unsafe { self.cluster_work(state, context)? };
+        Ok(Arc::new(move || work(cluster)))
+    }
+
+    /// The launch as work whose clusters are still to be said, its parameters copied.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Launch::run`].
+    pub(super) unsafe fn cluster_work(
         &self,
         state: &State,
         context: &Arc<Context>,
-    ) -> Result<Work, CUresult> {
+    ) -> Result<ClusterWork, CUresult> {
         let function = state.function(from_pointer(self.function))?;
         if function.context != context.handle {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -81,7 +121,7 @@ impl Launch {
         let params = unsafe { self.parameters(info)? };
         let (grid, block, shared_bytes) = (self.grid, self.block, self.shared);
         let context = Arc::downgrade(context);
-        Ok(Arc::new(move || {
+        Ok(Arc::new(move |cluster| {
             let Some(context) = context.upgrade() else {
                 return Ok(());
             };
@@ -89,6 +129,7 @@ impl Launch {
             let config = LaunchConfig {
                 grid,
                 block,
+                cluster,
                 shared_bytes,
                 params: params.clone(),
                 stack_limit: limits.stack,
@@ -125,7 +166,7 @@ impl Launch {
         if required.is_some_and(|required| required != self.block) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        Ok(())
+        function.check_cluster(self.cluster, self.grid)
     }
 
     /// The parameters in one piece, laid out as the kernel expects them.
@@ -251,6 +292,7 @@ api! {
             grid: [grid_x, grid_y, grid_z],
             block: [block_x, block_y, block_z],
             shared,
+            cluster: None,
             stream,
             params,
             extra,
@@ -277,6 +319,7 @@ api! {
             grid: [grid_x, grid_y, grid_z],
             block: [block_x, block_y, block_z],
             shared,
+            cluster: None,
             stream,
             params,
             extra: std::ptr::null_mut(),
@@ -301,25 +344,12 @@ api! {
             grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
             block: [config.blockDimX, config.blockDimY, config.blockDimZ],
             shared: config.sharedMemBytes,
+            // SAFETY: as above.
+            cluster: unsafe { cluster_of(config) },
             stream: config.hStream,
             params,
             extra,
         };
-        for i in 0..config.numAttrs as usize {
-            // SAFETY: the list has `numAttrs` entries, and each value is of its attribute's kind.
-            unsafe {
-                let attribute = &*config.attrs.add(i);
-                // The others are about scheduling and caches, and change no result. Blocks may
-                // wait for each other in every launch, not in cooperative ones only.
-                let cluster = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-                if attribute.id == cluster {
-                    let size = attribute.value.clusterDim;
-                    if (size.x, size.y, size.z) != (1, 1, 1) {
-                        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-                    }
-                }
-            }
-        }
         // SAFETY: as above.
         unsafe { launch.run() }
     }

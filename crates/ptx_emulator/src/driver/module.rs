@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode, CUresult};
@@ -196,6 +197,7 @@ pub(super) fn function_handle(
         name: CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?,
         max_dynamic_shared: Mutex::new(None),
         carveout: Mutex::new(-1),
+        large_clusters: AtomicBool::new(false),
     })));
     functions.insert(name.to_owned(), handle);
     Ok(handle)

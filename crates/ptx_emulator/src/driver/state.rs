@@ -232,6 +232,8 @@ pub(super) struct Function {
     /// The most dynamic shared memory that a launch may ask for, if the program set it.
     pub(super) max_dynamic_shared: Mutex<Option<i32>>,
     pub(super) carveout: Mutex<i32>,
+    /// Whether clusters may have more than eight blocks.
+    pub(super) large_clusters: AtomicBool,
 }
 
 pub(super) struct Stream {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::value::Value;
 use super::{
-    CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, Regs, SHARED_WINDOW,
-    WINDOW_SHIFT,
+    CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, Regs,
+    SHARED_WINDOW, WINDOW_SHIFT,
 };
 use crate::fault::FaultKind;
 use crate::memory::Range;
@@ -116,7 +116,33 @@ impl Context<'_> {
             // SAFETY: inside the buffer.
             return unsafe { base.add(offset as usize) };
         }
-        self.illegal(at, address, size)
+        match window {
+            SHARED_WINDOW => self.distributed(at, offset, size),
+            _ => self.illegal(at, address, size),
+        }
+    }
+
+    /// An access to shared memory of another block of the cluster, by an address that `mapa` made.
+    #[inline(never)]
+    fn distributed(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
+        let offset = address & ((1 << RANK_SHIFT) - 1);
+        let rank = (address >> RANK_SHIFT).wrapping_sub(1);
+        let inside = offset < self.shared_len && self.shared_len - offset >= size;
+        if !inside || rank >= self.launch.blocks_per_cluster().into() {
+            return self.illegal(at, SHARED_WINDOW | address, size);
+        }
+        if self.ended_blocks >> rank & 1 != 0 {
+            let message = format!(
+                "access of {size} bytes to the shared memory of block {rank} of the cluster, which has ended"
+            );
+            self.fault(at, FaultKind::IllegalAddress, message);
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the cluster has such a block, and the offset is inside of its part.
+        unsafe {
+            self.cluster_memory
+                .add((rank * self.launch.shared_stride + offset) as usize)
+        }
     }
 
     #[cold]
@@ -135,7 +161,15 @@ impl Context<'_> {
     fn illegal(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
         let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
         let offset = address - window;
+        let rank = offset >> RANK_SHIFT;
         let place = match window {
+            SHARED_WINDOW if self.launch.explicit_cluster && rank > 0 => format!(
+                "shared memory of block {} of the cluster at offset {:#x}; each of its {} blocks has {} bytes",
+                rank - 1,
+                offset & ((1 << RANK_SHIFT) - 1),
+                self.launch.blocks_per_cluster(),
+                self.shared_len
+            ),
             SHARED_WINDOW => format!(
                 "shared memory at offset {offset:#x}; the block has {} bytes",
                 self.shared_len
@@ -213,6 +247,9 @@ impl Context<'_> {
         if address < len && len - address >= size {
             // SAFETY: inside the buffer.
             return unsafe { base.add(address as usize) };
+        }
+        if SPACE == SHARED {
+            return self.distributed(at, address & !(u64::MAX << WINDOW_SHIFT), size);
         }
         self.illegal(at, window | address & !(u64::MAX << WINDOW_SHIFT), size)
     }

@@ -22,9 +22,9 @@
 //! | `atom red` | all operations, 16 to 128 bits, floats, packed halves, f32 vectors; every scope acts as system scope, every ordering as sequentially consistent |
 //! | `fence membar` | all; as sequentially consistent |
 //! | `cvta isspacep alloca stacksave stackrestore` | all |
-//! | `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async red.async` | all, tensors in tiles and columns too; done when they are issued, for one block |
+//! | `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async red.async` | all, tensors in tiles and columns too; done when they are issued |
 //! | `mbarrier` | all; a wait that fails lets other threads run |
-//! | `mapa getctarank barrier.cluster` | for clusters of one block |
+//! | `mapa getctarank barrier.cluster` | all |
 //! | `mma wmma ldmatrix stmatrix movmatrix` | all shapes and types, sparse and block-scaled; `ldmatrix` and `stmatrix` of 8×8 |
 //! | `tex tld4 txq suld sust sured suq` | of arrays without mipmaps, 1d to 3d and in layers, filtered or not, all address modes; no cubes, no sRGB |
 //! | `wgmma` | all types; rows side by side (not transposed), not sparse |
@@ -37,12 +37,12 @@
 //! approximations of `sin` and its like are not, since they are closer to the truth than its own.
 //!
 //! External functions: `vprintf malloc free __assertfail`. Special registers: thread, block and
-//! grid indices, lanes, warps, masks, clocks, shared memory sizes, clusters (of one block).
+//! grid indices, lanes, warps, masks, clocks, shared memory sizes, clusters.
 //!
 //! Sums of products of floats are rounded once, where a tensor core cuts off and rounds in its own
 //! way: results are a GPU's where no sum is rounded.
 //!
-//! Not supported, and an error when executed: clusters of several blocks, `tcgen05`, `multimem`,
+//! Not supported, and an error when executed: `tcgen05`, `multimem`,
 //! changes of tensor maps.
 
 pub(crate) mod atomic;
@@ -105,6 +105,9 @@ pub(crate) const PARAM_WINDOW: u64 = 3 << 60;
 pub(crate) const CODE_WINDOW: u64 = 4 << 60;
 /// The bits that tell windows apart.
 pub(crate) const WINDOW_SHIFT: u32 = 60;
+/// Offsets in shared memory have less bits. Above are those of an address that `mapa` made: the block's
+/// rank in its cluster, and one; zero is one's own block.
+pub(crate) const RANK_SHIFT: u32 = 24;
 
 /// Entries of the range cache; a power of two.
 pub(crate) const CACHE_SIZE: usize = 512;
@@ -124,6 +127,12 @@ pub(crate) struct Context<'l> {
     pub frame: *mut u8,
     pub shared_memory: *mut u8,
     pub shared_len: u64,
+    /// The shared memory of all blocks of the cluster.
+    pub cluster_memory: *mut u8,
+    /// The block's rank in its cluster.
+    pub block_rank: u32,
+    /// The ranks of the cluster's blocks whose threads have all ended, as a mask.
+    pub ended_blocks: u32,
     /// The worker's own copy of the parameters: a kernel that writes there harms itself alone.
     pub params: Vec<u128>,
     pub params_len: u64,
@@ -183,6 +192,14 @@ impl Regs {
 }
 
 impl Context<'_> {
+    /// The rank in the cluster of the block that a shared address, or a generic one, is in.
+    pub fn rank_of(&self, address: u64) -> u32 {
+        match (address >> RANK_SHIFT) as u8 {
+            0 => self.block_rank,
+            rank => u32::from(rank) - 1,
+        }
+    }
+
     /// Ends the run with a fault at `at`.
     #[cold]
     #[inline(never)]

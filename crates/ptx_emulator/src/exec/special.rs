@@ -57,11 +57,10 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         "%ntid" => axis!(|_, c| c.launch.block),
         "%ctaid" => axis!(|_, c| c.block),
         "%nctaid" => axis!(|_, c| c.launch.grid),
-        // A cluster is one block here.
-        "%clusterid" => axis!(|_, c| c.block),
-        "%nclusterid" => axis!(|_, c| c.launch.grid),
-        "%cluster_ctaid" => axis!(|_, _| [0; 3]),
-        "%cluster_nctaid" => axis!(|_, _| [1; 3]),
+        "%clusterid" => axis!(|_, c| both(c.block, c.launch.cluster, |id, size| id / size)),
+        "%nclusterid" => axis!(|_, c| both(c.launch.grid, c.launch.cluster, |n, size| n / size)),
+        "%cluster_ctaid" => axis!(|_, c| both(c.block, c.launch.cluster, |id, size| id % size)),
+        "%cluster_nctaid" => axis!(|_, c| c.launch.cluster),
         _ if base != name => return None,
         "%laneid" => read(|t, _| (t.index % 32).into()),
         "%warpid" => read(|t, _| (t.index / 32).into()),
@@ -85,9 +84,11 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         "%reserved_smem_offset_begin"
         | "%reserved_smem_offset_end"
         | "%reserved_smem_offset_cap" => read(|_, _| 0),
-        "%is_explicit_cluster" => return Some((read(|_, _| 0), 1)),
-        "%cluster_ctarank" => read(|_, _| 0),
-        "%cluster_nctarank" => read(|_, _| 1),
+        "%is_explicit_cluster" => {
+            return Some((read(|_, c| c.launch.explicit_cluster.into()), 1));
+        }
+        "%cluster_ctarank" => read(|_, c| c.block_rank.into()),
+        "%cluster_nctarank" => read(|_, c| c.launch.blocks_per_cluster().into()),
         "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
         _ => {
             let number = |prefix: &str| {
@@ -105,6 +106,11 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         }
     };
     Some((handler, 32))
+}
+
+/// A function of two sizes or places, in each dimension.
+fn both(a: [u32; 3], b: [u32; 3], of: fn(u32, u32) -> u32) -> [u32; 3] {
+    std::array::from_fn(|axis| of(a[axis], b[axis]))
 }
 
 fn wall_clock() -> u64 {

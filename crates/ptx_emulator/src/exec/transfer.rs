@@ -3,7 +3,7 @@
 
 use super::barrier::{Action, act};
 use super::memory::{GENERIC, GLOBAL, SHARED};
-use super::{Context, Inst, Regs};
+use super::{Context, Inst, RANK_SHIFT, Regs};
 use crate::exact::{BF16, F16, F64, Mode};
 use crate::fault::FaultKind;
 use crate::tensor_map::{Cut, TensorMap, element};
@@ -15,13 +15,16 @@ pub(crate) struct Transfer {
     pub reduce: Option<Reduce>,
     /// Whether an `mbarrier` learns of the bytes.
     pub barrier: bool,
+    /// Whether the last register says which blocks of the cluster get a copy, and their `mbarrier`
+    /// learns of it, all at the same place of their shared memory.
+    pub multicast: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Spaces from and to. Registers: to, from, bytes, barrier or byte mask.
+    /// Spaces from and to. Registers: to, from, bytes, barrier or byte mask, blocks.
     Bulk { from: u8, to: u8, masked: bool },
-    /// Registers: shared address, map, barrier, five coordinates, three offsets.
+    /// Registers: shared address, map, barrier, five coordinates, three offsets, blocks.
     Tensor { rank: u8, load: bool },
     /// `st.async` and `red.async`: so many values of so many bytes. Registers: address, barrier,
     /// values.
@@ -158,16 +161,51 @@ pub(crate) unsafe fn transfer(at: *const Inst, r: *mut u64, c: &mut Context) -> 
         let transfer = c.code.transfers[i.imm as usize];
         let code = c.code;
         let register = |index: usize| r.raw(code.extra[i.a as usize + index]);
-        let done = match transfer.kind {
-            Kind::Bulk { from, to, masked } => bulk(c, at, transfer, (from, to, masked), register),
-            Kind::Tensor { rank, load } => tensor(c, at, transfer, rank, load, register),
+        let mut once = |target: u64, barrier: u64| match transfer.kind {
+            Kind::Bulk { from, to, masked } => bulk(
+                c,
+                at,
+                transfer,
+                (from, to, masked),
+                [target, barrier],
+                register,
+            ),
+            Kind::Tensor { rank, load } => {
+                tensor(c, at, transfer, rank, load, [target, barrier], register)
+            }
             Kind::Values { count, bytes } => values(c, at, transfer, count, bytes, register),
+        };
+        let (target, barrier, blocks) = match transfer.kind {
+            Kind::Bulk { .. } => (register(0), 3, 4),
+            Kind::Tensor { .. } => (register(0), 2, 11),
+            Kind::Values { .. } => (register(0), 1, 0),
+        };
+        let barrier = register(barrier);
+        let mut blocks = match transfer.multicast {
+            true => register(blocks) & 0xffff,
+            // Whichever block's the address is.
+            false => 0,
+        };
+        let done = if transfer.multicast {
+            std::iter::from_fn(|| {
+                let rank = blocks.trailing_zeros();
+                blocks &= blocks.wrapping_sub(1);
+                (rank < u64::BITS).then_some(rank)
+            })
+            .try_for_each(|rank| once(in_block(target, rank), in_block(barrier, rank)))
+        } else {
+            once(target, barrier)
         };
         match done {
             Some(()) => at.add(1),
             None => std::ptr::null(),
         }
     }
+}
+
+/// A shared address in another block of the cluster.
+fn in_block(address: u64, rank: u32) -> u64 {
+    address & !(0xff << RANK_SHIFT) | u64::from(rank + 1) << RANK_SHIFT
 }
 
 /// Tells the barrier of bytes that have come.
@@ -182,6 +220,7 @@ unsafe fn bulk(
     at: *const Inst,
     transfer: Transfer,
     (from, to, masked): (u8, u8, bool),
+    [target, barrier]: [u64; 2],
     register: impl Fn(usize) -> u64,
 ) -> Option<()> {
     let size = register(2) & u64::from(u32::MAX);
@@ -193,7 +232,7 @@ unsafe fn bulk(
     // SAFETY: the caller's promise; all bytes are checked before they are touched.
     unsafe {
         if size > 0 {
-            let target = place(c, at, to, register(0), size, 16)?;
+            let target = place(c, at, to, target, size, 16)?;
             let source = place(c, at, from, register(1), size, 16)?;
             match transfer.reduce {
                 Some(reduce) => {
@@ -215,7 +254,7 @@ unsafe fn bulk(
             }
         }
         if transfer.barrier {
-            tell(c, at, register(3), size)?;
+            tell(c, at, barrier, size)?;
         }
     }
     Some(())
@@ -227,6 +266,7 @@ unsafe fn tensor(
     transfer: Transfer,
     rank: u8,
     load: bool,
+    [base, barrier]: [u64; 2],
     register: impl Fn(usize) -> u64,
 ) -> Option<()> {
     // SAFETY: the caller's promise; every element is checked.
@@ -271,7 +311,6 @@ unsafe fn tensor(
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
         }
-        let base = register(0);
         let align = 128;
         if !base.is_multiple_of(align) {
             let message =
@@ -331,7 +370,7 @@ unsafe fn tensor(
             }
         }
         if transfer.barrier {
-            tell(c, at, register(2), bytes)?;
+            tell(c, at, barrier, bytes)?;
         }
     }
     Some(())
@@ -346,6 +385,12 @@ unsafe fn values(
     register: impl Fn(usize) -> u64,
 ) -> Option<()> {
     let size = u64::from(count * bytes);
+    // An H200 ends such a launch with "illegal instruction", nvcc's code too.
+    if !c.launch.explicit_cluster {
+        let message = "an asynchronous store to shared memory in a launch without clusters";
+        c.fault(at, FaultKind::InvalidInstruction, message);
+        return None;
+    }
     // SAFETY: the caller's promise; all bytes are checked.
     unsafe {
         let address = register(0) & u64::from(u32::MAX);
@@ -362,18 +407,23 @@ unsafe fn values(
     }
 }
 
-/// `mapa`: `d =` the address `a` in the block `b` of the cluster, which has one block here.
+/// `mapa`: `d =` the address `a` in the block `b` of the cluster.
 pub(crate) unsafe fn map_address(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     unsafe {
         let (i, r) = (&*at, Regs(r));
         let block: u32 = r.get(i.b);
-        if block != 0 {
-            let message =
-                format!("block {block} of a cluster, which on the emulator has one block");
+        let blocks = c.launch.blocks_per_cluster();
+        if block >= blocks {
+            let message = format!("`mapa` with block {block} of a cluster of {blocks}");
             return c.fault(at, FaultKind::InvalidInstruction, message);
         }
-        r.set_raw(i.d, r.raw(i.a));
+        r.set_raw(i.d, in_block(r.raw(i.a), block));
         at.add(1)
     }
+}
+
+/// `getctarank`: `d =` the rank of the block that the shared address `a` is in.
+pub(crate) fn rank_of_address(i: &Inst, r: Regs, c: &mut Context) {
+    r.set(i.d, c.rank_of(r.raw(i.a)));
 }

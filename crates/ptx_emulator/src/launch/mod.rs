@@ -1,30 +1,33 @@
-//! Launching a kernel: its blocks are spread over the host's cores, each block's threads run one
-//! after the other on one core (`block`), and barriers and warp operations bring them together
-//! (`sync`).
+//! Launching a kernel: its blocks are spread over the host's cores, each block's threads, or those of
+//! all blocks of a cluster, run one after the other on one core (`cluster`), and barriers and warp
+//! operations bring them together (`sync`).
 //!
 //! A block that makes no progress but spinning gives its core to others, so that kernels whose
 //! blocks wait for each other come to their end.
 
-mod block;
+mod cluster;
 pub(crate) mod element;
 pub(crate) mod matrix;
 pub(crate) mod sync;
 
 use std::collections::VecDeque;
 use std::io::Write;
+use std::iter::zip;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::exec::call::Frame;
-use crate::exec::{CACHE_SIZE, Context, Event, Inst, Regs};
+use crate::exec::{CACHE_SIZE, Context, Event, Inst, RANK_SHIFT, Regs};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::{Memory, Range};
 use crate::program::{KernelId, Program};
-use block::{Block, Outcome};
+use cluster::{Cluster, Outcome};
 
 /// The most threads that a block may have.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
+/// The most blocks that a cluster may have.
+pub const MAX_BLOCKS_PER_CLUSTER: u64 = 16;
 
 /// Where the text of `vprintf` goes.
 pub type Output = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -36,6 +39,8 @@ pub struct LaunchConfig {
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y and z, where the launch says so; else what the kernel requires.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
     /// The parameters' bytes, each at the offset that its [`crate::ParamInfo`] says.
@@ -55,6 +60,7 @@ impl Default for LaunchConfig {
         LaunchConfig {
             grid: [1; 3],
             block: [1; 3],
+            cluster: None,
             shared_bytes: 0,
             params: Vec::new(),
             stack_limit: 1024,
@@ -80,11 +86,16 @@ pub(crate) struct Shared<'l> {
     pub memory: &'l Memory,
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    /// Blocks of a cluster; one without clusters.
+    pub cluster: [u32; 3],
+    pub explicit_cluster: bool,
     pub kernel: u32,
     pub dynamic_shared: u32,
     pub total_shared: u32,
     /// Bytes of shared memory that a block gets.
     pub shared_bytes: u32,
+    /// Bytes from a block's shared memory to that of the next block of its cluster.
+    pub shared_stride: u64,
     pub stack_limit: usize,
     pub heap_limit: u64,
     pub workers: u32,
@@ -98,6 +109,10 @@ pub(crate) struct Shared<'l> {
 impl Shared<'_> {
     pub fn threads_per_block(&self) -> u32 {
         self.block.iter().product()
+    }
+
+    pub fn blocks_per_cluster(&self) -> u32 {
+        self.cluster.iter().product()
     }
 
     pub fn write_output(&self, bytes: &[u8]) {
@@ -128,6 +143,8 @@ pub(crate) struct Thread {
     pub base: usize,
     pub top: usize,
     pub frames: Vec<Frame>,
+    /// The phase of the cluster's barrier in which it arrived last, from 1 on.
+    pub cluster_arrivals: u64,
 }
 
 // SAFETY: the pointers lead into the program's code, which outlives the launch and does not change.
@@ -146,6 +163,7 @@ impl Thread {
             base: 0,
             top: 0,
             frames: Vec::new(),
+            cluster_arrivals: 0,
         })
     }
 
@@ -160,20 +178,25 @@ impl Thread {
     }
 }
 
-/// Blocks that wait for a worker.
+/// Clusters that wait for a worker.
 struct Queue {
     next: u64,
     total: u64,
-    suspended: VecDeque<Box<Block>>,
-    /// Blocks that have begun and not ended.
+    suspended: VecDeque<Box<Cluster>>,
+    /// Clusters that have begun and not ended.
     resident: usize,
-    /// How many suspended blocks were resumed since a block was begun.
+    /// How many suspended ones were resumed since one was begun.
     resumed: usize,
     fault: Option<Fault>,
 }
 
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the one of this number is among so many in x, y and z.
+fn place(index: u64, [x, y, _]: [u64; 3]) -> [u64; 3] {
+    [index % x, index / x % y, index / x / y]
 }
 
 /// Runs a grid to its end, blocks in parallel over the cores.
@@ -242,15 +265,39 @@ pub fn launch(
             config.shared_bytes
         )));
     };
-    let workers = (rayon::current_num_threads() as u64).min(blocks).max(1) as u32;
+    let explicit = config.cluster.or(info.required_cluster);
+    let cluster = explicit.unwrap_or([1; 3]);
+    let in_cluster = volume(cluster).filter(|count| (1..=MAX_BLOCKS_PER_CLUSTER).contains(count));
+    let divides = |(size, part): (u32, u32)| part > 0 && size.is_multiple_of(part);
+    let Some(in_cluster) = in_cluster.filter(|_| zip(config.grid, cluster).all(divides)) else {
+        return Err(refuse(format!(
+            "a grid of {:?} blocks in clusters of {cluster:?} cannot be",
+            config.grid
+        )));
+    };
+    if config.cluster.is_some() && info.required_cluster.is_some_and(|size| size != cluster) {
+        return Err(refuse(format!(
+            "clusters of {cluster:?} blocks are not those that the kernel was compiled for"
+        )));
+    }
+    if explicit.is_some() && shared_bytes > 1 << RANK_SHIFT {
+        return Err(refuse(format!(
+            "{shared_bytes} bytes of shared memory for each block of a cluster cannot be"
+        )));
+    }
+    let clusters = blocks / in_cluster;
+    let workers = (rayon::current_num_threads() as u64).min(clusters).max(1) as u32;
     let shared = Shared {
         memory: program.memory(),
         grid: config.grid,
         block: config.block,
+        cluster,
+        explicit_cluster: explicit.is_some(),
         kernel: kernel.0,
         dynamic_shared: config.shared_bytes,
         total_shared: info.static_shared.saturating_add(config.shared_bytes),
         shared_bytes,
+        shared_stride: u64::from(shared_bytes).next_multiple_of(16),
         stack_limit: info.stack_need.saturating_add(config.stack_limit),
         heap_limit: config.heap_limit as u64,
         workers,
@@ -262,7 +309,7 @@ pub fn launch(
     };
     let queue = Mutex::new(Queue {
         next: 0,
-        total: blocks,
+        total: clusters,
         suspended: VecDeque::new(),
         resident: 0,
         resumed: 0,
@@ -297,11 +344,11 @@ pub fn launch(
 struct Worker<'l> {
     context: Context<'l>,
     program: &'l Program,
-    /// Threads and blocks to use again, boxed as their users have them.
+    /// Threads and clusters to use again, boxed as their users have them.
     #[allow(clippy::vec_box)]
     threads: Vec<Box<Thread>>,
     #[allow(clippy::vec_box)]
-    blocks: Vec<Box<Block>>,
+    clusters: Vec<Box<Cluster>>,
 }
 
 impl<'l> Worker<'l> {
@@ -318,6 +365,9 @@ impl<'l> Worker<'l> {
             frame: std::ptr::null_mut(),
             shared_memory: std::ptr::null_mut(),
             shared_len: 0,
+            cluster_memory: std::ptr::null_mut(),
+            block_rank: 0,
+            ended_blocks: 0,
             params: shared.params.to_vec(),
             params_len: shared.params_len,
             block: [0; 3],
@@ -333,19 +383,20 @@ impl<'l> Worker<'l> {
             context,
             program,
             threads: Vec::new(),
-            blocks: Vec::new(),
+            clusters: Vec::new(),
         }
     }
 
     fn work(mut self, queue: &Mutex<Queue>) {
         let launch = self.context.launch;
-        // Only so many blocks are begun before one ends, lest their threads' state fill the memory.
+        // Only so many clusters are begun before one ends, lest their threads' state fill the memory.
         let function = &self.program.code().functions[launch.kernel as usize];
-        let bytes = launch.threads_per_block() as usize
-            * (function.template.len() * 8 + function.frame_size as usize + 512);
+        let threads = launch.threads_per_block() * launch.blocks_per_cluster();
+        let bytes =
+            threads as usize * (function.template.len() * 8 + function.frame_size as usize + 512);
         let most = ((256 << 20) / bytes).max(4 * launch.workers as usize);
         loop {
-            let mut block = {
+            let mut cluster = {
                 let mut queue = lock(queue);
                 if launch.stop.load(Ordering::Relaxed) {
                     return;
@@ -353,9 +404,9 @@ impl<'l> Worker<'l> {
                 let fresh = queue.next < queue.total && queue.resident < most;
                 let resume = !fresh || queue.resumed < queue.suspended.len();
                 match queue.suspended.pop_front() {
-                    Some(block) if resume => {
+                    Some(cluster) if resume => {
                         queue.resumed += 1;
-                        block
+                        cluster
                     }
                     other => {
                         queue.suspended.extend(other);
@@ -371,12 +422,12 @@ impl<'l> Worker<'l> {
                     }
                 }
             };
-            match self.run_block(&mut block) {
+            match self.run_cluster(&mut cluster) {
                 Outcome::Done => {
                     lock(queue).resident -= 1;
-                    self.blocks.push(block);
+                    self.clusters.push(cluster);
                 }
-                Outcome::Suspended => lock(queue).suspended.push_back(block),
+                Outcome::Suspended => lock(queue).suspended.push_back(cluster),
                 Outcome::Faulted(fault) => {
                     launch.stop.store(true, Ordering::Relaxed);
                     lock(queue).fault.get_or_insert(*fault);
@@ -386,13 +437,18 @@ impl<'l> Worker<'l> {
         }
     }
 
-    fn begin(&mut self, index: u64) -> Box<Block> {
-        let mut block = self.blocks.pop().unwrap_or_default();
+    fn begin(&mut self, index: u64) -> Box<Cluster> {
+        let mut cluster = self.clusters.pop().unwrap_or_default();
         let launch = self.context.launch;
-        let [x, y, _] = launch.grid.map(u64::from);
-        let id = [index % x, index / x % y, index / x / y].map(|place| place as u32);
-        block.reset(id, launch.threads_per_block(), launch.shared_bytes);
-        block
+        let size = launch.cluster.map(u64::from);
+        let clusters = std::array::from_fn(|axis| u64::from(launch.grid[axis]) / size[axis]);
+        let first = place(index, clusters);
+        let blocks = (0..size.iter().product()).map(|rank| {
+            let rank = place(rank, size);
+            std::array::from_fn(|axis| (first[axis] * size[axis] + rank[axis]) as u32)
+        });
+        cluster.reset(blocks, launch.threads_per_block(), launch.shared_stride);
+        cluster
     }
 
     /// The fault that the context holds, with its place.

@@ -2,7 +2,7 @@
 //! out for all. A thread that has ended counts as arrived, as on hardware.
 
 use super::Worker;
-use super::block::{Block, State};
+use super::cluster::{Cluster, State};
 use crate::exec::float::extremum;
 use crate::exec::value::Single;
 use crate::exec::{Inst, Regs};
@@ -12,6 +12,10 @@ use crate::fault::{Fault, FaultKind};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sync {
     Barrier(BarrierSync),
+    /// `barrier.cluster.arrive`
+    ClusterArrive,
+    /// `barrier.cluster.wait`
+    ClusterWait,
     Warp(WarpSync),
     /// `activemask`: `d`.
     Active,
@@ -24,8 +28,6 @@ pub(crate) struct BarrierSync {
     pub counted: bool,
     /// `.arrive`: it does not wait.
     pub arrive: bool,
-    /// The barrier behind the sixteen that programs name.
-    pub cluster: bool,
     pub reduction: Option<Reduction>,
 }
 
@@ -112,6 +114,9 @@ impl WarpSync {
     }
 }
 
+/// How many barriers of a block instructions can name.
+pub(crate) const BARRIERS: usize = 16;
+
 /// The state of one of a block's barriers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Barrier {
@@ -130,14 +135,14 @@ fn invalid(message: impl Into<String>) -> Problem {
 
 impl Worker<'_> {
     /// A thread has come to an instruction that waits.
-    pub(super) fn arrive(&mut self, block: &mut Block, seat: usize) -> Result<(), Problem> {
-        let thread = block.thread(seat);
+    pub(super) fn arrive(&mut self, cluster: &mut Cluster, seat: usize) -> Result<(), Problem> {
+        let thread = cluster.thread(seat);
         let regs = thread.regs();
         // SAFETY: the thread's place is the instruction that reported the event.
         let inst = unsafe { &*thread.next };
         let index = inst.imm as u32;
         match self.context.code.syncs[index as usize] {
-            Sync::Barrier(barrier) => self.arrive_at_barrier(block, seat, barrier, inst, regs),
+            Sync::Barrier(barrier) => self.arrive_at_barrier(cluster, seat, barrier, inst, regs),
             Sync::Warp(sync) => {
                 let mask: u32 = regs.get(inst.e);
                 if mask >> (seat % 32) & 1 == 0 {
@@ -147,11 +152,35 @@ impl Worker<'_> {
                         seat % 32
                     )));
                 }
-                block.seats[seat].state = State::Warp { sync: index, mask };
-                self.try_warp(block, seat / 32, mask, sync)
+                cluster.seats[seat].state = State::Warp { sync: index, mask };
+                self.try_warp(cluster, seat / 32, mask, sync)
             }
             Sync::Active => {
-                block.seats[seat].state = State::Active;
+                cluster.seats[seat].state = State::Active;
+                Ok(())
+            }
+            Sync::ClusterArrive => {
+                let phases = cluster.barrier.phases;
+                let thread = cluster.thread(seat);
+                if thread.cluster_arrivals > phases {
+                    return Err(invalid(
+                        "a second arrival at the cluster's barrier without a wait",
+                    ));
+                }
+                thread.cluster_arrivals = phases + 1;
+                cluster.barrier.arrived += 1;
+                step(cluster, seat);
+                cluster.seats[seat].state = State::Ready;
+                try_cluster_barrier(cluster);
+                Ok(())
+            }
+            Sync::ClusterWait => {
+                if cluster.thread(seat).cluster_arrivals > cluster.barrier.phases {
+                    cluster.seats[seat].state = State::ClusterBarrier;
+                } else {
+                    step(cluster, seat);
+                    cluster.seats[seat].state = State::Ready;
+                }
                 Ok(())
             }
         }
@@ -159,7 +188,7 @@ impl Worker<'_> {
 
     fn arrive_at_barrier(
         &mut self,
-        block: &mut Block,
+        cluster: &mut Cluster,
         seat: usize,
         sync: BarrierSync,
         inst: &Inst,
@@ -167,9 +196,9 @@ impl Worker<'_> {
     ) -> Result<(), Problem> {
         let id: u32 = regs.get(inst.a);
         let expected: u32 = if sync.counted { regs.get(inst.b) } else { 0 };
-        let barrier = match block.barriers.get_mut(id as usize) {
-            Some(barrier) if sync.cluster || id < 16 => barrier,
-            _ => return Err(invalid(format!("barrier {id}, of 16"))),
+        let block = cluster.block_of(seat);
+        let Some(barrier) = cluster.blocks[block].barriers.get_mut(id as usize) else {
+            return Err(invalid(format!("barrier {id}, of {BARRIERS}")));
         };
         if sync.counted && (expected == 0 || expected % 32 != 0) {
             return Err(invalid(format!(
@@ -185,69 +214,69 @@ impl Worker<'_> {
         barrier.expected = expected;
         if sync.arrive {
             barrier.arrived += 1;
-            step(block, seat);
-            block.seats[seat].state = State::Ready;
+            step(cluster, seat);
+            cluster.seats[seat].state = State::Ready;
         } else {
             barrier.waiting += 1;
-            block.seats[seat].state = State::Barrier(id as u8);
+            cluster.seats[seat].state = State::Barrier(id as u8);
         }
-        self.try_barrier(block, id as usize);
+        self.try_barrier(cluster, block, id as usize);
         Ok(())
     }
 
-    /// Opens a barrier if all have come.
-    fn try_barrier(&mut self, block: &mut Block, id: usize) {
+    /// Opens a block's barrier if all have come.
+    fn try_barrier(&mut self, cluster: &mut Cluster, block: usize, id: usize) {
         let Barrier {
             waiting,
             arrived,
             expected,
-        } = block.barriers[id];
+        } = cluster.blocks[block].barriers[id];
         let here = waiting + arrived;
         if here == 0 {
             return;
         }
         let complete = if expected == 0 {
-            here >= block.live
+            here >= cluster.blocks[block].live
         } else {
             // Hardware counts whole warps: lanes that a warp lacks or that have ended come with the
             // others.
-            here >= expected || here + missing(block, id) >= expected
+            here >= expected || here + missing(cluster, block, id) >= expected
         };
         if !complete {
             return;
         }
-        block.barriers[id] = Barrier::default();
+        cluster.blocks[block].barriers[id] = Barrier::default();
         let waits =
-            |block: &Block, seat: usize| block.seats[seat].state == State::Barrier(id as u8);
+            |cluster: &Cluster, seat: usize| cluster.seats[seat].state == State::Barrier(id as u8);
         let (mut count, mut all) = (0u32, true);
-        for seat in 0..block.seats.len() {
-            if waits(block, seat)
-                && let (inst, regs, Some(_)) = self.barrier_of(block, seat)
+        for seat in cluster.seats_of(block) {
+            if waits(cluster, seat)
+                && let (inst, regs, Some(_)) = self.barrier_of(cluster, seat)
             {
                 let predicate: bool = regs.get(inst.c);
                 count += u32::from(predicate);
                 all &= predicate;
             }
         }
-        for seat in 0..block.seats.len() {
-            if !waits(block, seat) {
+        for seat in cluster.seats_of(block) {
+            if !waits(cluster, seat) {
                 continue;
             }
-            if let (inst, regs, Some(reduction)) = self.barrier_of(block, seat) {
+            if let (inst, regs, Some(reduction)) = self.barrier_of(cluster, seat) {
                 match reduction {
                     Reduction::Count => regs.set(inst.d, count),
                     Reduction::And => regs.set(inst.d, all),
                     Reduction::Or => regs.set(inst.d, count > 0),
                 }
             }
-            step(block, seat);
-            block.seats[seat].state = State::Ready;
+            step(cluster, seat);
+            cluster.seats[seat].state = State::Ready;
         }
     }
 
     /// The barrier instruction that a seat waits at.
-    fn barrier_of(&self, block: &mut Block, seat: usize) -> (Inst, Regs, Option<Reduction>) {
-        let thread = block.thread(seat);
+    fn barrier_of(&self, cluster: &mut Cluster, seat: usize) -> (Inst, Regs, Option<Reduction>) {
+        let thread = cluster.thread(seat);
         // SAFETY: the thread waits at this instruction.
         let inst = unsafe { *thread.next };
         let reduction = match self.context.code.syncs[inst.imm as usize] {
@@ -258,20 +287,26 @@ impl Worker<'_> {
     }
 
     /// A thread has ended, which may be what others waited for.
-    pub(super) fn after_exit(&mut self, block: &mut Block, seat: usize) -> Result<(), Box<Fault>> {
-        for id in 0..block.barriers.len() {
-            if block.barriers[id].waiting > 0 {
-                self.try_barrier(block, id);
+    pub(super) fn after_exit(
+        &mut self,
+        cluster: &mut Cluster,
+        seat: usize,
+    ) -> Result<(), Box<Fault>> {
+        let block = cluster.block_of(seat);
+        for id in 0..BARRIERS {
+            if cluster.blocks[block].barriers[id].waiting > 0 {
+                self.try_barrier(cluster, block, id);
             }
         }
+        try_cluster_barrier(cluster);
         let warp = seat / 32;
-        for other in block.lanes(warp) {
-            if let State::Warp { sync, mask } = block.seats[other].state
+        for other in cluster.lanes(warp) {
+            if let State::Warp { sync, mask } = cluster.seats[other].state
                 && mask >> (seat % 32) & 1 != 0
                 && let Some(&sync) = self.context.code.warp_sync(sync)
             {
-                self.try_warp(block, warp, mask, sync)
-                    .map_err(|(kind, message)| self.fault_at(block, other, kind, message))?;
+                self.try_warp(cluster, warp, mask, sync)
+                    .map_err(|(kind, message)| self.fault_at(cluster, other, kind, message))?;
             }
         }
         Ok(())
@@ -280,12 +315,12 @@ impl Worker<'_> {
     /// Carries out a warp operation if all lanes of its mask have come to it.
     fn try_warp(
         &mut self,
-        block: &mut Block,
+        cluster: &mut Cluster,
         warp: usize,
         mask: u32,
         sync: WarpSync,
     ) -> Result<(), Problem> {
-        let lanes = block.lanes(warp);
+        let lanes = cluster.lanes(warp);
         let mut here = 0u32;
         // From the last lane: lanes run in order, so it is the one that is usually missing.
         for seat in lanes.rev() {
@@ -293,7 +328,7 @@ impl Worker<'_> {
             if mask & bit == 0 {
                 continue;
             }
-            match block.seats[seat].state {
+            match cluster.seats[seat].state {
                 State::Warp {
                     sync: other,
                     mask: its,
@@ -305,11 +340,11 @@ impl Worker<'_> {
                 _ => return Ok(()),
             }
         }
-        self.complete_warp(block, warp, here, sync)?;
-        for seat in block.lanes(warp) {
+        self.complete_warp(cluster, warp, here, sync)?;
+        for seat in cluster.lanes(warp) {
             if here >> (seat % 32) & 1 != 0 {
-                step(block, seat);
-                block.seats[seat].state = State::Ready;
+                step(cluster, seat);
+                cluster.seats[seat].state = State::Ready;
             }
         }
         Ok(())
@@ -318,7 +353,7 @@ impl Worker<'_> {
     /// Computes a warp operation for the lanes `here`.
     fn complete_warp(
         &mut self,
-        block: &mut Block,
+        cluster: &mut Cluster,
         warp: usize,
         here: u32,
         sync: WarpSync,
@@ -327,7 +362,7 @@ impl Worker<'_> {
         let mut values = [0u64; 32];
         for lane in 0..32 {
             if here >> lane & 1 != 0 {
-                let thread = block.thread(warp * 32 + lane);
+                let thread = cluster.thread(warp * 32 + lane);
                 // SAFETY: the thread waits at this instruction.
                 let inst = unsafe { *thread.next };
                 let regs = thread.regs();
@@ -433,6 +468,8 @@ impl Worker<'_> {
                         all.len()
                     )));
                 };
+                // Its number in its block.
+                let warp = warp % (cluster.seats_each / 32);
                 self.matrix(operation, warp, all)?;
             }
         }
@@ -442,49 +479,68 @@ impl Worker<'_> {
     /// Lets the lanes of a warp go on that wait at `activemask`: all that are at the same one are
     /// active together. Done only when no other lane of the warp can run, so that as many come
     /// together as would on hardware. Returns whether any went on.
-    pub(super) fn resolve_active(&mut self, block: &mut Block, warp: usize) -> bool {
-        let waiting: Vec<usize> = block
+    pub(super) fn resolve_active(&mut self, cluster: &mut Cluster, warp: usize) -> bool {
+        let waiting: Vec<usize> = cluster
             .lanes(warp)
-            .filter(|&seat| block.seats[seat].state == State::Active)
+            .filter(|&seat| cluster.seats[seat].state == State::Active)
             .collect();
         let Some(&first) = waiting.first() else {
             return false;
         };
-        let (next, depth) = (block.thread(first).next, block.thread(first).frames.len());
+        let (next, depth) = (
+            cluster.thread(first).next,
+            cluster.thread(first).frames.len(),
+        );
         let together: Vec<usize> = waiting
             .into_iter()
             .filter(|&seat| {
-                block.thread(seat).next == next && block.thread(seat).frames.len() == depth
+                cluster.thread(seat).next == next && cluster.thread(seat).frames.len() == depth
             })
             .collect();
         let mask: u32 = together.iter().map(|seat| 1 << (seat % 32)).sum();
         for seat in together {
-            let thread = block.thread(seat);
+            let thread = cluster.thread(seat);
             // SAFETY: the thread waits at this instruction.
             let inst = unsafe { &*thread.next };
             thread.regs().set(inst.d, mask);
-            step(block, seat);
-            block.seats[seat].state = State::Ready;
+            step(cluster, seat);
+            cluster.seats[seat].state = State::Ready;
         }
         true
     }
 }
 
 /// Moves a waiting thread past its instruction.
-fn step(block: &mut Block, seat: usize) {
-    let thread = block.thread(seat);
+fn step(cluster: &mut Cluster, seat: usize) {
+    let thread = cluster.thread(seat);
     // SAFETY: an instruction that waits is never a function's last.
     thread.next = unsafe { thread.next.add(1) };
 }
 
 /// Lanes that count at a barrier though no thread of theirs came: those that warps at the barrier
 /// lack.
-fn missing(block: &Block, id: usize) -> u32 {
-    let waits = |seat: &usize| block.seats[*seat].state == State::Barrier(id as u8);
-    (0..block.seats.len().div_ceil(32))
-        .filter(|&warp| block.lanes(warp).any(|seat| waits(&seat)))
-        .map(|warp| 32 - block.live_lanes(warp).count_ones())
+fn missing(cluster: &Cluster, block: usize, id: usize) -> u32 {
+    let waits = |seat: &usize| cluster.seats[*seat].state == State::Barrier(id as u8);
+    let seats = cluster.seats_of(block);
+    (seats.start / 32..seats.end / 32)
+        .filter(|&warp| cluster.lanes(warp).any(|seat| waits(&seat)))
+        .map(|warp| 32 - cluster.live_lanes(warp).count_ones())
         .sum()
+}
+
+/// Begins the next phase of a cluster's barrier if all threads that have not ended have arrived.
+fn try_cluster_barrier(cluster: &mut Cluster) {
+    if cluster.barrier.arrived == 0 || cluster.barrier.arrived < cluster.live {
+        return;
+    }
+    cluster.barrier.phases += 1;
+    cluster.barrier.arrived = 0;
+    for seat in 0..cluster.seats.len() {
+        if cluster.seats[seat].state == State::ClusterBarrier {
+            step(cluster, seat);
+            cluster.seats[seat].state = State::Ready;
+        }
+    }
 }
 
 /// The lane that a lane reads from, and whether that is inside its segment.

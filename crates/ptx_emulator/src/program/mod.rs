@@ -59,6 +59,8 @@ pub struct KernelInfo {
     pub max_threads: Option<u32>,
     /// `.reqntid`: the block's exact shape.
     pub required_block: Option<[u32; 3]>,
+    /// `.reqnctapercluster`: the cluster's exact shape, in blocks.
+    pub required_cluster: Option<[u32; 3]>,
     /// Registers that its PTX declares: no measure of what hardware would use.
     pub registers: usize,
 }

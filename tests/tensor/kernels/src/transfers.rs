@@ -309,11 +309,11 @@ pub const CLUSTER_WORDS: usize = 4;
 
 /// One number in shared memory, with a barrier of one arrival.
 macro_rules! cluster_kernel {
-    ($(#[$doc:meta])* $name:ident($output:ident, $mine:ident, $barrier:ident, $next:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident($input:ident, $output:ident, $mine:ident, $barrier:ident, $next:ident) $body:block) => {
         #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
         kernel! {
             $(#[$doc])*
-            $name(_input, output) {
+            $name($input, output) {
                 let $mine = shared_array![u32; 4];
                 let $barrier = shared_array![Mbarrier; 1];
                 let $next = (cluster::block_rank() + 1) % cluster::blocks();
@@ -338,7 +338,7 @@ macro_rules! cluster_kernel {
 
 cluster_kernel! {
     // The block's number, the cluster's size, what is in front of the barrier and behind it.
-    cluster_numbers(output, mine, barrier, next) {
+    cluster_numbers(_input, output, mine, barrier, next) {
         if thread::thread_idx_x() == 31 {
             *output = cluster::block_rank();
             *output.add(1) = cluster::blocks();
@@ -350,7 +350,7 @@ cluster_kernel! {
 
 cluster_kernel! {
     // The next block's number, by a pointer like any other.
-    cluster_pointers(output, mine, _barrier, next) {
+    cluster_pointers(_input, output, mine, _barrier, next) {
         let there = cluster::map_shared(mine, next);
         if thread::thread_idx_x() == 0 {
             *output = *there;
@@ -367,7 +367,7 @@ cluster_kernel! {
 
 cluster_kernel! {
     // The same by instructions that know that it is a cluster's memory, and whose it is.
-    cluster_accesses(output, mine, _barrier, next) {
+    cluster_accesses(_input, output, mine, _barrier, next) {
         let there = cluster::map_shared(mine, next);
         if thread::thread_idx_x() == 0 {
             *output = rows::ld_cluster_b32(there);
@@ -384,7 +384,7 @@ cluster_kernel! {
 
 cluster_kernel! {
     // An arrival at the next block's barrier.
-    cluster_arrivals(output, _mine, barrier, next) {
+    cluster_arrivals(_input, output, _mine, barrier, next) {
         if thread::thread_idx_x() == 0 {
             let other = cluster::map_shared(barrier, next).cast::<u64>();
             rows::mbarrier_arrive_release_cluster_remote(other, 1);
@@ -399,7 +399,7 @@ cluster_kernel! {
 
 cluster_kernel! {
     // A store that tells the next block's barrier of its four bytes.
-    cluster_stores(output, mine, barrier, next) {
+    cluster_stores(_input, output, mine, barrier, next) {
         if thread::thread_idx_x() == 0 {
             (*barrier).arrive_expect(4);
         }
@@ -413,6 +413,55 @@ cluster_kernel! {
             *output.add(1) = 0;
             *output.add(2) = 0;
             *output.add(3) = 0;
+        }
+    }
+}
+
+cluster_kernel! {
+    // The input's words by one copy to all blocks, which the first block begins.
+    cluster_multicast(input, output, _mine, barrier, _next) {
+        let words = shared_array![u128; 1].cast::<u32>();
+        if thread::thread_idx_x() == 0 {
+            (*barrier).arrive_expect(16);
+        }
+        cluster::sync();
+        if thread::thread_idx_x() == 0 {
+            if cluster::block_rank() == 0 {
+                let all = ((1u32 << cluster::blocks()) - 1) as u16;
+                let barrier = (*barrier).as_ptr();
+                rows::cp_async_bulk_shared_global_multicast(
+                    words.cast(), input.cast(), 16, barrier, all,
+                );
+            }
+            (*barrier).wait_parity_cluster(false);
+            for i in 0..CLUSTER_WORDS {
+                *output.add(i) = *words.add(i) + cluster::block_rank();
+            }
+        }
+    }
+}
+
+cluster_kernel! {
+    // The first words of each block, copied into the next block's memory.
+    cluster_copies(_input, output, _mine, barrier, next) {
+        let from = shared_array![u128; 1].cast::<u32>();
+        let to = shared_array![u128; 1].cast::<u32>();
+        if thread::thread_idx_x() == 0 {
+            (*barrier).arrive_expect(16);
+            for i in 0..CLUSTER_WORDS {
+                *from.add(i) = 10 * cluster::block_rank() + i as u32;
+            }
+            copy::fence();
+        }
+        cluster::sync();
+        if thread::thread_idx_x() == 0 {
+            let other = cluster::map_shared(barrier, next).cast::<u64>();
+            let there = cluster::map_shared(to, next);
+            rows::cp_async_bulk_cluster_shared(there.cast(), from.cast(), 16, other);
+            (*barrier).wait_parity_cluster(false);
+            for i in 0..CLUSTER_WORDS {
+                *output.add(i) = *to.add(i);
+            }
         }
     }
 }

@@ -1,0 +1,316 @@
+//! The blocks of one cluster, which run together: their threads, who of them can run, and running them
+//! in turn. Threads of a warp run lane by lane, each until it must wait, and a warp goes as far as it
+//! can before the next one does. Without clusters each block is one of its own.
+
+use super::sync::{BARRIERS, Barrier, WarpSync};
+use super::{Thread, Worker};
+use crate::exec::{self, Event};
+use crate::fault::{Fault, FaultKind};
+
+/// Backward branches that a thread may take before others get their turn.
+const TIME_SLICE: u32 = 20_000;
+
+/// What became of a cluster.
+pub(super) enum Outcome {
+    Done,
+    /// Its threads only spin: another one should run.
+    Suspended,
+    Faulted(Box<Fault>),
+}
+
+/// Whether a thread can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not begun.
+    New,
+    Ready,
+    /// Ready, but it has had its time slice.
+    Preempted,
+    /// At a warp operation with this mask.
+    Warp {
+        sync: u32,
+        mask: u32,
+    },
+    /// At `activemask`.
+    Active,
+    /// At this one of the block's barriers.
+    Barrier(u8),
+    /// At the cluster's barrier.
+    ClusterBarrier,
+    Done,
+}
+
+/// A thread's place in its cluster.
+pub(super) struct Seat {
+    pub state: State,
+    /// While it has begun and not ended.
+    pub thread: Option<Box<Thread>>,
+}
+
+/// A block of a cluster.
+pub(super) struct Block {
+    pub id: [u32; 3],
+    /// Threads that have not ended.
+    pub live: u32,
+    pub barriers: [Barrier; BARRIERS],
+}
+
+/// Blocks of the grid that run together.
+#[derive(Default)]
+pub(super) struct Cluster {
+    pub blocks: Vec<Block>,
+    /// The shared memory of all blocks, one after the other.
+    pub shared: Vec<u128>,
+    /// The seats of all blocks, one after the other, each block's in whole warps: seats that have no
+    /// thread are done.
+    pub seats: Vec<Seat>,
+    /// Seats of each block.
+    pub seats_each: usize,
+    /// Threads that have not ended.
+    pub live: u32,
+    pub barrier: ClusterBarrier,
+}
+
+/// The barrier of a cluster, at which threads arrive first and wait later.
+#[derive(Default)]
+pub(super) struct ClusterBarrier {
+    /// Phases that are over.
+    pub phases: u64,
+    /// Threads that have arrived in this one and not ended.
+    pub arrived: u32,
+}
+
+/// What fills shared memory at the start: a device has leftovers there, and no kernel may count on
+/// zeros.
+const LEFTOVERS: u128 = u128::from_ne_bytes([0xa5; 16]);
+
+impl Cluster {
+    /// Makes it the cluster of these blocks.
+    pub fn reset(&mut self, blocks: impl Iterator<Item = [u32; 3]>, threads: u32, shared: u64) {
+        let block = |id| Block {
+            id,
+            live: threads,
+            barriers: Default::default(),
+        };
+        self.blocks.clear();
+        self.blocks.extend(blocks.map(block));
+        let count = self.blocks.len();
+        self.shared.clear();
+        self.shared
+            .resize(count * (shared / 16) as usize, LEFTOVERS);
+        self.seats_each = threads.next_multiple_of(32) as usize;
+        self.seats.clear();
+        let seat = |seat| Seat {
+            state: match seat % self.seats_each < threads as usize {
+                true => State::New,
+                false => State::Done,
+            },
+            thread: None,
+        };
+        self.seats.extend((0..count * self.seats_each).map(seat));
+        self.live = threads * count as u32;
+        self.barrier = ClusterBarrier::default();
+    }
+
+    /// The seats of a warp, all blocks' warps counted.
+    pub fn lanes(&self, warp: usize) -> std::ops::Range<usize> {
+        warp * 32..warp * 32 + 32
+    }
+
+    /// The seats of a block.
+    pub fn seats_of(&self, block: usize) -> std::ops::Range<usize> {
+        block * self.seats_each..(block + 1) * self.seats_each
+    }
+
+    /// The rank of the block that a seat is in.
+    pub fn block_of(&self, seat: usize) -> usize {
+        seat / self.seats_each
+    }
+
+    /// The threads of a warp that have not ended, as a mask.
+    pub fn live_lanes(&self, warp: usize) -> u32 {
+        let lanes = self.lanes(warp);
+        let first = lanes.start;
+        lanes
+            .filter(|&seat| self.seats[seat].state != State::Done)
+            .map(|seat| 1 << (seat - first))
+            .sum()
+    }
+
+    /// The thread of a seat that has one, which every waiting seat has.
+    pub fn thread(&mut self, seat: usize) -> &mut Thread {
+        self.seats[seat]
+            .thread
+            .as_mut()
+            .expect("a thread that waits has begun and not ended")
+    }
+}
+
+impl Worker<'_> {
+    /// Runs a cluster until it is done, faults, or only spins.
+    pub(super) fn run_cluster(&mut self, cluster: &mut Cluster) -> Outcome {
+        let launch = self.context.launch;
+        let memory = cluster.shared.as_mut_ptr().cast::<u8>();
+        self.context.cluster_memory = memory;
+        self.context.shared_len = launch.shared_bytes.into();
+        self.context.ended_blocks = (0..cluster.blocks.len())
+            .filter(|&block| cluster.blocks[block].live == 0)
+            .fold(0, |ended, block| ended | 1 << block);
+        let warps = cluster.seats.len() / 32;
+        loop {
+            let mut progress = false;
+            let mut preempted = false;
+            for warp in 0..warps {
+                let block = cluster.block_of(warp * 32);
+                self.context.block = cluster.blocks[block].id;
+                self.context.block_rank = block as u32;
+                // SAFETY: each block has its part.
+                self.context.shared_memory =
+                    unsafe { memory.add(block * launch.shared_stride as usize) };
+                loop {
+                    let mut ran = false;
+                    for seat in cluster.lanes(warp) {
+                        if !matches!(cluster.seats[seat].state, State::Ready | State::New) {
+                            continue;
+                        }
+                        match self.run_thread(cluster, seat) {
+                            Ok(()) => ran = true,
+                            Err(fault) => return Outcome::Faulted(fault),
+                        }
+                    }
+                    if !ran && !self.resolve_active(cluster, warp) {
+                        break;
+                    }
+                    progress = true;
+                }
+                for seat in cluster.lanes(warp) {
+                    if cluster.seats[seat].state == State::Preempted {
+                        cluster.seats[seat].state = State::Ready;
+                        preempted = true;
+                    }
+                }
+            }
+            if cluster.live == 0 {
+                return Outcome::Done;
+            }
+            if launch.stop.load(std::sync::atomic::Ordering::Relaxed) || preempted {
+                return Outcome::Suspended;
+            }
+            if !progress {
+                return Outcome::Faulted(self.deadlock(cluster));
+            }
+        }
+    }
+
+    /// Runs a thread until it must wait or ends.
+    fn run_thread(&mut self, cluster: &mut Cluster, seat: usize) -> Result<(), Box<Fault>> {
+        if cluster.seats[seat].state == State::New {
+            let index = seat % cluster.seats_each;
+            cluster.seats[seat].thread = Some(self.begin_thread(index as u32));
+            cluster.seats[seat].state = State::Ready;
+        }
+        let thread: *mut Thread = cluster.thread(seat);
+        self.context.thread = thread;
+        self.context.fuel = TIME_SLICE;
+        self.context.sync_frame();
+        // SAFETY: the thread was begun with the kernel's code and stays alive in its seat.
+        match unsafe { exec::run(&mut self.context) } {
+            Event::Exit => {
+                cluster.seats[seat].state = State::Done;
+                cluster.live -= 1;
+                let block = cluster.block_of(seat);
+                cluster.blocks[block].live -= 1;
+                if cluster.blocks[block].live == 0 {
+                    self.context.ended_blocks |= 1 << block;
+                }
+                if cluster.thread(seat).cluster_arrivals > cluster.barrier.phases {
+                    cluster.barrier.arrived -= 1;
+                }
+                self.threads.extend(cluster.seats[seat].thread.take());
+                self.after_exit(cluster, seat)
+            }
+            Event::Preempted | Event::Frame => {
+                cluster.seats[seat].state = State::Preempted;
+                Ok(())
+            }
+            Event::Sync => self
+                .arrive(cluster, seat)
+                .map_err(|(kind, message)| self.fault_at(cluster, seat, kind, message)),
+            Event::Fault => {
+                let fault = self.context.fault.take();
+                let (kind, message) =
+                    *fault.expect("whoever ends a run with a fault leaves it in the context");
+                Err(self.fault_at(cluster, seat, kind, message))
+            }
+        }
+    }
+
+    pub(super) fn fault_at(
+        &mut self,
+        cluster: &mut Cluster,
+        seat: usize,
+        kind: FaultKind,
+        message: String,
+    ) -> Box<Fault> {
+        let id = cluster.blocks[cluster.block_of(seat)].id;
+        self.describe(id, cluster.thread(seat), kind, message)
+    }
+
+    fn begin_thread(&mut self, index: u32) -> Box<Thread> {
+        let mut thread = self.threads.pop().unwrap_or_else(Thread::new);
+        let launch = self.context.launch;
+        let [x, y, _] = launch.block;
+        let function = &self.program.code().functions[launch.kernel as usize];
+        thread.index = index;
+        thread.tid = [index % x, index / x % y, index / x / y];
+        thread.cluster_arrivals = 0;
+        thread.frames.clear();
+        thread.registers.clear();
+        thread.top = 0;
+        thread.next = function.code.as_ptr();
+        // The kernel's own frame is part of what it is known to need, so it always fits.
+        thread.open_frame(launch.kernel, function, usize::MAX);
+        thread
+    }
+
+    /// Says who waits for what.
+    fn deadlock(&mut self, cluster: &mut Cluster) -> Box<Fault> {
+        let mut message = String::from(match cluster.blocks.len() {
+            1 => "deadlock: no thread of the block can go on",
+            _ => "deadlock: no thread of the cluster can go on",
+        });
+        let mut first = None;
+        let mut kinds: Vec<(String, u32)> = Vec::new();
+        for (seat, Seat { state, .. }) in cluster.seats.iter().enumerate() {
+            let text = match state {
+                State::Barrier(id) => format!("at barrier {id}"),
+                State::ClusterBarrier => "at the cluster's barrier".to_owned(),
+                State::Warp { sync, mask } => {
+                    let name = self
+                        .context
+                        .code
+                        .warp_sync(*sync)
+                        .map_or("a warp operation", WarpSync::name);
+                    format!("at `{name}` with mask {mask:#010x}")
+                }
+                _ => continue,
+            };
+            first.get_or_insert(seat);
+            if let Some((_, count)) = kinds.iter_mut().find(|(known, _)| *known == text) {
+                *count += 1;
+            } else if kinds.len() < 8 {
+                kinds.push((text, 1));
+            }
+        }
+        for (index, (text, count)) in kinds.iter().enumerate() {
+            message.push_str(if index == 0 { ": " } else { ", " });
+            message.push_str(&format!("{count} wait {text}"));
+        }
+        let threads = self.context.launch.threads_per_block() * cluster.blocks.len() as u32;
+        let ended = threads - cluster.live;
+        if ended > 0 {
+            message.push_str(&format!(", {ended} have ended"));
+        }
+        self.fault_at(cluster, first.unwrap_or(0), FaultKind::Deadlock, message)
+    }
+}
