@@ -321,9 +321,8 @@ impl TensorMap {
     /// it; what is outside of the images is left out.
     ///
     /// # Safety
-    /// As for [`TensorMap::store`], and the map is of images, none of whose corners is before the
-    /// image's beginning: such maps are for loads, an H200 ends a store by them as an illegal
-    /// instruction.
+    /// As for [`TensorMap::store`], and the map is of images, neither of whose corners is outside of the
+    /// image: such maps are for loads, an H200 ends a store by them as an illegal instruction.
     #[inline(always)]
     pub unsafe fn store_pixels<T>(&self, at: impl Pixel, from: *const T) {
         // SAFETY: the caller's promise.

@@ -552,7 +552,7 @@ impl Images {
         let strides: Vec<u64> = (1..self.sizes.len())
             .map(|d| 4 * self.sizes[..d].iter().product::<u64>())
             .collect();
-        // Copies out must not have corners before the image.
+        // Copies out must not have corners outside of the image.
         let nothing = &[0; 3][..self.lower.len()];
         let (corners_in, corners_out) = ([self.lower, self.upper], [nothing, nothing]);
         let mut input = Vec::new();

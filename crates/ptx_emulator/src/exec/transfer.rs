@@ -287,15 +287,16 @@ unsafe fn tensor(
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
         }
-        // And if pixels before the image are among those of the map (seen on an H200, with nvcc's code
-        // too): wherever this store begins.
-        if let Cut::Columns { lower, .. } = map.cut
+        // And if pixels outside of the image are among those of the map (seen on an H200, with nvcc's
+        // code too): wherever this store begins.
+        if let Cut::Columns { lower, upper, .. } = map.cut
             && !load
-            && lower.iter().any(|&x| x < 0)
+            && (lower.iter().any(|&x| x < 0) || upper.iter().any(|&x| x > 0))
         {
-            let lower = &lower[..usize::from(rank) - 2];
+            let [lower, upper] =
+                [lower, upper].map(|corner| corner[..usize::from(rank) - 2].to_vec());
             let message = format!(
-                "a copy of pixels to images by a map whose lower corner is {lower:?}, before them"
+                "a copy of pixels to images by a map whose corners, {lower:?} and {upper:?}, are outside of them"
             );
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
