@@ -5,6 +5,7 @@ use cuda_std::halves::{F16, F16x2};
 use cuda_std::random::{Distribution, Normal, Philox};
 use cuda_std::tiny::E4m3;
 use cust::error::CudaError;
+use cust::graph::GraphBuilder;
 use cust::memory::{Array, ArrayFlags, DeviceBuffer};
 use cust::prelude::*;
 use cust::texture::{FilterMode, TextureConfig};
@@ -71,9 +72,24 @@ fn bits(values: &[f32]) -> Vec<u32> {
 
 examples! {
     cluster_neighbours |session| {
-        let to = DeviceBuffer::from_slice(&[9u32; 3])?;
+        let to = DeviceBuffer::from_slice(&[9u32; 6])?;
         run!(session, cluster_neighbours, 3, 32, to.as_device_ptr());
-        compare(&to.as_host_vec()?, &[0, 0, 0])?;
+        compare(&to.as_host_vec()?, &[0, 0, 0, 9, 9, 9])?;
+        let module = session.module(Needs::Sm90a)?;
+        // SAFETY: the module is built from the kernel's crate.
+        let kernel = unsafe { module.kernel_unchecked::<cluster_neighbours>()? };
+        let clusters = LaunchConfig::new(6, 32).cluster(3);
+        // SAFETY: there is an element for each block.
+        let arguments = || unsafe { cluster_neighbours::args(to.as_device_ptr()) };
+        kernel.launch(&session.stream, clusters, arguments())?;
+        session.stream.synchronize()?;
+        compare(&to.as_host_vec()?, &[1, 2, 0, 1, 2, 0])?;
+        // The same as the node of a graph.
+        let mut graph = GraphBuilder::new()?;
+        graph.launch(&kernel, LaunchConfig::new(6, 32).cluster(2), arguments())?;
+        graph.instantiate()?.launch(&session.stream)?;
+        session.stream.synchronize()?;
+        compare(&to.as_host_vec()?, &[1, 0, 1, 0, 1, 0])?;
     }
     copy_sums |session| {
         let from: Vec<u32> = (0..5 * 256).map(|i| hash(70, i, 0) >> 8).collect();
