@@ -4,14 +4,18 @@ use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
 
 /// The modules of cases in `kernels`.
-const MODULES: [&str; 8] = [
+const MODULES: [&str; 12] = [
     "algebra",
     "containers",
     "curves",
     "hashes",
     "numbers",
+    "packing",
+    "parsers",
     "random",
     "regex",
+    "science",
+    "structures",
     "text",
 ];
 
@@ -19,7 +23,14 @@ const MODULES: [&str; 8] = [
 /// release builds of the modules that compile in seconds, which `./x test` runs.
 const WHICH: &str = "CRATE_TESTS";
 /// What takes longer.
-const SLOW: [&str; 2] = ["algebra", "curves"];
+const SLOW: [&str; 6] = [
+    "algebra",
+    "curves",
+    "packing",
+    "parsers",
+    "science",
+    "structures",
+];
 /// What libnvvm takes too many minutes to optimise. Not optimised it compiles in seconds.
 const DEBUG_ALONE: &str = "regex";
 

@@ -45,8 +45,10 @@ macro_rules! programs {
 }
 
 /// As many as there are modules of cases.
-const PROGRAMS: [(&str, [&str; 2]); 8] =
-    programs!("algebra" "containers" "curves" "hashes" "numbers" "random" "regex" "text");
+const PROGRAMS: [(&str, [&str; 2]); 12] = programs!(
+    "algebra" "containers" "curves" "hashes" "numbers" "packing" "parsers" "random" "regex"
+    "science" "structures" "text"
+);
 
 /// The PTX of a program: what the build script made, or what is in the folder that
 /// `CRATE_TESTS_PTX` names.

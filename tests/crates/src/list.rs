@@ -76,8 +76,8 @@ pub fn list() -> String {
          without contraction to fused multiply-add (`fma_contraction(false)`), as results\nwould \
          differ in the last bit otherwise. What is off of the crates' features is `std`.\n\n\
          \"Both builds\" says that the release build and the unoptimised one are in the test, `./x test crate-tests`. \
-         `./x test`\nruns the release builds of all but the largest (`glam`, `libm`, `nalgebra` and the curves). \
-         What has run, and where,\nis in the README.\n\n\
+         `./x test`\nruns the release builds of some (without the modules `algebra`, `curves`, `packing`, `parsers`, `science` and\n\
+         `structures`). What has run, and where, is in the README.\n\n\
          | crate | version | features | cases | inputs | on the device | remarks |\n|---|---|---|---|---|---|---|\n",
     );
     for (krate, inputs, names, in_one) in rows {

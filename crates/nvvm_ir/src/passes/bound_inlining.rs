@@ -26,10 +26,10 @@ pub fn bound_inlining(module: &mut Module) {
     for func in calls.iter().flatten() {
         callers[func.0 as usize] += 1;
     }
+    break_cycles(module, &mut calls);
     let mut sizes: Vec<Option<usize>> = vec![None; calls.len()];
     for root in module.funcs() {
-        // Callees before callers; a function that is being walked already, which calls itself over
-        // others, is no part of those.
+        // Callees before callers. Of cycles only functions that call themselves are left.
         let mut stack = vec![(root, 0)];
         if sizes[root.0 as usize].is_some() {
             continue;
@@ -63,6 +63,84 @@ pub fn bound_inlining(module: &mut Module) {
             });
         }
     }
+}
+
+/// Takes calls of functions that are not inlined out of `calls`, and marks functions `noinline` until
+/// no cycle of several functions is left. Functions that call each other, as those that drop or
+/// compare a tree do, would be inlined into each other, several times each, until libnvvm ends at
+/// a limit of its own that it takes minutes to come to. One function of each cycle stays one: the
+/// largest, so that small ones that many call are still inlined there.
+fn break_cycles(module: &mut Module, calls: &mut [Vec<Func>]) {
+    loop {
+        for callees in calls.iter_mut() {
+            callees.retain(|&callee| !module.func(callee).attrs.no_inline);
+        }
+        let mut found = false;
+        for cycle in cycles(calls) {
+            let largest = (cycle.into_iter())
+                .filter(|&func| !module.func(func).attrs.always_inline)
+                .max_by_key(|&func| (module.size_of_func(func), func.0));
+            if let Some(func) = largest {
+                let attrs = &mut module.func_mut(func).attrs;
+                attrs.no_inline = true;
+                attrs.inline_hint = false;
+                found = true;
+            }
+        }
+        if !found {
+            return;
+        }
+    }
+}
+
+/// The sets of several functions each of which calls each other, over others or directly
+/// (Tarjan's strongly connected components).
+fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
+    const UNSEEN: usize = usize::MAX;
+    const DONE: usize = usize::MAX - 1;
+    let mut cycles = Vec::new();
+    // The number of a function in the order of the walk, and the lowest one that it reaches.
+    let mut lowest = vec![UNSEEN; calls.len()];
+    let mut open: Vec<usize> = Vec::new();
+    let mut count = 0;
+    for root in 0..calls.len() {
+        if lowest[root] != UNSEEN {
+            continue;
+        }
+        // Functions that are being walked: each with its number and the next of its calls.
+        let mut walk = vec![(root, count, 0)];
+        lowest[root] = count;
+        count += 1;
+        open.push(root);
+        while let Some((func, number, next)) = walk.last_mut() {
+            let (func, number) = (*func, *number);
+            if let Some(callee) = calls[func].get(*next) {
+                let callee = callee.0 as usize;
+                if lowest[callee] == UNSEEN {
+                    lowest[callee] = count;
+                    walk.push((callee, count, 0));
+                    count += 1;
+                    open.push(callee);
+                    continue;
+                }
+                if lowest[callee] != DONE {
+                    lowest[func] = lowest[func].min(lowest[callee]);
+                }
+                *next += 1;
+                continue;
+            }
+            walk.pop();
+            if lowest[func] == number {
+                let at = open.iter().rposition(|&other| other == func).unwrap_or(0);
+                let set = open.split_off(at);
+                set.iter().for_each(|&func| lowest[func] = DONE);
+                if set.len() > 1 {
+                    cycles.push(set.into_iter().map(|func| Func(func as u32)).collect());
+                }
+            }
+        }
+    }
+    cycles
 }
 
 /// The functions that a function calls, once for each call.
@@ -140,6 +218,30 @@ mod tests {
             function("a", SEVERAL, &["b"]),
             function("b", 30, &["a", "a"]),
         ];
-        assert!(!stays(&functions, "b"));
+        assert!(stays(&functions, "a") && !stays(&functions, "b"));
+        assert!(!stays(&[function("a", 30, &["a"])], "a"));
+    }
+
+    /// As the functions that drop a tree are.
+    #[test]
+    fn each_cycle_has_a_function_that_stays() {
+        let functions = [
+            function("root", 10, &["small"]),
+            function("small", 10, &["large", "middle", "leaf"]),
+            function("middle", 20, &["large", "small"]),
+            function("large", 30, &["small"]),
+            function("leaf", 40, &[]),
+        ];
+        let stay = |name| stays(&functions, name);
+        assert!(stay("large") && stay("middle"));
+        assert!(!stay("small") && !stay("leaf") && !stay("root"));
+    }
+
+    /// A panic may happen where panics are reported.
+    #[test]
+    fn a_cycle_that_is_broken_already_stays_as_it_is() {
+        let panic = function("panic", 90, &["atomic"]).replace(") {", ") noinline {");
+        let functions = [function("atomic", 50, &["panic"]), panic];
+        assert!(!stays(&functions, "atomic"));
     }
 }

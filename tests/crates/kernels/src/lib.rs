@@ -25,10 +25,18 @@ mod curves;
 mod hashes;
 #[cfg(feature = "numbers")]
 mod numbers;
+#[cfg(feature = "packing")]
+mod packing;
+#[cfg(feature = "parsers")]
+mod parsers;
 #[cfg(feature = "random")]
 mod random;
 #[cfg(feature = "regex")]
 mod regex;
+#[cfg(feature = "science")]
+mod science;
+#[cfg(feature = "structures")]
+mod structures;
 #[cfg(feature = "text")]
 mod text;
 
@@ -90,10 +98,18 @@ pub const MODULES: &[(&str, &[Case])] = &[
     ("hashes", hashes::CASES),
     #[cfg(feature = "numbers")]
     ("numbers", numbers::CASES),
+    #[cfg(feature = "packing")]
+    ("packing", packing::CASES),
+    #[cfg(feature = "parsers")]
+    ("parsers", parsers::CASES),
     #[cfg(feature = "random")]
     ("random", random::CASES),
     #[cfg(feature = "regex")]
     ("regex", regex::CASES),
+    #[cfg(feature = "science")]
+    ("science", science::CASES),
+    #[cfg(feature = "structures")]
+    ("structures", structures::CASES),
     #[cfg(feature = "text")]
     ("text", text::CASES),
 ];
