@@ -23,16 +23,15 @@ const MODULES: [&str; 12] = [
 /// release builds of the modules that compile in seconds, which `./x test` runs.
 const WHICH: &str = "CRATE_TESTS";
 /// What takes longer.
-const SLOW: [&str; 6] = [
+const SLOW: [&str; 7] = [
     "algebra",
     "curves",
     "packing",
     "parsers",
+    "regex",
     "science",
     "structures",
 ];
-/// What libnvvm takes too many minutes to optimise. Not optimised it compiles in seconds.
-const DEBUG_ALONE: &str = "regex";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-env-changed={WHICH}");
@@ -50,11 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // program.
         for module in MODULES {
             let file = out.join(format!("{module}-{name}.ptx"));
-            let slow = SLOW.contains(&module) || module == DEBUG_ALONE;
-            let quick = which == "quick" && name == "release" && !slow;
-            let all =
-                (which.is_empty() || which == name) && (name == "debug" || module != DEBUG_ALONE);
-            if all || quick {
+            let quick = which == "quick" && name == "release" && !SLOW.contains(&module);
+            if which.is_empty() || which == name || quick {
                 builder.clone().features([module]).copy_to(file).build()?;
             } else {
                 // Its tests are ignored.

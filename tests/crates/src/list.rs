@@ -38,32 +38,20 @@ const REMARKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The modules of cases that are compiled in one build alone, and why.
-const IN_ONE: &[(&str, &str)] = &[(
-    "regex",
-    "unoptimised; libnvvm takes more than five minutes to optimise it",
-)];
-
 /// The list.
 pub fn list() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
     let manifest =
         std::fs::read_to_string(root.join("tests/crates/kernels/Cargo.toml")).unwrap_or_default();
-    let mut rows: Vec<(&str, u32, Vec<&str>, Option<&str>)> = Vec::new();
-    let in_one = |module: &str| {
-        let why = IN_ONE.iter().find(|(other, _)| *other == module);
-        why.map(|(_, why)| *why)
-    };
-    for (module, case) in (crate_tests_kernels::MODULES.iter())
-        .flat_map(|(module, cases)| cases.iter().map(move |case| (*module, case)))
-    {
+    let mut rows: Vec<(&str, u32, Vec<&str>)> = Vec::new();
+    for case in (crate_tests_kernels::MODULES.iter()).flat_map(|(_, cases)| cases.iter()) {
         match rows.iter_mut().find(|(krate, ..)| *krate == case.krate) {
-            Some((_, inputs, names, _)) => {
+            Some((_, inputs, names)) => {
                 *inputs += case.inputs;
                 names.push(case.name);
             }
-            None => rows.push((case.krate, case.inputs, vec![case.name], in_one(module))),
+            None => rows.push((case.krate, case.inputs, vec![case.name])),
         }
     }
     rows.sort();
@@ -75,23 +63,21 @@ pub fn list() -> String {
          unoptimised build, and all results must be equal, bit for bit.\nThe device code is built \
          without contraction to fused multiply-add (`fma_contraction(false)`), as results\nwould \
          differ in the last bit otherwise. What is off of the crates' features is `std`.\n\n\
-         \"Both builds\" says that the release build and the unoptimised one are in the test, `./x test crate-tests`. \
-         `./x test`\nruns the release builds of some (without the modules `algebra`, `curves`, `packing`, `parsers`, `science` and\n\
-         `structures`). What has run, and where, is in the README.\n\n\
-         | crate | version | features | cases | inputs | on the device | remarks |\n|---|---|---|---|---|---|---|\n",
+         `./x test crate-tests` runs them all, `./x test` the release builds of some (without the modules `algebra`,\n\
+         `curves`, `packing`, `parsers`, `regex`, `science` and `structures`).\n\n\
+         | crate | version | features | cases | inputs | remarks |\n|---|---|---|---|---|---|\n",
     );
-    for (krate, inputs, names, in_one) in rows {
+    for (krate, inputs, names) in rows {
         let remark = REMARKS
             .iter()
             .find(|(other, _)| *other == krate)
             .map_or("", |(_, remark)| remark);
         let _ = writeln!(
             out,
-            "| `{krate}` | {} | {} | {} | {inputs} | {} | {remark} |",
+            "| `{krate}` | {} | {} | {} | {inputs} | {remark} |",
             version(&lock, krate).unwrap_or("?"),
             features(&manifest, krate),
             names.join(", "),
-            in_one.unwrap_or("both builds"),
         );
     }
     out
