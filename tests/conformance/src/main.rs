@@ -1,11 +1,12 @@
 //! Runs the standard library's own tests as device code: `./x conformance`.
 //!
 //! `sources` lays the suites out for the compiler, `parts` says how they are divided, `compile`
-//! makes PTX of a part; `pool` and `worker` run its tests, `listed` knows those that cannot apply,
+//! makes PTX of a part, `pack` takes it elsewhere; `pool` and `worker` run its tests, `listed` knows those that cannot apply,
 //! and `results` judges, keeps and shows what came out.
 
 mod compile;
 mod listed;
+mod pack;
 mod parts;
 mod pool;
 mod results;
@@ -33,6 +34,8 @@ toolchain, compiled for the device.
   --jobs N         so many tests at once, of each level; 1
   --timeout S      seconds that a test may take; 900
   --build-only     compile, and say where the PTX is
+  --pack DIR       compile, and put this program, the PTX and a script that runs them into that
+                   folder, for a machine with GPUs and no Rust
   --prebuilt DIR   run the PTX (or cubins) of that folder; nothing is compiled
   --write          keep the results as data, and make docs/conformance.md of them
   --save DIR       keep the results of the parts that ran in that folder
@@ -47,6 +50,7 @@ struct Arguments {
     names: Vec<String>,
     options: pool::Options,
     build_only: bool,
+    pack: Option<PathBuf>,
     prebuilt: Option<PathBuf>,
     write: bool,
     save: Option<PathBuf>,
@@ -90,6 +94,7 @@ impl Arguments {
                 device: "emulator",
             },
             build_only: false,
+            pack: None,
             prebuilt: None,
             write: false,
             save: None,
@@ -113,6 +118,10 @@ impl Arguments {
                     arguments.options.timeout = Duration::from_secs(parser.value()?.parse()?);
                 }
                 Long("build-only") => arguments.build_only = true,
+                Long("pack") => {
+                    arguments.build_only = true;
+                    arguments.pack = Some(parser.value()?.into());
+                }
                 Long("prebuilt") => arguments.prebuilt = Some(parser.value()?.into()),
                 Long("write") => arguments.write = true,
                 Long("save") => arguments.save = Some(parser.value()?.into()),
@@ -138,6 +147,9 @@ impl Arguments {
             collect(folder, here)?;
             write_page(here, &listed)?;
             return Ok(true);
+        }
+        if let Some(folder) = &self.pack {
+            pack::begin(folder)?;
         }
         let whole = self.names.is_empty() && self.options.filter.is_empty() && !self.build_only;
         if self.write && !whole {
@@ -237,7 +249,11 @@ impl Arguments {
             };
             let compiled = before.elapsed().as_secs_f64();
             if self.build_only {
-                println!("{name}: {} ({compiled:.0} s)", ptx.display());
+                let place = match &self.pack {
+                    Some(folder) => pack::add(folder, &ptx)?,
+                    None => ptx,
+                };
+                println!("{name}: {} ({compiled:.0} s)", place.display());
                 continue;
             }
             let before = Instant::now();
