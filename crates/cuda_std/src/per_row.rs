@@ -52,8 +52,8 @@ pub struct PerColumn<T> {
     elements: PhantomData<*mut T>,
 }
 
-matrix!(PerRow [] []);
-matrix!(PerColumn [] []);
+matrix!(OutputRows PerRow [] []);
+matrix!(OutputRows PerColumn [] []);
 
 impl<T> PerRow<T> {
     /// Calls a function with each of this thread's rows, and its number. The last row may be short.

@@ -45,13 +45,14 @@ pub struct PerTile<T, const W: usize, const H: usize> {
     elements: PhantomData<*mut T>,
 }
 
+/// What all types with rows have: `$output` is how the host passes them.
 macro_rules! matrix {
-    ($name:ident [$($generics:tt)*] [$($names:tt)*]) => {
+    ($output:ident $name:ident [$($generics:tt)*] [$($names:tt)*]) => {
         impl<T, $($generics)*> crate::kernel::KernelParam for $name<T, $($names)*> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
         #[cfg(not(target_arch = "nvptx64"))]
-        unsafe impl<T, $($generics)*> cust_core::kernel::OutputRows for $name<T, $($names)*> {
+        unsafe impl<T, $($generics)*> cust_core::kernel::$output for $name<T, $($names)*> {
             type Element = T;
         }
 
@@ -63,7 +64,7 @@ macro_rules! matrix {
                 self.width
             }
 
-            /// The number of rows. The last one may be short.
+            /// The number of rows; of a volume, of those of a layer. The last one may be short.
             #[inline(always)]
             #[must_use]
             pub fn height(&self) -> usize {
@@ -87,8 +88,8 @@ macro_rules! matrix {
     };
 }
 pub(crate) use matrix;
-matrix!(PerThread2d [] []);
-matrix!(PerTile [const W: usize, const H: usize] [W, H]);
+matrix!(OutputRows PerThread2d [] []);
+matrix!(OutputRows PerTile [const W: usize, const H: usize] [W, H]);
 
 /// Columns and rows in steps, row by row.
 #[derive(Clone, Copy)]

@@ -20,6 +20,7 @@
 
 use core::marker::PhantomData;
 
+use crate::per_thread_2d::matrix;
 use crate::thread::{self, Strided};
 
 /// A volume in the device's memory, shared out among the threads of the grid by their three
@@ -36,48 +37,14 @@ pub struct PerThread3d<T> {
     elements: PhantomData<*mut T>,
 }
 
-impl<T> crate::kernel::KernelParam for PerThread3d<T> {}
-
-// SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<T> cust_core::kernel::OutputVolume for PerThread3d<T> {
-    type Element = T;
-}
+matrix!(OutputVolume PerThread3d [] []);
 
 impl<T> PerThread3d<T> {
-    /// The number of columns.
-    #[inline(always)]
-    #[must_use]
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// The number of rows of each layer.
-    #[inline(always)]
-    #[must_use]
-    pub fn height(&self) -> usize {
-        self.height
-    }
-
     /// The number of layers. The last one may be short.
     #[inline(always)]
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
-    }
-
-    /// The number of elements.
-    #[inline(always)]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether there are no elements.
-    #[inline(always)]
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
     }
 
     /// This thread's columns, rows and layers.

@@ -5,7 +5,6 @@ use cust::prelude::*;
 use safe_kernels::{PRODUCT, REDUCTION, ROWS, STENCIL, TILE};
 use std::cell::RefCell;
 use std::error::Error;
-use std::time::Duration;
 
 /// What `build.rs` made of the crate `kernels`.
 static KERNELS: Embedded = cust::include_module!("kernels");

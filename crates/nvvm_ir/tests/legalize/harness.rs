@@ -299,11 +299,9 @@ impl Suite {
             let config = LaunchConfig {
                 grid: [case.inputs.len().div_ceil(THREADS) as u32, 1, 1],
                 block: [THREADS as u32, 1, 1],
-                shared_bytes: 0,
                 params,
                 stack_limit: 1 << 16,
-                output: None,
-                heap_limit: 1 << 20,
+                ..LaunchConfig::default()
             };
             let kernel = program
                 .kernel(&case.kernel)

@@ -55,8 +55,7 @@ pub(super) unsafe fn cluster_of(config: &CUlaunchConfig) -> Cluster {
             // SAFETY: as the caller promises.
             unsafe { &*config.attrs.add(i) }
         })
-        .filter(|one| one.id == CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-        .last()
+        .rfind(|one| one.id == CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
         .map(|one| {
             // SAFETY: the value is of this kind.
             let size = unsafe { one.value.clusterDim };

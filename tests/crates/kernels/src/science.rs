@@ -82,8 +82,8 @@ cases! {
         let normal: f64 = StandardNormal.sample(&mut rng);
         let exponential: f64 = Exp1.sample(&mut rng);
         record.put((normal, exponential, UnitSphere.sample(&mut rng) as [f64; 3]));
-        record.put(Gamma::new(2.0, 2.0).ok().map(|gamma| gamma.sample(&mut rng) as f64));
-        record.put(Poisson::new(20.0).ok().map(|poisson| poisson.sample(&mut rng) as f64));
+        record.put(Gamma::new(2.0, 2.0).ok().map(|gamma| gamma.sample(&mut rng)));
+        record.put(Poisson::new(20.0).ok().map(|poisson| poisson.sample(&mut rng)));
         record.put(Binomial::new(50, 0.3).ok().map(|binomial| binomial.sample(&mut rng)));
     }
 
@@ -120,7 +120,7 @@ cases! {
         }
         let a = i32x8::from(core::array::from_fn(|_| input.integer() as i32));
         let b = i32x8::from(core::array::from_fn(|_| input.integer() as i32));
-        record.put(((a * b ^ b).to_array(), a.min(b).to_array(), a.simd_lt(b).to_bitmask()));
+        record.put((((a * b) ^ b).to_array(), a.min(b).to_array(), a.simd_lt(b).to_bitmask()));
         let a = i16x8::from(core::array::from_fn(|_| input.integer() as i16));
         record.put((a.saturating_sub(i16x8::splat(300)).to_array(), a.reduce_max()));
     }
