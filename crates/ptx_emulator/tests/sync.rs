@@ -290,6 +290,7 @@ fn indices_in_three_dimensions() {
 }
 
 /// A launch of one-dimensional clusters.
+#[allow(clippy::result_large_err)]
 fn launch_clusters(
     device: &Device,
     [blocks, each, threads]: [u32; 3],

@@ -179,12 +179,12 @@ fn rows_and_columns(session: &Session, module: &Module) -> Result<(), Failed> {
             if width > 0 {
                 for (i, to) in expected.iter_mut().enumerate() {
                     let (x, y) = ((i % width) as u64, (i / width) as u64);
-                    *to = [y, x].map(|line| x << 48 | y << 32 | line % all);
+                    *to = [y, x].map(|line| x << 48 | y << 32 | (line % all));
                 }
                 for x in 0..width.min(len) {
                     let column = || (x..len).step_by(width);
                     let sum: u64 = column().map(|i| expected[i][1]).sum();
-                    let (first, last) = (expected[x][1], column().last());
+                    let (first, last) = (expected[x][1], column().next_back());
                     expected[last.expect("there is one")][1] += sum ^ first;
                 }
             }
