@@ -292,19 +292,12 @@ fn indices_in_three_dimensions() {
 /// A launch of one-dimensional clusters.
 #[allow(clippy::result_large_err)]
 fn launch_clusters(
-    device: &Device,
+    device: &mut Device,
     [blocks, each, threads]: [u32; 3],
     out: u64,
 ) -> Result<ptx_emulator::LaunchStats, ptx_emulator::Fault> {
-    let config = ptx_emulator::LaunchConfig {
-        grid: [blocks, 1, 1],
-        block: [threads, 1, 1],
-        cluster: Some([each, 1, 1]),
-        params: out.to_le_bytes().to_vec(),
-        ..device.config.clone()
-    };
-    let kernel = device.program.kernel("k").unwrap();
-    ptx_emulator::launch(&device.program, kernel, &config)
+    device.config.cluster = Some([each, 1, 1]);
+    device.launch("k", blocks, threads, Params::new().u64(out))
 }
 
 #[test]
@@ -373,11 +366,11 @@ fn blocks_of_a_cluster_reach_each_other() {
         st.global.v4.u32 [%rd2], {%r14, %r15, %r13, %r10};
         barrier.cluster.arrive; barrier.cluster.wait; ret;";
     let before = ".shared .align 4 .b8 words[256]; .shared .align 4 .b8 counter[4];";
-    let device = Device::kernel(before, ".param .u64 out", body);
+    let mut device = Device::kernel(before, ".param .u64 out", body);
     for [blocks, each, threads] in [[8, 4, 40], [6, 2, 64], [4, 1, 33], [16, 16, 3]] {
         let count = (blocks * threads) as usize;
         let out = device.upload(&vec![[0u32; 4]; count]);
-        launch_clusters(&device, [blocks, each, threads], out).unwrap();
+        launch_clusters(&mut device, [blocks, each, threads], out).unwrap();
         for (index, found) in device.download::<[u32; 4]>(out, count).iter().enumerate() {
             let (block, thread) = (index as u32 / threads, index as u32 % threads);
             let (first, rank) = (block / each * each, block % each);
@@ -396,9 +389,9 @@ fn mistakes_with_clusters_are_told() {
         let before = ".shared .align 8 .b8 word[16];";
         Device::kernel(before, ".param .u64 out", &format!("{mapped} {body} ret;"))
     };
-    let told = |device: Device, shape: [u32; 3], text: &str| {
+    let told = |mut device: Device, shape: [u32; 3], text: &str| {
         let out = device.upload(&[0u32]);
-        let fault = launch_clusters(&device, shape, out).unwrap_err();
+        let fault = launch_clusters(&mut device, shape, out).unwrap_err();
         assert!(fault.message.contains(text), "{fault}");
     };
     // The second block ends while the first one still waits for something, and then reads there.
@@ -427,8 +420,9 @@ fn mistakes_with_clusters_are_told() {
     );
     // A barrier that some threads do not come to, though they have not ended: they wait elsewhere.
     let body = "setp.ne.u32 %p1, %r3, 0; @%p1 bra other; barrier.cluster.arrive; barrier.cluster.wait; other: mov.u32 %r6, %tid.x; setp.ne.u32 %p2, %r6, 0; @%p2 bra done; bar.sync 1, 64; done:";
-    let device = kernel(body);
-    let fault = launch_clusters(&device, [2, 2, 32], device.upload(&[0u32])).unwrap_err();
+    let mut device = kernel(body);
+    let out = device.upload(&[0u32]);
+    let fault = launch_clusters(&mut device, [2, 2, 32], out).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Deadlock, "{fault}");
     assert!(
         fault.message.contains("no thread of the cluster can go on"),
@@ -436,12 +430,7 @@ fn mistakes_with_clusters_are_told() {
     );
     let store = "mov.u32 %r1, word; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], 1, [%r1]; ret;";
     let device = Device::kernel(".shared .align 8 .b8 word[16];", ".param .u64 out", store);
-    let config = ptx_emulator::LaunchConfig {
-        params: vec![0; 8],
-        ..device.config.clone()
-    };
-    let k = device.program.kernel("k").unwrap();
-    let fault = ptx_emulator::launch(&device.program, k, &config).unwrap_err();
+    let fault = device.launch("k", 1, 1, Params::new().u64(0)).unwrap_err();
     assert!(
         fault.message.contains("in a launch without clusters"),
         "{fault}"
@@ -454,8 +443,8 @@ fn threads_that_end_let_the_others_of_a_cluster_go_on() {
         setp.gt.u32 %p1, %r1, 5; @%p1 exit;
         barrier.cluster.arrive; setp.eq.u32 %p2, %r1, 3; @%p2 exit; barrier.cluster.wait;
         red.global.add.u32 [%rd1], 1; ret;";
-    let device = Device::kernel("", ".param .u64 out", body);
+    let mut device = Device::kernel("", ".param .u64 out", body);
     let out = device.upload(&[0u32]);
-    launch_clusters(&device, [6, 3, 50], out).unwrap();
+    launch_clusters(&mut device, [6, 3, 50], out).unwrap();
     assert_eq!(device.download::<u32>(out, 1), [6 * 5]);
 }

@@ -1,7 +1,6 @@
 //! Kernels: attributes, parameters, occupancy.
 
 use std::ffi::{c_char, c_int, c_uint};
-
 use std::sync::atomic::Ordering;
 
 use cust_raw::{

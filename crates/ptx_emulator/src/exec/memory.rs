@@ -141,7 +141,7 @@ impl Context<'_> {
         // SAFETY: the cluster has such a block, and the offset is inside of its part.
         unsafe {
             self.cluster_memory
-                .add((rank * self.launch.shared_stride + offset) as usize)
+                .add((rank * self.launch.shared_stride() + offset) as usize)
         }
     }
 

@@ -6,6 +6,7 @@ use super::memory::{GENERIC, GLOBAL, SHARED};
 use super::{Context, Inst, RANK_SHIFT, Regs};
 use crate::exact::{BF16, F16, F64, Mode};
 use crate::fault::FaultKind;
+use crate::launch::MAX_BLOCKS_PER_CLUSTER;
 use crate::tensor_map::{Cut, TensorMap, element};
 
 /// A bulk copy's description; what differs between copies of the instruction is in registers.
@@ -175,25 +176,19 @@ pub(crate) unsafe fn transfer(at: *const Inst, r: *mut u64, c: &mut Context) -> 
             }
             Kind::Values { count, bytes } => values(c, at, transfer, count, bytes, register),
         };
-        let (target, barrier, blocks) = match transfer.kind {
-            Kind::Bulk { .. } => (register(0), 3, 4),
-            Kind::Tensor { .. } => (register(0), 2, 11),
-            Kind::Values { .. } => (register(0), 1, 0),
+        let (barrier, blocks) = match transfer.kind {
+            Kind::Bulk { .. } => (3, 4),
+            Kind::Tensor { .. } => (2, 11),
+            Kind::Values { .. } => (1, 0),
         };
-        let barrier = register(barrier);
-        let mut blocks = match transfer.multicast {
-            true => register(blocks) & 0xffff,
-            // Whichever block's the address is.
-            false => 0,
-        };
+        let (target, barrier) = (register(0), register(barrier));
         let done = if transfer.multicast {
-            std::iter::from_fn(|| {
-                let rank = blocks.trailing_zeros();
-                blocks &= blocks.wrapping_sub(1);
-                (rank < u64::BITS).then_some(rank)
-            })
-            .try_for_each(|rank| once(in_block(target, rank), in_block(barrier, rank)))
+            let blocks = register(blocks);
+            (0..MAX_BLOCKS_PER_CLUSTER as u32)
+                .filter(|rank| blocks >> rank & 1 != 0)
+                .try_for_each(|rank| once(in_block(target, rank), in_block(barrier, rank)))
         } else {
+            // Whichever block's the addresses are.
             once(target, barrier)
         };
         match done {

@@ -166,7 +166,7 @@ impl Worker<'_> {
                 self.context.block_rank = block as u32;
                 // SAFETY: each block has its part.
                 self.context.shared_memory =
-                    unsafe { memory.add(block * launch.shared_stride as usize) };
+                    unsafe { memory.add(block * launch.shared_stride() as usize) };
                 loop {
                     let mut ran = false;
                     for seat in cluster.lanes(warp) {

@@ -94,8 +94,6 @@ pub(crate) struct Shared<'l> {
     pub total_shared: u32,
     /// Bytes of shared memory that a block gets.
     pub shared_bytes: u32,
-    /// Bytes from a block's shared memory to that of the next block of its cluster.
-    pub shared_stride: u64,
     pub stack_limit: usize,
     pub heap_limit: u64,
     pub workers: u32,
@@ -113,6 +111,11 @@ impl Shared<'_> {
 
     pub fn blocks_per_cluster(&self) -> u32 {
         self.cluster.iter().product()
+    }
+
+    /// Bytes from a block's shared memory to that of the next block of its cluster.
+    pub fn shared_stride(&self) -> u64 {
+        u64::from(self.shared_bytes).next_multiple_of(16)
     }
 
     pub fn write_output(&self, bytes: &[u8]) {
@@ -297,7 +300,6 @@ pub fn launch(
         dynamic_shared: config.shared_bytes,
         total_shared: info.static_shared.saturating_add(config.shared_bytes),
         shared_bytes,
-        shared_stride: u64::from(shared_bytes).next_multiple_of(16),
         stack_limit: info.stack_need.saturating_add(config.stack_limit),
         heap_limit: config.heap_limit as u64,
         workers,
@@ -447,7 +449,7 @@ impl<'l> Worker<'l> {
             let rank = place(rank, size);
             std::array::from_fn(|axis| (first[axis] * size[axis] + rank[axis]) as u32)
         });
-        cluster.reset(blocks, launch.threads_per_block(), launch.shared_stride);
+        cluster.reset(blocks, launch.threads_per_block(), launch.shared_stride());
         cluster
     }
 
