@@ -20,10 +20,8 @@
 
 use core::marker::PhantomData;
 
+use crate::group::{self, Group};
 use crate::thread;
-
-/// Threads in a warp.
-const WARP: u32 = 32;
 
 /// Declares a type of kernel parameters that holds elements and implements what the host needs.
 macro_rules! output {
@@ -198,20 +196,20 @@ impl<T, const N: usize> PerWarp<T, N> {
     #[inline(always)]
     fn lines(&mut self) -> (thread::Strided, thread::Strided) {
         const { assert!(N > 0, "pieces have at least one element") };
-        let (index, threads) = (thread::index_in_block(), thread::threads_in_block());
-        let warps = u64::from(threads.div_ceil(WARP));
-        let warp = thread::Strided {
-            next: thread::block_index() * warps + u64::from(index / WARP),
+        let warp = group::warp();
+        let warps = u64::from(warp.count());
+        let pieces = thread::Strided {
+            next: thread::block_index() * warps + u64::from(warp.number()),
             step: thread::blocks_in_grid() * warps,
             len: self.length.div_ceil(N) as u64,
         };
-        let lane = thread::Strided {
-            next: u64::from(index % WARP),
-            // The last warp of a block may have less lanes.
-            step: u64::from(WARP.min(threads - index / WARP * WARP)),
+        let lanes = thread::Strided {
+            next: warp.rank().into(),
+            // The last warp of a block may have less lanes than 32.
+            step: warp.size().into(),
             len: N as u64,
         };
-        (warp, lane)
+        (pieces, lanes)
     }
 
     /// Calls a function with each of this lane's elements of all of its warp's pieces, and its index.
