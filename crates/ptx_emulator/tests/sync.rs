@@ -428,13 +428,18 @@ fn mistakes_with_clusters_are_told() {
         fault.message.contains("no thread of the cluster can go on"),
         "{fault}"
     );
-    let store = "mov.u32 %r1, word; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], 1, [%r1]; ret;";
-    let device = Device::kernel(".shared .align 8 .b8 word[16];", ".param .u64 out", store);
-    let fault = device.launch("k", 1, 1, Params::new().u64(0)).unwrap_err();
-    assert!(
-        fault.message.contains("in a launch without clusters"),
-        "{fault}"
-    );
+    for instruction in [
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], 1, [%r1]",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r1], 16, [%r1]",
+    ] {
+        let body = format!("mov.u32 %r1, word; {instruction}; ret;");
+        let device = Device::kernel(".shared .align 16 .b8 word[16];", ".param .u64 out", &body);
+        let fault = device.launch("k", 1, 1, Params::new().u64(0)).unwrap_err();
+        assert!(
+            fault.message.contains("in a launch without clusters"),
+            "{fault}"
+        );
+    }
 }
 
 #[test]

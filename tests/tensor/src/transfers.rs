@@ -21,8 +21,8 @@ pub fn trials() -> Vec<Trial> {
     ];
     for kernel in clusters() {
         for each in [None, Some(1), Some(2), Some(4)] {
-            // Such stores are for launches with clusters alone, on the emulator as well.
-            if kernel.0 == "cluster_stores" && each.is_none() {
+            // These are for launches with clusters alone, on the emulator as well.
+            if ["cluster_stores", "cluster_copies"].contains(&kernel.0) && each.is_none() {
                 continue;
             }
             let size = each.map_or("no".into(), |each| each.to_string());

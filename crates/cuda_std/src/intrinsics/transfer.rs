@@ -129,7 +129,8 @@ cuda_std_macros::intrinsics! {
     #[requires(sm_90)]
     unsafe fn cp_async_bulk_shared_global_hint(to: *mut u8, from: *const u8, bytes: u32, barrier: *mut u64, policy: u64) =
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [{to:shared}], [{from:global}], {bytes}, [{barrier:shared}], {policy};";
-    /// Begins a copy to another block's shared memory, whose barrier learns of it.
+    /// Begins a copy to any block's shared memory, whose barrier learns of it. The launch has to be
+    /// one of clusters, be they of one block: an H200 finds the instruction illegal otherwise.
     #[requires(sm_90)]
     unsafe fn cp_async_bulk_cluster_shared(to: *mut u8, from: *const u8, bytes: u32, barrier: *mut u64) =
         "{ .reg .b64 %t, %b; cvta.to.shared::cluster.u64 %t, {to}; cvta.to.shared::cluster.u64 %b, {barrier}; cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%t], [{from:shared}], {bytes}, [%b]; }";
@@ -161,7 +162,8 @@ cuda_std_macros::intrinsics! {
         (add, u32), (add, s32), (add, u64), (min, u32), (min, s32), (max, u32), (max, s32), (inc, u32),
         (dec, u32), (and, b32), (or, b32), (xor, b32)
     ] {
-        /// Begins a reduction (`<OP>` of `<TY>`) of shared memory into that of another block.
+        /// Begins a reduction (`<OP>` of `<TY>`) of shared memory into that of any block. The launch has to
+        /// be one of clusters.
         #[requires(sm_90)]
         unsafe fn cp_reduce_async_bulk_cluster_shared_OP_TY(to: *mut u8, from: *const u8, bytes: u32, barrier: *mut u64) =
             "{ .reg .b64 %t, %b; cvta.to.shared::cluster.u64 %t, {to}; cvta.to.shared::cluster.u64 %b, {barrier}; cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.<OP>.<TY> [%t], [{from:shared}], {bytes}, [%b]; }";

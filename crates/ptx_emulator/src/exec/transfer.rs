@@ -203,6 +203,17 @@ fn in_block(address: u64, rank: u32) -> u64 {
     address & !(0xff << RANK_SHIFT) | u64::from(rank + 1) << RANK_SHIFT
 }
 
+/// What goes from shared memory or registers to the cluster's shared memory is for launches with
+/// clusters alone: an H200 ends others with "illegal instruction", nvcc's code too.
+fn in_clusters(c: &mut Context, at: *const Inst, what: &str) -> Option<()> {
+    if c.launch.explicit_cluster {
+        return Some(());
+    }
+    let message = format!("an asynchronous {what} to shared memory in a launch without clusters");
+    c.fault(at, FaultKind::InvalidInstruction, message);
+    None
+}
+
 /// Tells the barrier of bytes that have come.
 unsafe fn tell(c: &mut Context, at: *const Inst, address: u64, bytes: u64) -> Option<()> {
     let address = address & u64::from(u32::MAX);
@@ -219,6 +230,9 @@ unsafe fn bulk(
     register: impl Fn(usize) -> u64,
 ) -> Option<()> {
     let size = register(2) & u64::from(u32::MAX);
+    if (from, to) == (SHARED, SHARED) {
+        in_clusters(c, at, "copy from shared memory")?;
+    }
     if size % 16 != 0 {
         let message = format!("a bulk copy of {size} bytes, which is no multiple of 16");
         c.fault(at, FaultKind::Misaligned, message);
@@ -381,12 +395,7 @@ unsafe fn values(
     register: impl Fn(usize) -> u64,
 ) -> Option<()> {
     let size = u64::from(count * bytes);
-    // An H200 ends such a launch with "illegal instruction", nvcc's code too.
-    if !c.launch.explicit_cluster {
-        let message = "an asynchronous store to shared memory in a launch without clusters";
-        c.fault(at, FaultKind::InvalidInstruction, message);
-        return None;
-    }
+    in_clusters(c, at, "store")?;
     // SAFETY: the caller's promise; all bytes are checked.
     unsafe {
         let address = register(0) & u64::from(u32::MAX);
