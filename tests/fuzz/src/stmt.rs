@@ -209,8 +209,9 @@ impl Generator {
                 let body = self.turns(&label, n, body);
                 let pattern = *self.random.pick(&[
                     "§",
-                    "§.iter().copied()",
-                    "§.iter().rev().cloned()",
+                    // The body may assign to what a place would still lend.
+                    "{ § }.iter().copied()",
+                    "{ § }.iter().rev().cloned()",
                     "§.into_iter().skip(1)",
                 ]);
                 Node::stmt(

@@ -33,7 +33,7 @@ pub(super) fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
         InstKind::Fence { .. } => Some(atomics::legalize_fence),
         InstKind::Call(call) => match call.callee {
             Callee::Intrinsic(Intrinsic::Assume) => {
-                (llvm7(rw) && compares_wide(rw, call.args[0], 8)).then_some(drop_assumption)
+                (llvm7(rw) && !compares_narrow(rw, call.args[0], 8)).then_some(drop_assumption)
             }
             Callee::Intrinsic(intrinsic) => intrinsic_rule(
                 rw,
@@ -114,17 +114,23 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
     Some(if vector { lanes::scalarize } else { expand })
 }
 
-/// Whether a condition is made of comparisons of integers of more than 64 bits: what libnvvm
-/// derives from an assumption it keeps in 64 bits, and crashes where both meet.
-fn compares_wide(rw: &Rewriter, condition: Value, depth: u32) -> bool {
-    let ValueKind::Inst(inst) = &rw.module.value(condition).kind else {
-        return false;
+/// Whether a condition is made of comparisons of 16 to 64 bits, of floats, or of pointers. Where
+/// libnvvm meets integers of more bits in an assumption it crashes (it knows one bit more of what is
+/// less than a power of two than there are); and what is loaded or called for, or an `Ordering`, may
+/// turn out to be a comparison of such.
+fn compares_narrow(rw: &Rewriter, condition: Value, depth: u32) -> bool {
+    let both = |lhs, rhs| {
+        depth > 0 && compares_narrow(rw, lhs, depth - 1) && compares_narrow(rw, rhs, depth - 1)
     };
-    match inst.kind {
-        InstKind::ICmp { lhs, .. } => rw.bits(rw.ty(lhs)) > 64,
-        InstKind::Bin { lhs, rhs, .. } if depth > 0 => {
-            compares_wide(rw, lhs, depth - 1) || compares_wide(rw, rhs, depth - 1)
-        }
+    match &rw.module.value(condition).kind {
+        ValueKind::Const(_) => true,
+        ValueKind::Inst(inst) => match inst.kind {
+            InstKind::FCmp { .. } => true,
+            InstKind::ICmp { lhs, rhs, .. } if rw.bits(rw.ty(lhs)) == 1 => both(lhs, rhs),
+            InstKind::ICmp { lhs, .. } => matches!(rw.bits(rw.ty(lhs)), 16..=64),
+            InstKind::Bin { lhs, rhs, .. } => both(lhs, rhs),
+            _ => false,
+        },
         _ => false,
     }
 }
