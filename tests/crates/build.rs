@@ -4,8 +4,9 @@ use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
 
 /// The modules of cases in `kernels`.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 13] = [
     "algebra",
+    "bignums",
     "containers",
     "curves",
     "hashes",
@@ -23,8 +24,9 @@ const MODULES: [&str; 12] = [
 /// release builds of the modules that compile in seconds, which `./x test` runs.
 const WHICH: &str = "CRATE_TESTS";
 /// What takes longer.
-const SLOW: [&str; 7] = [
+const SLOW: [&str; 8] = [
     "algebra",
+    "bignums",
     "curves",
     "packing",
     "parsers",

@@ -66,6 +66,9 @@ const SWITCHED_OFF: &[&str] = &[
     // "Merge disjoint stack slots": it shares slots by their lifetimes, beyond which other passes have
     // moved loads; ed25519-dalek's signatures came out wrong.
     "-no-stack-coloring",
+    // "Branch Distribution": it merges accesses of both branches, and gives what it makes the alignment
+    // of one of them, be the other a packed field.
+    "-disable-branch-dist",
 ];
 
 /// What is switched off besides for architectures whose dialect is LLVM 7's.
@@ -142,7 +145,7 @@ mod tests {
             "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1 -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
              -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 -Xopt -no-stack-coloring \
-             -Xopt -enable-noalias-to-md-conversion=0"
+             -Xopt -disable-branch-dist -Xopt -enable-noalias-to-md-conversion=0"
         );
         options = Options {
             arch: Arch::SM_90A,
@@ -158,7 +161,7 @@ mod tests {
             "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
              -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 -Xopt -no-stack-coloring \
-             -Xopt -enable-noalias-to-md-conversion=0"
+             -Xopt -disable-branch-dist -Xopt -enable-noalias-to-md-conversion=0"
         );
         options.opt_level = OptLevel::O3;
         assert!(

@@ -28,6 +28,7 @@ mod abi;
 mod asm;
 mod assembly_check;
 mod builder;
+mod c_abi;
 mod consts;
 mod context;
 mod debuginfo;
@@ -130,6 +131,7 @@ impl CodegenBackend for NvvmCodegenBackend {
             def_id.is_none_or(|def_id| !tcx.is_foreign_item(def_id))
         };
         threading::provide(providers);
+        c_abi::provide(providers);
         // rustc's own collector and partitioner have nothing to do here; see `lower`.
         providers.queries.collect_and_partition_mono_items =
             |tcx, ()| rustc_middle::mono::MonoItemPartitions {

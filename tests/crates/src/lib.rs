@@ -45,8 +45,8 @@ macro_rules! programs {
 }
 
 /// As many as there are modules of cases.
-const PROGRAMS: [(&str, [&str; 2]); 12] = programs!(
-    "algebra" "containers" "curves" "hashes" "numbers" "packing" "parsers" "random" "regex"
+const PROGRAMS: [(&str, [&str; 2]); 13] = programs!(
+    "algebra" "bignums" "containers" "curves" "hashes" "numbers" "packing" "parsers" "random" "regex"
     "science" "structures" "text"
 );
 

@@ -64,7 +64,7 @@ pub fn list() -> String {
          without contraction to fused multiply-add (`fma_contraction(false)`), as results\nwould \
          differ in the last bit otherwise. What is off of the crates' features is `std`.\n\n\
          `./x test crate-tests` runs them all, `./x test` the release builds of some (without the modules `algebra`,\n\
-         `curves`, `packing`, `parsers`, `regex`, `science` and `structures`).\n\n\
+         `bignums`, `curves`, `packing`, `parsers`, `regex`, `science` and `structures`).\n\n\
          | crate | version | features | cases | inputs | remarks |\n|---|---|---|---|---|---|\n",
     );
     for (krate, inputs, names) in rows {

@@ -17,6 +17,8 @@ pub use input::Input;
 
 #[cfg(feature = "algebra")]
 mod algebra;
+#[cfg(feature = "bignums")]
+mod bignums;
 #[cfg(feature = "containers")]
 mod containers;
 #[cfg(feature = "curves")]
@@ -90,6 +92,8 @@ pub unsafe fn run_case(case: u32, records: *mut Record, len: usize) {
 pub const MODULES: &[(&str, &[Case])] = &[
     #[cfg(feature = "algebra")]
     ("algebra", algebra::CASES),
+    #[cfg(feature = "bignums")]
+    ("bignums", bignums::CASES),
     #[cfg(feature = "containers")]
     ("containers", containers::CASES),
     #[cfg(feature = "curves")]

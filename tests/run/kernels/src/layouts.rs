@@ -69,6 +69,24 @@ struct Nested {
     tail: (u8, Aligned, ()),
 }
 
+#[derive(Clone, Copy, Default)]
+#[repr(C, packed)]
+struct Transition {
+    byte: u8,
+    next: u32,
+    link: u32,
+}
+
+#[inline(never)]
+fn store(x: u32, packed: &mut [Transition], plain: &mut [[u32; 2]]) {
+    let at = x as usize / 2 % 8;
+    if x % 2 == 0 {
+        packed[at].link = x;
+    } else {
+        plain[at][1] = x;
+    }
+}
+
 #[inline(never)]
 fn pass<T>(x: T) -> T {
     x
@@ -268,5 +286,16 @@ cases! {
         let tail = Digits { leading: 1, trailing: k % 2, ..digits };
         record.put((digits.number(), tail.number()));
         record.put(digits.split_first().map(|(digit, rest)| (digit, rest.number())));
+    }
+
+    // Both branches write the same to what is aligned and to what is not; libnvvm has made one store
+    // of them, and taken the alignment of the first.
+    fn layout_packed_in_branches(i, record) {
+        let mut packed = [Transition::default(); 8];
+        let mut plain = [[0u32; 2]; 8];
+        for k in 0..8 {
+            store(mix((8 * i + k).into()) as u32, &mut packed, &mut plain);
+        }
+        record.put((packed.map(|p| (p.byte, { p.next }, { p.link })), plain));
     }
 }

@@ -1,0 +1,61 @@
+//! What rustc's C calling convention for NVIDIA GPUs cannot pass by value. It would end in a panic
+//! (`rustc_target`'s `callconv::nvptx64`), so its queries are asked through these.
+
+use std::sync::OnceLock;
+
+use rustc_middle::queries;
+use rustc_middle::ty::{FnDef, PolyFnSig, PseudoCanonicalInput, TyCtxt, TypingEnv};
+use rustc_middle::util::Providers;
+use rustc_span::{DUMMY_SP, Span};
+
+/// The alignment in bytes of the widest register that it passes things in.
+const MAX_ALIGN: u64 = 16;
+
+/// rustc's own queries.
+static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
+
+fn before() -> &'static queries::Providers {
+    BEFORE.get().expect("set when the providers are")
+}
+
+/// Puts the check before rustc's computing of ABIs.
+pub(crate) fn provide(providers: &mut Providers) {
+    BEFORE.get_or_init(|| providers.queries);
+    providers.queries.fn_abi_of_instance_no_deduced_attrs = |tcx, key| {
+        let PseudoCanonicalInput { typing_env, value } = key;
+        let ty = value.0.ty(tcx, typing_env);
+        if matches!(ty.kind(), FnDef(..)) {
+            let span = tcx.def_span(value.0.def_id());
+            check(tcx, typing_env, ty.fn_sig(tcx), span);
+        }
+        (before().fn_abi_of_instance_no_deduced_attrs)(tcx, key)
+    };
+    providers.queries.fn_abi_of_fn_ptr = |tcx, key| {
+        check(tcx, key.typing_env, key.value.0, DUMMY_SP);
+        (before().fn_abi_of_fn_ptr)(tcx, key)
+    };
+}
+
+/// Refuses a signature that rustc has no way to pass.
+fn check<'tcx>(tcx: TyCtxt<'tcx>, env: TypingEnv<'tcx>, sig: PolyFnSig<'tcx>, span: Span) {
+    let abi = sig.abi();
+    if abi.is_rustic_abi() {
+        return;
+    }
+    let sig = tcx.instantiate_bound_regions_with_erased(sig);
+    for ty in sig.inputs_and_output {
+        let Ok(layout) = tcx.layout_of(env.as_query_input(ty)) else {
+            continue;
+        };
+        let align = layout.align.bytes();
+        if layout.is_aggregate() && layout.is_sized() && !layout.is_zst() && align > MAX_ALIGN {
+            let message = format!(
+                "`{ty}` is aligned to {align} bytes, and functions that are `extern {abi}` pass and return by \
+                 value what is aligned to {MAX_ALIGN} bytes at most on a GPU"
+            );
+            let mut diag = tcx.dcx().struct_span_fatal(span, message);
+            diag.help("pass a reference or a pointer, or make it a Rust function");
+            diag.emit();
+        }
+    }
+}
