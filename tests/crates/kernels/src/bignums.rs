@@ -77,7 +77,7 @@ cases! {
     fn bnum_all(mut input, record) {
         let text = digits(&mut input);
         let a = bnum::types::U256::from_str_radix(&text, 10).unwrap_or_default();
-        let b = input.integer().to_string().parse().unwrap_or_default() | bnum::types::U256::from(true);
+        let b = bnum::types::U256::from_str_radix(&input.integer().to_string(), 10).unwrap_or_default() | bnum::types::U256::from(true);
         for x in [a / b, a % b, a.wrapping_mul(a), a.wrapping_pow(3), a.isqrt(), a.rotate_left(99)] {
             record.put(&format!("{x} {x:x}")[..]);
         }
