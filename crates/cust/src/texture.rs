@@ -169,7 +169,7 @@ impl<T: ArrayElement> Source<T> for MipmappedArray<T> {
     fn shape(&self) -> CudaResult<ImageShape> {
         // There are no arrays without levels.
         self.level(0)
-            .map_or(Ok(ImageShape::Plain(1)), Source::shape)
+            .map_or(Ok(ImageShape::Plain(1)), |level| level.shape())
     }
 
     fn context(&self) -> &Context {
@@ -178,7 +178,7 @@ impl<T: ArrayElement> Source<T> for MipmappedArray<T> {
 
     fn trackers(&self) -> Trackers<'_> {
         let levels = (0..self.levels()).filter_map(|level| self.level(level));
-        levels.map(Array::tracker).collect()
+        levels.map(|level| level.tracker()).collect()
     }
 }
 
