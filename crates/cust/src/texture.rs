@@ -68,7 +68,8 @@ pub struct TextureConfig {
     pub mipmap_filter: FilterMode,
     /// What is added to the level that a kernel asks for.
     pub mipmap_level_bias: f32,
-    /// The levels to look at: from the first number to the second.
+    /// The levels to look at, of an array that has some: from the first number to the second, so the
+    /// first level alone unless this says more.
     pub mipmap_levels: [f32; 2],
 }
 
@@ -418,8 +419,8 @@ macro_rules! textures {
 textures! {
     /// A texture on an array, which it shares with whoever else holds it.
     Texture of Array, array: "an array";
-    /// A texture on an array with levels, which it shares with whoever else holds it. The emulator
-    /// has none.
+    /// A texture on an array with levels, which it shares with whoever else holds it. Its coordinates
+    /// are normalized.
     MipmappedTexture of MipmappedArray, array: "an array with levels";
     /// A texture on plain memory, which it shares with whoever else holds it. Kernels fetch whole
     /// elements of it: it has one dimension, no filter and no address modes.

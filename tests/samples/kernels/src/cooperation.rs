@@ -296,20 +296,32 @@ pub fn producer_and_consumers(
     });
 }
 
-/// The shortest ways between all places, by Floyd and Warshall: one cooperative launch.
+/// The shortest ways between all places, by Floyd and Warshall: one cooperative launch. While a block
+/// waits for the others it counts the ways that have become shorter.
 #[kernel]
-pub fn shortest_ways(places: usize, distances: &[Atomic<u32, Device>]) {
+pub fn shortest_ways(
+    places: usize,
+    distances: &[Atomic<u32, Device>],
+    shorter: &Atomic<u32, Device>,
+) {
     let grid = group::grid();
     for middle in 0..places {
+        let mut found = 0;
         for i in thread::grid_stride(places * places) {
             let (y, x) = (i / places, i % places);
             let at = |y: usize, x: usize| distances[y * places + x].load(Relaxed);
             let around = at(y, middle).saturating_add(at(middle, x));
             if around < at(y, x) {
                 distances[i].store(around, Relaxed);
+                found += 1;
             }
         }
-        grid.sync();
+        let arrival = grid.arrive();
+        let found = group::block().reduce(found, |a, b| a + b);
+        if group::block().is_first() {
+            shorter.fetch_add(found, Relaxed);
+        }
+        grid.wait(arrival);
     }
 }
 

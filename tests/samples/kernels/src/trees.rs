@@ -17,7 +17,6 @@ use cuda_std::matrix::wmma;
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Shared};
-use cuda_std::texture::{Surface, Texture};
 use cuda_std::tiny::E4m3;
 use cuda_std::{PerBlock, PerThread2d};
 use cust_core::DeviceCopy;
@@ -384,14 +383,4 @@ pub unsafe fn layer_bytes(
             to[y * n as usize + x].store(value.clamp(0, 255) as u8, Relaxed);
         }
     });
-}
-
-/// The next level of a mipmap: each element is the mean of four, which the texture filters.
-#[kernel]
-pub fn next_level(from: Texture<f32, 2>, to: Surface<f32, 2>) {
-    let at = thread::index_2d();
-    if at.x < to.width() && at.y < to.height() {
-        let place = [2.0 * at.x as f32 + 1.0, 2.0 * at.y as f32 + 1.0];
-        to.write([at.x as i32, at.y as i32], from.sample(place));
-    }
 }

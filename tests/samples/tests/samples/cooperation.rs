@@ -147,19 +147,23 @@ fn all_shortest_ways() -> Outcome {
         })
         .collect();
     let mut distances = expected.as_dbuf()?;
+    let mut shorter = DeviceBox::new(&0u32)?;
     module.launch(
         &stream,
         LaunchConfig::new(3, 64).cooperative(),
-        shortest_ways::args(PLACES, &mut distances),
+        shortest_ways::args(PLACES, &mut distances, &mut shorter),
     )?;
+    let mut changes = 0;
     for middle in 0..PLACES {
         for i in 0..PLACES * PLACES {
             let (y, x) = (i / PLACES, i % PLACES);
             let around =
                 expected[y * PLACES + middle].saturating_add(expected[middle * PLACES + x]);
+            changes += u32::from(around < expected[i]);
             expected[i] = expected[i].min(around);
         }
     }
+    assert_eq!(shorter.as_host_value()?, changes);
     assert_eq!(distances.as_host_vec()?, expected);
     Ok(())
 }

@@ -1,11 +1,8 @@
 use crate::{Outcome, close, floats, hash, integers, start};
 use cuda_std::halves::Bf16;
 use cuda_std::tiny::E4m3;
-use cust::memory::{Array, ArrayFlags};
 use cust::prelude::*;
-use cust::texture::{FilterMode, Surface, Texture, TextureConfig};
 use samples_kernels::trees::*;
-use std::sync::Arc;
 
 /// Bits of two coordinates in turn.
 fn code([x, y]: [f32; 2]) -> u32 {
@@ -258,43 +255,5 @@ fn layer_of_bytes() -> Outcome {
         })
         .collect();
     assert_eq!(to.as_host_vec()?, expected);
-    Ok(())
-}
-
-#[test]
-fn pyramid_of_pictures() -> Outcome {
-    let (module, stream) = start();
-    let mut side = 32;
-    let mut expected = floats(side * side);
-    let mut level = Arc::new(Array::from_slice(
-        &expected,
-        (side, side),
-        ArrayFlags::empty(),
-    )?);
-    let config = TextureConfig {
-        filter: FilterMode::Linear,
-        ..TextureConfig::default()
-    };
-    while side > 1 {
-        let texture = Texture::new(level, &config)?;
-        side /= 2;
-        level = Arc::new(Array::<f32>::new((side, side), ArrayFlags::SURFACE_LDST)?);
-        let surface = Surface::new(Arc::clone(&level))?;
-        module.launch(
-            &stream,
-            ((2, 2), (8, 8)),
-            next_level::args(&texture, &surface),
-        )?;
-        expected = (0..side * side)
-            .map(|i| {
-                let at = 4 * (i / side) * side + 2 * (i % side);
-                let four = [at, at + 1, at + 2 * side, at + 2 * side + 1];
-                four.map(|at| expected[at]).iter().sum::<f32>() / 4.0
-            })
-            .collect();
-        stream.synchronize()?;
-        // The hardware's filter has weights of eight bits.
-        close(&level.as_host_vec()?, &expected, 1e-4);
-    }
     Ok(())
 }
