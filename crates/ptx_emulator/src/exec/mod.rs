@@ -95,6 +95,8 @@ pub(crate) enum Event {
     Sync,
     /// The time slice is used up; go on at `next` later.
     Preempted,
+    /// The phase of an `mbarrier` is not over; go on at `next` later.
+    Unfinished,
 }
 
 /// Address windows: generic addresses whose upper bits are these are not global.
