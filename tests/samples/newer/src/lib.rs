@@ -2,6 +2,7 @@
 
 #![no_std]
 
+use cuda_std::AnyBits;
 use cuda_std::atomic::{Atomic, Halves, Ordering::*};
 use cuda_std::copy::{self, TensorMap};
 use cuda_std::group::{self, Group};
@@ -9,6 +10,7 @@ use cuda_std::halves::{Bf16, Bf16x2};
 use cuda_std::intrinsics;
 use cuda_std::matrix::{self, Mma, Multiply, Tf32};
 use cuda_std::mbarrier::Mbarrier;
+use cuda_std::memory::{self, Policy};
 use cuda_std::prelude::*;
 use cuda_std::scope::{Block, Cluster, Device};
 use cuda_std::shared::{Array, Shared};
@@ -350,4 +352,153 @@ pub fn tickets(
         list[ticket as usize].store(before + ticket, Relaxed);
         serving.store(ticket + 1, Release);
     }
+}
+
+/// A number for each key, as all blocks of a cluster add to them.
+#[derive(AnyBits)]
+#[repr(C)]
+struct Bucket {
+    count: Atomic<u32, Block>,
+    sum: Atomic<f32, Block>,
+}
+
+/// Keys of [`group_by()`].
+pub const KEYS: usize = 16;
+
+/// How many numbers each key has, and their sum: in structs of shared memory, then in global memory.
+#[kernel(block_size(64))]
+pub fn group_by(
+    #[shared] mut buckets: Shared<Array<Bucket, 16>>,
+    keys: &[u8],
+    values: &[f32],
+    to: &[[Atomic<f32, Device>; 2]],
+) {
+    buckets.own().each(|_, bucket| {
+        *bucket.count.get_mut() = 0;
+        *bucket.sum.get_mut() = 0.0;
+    });
+    buckets.read(|buckets| {
+        for (i, &key) in thread::elements(keys) {
+            let bucket = &buckets[usize::from(key) % KEYS];
+            bucket.count.fetch_add(1, Relaxed);
+            bucket.sum.fetch_add(values[i], Relaxed);
+        }
+    });
+    buckets.own().each(|key, bucket| {
+        to[key][0].fetch_add(*bucket.count.get_mut() as f32, Relaxed);
+        to[key][1].fetch_add(*bucket.sum.get_mut(), Relaxed);
+    });
+}
+
+/// Numbers that go once around the ring of a cluster's blocks, each block adding its own: a barrier in each
+/// block says that its neighbour has written, and nobody waits for all. A block may be steps ahead of its
+/// neighbour, so each step has a barrier.
+///
+/// # Safety
+/// There is an element for each thread.
+#[kernel(cluster_dims(4, 1, 1), block_size(32))]
+pub unsafe fn ring(from: &[u32], mut to: PerThread<u32>) {
+    let inbox = shared_array![u32; 3 * 32];
+    let barriers = shared_array![Mbarrier; 3];
+    let lane = thread::index_in_block() as usize;
+    let next = (cluster::block_rank() + 1) % cluster::blocks();
+    let own = from[thread::index() as usize];
+    let mut sum = own;
+    // SAFETY: each step has a place of its own, and the blocks wait for each other before they end.
+    unsafe {
+        if lane == 0 {
+            for step in 0..3 {
+                Mbarrier::init(barriers.add(step), 32);
+            }
+            Mbarrier::fence_init();
+        }
+        cluster::sync();
+        for step in 0..3 {
+            let barrier = &*barriers.add(step);
+            let place = inbox.add(step * 32 + lane);
+            cluster::map_shared(place, next).write(sum);
+            barrier.arrive_at(next);
+            barrier.wait_parity_cluster(false);
+            sum = own + place.read();
+        }
+        cluster::sync();
+    }
+    to.each(|_, to| *to = sum);
+}
+
+/// Rows that copies of all threads bring while others are added up: the barrier knows when they are there.
+///
+/// # Safety
+/// There are `rounds` rows of 64 numbers for each block.
+#[kernel(block_size(64))]
+pub unsafe fn copies_that_arrive(from: *const u32, rounds: usize, mut to: PerBlock<u32, 64>) {
+    let stages = shared_array![u32; 2 * 64];
+    let barriers = shared_array![Mbarrier; 2];
+    let own = thread::index_in_block() as usize;
+    let base = thread::block_index() as usize * rounds * 64;
+    let mut sum = 0u32;
+    // SAFETY: a stage is written again after all have read it.
+    unsafe {
+        if own == 0 {
+            Mbarrier::init(barriers, 64);
+            Mbarrier::init(barriers.add(1), 64);
+        }
+        thread::sync_threads();
+        let begin = |round: usize| {
+            if round < rounds {
+                let stage = round % 2;
+                copy::begin(
+                    stages.add(stage * 64 + own),
+                    from.add(base + round * 64 + own),
+                );
+                (*barriers.add(stage)).arrive_after_copies();
+            }
+        };
+        begin(0);
+        for round in 0..rounds {
+            begin(round + 1);
+            (*barriers.add(round % 2)).wait_parity(round / 2 % 2 == 1);
+            sum = sum.wrapping_mul(3) + stages.add(round % 2 * 64 + 63 - own).read();
+            thread::sync_threads();
+        }
+    }
+    to.each(|_, to| *to = sum);
+}
+
+/// Adds tiles of all blocks to one, by the unit that copies tensors, and leaves the block's own by a bulk
+/// copy.
+///
+/// # Safety
+/// The map is of boxes of 32 by 4 numbers; there is room for such a box of each block at `own`.
+#[kernel(block_size(32, 4))]
+pub unsafe fn add_boxes(#[grid_constant] sum: &TensorMap, own: *mut i32, factor: i32) {
+    #[repr(align(128))]
+    struct Box([i32; 128]);
+    let tile = shared_array![Box; 1];
+    let i = thread::index_in_block() as usize;
+    let block = thread::block_index() as i32;
+    // SAFETY: a barrier is between the writes and the copies.
+    unsafe {
+        (&raw mut (*tile).0[i]).write((block + 1) * i as i32 * factor);
+        copy::fence();
+        thread::sync_threads();
+        if i == 0 {
+            sum.add([32 * (block % 2), 0], tile.cast::<i32>());
+            copy::bulk_out(own.add(128 * block as usize), tile.cast(), 512);
+            copy::commit_bulk();
+            copy::wait_bulk::<0>();
+        }
+    }
+}
+
+/// A scaled copy that asks the caches to forget what it reads and to keep what all read again.
+#[kernel]
+pub fn streaming(from: &[[f32; 4]], table: &[f32], mut to: PerThread<[f32; 4]>) {
+    let keep = Policy::evict_last(1.0);
+    to.each_with(from, |i, to, from| {
+        let x = memory::load_streaming(from);
+        // SAFETY: global memory, which nobody writes.
+        let factor = unsafe { keep.load(&table[i % table.len()]) };
+        memory::store_streaming(to, x.map(|x| x * factor));
+    });
 }

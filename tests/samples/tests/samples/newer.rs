@@ -259,3 +259,126 @@ fn blocks_in_turn() -> Outcome {
     assert_eq!(list.as_host_vec()?, [0, 1, 3, 6, 10, 15, 21, 28, 36]);
     Ok(())
 }
+
+#[test]
+fn sums_in_structs() -> Outcome {
+    let Some((module, stream)) = start() else {
+        return Ok(());
+    };
+    let keys: Vec<u8> = integers(700, KEYS as u32)
+        .iter()
+        .map(|&x| x as u8)
+        .collect();
+    let values: Vec<f32> = (0..700).map(|i| (hash(i) % 100) as f32).collect();
+    let mut to = DeviceBuffer::<[f32; 2]>::zeroed(KEYS)?;
+    let (device_keys, device_values) = (keys.as_dbuf()?, values.as_dbuf()?);
+    module.launch(
+        &stream,
+        (3, 64),
+        group_by::args(&device_keys, &device_values, &mut to),
+    )?;
+    let mut expected = vec![[0.0; 2]; KEYS];
+    for (&key, value) in keys.iter().zip(values) {
+        expected[usize::from(key)][0] += 1.0;
+        expected[usize::from(key)][1] += value;
+    }
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn ring_of_blocks() -> Outcome {
+    let Some((module, stream)) = start() else {
+        return Ok(());
+    };
+    let from = integers(8 * 32, 1000);
+    let device = from.as_dbuf()?;
+    let mut to = DeviceBuffer::<u32>::zeroed(from.len())?;
+    // SAFETY: an element for each thread.
+    let args = unsafe { ring::args(&device, &mut to) };
+    module.launch(&stream, (8, 32), args)?;
+    let expected: Vec<u32> = (0..from.len())
+        .map(|i| {
+            let cluster = &from[i / 128 * 128..][..128];
+            cluster.iter().skip(i % 32).step_by(32).sum()
+        })
+        .collect();
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn copies_of_all_threads() -> Outcome {
+    let Some((module, stream)) = start() else {
+        return Ok(());
+    };
+    const ROUNDS: usize = 7;
+    let from = integers(2 * ROUNDS * 64, 1000);
+    let device = from.as_dbuf()?;
+    let mut to = DeviceBuffer::<u32>::zeroed(2 * 64)?;
+    // SAFETY: so many rows.
+    let args = unsafe { copies_that_arrive::args(device.as_device_ptr(), ROUNDS, &mut to) };
+    module.launch(&stream, (2, 64), args)?;
+    let expected: Vec<u32> = (0..2 * 64)
+        .map(|i| {
+            let rows = from[i / 64 * ROUNDS * 64..].chunks(64).take(ROUNDS);
+            rows.fold(0, |sum, row| sum * 3 + row[63 - i % 64])
+        })
+        .collect();
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn boxes_that_are_added() -> Outcome {
+    let Some((module, stream)) = start() else {
+        return Ok(());
+    };
+    let sum = DeviceBuffer::from_slice(&[5i32; 64 * 4])?;
+    let own = DeviceBuffer::<i32>::zeroed(6 * 128)?;
+    let tensor = TiledTensor {
+        sizes: &[64, 4],
+        strides: &[256],
+        box_sizes: &[32, 4],
+        element_strides: &[1, 1],
+        ..TiledTensor::default()
+    };
+    // SAFETY: the memory has that many elements, and lives as long as the launch.
+    let map = unsafe { TensorMap::tiled(sum.as_device_ptr(), &tensor) }?;
+    let map = copy::TensorMap::from_words(map.to_words());
+    // SAFETY: such a map, and room for six boxes.
+    let args = unsafe { add_boxes::args(map, own.as_device_ptr(), -2) };
+    module.launch(&stream, (6, (32, 4)), args)?;
+    stream.synchronize()?;
+    let expected: Vec<i32> = (0..6 * 128)
+        .map(|i| (i / 128 + 1) * (i % 128) * -2)
+        .collect();
+    assert_eq!(own.as_host_vec()?, expected);
+    let expected: Vec<i32> = (0..256)
+        .map(|i| {
+            let (x, y) = (i % 64, i / 64);
+            let blocks = if x < 32 { 1 + 3 + 5 } else { 2 + 4 + 6 };
+            5 - 2 * blocks * (y * 32 + x % 32)
+        })
+        .collect();
+    assert_eq!(sum.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn streams_through_the_caches() -> Outcome {
+    let Some((module, stream)) = start() else {
+        return Ok(());
+    };
+    let (from, table) = (floats(1200), floats(7));
+    let rows: Vec<[f32; 4]> = from.as_chunks().0.to_vec();
+    let mut to = DeviceBuffer::<[f32; 4]>::zeroed(rows.len())?;
+    module.launch(
+        &stream,
+        (2, 64),
+        streaming::args(&rows.as_dbuf()?, &table.as_dbuf()?, &mut to),
+    )?;
+    let expected: Vec<f32> = (0..1200).map(|i| from[i] * table[i / 4 % 7]).collect();
+    assert_eq!(to.as_host_vec()?.as_flattened(), expected);
+    Ok(())
+}
