@@ -328,10 +328,13 @@ pub fn shortest_ways(
 /// Numbers of a query, a key and a value of [`attention()`].
 pub const HEAD: usize = 32;
 
+/// 32 of each, the keys' rows with a column that nobody uses.
+type KeysAndValues = (Array<[f32; HEAD + 1], 32>, Array<[f32; HEAD], 32>);
+
 /// Attention with a softmax of what has come so far: a warp for each query, 32 keys at a time.
 #[kernel(block_size(128))]
 pub fn attention(
-    #[shared] mut tiles: Shared<(Array<[f32; 33], 32>, Array<[f32; 32], 32>)>,
+    #[shared] mut tiles: Shared<KeysAndValues>,
     queries: &[[f32; HEAD]],
     keys: &[[f32; HEAD]],
     values: &[[f32; HEAD]],
@@ -352,8 +355,8 @@ pub fn attention(
         tiles.read(|(keys_here, values_here)| {
             // Each lane's key.
             let mut score = 0.0;
-            for i in 0..HEAD {
-                score += warp.shuffle(own, i as u32) * keys_here[lane][i];
+            for (i, key) in keys_here[lane][..HEAD].iter().enumerate() {
+                score += warp.shuffle(own, i as u32) * key;
             }
             if start + lane >= keys.len() {
                 score = f32::NEG_INFINITY;

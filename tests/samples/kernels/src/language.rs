@@ -304,7 +304,7 @@ pub fn visit() {
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     let product = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(n)) as u64;
-    if let Some(base) = BASES.iter().find(|&&base| n % base == 0) {
+    if let Some(base) = BASES.iter().find(|&&base| n.is_multiple_of(base)) {
         return n == *base;
     }
     if n < 2 {

@@ -303,7 +303,7 @@ pub fn queens(n: u32, count: &Atomic<u32, Device>) {
         let mut free = all & !(columns | left | right);
         let mut count = 0;
         while free != 0 {
-            let bit = free & free.wrapping_neg();
+            let bit = free.isolate_lowest_one();
             free ^= bit;
             count += ways(all, columns | bit, (left | bit) << 1, (right | bit) >> 1);
         }

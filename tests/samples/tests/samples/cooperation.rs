@@ -173,9 +173,8 @@ fn attention_in_one_pass() -> Outcome {
     let (module, stream) = start();
     let rows = |count: usize, offset: usize| -> Vec<[f32; HEAD]> {
         let numbers = floats(offset + count * HEAD);
-        let rows = numbers[offset..].chunks_exact(HEAD);
-        rows.map(|row| std::array::from_fn(|i| 4.0 * row[i] - 2.0))
-            .collect()
+        let rows = numbers[offset..].as_chunks::<HEAD>().0.iter();
+        rows.map(|row| row.map(|x| 4.0 * x - 2.0)).collect()
     };
     let (queries, keys, values) = (rows(6, 0), rows(75, 1000), rows(75, 5000));
     let mut to = DeviceBuffer::<[f32; HEAD]>::zeroed(queries.len())?;

@@ -351,7 +351,7 @@ fn numbers_in_a_text() -> Outcome {
         7.0,
         f64::INFINITY,
         -5.0,
-        123456789.123456789,
+        123_456_789.123_456_79,
     ];
     assert_eq!(to.as_host_vec()?, expected);
     Ok(())
