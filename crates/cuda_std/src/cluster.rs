@@ -67,6 +67,19 @@ pub fn map_shared<T>(pointer: *mut T, block: u32) -> *mut T {
     rows::mapa(pointer.cast(), block).cast()
 }
 
+/// What a value of this block's shared memory is in another block of the cluster: an atomic with
+/// [`scope::Cluster`](crate::scope::Cluster), say, that all blocks change.
+///
+/// # Safety
+/// It is in shared memory, and is a value there, too: the other block has written it before a
+/// [`sync`]. That block has not ended, and does not write it otherwise.
+#[inline(always)]
+#[must_use]
+pub unsafe fn map_shared_ref<T: Sync>(value: &T, block: u32) -> &T {
+    // SAFETY: the caller's promise.
+    unsafe { &*map_shared((&raw const *value).cast_mut(), block) }
+}
+
 /// The block that shared memory belongs to.
 #[inline(always)]
 #[must_use]

@@ -508,8 +508,14 @@ macro_rules! half {
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $ty {}
         #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: zeros are 0.
+        unsafe impl bytemuck::Zeroable for $ty {}
+        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $pair {}
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: zeros are 0.
+        unsafe impl bytemuck::Zeroable for $pair {}
     };
     (@operator $ty:ident $trait:ident $name:ident $arch:literal $row:ident) => {
         impl $trait for $ty {

@@ -73,6 +73,20 @@ mod numbers {
         fn gradients_3(texture: u64, x: [f32; 3], dx: [f32; 3], dy: [f32; 3]) -> [Self; 4];
         fn layer1(texture: u64, layer: u32, x: f32) -> [Self; 4];
         fn layer2(texture: u64, layer: u32, x: [f32; 2]) -> [Self; 4];
+        fn fetch_layer1(texture: u64, layer: u32, x: i32) -> [Self; 4];
+        fn fetch_layer2(texture: u64, layer: u32, x: [i32; 2]) -> [Self; 4];
+        fn layer1_level(texture: u64, layer: u32, x: f32, level: f32) -> [Self; 4];
+        fn layer2_level(texture: u64, layer: u32, x: [f32; 2], level: f32) -> [Self; 4];
+        fn layer1_gradients(texture: u64, layer: u32, x: f32, dx: f32, dy: f32) -> [Self; 4];
+        fn layer2_gradients(
+            texture: u64,
+            layer: u32,
+            x: [f32; 2],
+            dx: [f32; 2],
+            dy: [f32; 2],
+        ) -> [Self; 4];
+        fn cube_level(texture: u64, x: [f32; 3], level: f32) -> [Self; 4];
+        fn cube_layer_level(texture: u64, layer: u32, x: [f32; 3], level: f32) -> [Self; 4];
         fn cube(texture: u64, x: [f32; 3]) -> [Self; 4];
         fn cube_layer(texture: u64, layer: u32, x: [f32; 3]) -> [Self; 4];
         fn gather(texture: u64, x: [f32; 2], component: u32) -> [Self; 4];
@@ -142,6 +156,44 @@ mod numbers {
                 #[inline(always)]
                 fn layer2(texture: u64, layer: u32, x: [f32; 2]) -> [Self; 4] {
                     rows::tex_a2d_TY_f32(texture, layer, x)
+                }
+                #[inline(always)]
+                fn fetch_layer1(texture: u64, layer: u32, x: i32) -> [Self; 4] {
+                    rows::tex_a1d_TY_s32(texture, layer, x)
+                }
+                #[inline(always)]
+                fn fetch_layer2(texture: u64, layer: u32, x: [i32; 2]) -> [Self; 4] {
+                    rows::tex_a2d_TY_s32(texture, layer, x)
+                }
+                #[inline(always)]
+                fn layer1_level(texture: u64, layer: u32, x: f32, level: f32) -> [Self; 4] {
+                    rows::tex_level_a1d_TY_f32(texture, layer, x, level)
+                }
+                #[inline(always)]
+                fn layer2_level(texture: u64, layer: u32, x: [f32; 2], level: f32) -> [Self; 4] {
+                    rows::tex_level_a2d_TY_f32(texture, layer, x, level)
+                }
+                #[inline(always)]
+                fn layer1_gradients(texture: u64, layer: u32, x: f32, dx: f32, dy: f32) -> [Self; 4] {
+                    rows::tex_grad_a1d_TY_f32(texture, layer, x, [dx], [dy])
+                }
+                #[inline(always)]
+                fn layer2_gradients(
+                    texture: u64,
+                    layer: u32,
+                    x: [f32; 2],
+                    dx: [f32; 2],
+                    dy: [f32; 2],
+                ) -> [Self; 4] {
+                    rows::tex_grad_a2d_TY_f32(texture, layer, x, dx, dy)
+                }
+                #[inline(always)]
+                fn cube_level(texture: u64, x: [f32; 3], level: f32) -> [Self; 4] {
+                    rows::tex_level_cube_TY_f32(texture, x, level)
+                }
+                #[inline(always)]
+                fn cube_layer_level(texture: u64, layer: u32, x: [f32; 3], level: f32) -> [Self; 4] {
+                    rows::tex_level_acube_TY_f32(texture, layer, x, level)
                 }
                 #[inline(always)]
                 fn cube(texture: u64, x: [f32; 3]) -> [Self; 4] {
@@ -255,6 +307,10 @@ handle! {
     /// element.
     Surface<T, const D: usize>
 }
+handle! {
+    /// A list of surfaces of one or two dimensions.
+    LayeredSurface<T, const D: usize>
+}
 
 macro_rules! texture_params {
     ($($name:ident<T $(, $d:ident)?> $shape:expr;)*) => {$(
@@ -276,11 +332,19 @@ texture_params! {
     LayeredCubeTexture<T> cust_core::kernel::ImageShape::LayeredCube;
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: a handle, which its functions read and write elements of `T` by.
-unsafe impl<T: Cell, const D: usize> cust_core::kernel::SurfaceParam for Surface<T, D> {
-    const SHAPE: cust_core::kernel::ImageShape = cust_core::kernel::ImageShape::Plain(D);
-    const ELEMENT: usize = size_of::<T>();
+macro_rules! surface_params {
+    ($($name:ident $shape:ident;)*) => {$(
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: a handle, which its functions read and write elements of `T` by.
+        unsafe impl<T: Cell, const D: usize> cust_core::kernel::SurfaceParam for $name<T, D> {
+            const SHAPE: cust_core::kernel::ImageShape = cust_core::kernel::ImageShape::$shape(D);
+            const ELEMENT: usize = size_of::<T>();
+        }
+    )*};
+}
+surface_params! {
+    Surface Plain;
+    LayeredSurface Layered;
 }
 
 cuda_std_macros::repeat! {
@@ -328,20 +392,37 @@ impl<T: Texel> Texture<T, 2> {
     }
 }
 
-impl<T, const D: usize> Texture<T, D> {
-    /// Elements along the first dimension.
-    #[inline(always)]
-    #[must_use]
-    pub fn width(self) -> u32 {
-        rows::txq_width(self.0)
-    }
+macro_rules! sizes {
+    ($($name:ident $depth:literal, $width:ident $height:ident $third:ident $asked:ident;)*) => {$(
+        impl<T, const D: usize> $name<T, D> {
+            /// Elements along the first dimension.
+            #[inline(always)]
+            #[must_use]
+            pub fn width(self) -> u32 {
+                rows::$width(self.0)
+            }
 
-    /// Elements along the second dimension.
-    #[inline(always)]
-    #[must_use]
-    pub fn height(self) -> u32 {
-        rows::txq_height(self.0)
-    }
+            /// Elements along the second dimension.
+            #[inline(always)]
+            #[must_use]
+            pub fn height(self) -> u32 {
+                rows::$height(self.0)
+            }
+
+            #[doc = $depth]
+            #[inline(always)]
+            #[must_use]
+            pub fn $third(self) -> u32 {
+                rows::$asked(self.0)
+            }
+        }
+    )*};
+}
+sizes! {
+    Texture "Elements along the third dimension.", txq_width txq_height depth txq_depth;
+    LayeredTexture "The number of layers.", txq_width txq_height layers txq_array_size;
+    Surface "Elements along the third dimension.", suq_width suq_height depth suq_depth;
+    LayeredSurface "The number of layers.", suq_width suq_height layers suq_array_size;
 }
 
 impl<T: Texel> LayeredTexture<T, 1> {
@@ -350,6 +431,27 @@ impl<T: Texel> LayeredTexture<T, 1> {
     #[must_use]
     pub fn sample(self, layer: u32, x: f32) -> T {
         T::of(numbers::Fetch::layer1(self.0, layer, x))
+    }
+
+    /// The element at whole coordinates of a layer, unfiltered, as [`Texture::fetch`].
+    #[inline(always)]
+    #[must_use]
+    pub fn fetch(self, layer: u32, x: i32) -> T {
+        T::of(numbers::Fetch::fetch_layer1(self.0, layer, x))
+    }
+
+    /// What is at a place of a level of a layer's mipmap.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample_level(self, layer: u32, x: f32, level: f32) -> T {
+        T::of(numbers::Fetch::layer1_level(self.0, layer, x, level))
+    }
+
+    /// What is at a place of a layer, at the level that suits the distance to the places beside it.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample_gradients(self, layer: u32, x: f32, dx: f32, dy: f32) -> T {
+        T::of(numbers::Fetch::layer1_gradients(self.0, layer, x, dx, dy))
     }
 }
 
@@ -360,6 +462,27 @@ impl<T: Texel> LayeredTexture<T, 2> {
     pub fn sample(self, layer: u32, x: [f32; 2]) -> T {
         T::of(numbers::Fetch::layer2(self.0, layer, x))
     }
+
+    /// The element at whole coordinates of a layer, unfiltered, as [`Texture::fetch`].
+    #[inline(always)]
+    #[must_use]
+    pub fn fetch(self, layer: u32, x: [i32; 2]) -> T {
+        T::of(numbers::Fetch::fetch_layer2(self.0, layer, x))
+    }
+
+    /// What is at a place of a level of a layer's mipmap.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample_level(self, layer: u32, x: [f32; 2], level: f32) -> T {
+        T::of(numbers::Fetch::layer2_level(self.0, layer, x, level))
+    }
+
+    /// What is at a place of a layer, at the level that suits the distance to the places beside it.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample_gradients(self, layer: u32, x: [f32; 2], dx: [f32; 2], dy: [f32; 2]) -> T {
+        T::of(numbers::Fetch::layer2_gradients(self.0, layer, x, dx, dy))
+    }
 }
 
 impl<T: Texel> CubeTexture<T> {
@@ -369,6 +492,13 @@ impl<T: Texel> CubeTexture<T> {
     pub fn sample(self, direction: [f32; 3]) -> T {
         T::of(numbers::Fetch::cube(self.0, direction))
     }
+
+    /// What is in a direction at a level of the mipmap.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample_level(self, direction: [f32; 3], level: f32) -> T {
+        T::of(numbers::Fetch::cube_level(self.0, direction, level))
+    }
 }
 
 impl<T: Texel> LayeredCubeTexture<T> {
@@ -377,6 +507,15 @@ impl<T: Texel> LayeredCubeTexture<T> {
     #[must_use]
     pub fn sample(self, layer: u32, direction: [f32; 3]) -> T {
         T::of(numbers::Fetch::cube_layer(self.0, layer, direction))
+    }
+
+    /// What is in a direction of a layer at a level of the mipmap.
+    #[inline(always)]
+    #[must_use]
+    pub fn sample_level(self, layer: u32, direction: [f32; 3], level: f32) -> T {
+        T::of(numbers::Fetch::cube_layer_level(
+            self.0, layer, direction, level,
+        ))
     }
 }
 
@@ -392,14 +531,19 @@ mod surfaces {
         fn read_1(surface: u64, x: [i32; 1]) -> Self;
         fn read_2(surface: u64, x: [i32; 2]) -> Self;
         fn read_3(surface: u64, x: [i32; 3]) -> Self;
+        fn read_layer_1(surface: u64, layer: u32, x: [i32; 1]) -> Self;
+        fn read_layer_2(surface: u64, layer: u32, x: [i32; 2]) -> Self;
         fn write_1(surface: u64, x: [i32; 1], value: Self);
         fn write_2(surface: u64, x: [i32; 2], value: Self);
         fn write_3(surface: u64, x: [i32; 3], value: Self);
+        fn write_layer_1(surface: u64, layer: u32, x: [i32; 1], value: Self);
+        fn write_layer_2(surface: u64, layer: u32, x: [i32; 2], value: Self);
     }
 
     macro_rules! access {
         ($($ty:ty, $size:literal, |$bits:ident| $from:expr, |$value:ident| $to:expr,
-            $read_1:ident $read_2:ident $read_3:ident $write_1:ident $write_2:ident $write_3:ident;)*) => {$(
+            $read_1:ident $read_2:ident $read_3:ident $read_a1:ident $read_a2:ident
+            $write_1:ident $write_2:ident $write_3:ident $write_a1:ident $write_a2:ident;)*) => {$(
             impl super::Cell for $ty {}
             impl Access for $ty {
                 #[inline(always)]
@@ -418,6 +562,16 @@ mod surfaces {
                     $from
                 }
                 #[inline(always)]
+                fn read_layer_1(surface: u64, layer: u32, [x]: [i32; 1]) -> $ty {
+                    let $bits = rows::$read_a1(surface, layer, x * $size);
+                    $from
+                }
+                #[inline(always)]
+                fn read_layer_2(surface: u64, layer: u32, [x, y]: [i32; 2]) -> $ty {
+                    let $bits = rows::$read_a2(surface, layer, [x * $size, y]);
+                    $from
+                }
+                #[inline(always)]
                 fn write_1(surface: u64, [x]: [i32; 1], $value: $ty) {
                     rows::$write_1(surface, [x * $size], $to);
                 }
@@ -428,6 +582,14 @@ mod surfaces {
                 #[inline(always)]
                 fn write_3(surface: u64, [x, y, z]: [i32; 3], $value: $ty) {
                     rows::$write_3(surface, [x * $size, y, z], $to);
+                }
+                #[inline(always)]
+                fn write_layer_1(surface: u64, layer: u32, [x]: [i32; 1], $value: $ty) {
+                    rows::$write_a1(surface, layer, x * $size, $to);
+                }
+                #[inline(always)]
+                fn write_layer_2(surface: u64, layer: u32, [x, y]: [i32; 2], $value: $ty) {
+                    rows::$write_a2(surface, layer, [x * $size, y], $to);
                 }
             }
         )*};
@@ -441,8 +603,8 @@ mod surfaces {
             (f32, 4, b32, (f32::from_bits(bits)), (value.to_bits())), (u64, 8, b64, bits, value)
         ] {
             access! { TY, SIZE, |bits| FROM, |value| TO,
-                suld_1d_BITS_zero suld_2d_BITS_zero suld_3d_BITS_zero
-                sust_1d_BITS_zero sust_2d_BITS_zero sust_3d_BITS_zero; }
+                suld_1d_BITS_zero suld_2d_BITS_zero suld_3d_BITS_zero suld_a1d_BITS_zero suld_a2d_BITS_zero
+                sust_1d_BITS_zero sust_2d_BITS_zero sust_3d_BITS_zero sust_a1d_BITS_zero sust_a2d_BITS_zero; }
         }
         for (TY, SIZE, V, BITS, FROM, TO) in [
             (u8, 2, 2, b8, bits, value), (u8, 4, 4, b8, bits, value),
@@ -455,7 +617,9 @@ mod surfaces {
         ] {
             access! { [TY; V], SIZE, |bits| FROM, |value| TO,
                 suld_1d_v_V_BITS_zero suld_2d_v_V_BITS_zero suld_3d_v_V_BITS_zero
-                sust_1d_v_V_BITS_zero sust_2d_v_V_BITS_zero sust_3d_v_V_BITS_zero; }
+                suld_a1d_v_V_BITS_zero suld_a2d_v_V_BITS_zero
+                sust_1d_v_V_BITS_zero sust_2d_v_V_BITS_zero sust_3d_v_V_BITS_zero
+                sust_a1d_v_V_BITS_zero sust_a2d_v_V_BITS_zero; }
         }
     }
 }
@@ -481,26 +645,29 @@ cuda_std_macros::repeat! {
     }
 }
 
+cuda_std_macros::repeat! {
+    for D in [1, 2] {
+        impl<T: Cell> LayeredSurface<T, D> {
+            /// The element at these coordinates of a layer; zeros outside of the surface.
+            #[inline(always)]
+            #[must_use]
+            pub fn read(self, layer: u32, x: [i32; D]) -> T {
+                surfaces::Access::read_layer_D(self.0, layer, x)
+            }
+
+            /// Changes the element at these coordinates of a layer, as [`Surface::write`].
+            #[inline(always)]
+            pub fn write(self, layer: u32, x: [i32; D], value: T) {
+                surfaces::Access::write_layer_D(self.0, layer, x, value);
+            }
+        }
+    }
+}
+
 impl Surface<u32, 2> {
     /// Adds to the element at these coordinates, atomically.
     #[inline(always)]
     pub fn add(self, [x, y]: [i32; 2], value: u32) {
         rows::sured_2d_add_u32_zero(self.0, [x * 4, y], value);
-    }
-}
-
-impl<T, const D: usize> Surface<T, D> {
-    /// Elements along the first dimension.
-    #[inline(always)]
-    #[must_use]
-    pub fn width(self) -> u32 {
-        rows::suq_width(self.0)
-    }
-
-    /// Elements along the second dimension.
-    #[inline(always)]
-    #[must_use]
-    pub fn height(self) -> u32 {
-        rows::suq_height(self.0)
     }
 }

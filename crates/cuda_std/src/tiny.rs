@@ -99,6 +99,9 @@ macro_rules! tiny {
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $ty {}
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: zeros are 0.
+        unsafe impl bytemuck::Zeroable for $ty {}
     )*};
 }
 
@@ -175,6 +178,9 @@ impl Ue8m0 {
 #[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers.
 unsafe impl cust_core::DeviceCopy for Ue8m0 {}
+#[cfg(not(target_arch = "nvptx64"))]
+// SAFETY: zeros are 2⁻¹²⁷.
+unsafe impl bytemuck::Zeroable for Ue8m0 {}
 
 #[cfg(test)]
 mod tests {

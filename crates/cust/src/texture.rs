@@ -68,7 +68,8 @@ pub struct TextureConfig {
     pub mipmap_filter: FilterMode,
     /// What is added to the level that a kernel asks for.
     pub mipmap_level_bias: f32,
-    /// The levels to look at: from the first number to the second.
+    /// The levels to look at, of an array that has some: from the first number to the second, so the
+    /// first level alone unless this says more.
     pub mipmap_levels: [f32; 2],
 }
 
@@ -169,7 +170,7 @@ impl<T: ArrayElement> Source<T> for MipmappedArray<T> {
     fn shape(&self) -> CudaResult<ImageShape> {
         // There are no arrays without levels.
         self.level(0)
-            .map_or(Ok(ImageShape::Plain(1)), Source::shape)
+            .map_or(Ok(ImageShape::Plain(1)), |level| level.shape())
     }
 
     fn context(&self) -> &Context {
@@ -178,7 +179,7 @@ impl<T: ArrayElement> Source<T> for MipmappedArray<T> {
 
     fn trackers(&self) -> Trackers<'_> {
         let levels = (0..self.levels()).filter_map(|level| self.level(level));
-        levels.map(Array::tracker).collect()
+        levels.map(|level| level.tracker()).collect()
     }
 }
 
@@ -418,8 +419,8 @@ macro_rules! textures {
 textures! {
     /// A texture on an array, which it shares with whoever else holds it.
     Texture of Array, array: "an array";
-    /// A texture on an array with levels, which it shares with whoever else holds it. The emulator
-    /// has none.
+    /// A texture on an array with levels, which it shares with whoever else holds it. Its coordinates
+    /// are normalized.
     MipmappedTexture of MipmappedArray, array: "an array with levels";
     /// A texture on plain memory, which it shares with whoever else holds it. Kernels fetch whole
     /// elements of it: it has one dimension, no filter and no address modes.

@@ -5,9 +5,6 @@
 //! the static's name that implements [`Global`]. `cust` finds the variable in a module by it, and
 //! reads and writes it as what it is.
 
-use crate::kernel::Atomic;
-use crate::traits::DeviceCopy;
-
 /// A static of a crate that was compiled for the host.
 ///
 /// # Safety
@@ -31,24 +28,3 @@ pub unsafe trait Global {
 ///
 /// As for [`Global`]; and kernels expect that the value changes between launches.
 pub unsafe trait GlobalMut: Global {}
-
-/// A type that all threads may change through shared references, and the host with them: an
-/// atomic, or an array of atomics.
-///
-/// # Safety
-///
-/// It has size and alignment of `Values`, and each value of one is a value of the other.
-pub unsafe trait Atomics: Sync {
-    /// What it is without the atomicity.
-    type Values: DeviceCopy;
-}
-
-// SAFETY: as an atomic promises.
-unsafe impl<A: Atomic> Atomics for A {
-    type Values = A::Value;
-}
-
-// SAFETY: elements lie side by side, whatever they are.
-unsafe impl<A: Atomic, const N: usize> Atomics for [A; N] {
-    type Values = [A::Value; N];
-}

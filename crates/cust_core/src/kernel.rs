@@ -335,7 +335,8 @@ pub unsafe trait SurfaceParam {
     const ELEMENT: usize;
 }
 
-/// A type that all threads may change through shared references, such as `AtomicU32`.
+/// A type that all threads may change through shared references: `AtomicU32` and its like, and arrays of
+/// them.
 ///
 /// # Safety
 ///
@@ -343,6 +344,11 @@ pub unsafe trait SurfaceParam {
 pub unsafe trait Atomic: Sync {
     /// What it is without the atomicity.
     type Value: DeviceCopy;
+}
+
+// SAFETY: arrays are their elements, one after the other.
+unsafe impl<A: Atomic, const N: usize> Atomic for [A; N] {
+    type Value = [A::Value; N];
 }
 
 // SAFETY: a slice of what is changed atomically.

@@ -22,7 +22,20 @@ pub(crate) struct Texture {
     pub as_integer: bool,
     pub normalized: bool,
     pub border: [f32; 4],
+    /// Whether layers are the sides of cubes.
+    pub cube: bool,
+    /// How many levels there are. The description of each lies behind that of the one before.
+    pub levels: u32,
+    /// Whether what is between levels is mixed of both.
+    pub mixes_levels: bool,
+    /// What is added to the level that is asked for.
+    pub level_bias: f32,
+    /// The lowest and the highest level that there may be.
+    pub level_range: [f32; 2],
 }
+
+/// The bytes of a description.
+pub(crate) const DESCRIPTION: u64 = 128;
 
 const MAGIC: u64 = 0x7e97;
 
@@ -54,7 +67,13 @@ impl Texture {
         words[2] = self.row;
         words[3] = pair(self.sizes[0], self.sizes[1]);
         words[4] = pair(self.sizes[2], self.format);
-        let flags = [self.linear, self.as_integer, self.normalized];
+        let flags = [
+            self.linear,
+            self.as_integer,
+            self.normalized,
+            self.cube,
+            self.mixes_levels,
+        ];
         let flags = flags
             .iter()
             .rev()
@@ -65,6 +84,9 @@ impl Texture {
         let border = self.border.map(f32::to_bits);
         words[7] = pair(border[0], border[1]);
         words[8] = pair(border[2], border[3]);
+        words[9] = pair(self.levels, self.level_bias.to_bits());
+        let range = self.level_range.map(f32::to_bits);
+        words[10] = pair(range[0], range[1]);
         words
     }
 
@@ -83,6 +105,11 @@ impl Texture {
             as_integer: high(5) & 2 != 0,
             normalized: high(5) & 4 != 0,
             border: [low(7), high(7), low(8), high(8)].map(f32::from_bits),
+            cube: high(5) & 8 != 0,
+            levels: low(9),
+            mixes_levels: high(5) & 16 != 0,
+            level_bias: f32::from_bits(high(9)),
+            level_range: [low(10), high(10)].map(f32::from_bits),
         })
     }
 
@@ -176,6 +203,39 @@ impl Texture {
         self.texel(x, layer, &mut read)
     }
 
+    /// The levels to look at for the one that is asked for, and how much the second one counts.
+    pub fn between_levels(&self, asked: f32) -> (u32, u32, f32) {
+        let [least, most] = self.level_range;
+        let last = self.levels.max(1) - 1;
+        let level = (asked + self.level_bias).min(most).max(least);
+        let level = level.min(last as f32).max(0.0);
+        if self.mixes_levels && !self.gives_integers() {
+            let below = level.floor();
+            // Weights have eight bits of fraction.
+            let weight = ((level - below) * 256.0).round() / 256.0;
+            (below as u32, (below as u32 + 1).min(last), weight)
+        } else {
+            let nearest = ((level + 0.5).floor() as u32).min(last);
+            (nearest, nearest, 0.0)
+        }
+    }
+
+    /// The level at which places beside each other are one element apart.
+    pub fn level_of_gradients(&self, dx: [f32; 3], dy: [f32; 3]) -> f32 {
+        let length = |d: [f32; 3]| {
+            let of = |i: usize| {
+                let size = if self.normalized {
+                    self.sizes[i].max(1) as f32
+                } else {
+                    1.0
+                };
+                d[i] * size
+            };
+            (0..3).map(|i| of(i) * of(i)).sum::<f32>().sqrt()
+        };
+        length(dx).max(length(dy)).log2()
+    }
+
     /// By coordinates between elements, of so many dimensions. `gather` asks for one component of
     /// the four neighbours instead.
     pub fn sample(
@@ -237,6 +297,19 @@ impl Texture {
     }
 }
 
+/// The side of a cube that a direction meets, and where: coordinates from 0 to 1.
+pub(crate) fn side_of_cube([x, y, z]: [f32; 3]) -> (u32, [f32; 3]) {
+    let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
+    let (side, s, t, m) = if ax > ay && ax > az {
+        (u32::from(x < 0.0), if x < 0.0 { z } else { -z }, -y, ax)
+    } else if ay > az {
+        (2 + u32::from(y < 0.0), x, if y < 0.0 { -z } else { z }, ay)
+    } else {
+        (4 + u32::from(z < 0.0), if z < 0.0 { -x } else { x }, -y, az)
+    };
+    (side, [(s / m + 1.0) / 2.0, (t / m + 1.0) / 2.0, 0.0])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,6 +326,11 @@ mod tests {
         as_integer: false,
         normalized: true,
         border: [7.0; 4],
+        cube: false,
+        levels: 3,
+        mixes_levels: true,
+        level_bias: 0.5,
+        level_range: [0.0, 1.75],
     };
 
     fn read(address: u64, _: u64) -> Option<u32> {
@@ -298,5 +376,34 @@ mod tests {
             .unwrap();
         let gathered = gathered.map(|bits| (f32::from_bits(bits) * 255.0).round());
         assert_eq!(gathered, [50.0, 60.0, 20.0, 10.0]);
+    }
+
+    #[test]
+    fn levels() {
+        assert_eq!(PICTURE.between_levels(0.0), (0, 1, 0.5));
+        assert_eq!(PICTURE.between_levels(-3.0), (0, 1, 0.0));
+        assert_eq!(PICTURE.between_levels(9.0), (1, 2, 0.75));
+        let nearest = Texture {
+            mixes_levels: false,
+            level_range: [0.0, 9.0],
+            ..PICTURE
+        };
+        assert_eq!(nearest.between_levels(0.25), (1, 1, 0.0));
+        assert_eq!(nearest.between_levels(5.0), (2, 2, 0.0));
+        assert_eq!(PICTURE.level_of_gradients([0.5, 0.0, 0.0], [0.0; 3]), 1.0);
+    }
+
+    #[test]
+    fn sides() {
+        let at = |direction| {
+            let (side, [s, t, _]) = side_of_cube(direction);
+            (side, s, t)
+        };
+        assert_eq!(at([2.0, 0.0, 0.0]), (0, 0.5, 0.5));
+        assert_eq!(at([-2.0, 1.0, -1.0]), (1, 0.25, 0.25));
+        assert_eq!(at([1.0, 2.0, 0.0]), (2, 0.75, 0.5));
+        assert_eq!(at([1.0, -2.0, 1.0]), (3, 0.75, 0.25));
+        assert_eq!(at([0.0, 1.0, 2.0]), (4, 0.5, 0.25));
+        assert_eq!(at([1.0, 0.0, -2.0]), (5, 0.25, 0.5));
     }
 }

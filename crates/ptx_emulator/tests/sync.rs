@@ -266,6 +266,20 @@ fn deadlocks_are_found() {
         fault.kind == FaultKind::InvalidInstruction && fault.message.contains("lane 1"),
         "{fault}"
     );
+    // One arrival of two: all threads look again and again, which is no time slice used up.
+    let fault = device(
+        ".shared .align 8 .b64 barrier;",
+        "setp.ne.u32 %p1, %r38, 0; @%p1 bra made; mbarrier.init.shared.b64 [barrier], 2; mbarrier.arrive.shared.b64 %rd1, [barrier];
+         made: bar.sync 0;
+         wait: mbarrier.try_wait.parity.shared.b64 %p1, [barrier], 0; @!%p1 bra wait; mov.u32 %r0, 0;",
+    )
+    .launch("k", 1, 64, Params::new().u64(0))
+    .unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Deadlock);
+    assert!(
+        fault.message.contains("64 wait at an `mbarrier`"),
+        "{fault}"
+    );
 }
 
 #[test]

@@ -46,24 +46,55 @@ impl Group for Grid {
 
     #[inline(always)]
     fn sync(&self) {
+        self.wait(self.arrive());
+    }
+}
+
+/// That this thread has arrived at the grid's barrier: what [`Grid::arrive`] returns.
+#[must_use = "each thread that arrives has to wait"]
+#[derive(Debug)]
+pub struct Arrival {
+    /// What the first thread of the block found.
+    before: u32,
+}
+
+impl Grid {
+    /// This launch's barrier.
+    #[inline(always)]
+    fn barrier() -> &'static Atomic<u32, Device> {
+        &BARRIER[special::gridid() as usize % BARRIERS]
+    }
+
+    /// Arrives at the grid's barrier, after the whole block has come, and goes on without waiting for
+    /// other blocks. Each thread arrives once and then waits once.
+    #[inline(always)]
+    pub fn arrive(&self) -> Arrival {
         // Whatever the block's threads wrote comes before what its first thread says.
         thread::sync_threads();
+        let mut before = 0;
         if thread::index_in_block() == 0 {
-            let barrier = &BARRIER[special::gridid() as usize % BARRIERS];
             // All blocks together add 2³¹: each 1, and the first the rest.
             let blocks = thread::blocks_in_grid() as u32;
             let own = match thread::block_index() {
                 0 => FLIP - (blocks - 1),
                 _ => 1,
             };
-            let before = barrier.fetch_add(own, Ordering::AcqRel);
-            while (barrier.load(Ordering::Acquire) ^ before) & FLIP == 0 {}
+            before = Self::barrier().fetch_add(own, Ordering::AcqRel);
+        }
+        Arrival { before }
+    }
+
+    /// Waits until all threads of the grid have arrived. What they wrote before they did is visible
+    /// after it.
+    #[inline(always)]
+    pub fn wait(&self, arrival: Arrival) {
+        if thread::index_in_block() == 0 {
+            let barrier = Self::barrier();
+            while (barrier.load(Ordering::Acquire) ^ arrival.before) & FLIP == 0 {}
         }
         thread::sync_threads();
     }
-}
 
-impl Grid {
     /// The number of threads.
     #[inline(always)]
     #[must_use]

@@ -6,6 +6,7 @@
 //! | [`Tile<N>`](Tile) | 1, 2, 4, 8, 16 or 32 lanes of a warp, in a row | [`tile`], [`warp`] |
 //! | [`Coalesced`] | some lanes of a warp | [`coalesced`], `partition` |
 //! | [`Block`] | the block | [`block`] |
+//! | [`Cluster`] | the blocks of a cluster | [`cluster`] |
 //! | [`Grid`] | all threads of a cooperative launch | [`grid`] |
 //!
 //! A group knows its size and this thread's rank in it, and waits for its threads. Within a warp, groups
@@ -37,11 +38,13 @@
 //! ([`AnyBits`]).
 
 mod block;
+mod cluster;
 mod grid;
 mod lanes;
 
 pub use block::{Block, block};
-pub use grid::{Grid, grid};
+pub use cluster::{Cluster, cluster};
+pub use grid::{Arrival, Grid, grid};
 pub use lanes::{Coalesced, Lanes, Tile, coalesced, tile, warp};
 
 use crate::AnyBits;

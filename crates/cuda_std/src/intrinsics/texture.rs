@@ -146,6 +146,20 @@ cuda_std_macros::intrinsics! {
             /// Stores <V> values to a 3d surface.
             fn sust_3d_v_V_TY_MODE(surface: u64, x: [i32; 3], values: [RUST; V]) =
                 "sust.b.3d.v<V>.<TY>.<MODE> [{surface}, {{x.0}, {x.1}, {x.2}, {x.2}}], {values};";
+            /// Loads <V> values from a layer of a 1d surface.
+            #[reads]
+            fn suld_a1d_v_V_TY_MODE(surface: u64, layer: u32, x: i32) -> [RUST; V] =
+                "suld.b.a1d.v<V>.<TY>.<MODE> {ret}, [{surface}, {{layer}, {x}}];";
+            /// Stores <V> values to a layer of a 1d surface.
+            fn sust_a1d_v_V_TY_MODE(surface: u64, layer: u32, x: i32, values: [RUST; V]) =
+                "sust.b.a1d.v<V>.<TY>.<MODE> [{surface}, {{layer}, {x}}], {values};";
+            /// Loads <V> values from a layer of a 2d surface.
+            #[reads]
+            fn suld_a2d_v_V_TY_MODE(surface: u64, layer: u32, x: [i32; 2]) -> [RUST; V] =
+                "suld.b.a2d.v<V>.<TY>.<MODE> {ret}, [{surface}, {{layer}, {x.0}, {x.1}, {x.1}}];";
+            /// Stores <V> values to a layer of a 2d surface.
+            fn sust_a2d_v_V_TY_MODE(surface: u64, layer: u32, x: [i32; 2], values: [RUST; V]) =
+                "sust.b.a2d.v<V>.<TY>.<MODE> [{surface}, {{layer}, {x.0}, {x.1}, {x.1}}], {values};";
         }
         for (GEOMETRY, N) in [("1d", 1), ("2d", 2)] {
             for (OP, TY, RUST) in [

@@ -22,9 +22,8 @@ use crate::error::CudaResult;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub struct MipmappedArray<T> {
-    /// Dropped before what they are parts of.
-    levels: Vec<Array<T>>,
-    raw: Raw,
+    levels: Vec<Arc<Array<T>>>,
+    raw: Arc<Raw>,
 }
 
 struct Raw {
@@ -84,6 +83,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
     }
 
     fn of(raw: Raw, extent: Extent, levels: u32, flags: ArrayFlags) -> CudaResult<Self> {
+        let raw = Arc::new(raw);
         let api = raw.context.bind()?;
         let mut made = Vec::new();
         for level in 0..levels {
@@ -104,8 +104,10 @@ impl<T: ArrayElement> MipmappedArray<T> {
                 } else {
                     half(extent.depth)
                 },
+                ..extent
             };
-            made.push(Array::of_level(raw.context.clone(), array, extent));
+            let level = Array::of_level(raw.context.clone(), array, extent, raw.clone());
+            made.push(Arc::new(level));
         }
         Ok(MipmappedArray { levels: made, raw })
     }
@@ -115,14 +117,14 @@ impl<T: ArrayElement> MipmappedArray<T> {
         self.levels.len()
     }
 
-    /// A level, from 0 on.
-    pub fn level(&self, level: usize) -> Option<&Array<T>> {
+    /// A level, from 0 on: an array of its own, which textures and surfaces are made of.
+    pub fn level(&self, level: usize) -> Option<&Arc<Array<T>>> {
         self.levels.get(level)
     }
 
-    /// A level, to be written.
+    /// A level, to be written; none while something else holds it.
     pub fn level_mut(&mut self, level: usize) -> Option<&mut Array<T>> {
-        self.levels.get_mut(level)
+        self.levels.get_mut(level).and_then(Arc::get_mut)
     }
 
     /// The driver's handle.

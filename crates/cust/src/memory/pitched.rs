@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use cust_core::kernel::Access;
 use cust_raw::{
@@ -21,6 +22,9 @@ use crate::stream::Stream;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
 /// The number of elements along each dimension; 1 where there is none.
+///
+/// Arrays tell a dimension that is not there from one of a single element: `(8, 1)` is a picture of one
+/// row, `8` is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// Elements in a row.
@@ -29,17 +33,25 @@ pub struct Extent {
     pub height: usize,
     /// Layers.
     pub depth: usize,
+    /// How many dimensions there are, from 1 to 3.
+    pub dimensions: usize,
 }
 
 impl Extent {
     /// One dimension.
     pub const fn x(width: usize) -> Extent {
-        Extent::xyz(width, 1, 1)
+        Extent {
+            dimensions: 1,
+            ..Extent::xyz(width, 1, 1)
+        }
     }
 
     /// Two dimensions.
     pub const fn xy(width: usize, height: usize) -> Extent {
-        Extent::xyz(width, height, 1)
+        Extent {
+            dimensions: 2,
+            ..Extent::xyz(width, height, 1)
+        }
     }
 
     /// Three dimensions.
@@ -48,6 +60,7 @@ impl Extent {
             width,
             height,
             depth,
+            dimensions: 3,
         }
     }
 
@@ -57,6 +70,7 @@ impl Extent {
             width,
             height,
             depth,
+            dimensions: _,
         } = *self;
         let len = (width.checked_mul(height)).and_then(|layer| layer.checked_mul(depth));
         len.ok_or(Error::AllocationTooLarge {
@@ -224,7 +238,8 @@ impl Stream {
 }
 
 fn same_extent(from: Extent, to: Extent) -> CudaResult<Extent> {
-    if from != to {
+    let sizes = |extent: Extent| [extent.width, extent.height, extent.depth];
+    if sizes(from) != sizes(to) {
         return Err(Error::SizeMismatch {
             doing: ON_DEVICE,
             source_len: from.elements()?,
@@ -502,8 +517,8 @@ pub struct Array<T> {
     tracker: Tracker,
     raw: CUarray,
     extent: Extent,
-    /// Whether it is a level of a mipmapped array, and goes with that.
-    level: bool,
+    /// The mipmapped array that it is a level of, and goes with.
+    whole: Option<Arc<dyn Send + Sync>>,
     elements: PhantomData<T>,
 }
 
@@ -517,16 +532,15 @@ pub(crate) fn array_description<T: ArrayElement>(
     extent: Extent,
     flags: ArrayFlags,
 ) -> CUDA_ARRAY3D_DESCRIPTOR {
-    // The driver tells dimensions that are not there from those of one element.
-    let or_none = |size: usize, beyond: bool| if size == 1 && !beyond { 0 } else { size };
-    let depth = or_none(extent.depth, false);
+    // The driver tells dimensions that are not there from those of one element. Lists of rows have one
+    // before the layers.
+    let layered = flags.contains(ArrayFlags::LAYERED);
+    let flat = extent.dimensions == 1 || (layered && extent.height == 1);
+    let deep = layered || extent.dimensions == 3;
     CUDA_ARRAY3D_DESCRIPTOR {
         Width: extent.width,
-        Height: or_none(
-            extent.height,
-            depth != 0 && !flags.contains(ArrayFlags::LAYERED),
-        ),
-        Depth: depth,
+        Height: if flat { 0 } else { extent.height },
+        Depth: if deep { extent.depth } else { 0 },
         Format: T::FORMAT,
         NumChannels: T::CHANNELS,
         Flags: flags.bits(),
@@ -547,18 +561,23 @@ impl<T: ArrayElement> Array<T> {
             tracker: Tracker::shared(context),
             raw,
             extent,
-            level: false,
+            whole: None,
             elements: PhantomData,
         })
     }
 
-    /// A level of a mipmapped array, which outlives it.
-    pub(super) fn of_level(context: Context, raw: CUarray, extent: Extent) -> Array<T> {
+    /// A level of a mipmapped array.
+    pub(super) fn of_level(
+        context: Context,
+        raw: CUarray,
+        extent: Extent,
+        whole: Arc<dyn Send + Sync>,
+    ) -> Array<T> {
         Array {
             tracker: Tracker::shared(context),
             raw,
             extent,
-            level: true,
+            whole: Some(whole),
             elements: PhantomData,
         }
     }
@@ -623,7 +642,7 @@ impl<T> Volume<T> for Array<T> {
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         self.tracker.settle(Access::Write);
-        if self.level {
+        if self.whole.is_some() {
             return;
         }
         // An error means that the context is gone, and the array with it.

@@ -15,7 +15,8 @@
 use std::marker::PhantomData;
 
 use bytemuck::AnyBitPattern;
-use cust_core::global::{Atomics, Global as GlobalType, GlobalMut as GlobalMutType};
+use cust_core::global::{Global as GlobalType, GlobalMut as GlobalMutType};
+use cust_core::kernel::Atomic;
 
 use super::Module;
 use super::symbol::Symbol;
@@ -142,10 +143,10 @@ impl<'m, G: GlobalType> Global<'m, G> {
     /// # Errors
     ///
     /// What the kernels failed with, and errors of the copy.
-    pub fn load(&self) -> CudaResult<<G::Value as Atomics>::Values>
+    pub fn load(&self) -> CudaResult<<G::Value as Atomic>::Value>
     where
-        G::Value: Atomics,
-        <G::Value as Atomics>::Values: AnyBitPattern,
+        G::Value: Atomic,
+        <G::Value as Atomic>::Value: AnyBitPattern,
     {
         self.read()
     }
@@ -155,9 +156,9 @@ impl<'m, G: GlobalType> Global<'m, G> {
     /// # Errors
     ///
     /// What the kernels failed with, and errors of the copy.
-    pub fn store(&self, value: &<G::Value as Atomics>::Values) -> CudaResult<()>
+    pub fn store(&self, value: &<G::Value as Atomic>::Value) -> CudaResult<()>
     where
-        G::Value: Atomics,
+        G::Value: Atomic,
     {
         self.symbol().copy_from(value)
     }

@@ -5,15 +5,26 @@ use ptx::{Base, Operand, Type};
 use super::modifiers::Modifiers;
 use super::transfer::{OPERATIONS, reduction};
 use super::{Decoder, Result, invalid, unsupported_form};
-use crate::exec::texture::{Edge, Kind, TextureAccess, access};
+use crate::exec::texture::{Edge, Kind, Level, Shape, TextureAccess, access};
 
-const GEOMETRIES: &[(&str, (u8, bool))] = &[
-    ("1d", (1, false)),
-    ("2d", (2, false)),
-    ("3d", (3, false)),
-    ("a1d", (1, true)),
-    ("a2d", (2, true)),
+const GEOMETRIES: &[(&str, Shape)] = &[
+    ("1d", shape(1, false, false)),
+    ("2d", shape(2, false, false)),
+    ("3d", shape(3, false, false)),
+    ("a1d", shape(1, true, false)),
+    ("a2d", shape(2, true, false)),
+    ("cube", shape(3, false, true)),
+    ("acube", shape(3, true, true)),
 ];
+
+const fn shape(dimensions: u8, layered: bool, cube: bool) -> Shape {
+    Shape {
+        dimensions,
+        layered,
+        cube,
+    }
+}
+
 const PROPERTIES: &[(&str, u8)] = &[
     ("width", 0),
     ("height", 1),
@@ -21,7 +32,7 @@ const PROPERTIES: &[(&str, u8)] = &[
     ("array_size", 3),
     ("normalized_coords", 4),
     ("num_mipmap_levels", 5),
-    ("num_samples", 5),
+    ("num_samples", 6),
 ];
 const EDGES: &[(&str, Edge)] = &[
     ("trap", Edge::Trap),
@@ -44,15 +55,15 @@ impl<'a> Decoder<'_, 'a> {
                 let d = self.target(d, 32)?;
                 let query = TextureAccess {
                     kind: Kind::Query(property),
-                    dimensions: 0,
-                    layered: false,
+                    shape: Shape::default(),
+                    level: Level::First,
                 };
                 self.texture_access(query, &[d], &[handle]);
             }
             "tex" => {
-                // There is one level only.
-                let extra = usize::from(words.has("level")) + 2 * usize::from(words.has("grad"));
-                let (dimensions, layered) = self.geometry(words)?;
+                let levels = [("level", Level::Number), ("grad", Level::Gradients)];
+                let level = words.one_of(&levels).unwrap_or_default();
+                let shape = self.geometry(words)?;
                 if !words.has("v4") {
                     return unsupported_form("this form of `tex`");
                 }
@@ -60,24 +71,26 @@ impl<'a> Decoder<'_, 'a> {
                 let [d, place, rest @ ..] = words.operands() else {
                     return invalid("`tex` with these operands");
                 };
-                if rest.len() != extra {
-                    return unsupported_form("`tex` with these operands");
-                }
                 let kind = if coordinates == Type::F32 {
                     Kind::Sample
                 } else {
                     Kind::Fetch
                 };
-                let slots = self.place(place, dimensions, layered, coordinates)?;
+                let mut slots = self.place(place, shape, coordinates)?;
+                match (level, rest) {
+                    (Level::First, []) => {}
+                    (Level::Number, [number]) => slots.push(self.source(number, Type::F32)?),
+                    (Level::Gradients, [dx, dy]) => {
+                        slots.extend(self.coordinates(dx, 0, shape, Type::F32)?);
+                        slots.extend(self.coordinates(dy, 0, shape, Type::F32)?);
+                    }
+                    _ => return unsupported_form("`tex` with these operands"),
+                }
                 let targets = self.vector_targets(d, 32)?;
                 if targets.len() != 4 {
                     return invalid("a vector of the wrong length");
                 }
-                let fetch = TextureAccess {
-                    kind,
-                    dimensions,
-                    layered,
-                };
+                let fetch = TextureAccess { kind, shape, level };
                 self.texture_access(fetch, &targets, &slots);
             }
             "tld4" => {
@@ -85,19 +98,19 @@ impl<'a> Decoder<'_, 'a> {
                 let Some(component) = words.one_of(&components) else {
                     return invalid("`tld4` without a component");
                 };
-                let (dimensions, layered) = self.geometry(words)?;
+                let shape = self.geometry(words)?;
                 words.ignore(|word| word == "v4");
                 let _ = (words.ty()?, words.ty()?);
                 let [d, place] = words.exactly()?;
-                let slots = self.place(place, dimensions, layered, Type::F32)?;
+                let slots = self.place(place, shape, Type::F32)?;
                 let targets = self.vector_targets(d, 32)?;
                 if targets.len() != 4 {
                     return invalid("a vector of the wrong length");
                 }
                 let gather = TextureAccess {
                     kind: Kind::Gather(component),
-                    dimensions,
-                    layered,
+                    shape,
+                    level: Level::First,
                 };
                 self.texture_access(gather, &targets, &slots);
             }
@@ -116,7 +129,7 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             None
         };
-        let (dimensions, layered) = self.geometry(words)?;
+        let shape = self.geometry(words)?;
         let count = words.one_of(&[("v2", 2u8), ("v4", 4)]);
         let ty = words.ty()?;
         let Some(edge) = words.one_of(EDGES) else {
@@ -129,7 +142,7 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             (first, second)
         };
-        let mut slots = self.place(place, dimensions, layered, Type::S32)?;
+        let mut slots = self.place(place, shape, Type::S32)?;
         let bytes = ty.bytes() as u8;
         let mut targets = Vec::new();
         if load {
@@ -158,55 +171,57 @@ impl<'a> Decoder<'_, 'a> {
         };
         let surface = TextureAccess {
             kind,
-            dimensions,
-            layered,
+            shape,
+            level: Level::First,
         };
         self.texture_access(surface, &targets, &slots);
         Ok(())
     }
 
-    fn geometry(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<(u8, bool)> {
+    fn geometry(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<Shape> {
         match words.one_of(GEOMETRIES) {
-            Some(geometry) => Ok(geometry),
-            None => unsupported_form(format!("this geometry of `{}`", words.opcode)),
+            Some(shape) if !shape.cube || words.opcode == "tex" => Ok(shape),
+            _ => unsupported_form(format!("this geometry of `{}`", words.opcode)),
         }
     }
 
     /// Handle, three coordinates and the layer of `[handle, {coordinates}]`.
-    fn place(
-        &mut self,
-        operand: &Operand<'a>,
-        dimensions: u8,
-        layered: bool,
-        ty: Type,
-    ) -> Result<Vec<u32>> {
+    fn place(&mut self, operand: &Operand<'a>, shape: Shape, ty: Type) -> Result<Vec<u32>> {
         let Operand::Compound(parts) = operand else {
             return invalid("an operand that is no place of a texture");
         };
         let [handle, coordinates] = &parts[..] else {
             return unsupported_form("samplers apart from textures");
         };
-        let zero = self.constant(0);
         let mut slots = vec![self.source(handle, Type::U64)?];
-        let list: Vec<&Operand<'a>> = match coordinates {
+        slots.extend(self.coordinates(coordinates, shape.layered.into(), shape, ty)?);
+        slots.push(match (shape.layered, coordinates) {
+            (true, Operand::Vector(list)) => self.source(&list[0], Type::U32)?,
+            _ => self.constant(0),
+        });
+        Ok(slots)
+    }
+
+    /// Three coordinates, from the element `first` of a vector on; zeros for those that are not there.
+    fn coordinates(
+        &mut self,
+        operand: &Operand<'a>,
+        first: usize,
+        shape: Shape,
+        ty: Type,
+    ) -> Result<Vec<u32>> {
+        let list: Vec<&Operand<'a>> = match operand {
             Operand::Vector(list) => list.iter().collect(),
             one => vec![one],
         };
-        let first = usize::from(layered);
-        if list.len() < first + usize::from(dimensions) {
+        let dimensions = usize::from(shape.dimensions);
+        if list.len() < first + dimensions {
             return invalid("too few coordinates");
         }
-        for place in 0..3 {
-            slots.push(if place < usize::from(dimensions) {
-                self.source(list[first + place], ty)?
-            } else {
-                zero
-            });
+        let mut slots = vec![self.constant(0); 3];
+        for (slot, operand) in slots.iter_mut().zip(&list[first..]).take(dimensions) {
+            *slot = self.source(operand, ty)?;
         }
-        slots.push(match layered {
-            true => self.source(list[0], Type::U32)?,
-            false => zero,
-        });
         Ok(slots)
     }
 

@@ -46,6 +46,9 @@ fn default_pool(state: &State) -> Result<CUmemoryPool, CUresult> {
     Ok(to_pointer(handle))
 }
 
+/// The flag of arrays whose layers are separate images.
+const LAYERED: u32 = 1;
+
 /// The bytes of one element of an array.
 fn element_size(format: CUarray_format, channels: u32) -> Result<usize, CUresult> {
     let each = match format {
@@ -266,7 +269,10 @@ api! {
             let half = |size: usize| if size == 0 { 0 } else { (size / 2).max(1) };
             descriptor.Width = half(descriptor.Width);
             descriptor.Height = half(descriptor.Height);
-            descriptor.Depth = half(descriptor.Depth);
+            // All levels have all layers.
+            if descriptor.Flags & LAYERED == 0 {
+                descriptor.Depth = half(descriptor.Depth);
+            }
         }
         let handle = state.add(Object::Mipmapped(context.handle, Arc::new(handles)));
         // SAFETY: as above.

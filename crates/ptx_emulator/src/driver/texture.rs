@@ -6,58 +6,64 @@ use cust_raw::{
     CUresult, CUsurfObject, CUtexObject,
 };
 
-use super::state::{from_pointer, state};
+use super::state::{Handle, from_pointer, state};
 use super::{Outcome, api, put};
-use crate::texture::Texture;
+use crate::texture::{DESCRIPTION, Texture};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// What an object is made of: the array or the memory of the description, looked at in the plainest
-/// way.
+/// What an object is made of: the array, the levels of one or the memory of the description, looked at in
+/// the plainest way.
 ///
 /// # Safety
 ///
 /// The pointer is null or to a description.
-unsafe fn source(resource: *const CUDA_RESOURCE_DESC) -> Result<Texture, CUresult> {
+unsafe fn source(resource: *const CUDA_RESOURCE_DESC) -> Result<Vec<Texture>, CUresult> {
     if resource.is_null() {
         return Err(INVALID);
     }
     // SAFETY: as the caller promises.
     let resource = unsafe { &*resource };
     // SAFETY: the type says which part of the union is there.
-    let array = unsafe {
+    unsafe {
         match resource.resType {
-            CUresourcetype::CU_RESOURCE_TYPE_ARRAY => resource.res.array.hArray,
+            CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
+                Ok(vec![of_array(from_pointer(resource.res.array.hArray))?])
+            }
+            CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+                let whole = from_pointer(resource.res.mipmap.hMipmappedArray);
+                let levels = state()?.mipmapped(whole)?;
+                levels.iter().map(|&level| of_array(level)).collect()
+            }
             CUresourcetype::CU_RESOURCE_TYPE_LINEAR => {
                 let memory = &resource.res.linear;
                 let texture = plain(memory.devPtr, 0, [0; 3], memory.format, memory.numChannels);
-                return linear(texture, memory.sizeInBytes as u64);
+                Ok(vec![linear(texture, memory.sizeInBytes as u64)?])
             }
             CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => {
                 let memory = &resource.res.pitch2D;
                 let (pitch, sizes) = (memory.pitchInBytes as u64, [memory.width, memory.height, 0]);
                 let (format, channels) = (memory.format, memory.numChannels);
-                return pitched(plain(memory.devPtr, pitch, sizes, format, channels));
+                let texture = plain(memory.devPtr, pitch, sizes, format, channels);
+                Ok(vec![pitched(texture)?])
             }
-            _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            _ => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         }
-    };
-    let array = state()?.array(from_pointer(array))?;
-    let descriptor = &array.descriptor;
-    // Cubes' faces are not looked at as such.
-    const CUBE: u32 = 4;
-    if descriptor.Flags & CUBE != 0 {
-        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     }
+}
+
+/// An array, looked at in the plainest way.
+fn of_array(array: Handle) -> Result<Texture, CUresult> {
+    let array = state()?.array(array)?;
+    let descriptor = &array.descriptor;
+    const CUBE: u32 = 4;
     let sizes = [descriptor.Width, descriptor.Height, descriptor.Depth];
     let (format, channels) = (descriptor.Format, descriptor.NumChannels);
-    Ok(plain(
-        array.address,
-        array.row as u64,
-        sizes,
-        format,
-        channels,
-    ))
+    let texture = plain(array.address, array.row as u64, sizes, format, channels);
+    Ok(Texture {
+        cube: descriptor.Flags & CUBE != 0,
+        ..texture
+    })
 }
 
 /// Elements of a format, of so many numbers each, looked at in the plainest way.
@@ -80,6 +86,11 @@ fn plain(
         as_integer: true,
         normalized: false,
         border: [0.0; 4],
+        cube: false,
+        levels: 1,
+        mixes_levels: false,
+        level_bias: 0.0,
+        level_range: [0.0; 2],
     }
 }
 
@@ -111,21 +122,26 @@ fn pitched(texture: Texture) -> Result<Texture, CUresult> {
     Ok(texture)
 }
 
-/// Puts a description where kernels find it.
+/// Puts the descriptions of all levels where kernels find them.
 ///
 /// # Safety
 ///
 /// `to` is null or valid for a write.
-unsafe fn make(to: *mut u64, texture: &Texture) -> Outcome {
+unsafe fn make(to: *mut u64, levels: &[Texture]) -> Outcome {
     let context = state()?.usable()?;
     if to.is_null() {
         return Err(INVALID);
     }
-    let address = context.memory.alloc(128, 64);
+    let bytes = levels.len() * DESCRIPTION as usize;
+    let address = context.memory.alloc(bytes, 64);
     let address = address.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     // SAFETY: the memory is ours, and addresses are the host's.
     unsafe {
-        (address as *mut [u64; 16]).write(texture.encode());
+        for (level, texture) in levels.iter().enumerate() {
+            (address as *mut [u64; 16])
+                .add(level)
+                .write(texture.encode());
+        }
         put(to, address)
     }
 }
@@ -154,17 +170,35 @@ api! {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
         // SAFETY: as `cuda.h` asks for them.
-        let (mut texture, description) = unsafe { (source(resource)?, &*description) };
+        let (mut levels, description) = unsafe { (source(resource)?, &*description) };
         if description.flags & CU_TRSF_SRGB != 0 {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
-        texture.modes = description.addressMode.map(|mode| mode.0 as u8);
-        texture.linear = description.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
-        texture.as_integer = description.flags & CU_TRSF_READ_AS_INTEGER != 0;
-        texture.normalized = description.flags & CU_TRSF_NORMALIZED_COORDINATES != 0;
-        texture.border = description.borderColor;
+        let normalized = description.flags & CU_TRSF_NORMALIZED_COORDINATES != 0;
+        let count = levels.len();
         // SAFETY: as above.
-        unsafe { make(object, &texture) }
+        let mipmapped = unsafe { (*resource).resType }
+            == CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        if mipmapped && !normalized {
+            return Err(INVALID);
+        }
+        let linear = |mode| mode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
+        for texture in &mut levels {
+            texture.modes = description.addressMode.map(|mode| mode.0 as u8);
+            texture.linear = linear(description.filterMode);
+            texture.as_integer = description.flags & CU_TRSF_READ_AS_INTEGER != 0;
+            texture.normalized = normalized || texture.cube;
+            texture.border = description.borderColor;
+            texture.levels = count as u32;
+            texture.mixes_levels = linear(description.mipmapFilterMode);
+            texture.level_bias = description.mipmapLevelBias;
+            texture.level_range = [
+                description.minMipmapLevelClamp,
+                description.maxMipmapLevelClamp,
+            ];
+        }
+        // SAFETY: as above.
+        unsafe { make(object, &levels) }
     }
 
     fn cuTexObjectDestroy(object: CUtexObject) {
@@ -178,9 +212,9 @@ api! {
                 && (*resource).resType != CUresourcetype::CU_RESOURCE_TYPE_ARRAY {
                 return Err(INVALID);
             }
-            let mut surface = source(resource)?;
-            surface.surface = true;
-            make(object, &surface)
+            let mut levels = source(resource)?;
+            levels[0].surface = true;
+            make(object, &levels)
         }
     }
 

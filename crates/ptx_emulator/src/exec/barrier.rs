@@ -214,7 +214,7 @@ pub(crate) fn wait<const PARITY: bool>() -> Handler {
             if over {
                 at.add(1)
             } else {
-                c.stop(at.add(1), Event::Preempted)
+                c.stop(at.add(1), Event::Unfinished)
             }
         }
     }

@@ -26,7 +26,7 @@
 //! | `mbarrier` | all; a wait that fails lets other threads run |
 //! | `mapa getctarank barrier.cluster` | all |
 //! | `mma wmma ldmatrix stmatrix movmatrix` | all shapes and types, sparse and block-scaled; `ldmatrix` and `stmatrix` of 8×8 |
-//! | `tex tld4 txq suld sust sured suq` | of arrays without mipmaps, 1d to 3d and in layers, filtered or not, all address modes; no cubes, no sRGB |
+//! | `tex tld4 txq suld sust sured suq` | of 1d to 3d arrays, in layers and levels, of cubes' sides (none of them smooth at edges), filtered or not, all address modes; no sRGB |
 //! | `wgmma` | all types; rows side by side (not transposed), not sparse |
 //! | `prefetch prefetchu discard applypriority createpolicy nanosleep griddepcontrol setmaxnreg pmevent` | without effect |
 //! | `bar barrier` | `.sync .arrive .red`, with ids and counts |
@@ -95,6 +95,8 @@ pub(crate) enum Event {
     Sync,
     /// The time slice is used up; go on at `next` later.
     Preempted,
+    /// The phase of an `mbarrier` is not over; go on at `next` later.
+    Unfinished,
 }
 
 /// Address windows: generic addresses whose upper bits are these are not global.

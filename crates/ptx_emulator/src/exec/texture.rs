@@ -4,15 +4,33 @@ use super::memory::GLOBAL;
 use super::transfer::Reduce;
 use super::{Context, Inst, Regs};
 use crate::fault::FaultKind;
-use crate::texture::Texture;
+use crate::texture::{DESCRIPTION, Texture, side_of_cube};
 
 /// An access; its registers are listed at `a`: the handle, three coordinates, the layer, values to
-/// store. Results go to those listed at `d`.
+/// store; or what says the level. Results go to those listed at `d`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TextureAccess {
     pub kind: Kind,
+    pub shape: Shape,
+    pub level: Level,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Shape {
     pub dimensions: u8,
     pub layered: bool,
+    /// Coordinates are a direction.
+    pub cube: bool,
+}
+
+/// What says which level of a texture is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Level {
+    #[default]
+    First,
+    Number,
+    /// Two gradients of three coordinates each.
+    Gradients,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,10 +76,11 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
         let access = code.textures[i.imm as usize];
         let register = |index: usize| r.raw(code.extra[i.a as usize + index]);
         let handle = register(0);
-        let words = c.translate::<GLOBAL>(at, handle, 128, 64);
+        let words = c.translate::<GLOBAL>(at, handle, DESCRIPTION, 64);
         if words.is_null() {
             return std::ptr::null();
         }
+        let shape = access.shape;
         let surface = matches!(
             access.kind,
             Kind::Load { .. } | Kind::Store { .. } | Kind::Reduce { .. }
@@ -73,7 +92,11 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
             let message = format!("{handle:#x} is no handle of a {what}");
             return c.fault(at, FaultKind::InvalidInstruction, message);
         };
-        let layer = access.layered.then(|| register(4) as u32);
+        if !query && texture.cube != shape.cube && !surface {
+            let message = format!("{handle:#x} is a cube, or is asked as one and is none");
+            return c.fault(at, FaultKind::InvalidInstruction, message);
+        }
+        let layer = shape.layered.then(|| register(4) as u32);
         let target = |index: usize| code.extra[i.d as usize + index];
         let numbers = match access.kind {
             Kind::Query(property) => Some(query_of(&texture, property)),
@@ -81,7 +104,7 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
                 return surface_access(at, r, c, access, &texture);
             }
             kind => {
-                let read = |address: u64, size: u64| {
+                let read = |c: &mut Context, address: u64, size: u64| {
                     let place = c.translate::<GLOBAL>(at, address, size, 1);
                     (!place.is_null()).then(|| match size {
                         1 => place.read_volatile().into(),
@@ -90,17 +113,55 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
                     })
                 };
                 let coordinates = [1, 2, 3].map(register);
-                let dimensions = usize::from(access.dimensions);
+                let dimensions = usize::from(shape.dimensions);
                 if kind == Kind::Fetch {
                     let whole = coordinates.map(|x| i64::from(x as i32));
-                    texture.fetch(cut(whole, dimensions), layer, read)
+                    texture.fetch(cut(whole, dimensions), layer, |address, size| {
+                        read(c, address, size)
+                    })
                 } else {
-                    let x = coordinates.map(|x| f32::from_bits(x as u32));
+                    let float = |index: usize| f32::from_bits(register(index) as u32);
+                    let x = cut([1, 2, 3].map(float), dimensions);
                     let gather = match kind {
                         Kind::Gather(component) => Some(component.into()),
                         _ => None,
                     };
-                    texture.sample(cut(x, dimensions), dimensions, layer, gather, read)
+                    let asked = match access.level {
+                        Level::First => 0.0,
+                        Level::Number => float(5),
+                        Level::Gradients => {
+                            let [dx, dy] = [[5, 6, 7], [8, 9, 10]].map(|at| at.map(float));
+                            texture.level_of_gradients(cut(dx, dimensions), cut(dy, dimensions))
+                        }
+                    };
+                    let (x, dimensions, layer) = match shape.cube {
+                        true => {
+                            let (side, x) = side_of_cube(x);
+                            (x, 2, Some(6 * layer.unwrap_or(0) + side))
+                        }
+                        false => (x, dimensions, layer),
+                    };
+                    let mut sample = |level: u32| {
+                        let place = handle + u64::from(level) * DESCRIPTION;
+                        let words = c.translate::<GLOBAL>(at, place, DESCRIPTION, 64);
+                        if words.is_null() {
+                            return None;
+                        }
+                        let level = Texture::decode(&words.cast::<[u64; 16]>().read_volatile())?;
+                        level.sample(x, dimensions, layer, gather, |address, size| {
+                            read(c, address, size)
+                        })
+                    };
+                    let (first, second, weight) = texture.between_levels(asked);
+                    match sample(first) {
+                        Some(numbers) if weight > 0.0 => sample(second).map(|other| {
+                            core::array::from_fn(|i| {
+                                let [a, b] = [numbers[i], other[i]].map(f32::from_bits);
+                                (a * (1.0 - weight) + b * weight).to_bits()
+                            })
+                        }),
+                        numbers => numbers,
+                    }
                 }
             }
         };
@@ -127,6 +188,7 @@ fn query_of(texture: &Texture, property: u8) -> [u32; 4] {
         1 => texture.sizes[1],
         2 | 3 => texture.sizes[2],
         4 => texture.normalized.into(),
+        5 => texture.levels,
         _ => 1,
     };
     [value; 4]
@@ -160,8 +222,8 @@ unsafe fn surface_access(
             i64::from(surface.sizes[2].max(1)) - 1,
         ];
         let mut place = [1, 2, 3].map(|index| i64::from(register(index) as i32));
-        place[usize::from(access.dimensions)..].fill(0);
-        if access.layered {
+        place[usize::from(access.shape.dimensions)..].fill(0);
+        if access.shape.layered {
             place[2] = i64::from(register(4) as u32);
         }
         let outside = place

@@ -10,6 +10,10 @@ use crate::fault::{Fault, FaultKind};
 /// Backward branches that a thread may take before others get their turn.
 const TIME_SLICE: u32 = 20_000;
 
+/// How often in a row threads of a cluster may find the phase of an `mbarrier` unfinished while none of
+/// them does anything else.
+const UNFINISHED: u32 = 1 << 22;
+
 /// What became of a cluster.
 pub(super) enum Outcome {
     Done,
@@ -69,6 +73,8 @@ pub(super) struct Cluster {
     /// Threads that have not ended.
     pub live: u32,
     pub barrier: ClusterBarrier,
+    /// Unfinished phases of `mbarrier`s that threads found, since one did something else.
+    pub unfinished: u32,
 }
 
 /// The barrier of a cluster, at which threads arrive first and wait later.
@@ -110,6 +116,7 @@ impl Cluster {
         self.seats.extend((0..count * self.seats_each).map(seat));
         self.live = threads * count as u32;
         self.barrier = ClusterBarrier::default();
+        self.unfinished = 0;
     }
 
     /// The seats of a warp, all blocks' warps counted.
@@ -193,6 +200,9 @@ impl Worker<'_> {
             if cluster.live == 0 {
                 return Outcome::Done;
             }
+            if cluster.unfinished > UNFINISHED {
+                return Outcome::Faulted(self.deadlock(cluster));
+            }
             if launch.stop.load(std::sync::atomic::Ordering::Relaxed) || preempted {
                 return Outcome::Suspended;
             }
@@ -214,7 +224,12 @@ impl Worker<'_> {
         self.context.fuel = TIME_SLICE;
         self.context.sync_frame();
         // SAFETY: the thread was begun with the kernel's code and stays alive in its seat.
-        match unsafe { exec::run(&mut self.context) } {
+        let event = unsafe { exec::run(&mut self.context) };
+        cluster.unfinished = match event {
+            Event::Unfinished => cluster.unfinished.saturating_add(1),
+            _ => 0,
+        };
+        match event {
             Event::Exit => {
                 cluster.seats[seat].state = State::Done;
                 cluster.live -= 1;
@@ -229,7 +244,7 @@ impl Worker<'_> {
                 self.threads.extend(cluster.seats[seat].thread.take());
                 self.after_exit(cluster, seat)
             }
-            Event::Preempted | Event::Frame => {
+            Event::Preempted | Event::Unfinished | Event::Frame => {
                 cluster.seats[seat].state = State::Preempted;
                 Ok(())
             }
@@ -285,6 +300,8 @@ impl Worker<'_> {
             let text = match state {
                 State::Barrier(id) => format!("at barrier {id}"),
                 State::ClusterBarrier => "at the cluster's barrier".to_owned(),
+                // Whoever else can run does.
+                State::Ready => "at an `mbarrier`".to_owned(),
                 State::Warp { sync, mask } => {
                     let name = self
                         .context

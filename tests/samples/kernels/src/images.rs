@@ -1,7 +1,7 @@
 //! Pictures.
 
 use cuda_std::prelude::*;
-use cuda_std::texture::{Surface, Texture};
+use cuda_std::texture::{CubeTexture, LayeredSurface, LayeredTexture, Surface, Texture};
 use cuda_std::{PerThread2d, Rows};
 use cust_core::DeviceCopy;
 use num_complex::Complex;
@@ -167,5 +167,50 @@ pub fn life(from: &[u8], mut to: PerThread2d<u8>) {
         }
         let own = from[y * width + x];
         *to = u8::from(alive == 3 || (own == 1 && alive == 4));
+    });
+}
+
+/// The next level of a mipmap: each element is the mean of four, which the texture filters.
+#[kernel]
+pub fn next_level(from: Texture<f32, 2>, to: Surface<f32, 2>) {
+    let at = thread::index_2d();
+    if at.x < to.width() && at.y < to.height() {
+        let place = [2.0 * at.x as f32 + 1.0, 2.0 * at.y as f32 + 1.0];
+        to.write([at.x as i32, at.y as i32], from.sample(place));
+    }
+}
+
+/// A texture at a level between two, by its number and by how far places are apart.
+#[kernel]
+pub fn between_levels(from: Texture<f32, 2>, level: f32, mut to: PerThread2d<[f32; 2]>) {
+    let (width, height) = (to.width() as f32, to.height() as f32);
+    let apart = level.exp2() / from.width() as f32;
+    to.each(|(x, y), to| {
+        let place = [(x as f32 + 0.5) / width, (y as f32 + 0.5) / height];
+        *to = [
+            from.sample_level(place, level),
+            from.sample_gradients(place, [apart, 0.0], [0.0, apart]),
+        ];
+    });
+}
+
+/// Turns the layers of a picture into others: through a surface, what textures see in the next launch.
+#[kernel]
+pub fn turn_layers(from: LayeredTexture<u32, 2>, to: LayeredSurface<[u16; 2], 2>) {
+    let at = thread::index_3d();
+    if at.x < to.width() && at.y < to.height() && at.z < to.layers() {
+        let value = from.fetch(to.layers() - 1 - at.z, [at.x as i32, at.y as i32]);
+        let halves = [value as u16, (value >> 16) as u16];
+        let back: [u16; 2] = to.read(at.z, [at.x as i32, at.y as i32]);
+        let sum = [halves[0] + back[0], halves[1] + back[1]];
+        to.write(at.z, [at.x as i32, at.y as i32], sum);
+    }
+}
+
+/// What the surroundings look like in some directions.
+#[kernel]
+pub fn surroundings(around: CubeTexture<f32>, directions: &[[f32; 3]], mut to: PerThread<f32>) {
+    to.each_with(directions, |_, to, &direction| {
+        *to = around.sample(direction)
     });
 }

@@ -299,3 +299,56 @@ pub static VISITS: AtomicU32 = AtomicU32::new(0);
 pub fn visit() {
     VISITS.fetch_add(1, Relaxed);
 }
+
+/// Whether numbers are prime, after Miller and Rabin, with products of 128 bits.
+pub fn is_prime(n: u64) -> bool {
+    const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    let product = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(n)) as u64;
+    if let Some(base) = BASES.iter().find(|&&base| n.is_multiple_of(base)) {
+        return n == *base;
+    }
+    if n < 2 {
+        return false;
+    }
+    let twos = (n - 1).trailing_zeros();
+    BASES.iter().all(|&base| {
+        let (mut x, mut power, mut bits) = (1, base, (n - 1) >> twos);
+        while bits > 0 {
+            if bits & 1 == 1 {
+                x = product(x, power);
+            }
+            power = product(power, power);
+            bits >>= 1;
+        }
+        let mut passes = x == 1;
+        for _ in 0..twos {
+            passes |= x == n - 1;
+            x = product(x, x);
+        }
+        passes
+    })
+}
+
+/// Whether each of the numbers is prime.
+#[kernel]
+pub fn primes(numbers: &[u64], mut to: PerThread<u8>) {
+    to.each_with(numbers, |_, to, &n| *to = is_prime(n).into());
+}
+
+/// The sum of the numbers in each line of a text, or what is wrong with it: the line's number is made
+/// negative. Lines lie one after the other, and `ends` says where each ends.
+#[kernel]
+pub fn sum_lines(text: &[u8], ends: &[u32], mut to: PerThread<f64>) {
+    to.each(|i, to| {
+        let start = i.checked_sub(1).map_or(0, |before| ends[before] as usize);
+        let line = &text[start..ends[i] as usize];
+        let sum = core::str::from_utf8(line).ok().and_then(|line| {
+            let fields = line
+                .trim()
+                .split(';')
+                .map(|field| field.trim().parse::<f64>());
+            fields.sum::<Result<f64, _>>().ok()
+        });
+        *to = sum.unwrap_or(-(i as f64));
+    });
+}

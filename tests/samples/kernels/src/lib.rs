@@ -5,6 +5,7 @@
 // For `asm!`.
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
+pub mod cooperation;
 pub mod finance;
 pub mod images;
 pub mod language;
@@ -14,3 +15,4 @@ pub mod reductions;
 pub mod signals;
 pub mod sorting;
 pub mod structures;
+pub mod trees;

@@ -303,3 +303,56 @@ fn occupancy() -> Outcome {
     assert_eq!(data.as_host_vec()?, [2; 1000]);
     Ok(())
 }
+
+#[test]
+fn prime_numbers() -> Outcome {
+    let (module, stream) = start();
+    let mut numbers: Vec<u64> = (0..100).chain((1 << 61) - 30..(1 << 61) + 10).collect();
+    // A product of two primes, and a number that some tests take for a prime.
+    numbers.extend([4_294_967_291 * 4_294_967_279, 3_215_031_751, u64::MAX - 58]);
+    let mut to = DeviceBuffer::<u8>::zeroed(numbers.len())?;
+    module.launch(&stream, (3, 64), primes::args(&numbers.as_dbuf()?, &mut to))?;
+    let found = to.as_host_vec()?;
+    let expected: Vec<u8> = numbers.iter().map(|&n| is_prime(n).into()).collect();
+    assert_eq!(found, expected);
+    assert_eq!(found[..100].iter().filter(|&&prime| prime == 1).count(), 25);
+    // 2⁶¹ - 1 and 2⁶⁴ - 59.
+    assert_eq!([found[129], found[found.len() - 1]], [1, 1]);
+    Ok(())
+}
+
+#[test]
+fn numbers_in_a_text() -> Outcome {
+    let (module, stream) = start();
+    let lines: [&[u8]; 7] = [
+        b"1;2.5; -3e2 ",
+        b"0.1;0.2",
+        b"x",
+        b" 7\n",
+        b"1e400;1",
+        b"\xff;1",
+        b"123456789.123456789",
+    ];
+    let mut ends = Vec::new();
+    for line in lines {
+        ends.push(ends.last().unwrap_or(&0) + line.len() as u32);
+    }
+    let text = lines.concat();
+    let mut to = DeviceBuffer::<f64>::zeroed(lines.len())?;
+    module.launch(
+        &stream,
+        (1, 32),
+        sum_lines::args(&text.as_dbuf()?, &ends.as_dbuf()?, &mut to),
+    )?;
+    let expected = [
+        1.0 + 2.5 - 300.0,
+        0.1 + 0.2,
+        -2.0,
+        7.0,
+        f64::INFINITY,
+        -5.0,
+        123_456_789.123_456_79,
+    ];
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}

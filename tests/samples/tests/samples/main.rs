@@ -1,15 +1,18 @@
 //! Each sample on the device, beside a plain computation of the CPU. The device is the GPU where there is
 //! one, else the emulator, or what `CUST_DEVICE` says.
 
+mod cooperation;
 mod finance;
 mod images;
 mod language;
 mod linear;
+mod newer;
 mod physics;
 mod reductions;
 mod signals;
 mod sorting;
 mod structures;
+mod trees;
 
 use cust::ChosenDevice;
 use cust::prelude::*;
