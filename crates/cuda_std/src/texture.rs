@@ -393,7 +393,7 @@ impl<T: Texel> Texture<T, 2> {
 }
 
 macro_rules! sizes {
-    ($($name:ident $depth:literal, $width:ident $height:ident $third:ident $asked:ident;)*) => {$(
+    ($($name:ident $width:ident $height:ident, $doc:literal $third:ident = $of:expr;)*) => {$(
         impl<T, const D: usize> $name<T, D> {
             /// Elements along the first dimension.
             #[inline(always)]
@@ -409,20 +409,28 @@ macro_rules! sizes {
                 rows::$height(self.0)
             }
 
-            #[doc = $depth]
+            #[doc = $doc]
             #[inline(always)]
             #[must_use]
             pub fn $third(self) -> u32 {
-                rows::$asked(self.0)
+                let of: fn(u64, usize) -> u32 = $of;
+                of(self.0, D)
             }
         }
     )*};
 }
+// Layers of rows are known as the height, others as the depth; what asks for layers by name does not load.
 sizes! {
-    Texture "Elements along the third dimension.", txq_width txq_height depth txq_depth;
-    LayeredTexture "The number of layers.", txq_width txq_height layers txq_array_size;
-    Surface "Elements along the third dimension.", suq_width suq_height depth suq_depth;
-    LayeredSurface "The number of layers.", suq_width suq_height layers suq_array_size;
+    Texture txq_width txq_height,
+        "Elements along the third dimension." depth = |handle, _| rows::txq_depth(handle);
+    LayeredTexture txq_width txq_height, "The number of layers." layers = |handle, dimensions| {
+        if dimensions == 1 { rows::txq_height(handle) } else { rows::txq_depth(handle) }
+    };
+    Surface suq_width suq_height,
+        "Elements along the third dimension." depth = |handle, _| rows::suq_depth(handle);
+    LayeredSurface suq_width suq_height, "The number of layers." layers = |handle, dimensions| {
+        if dimensions == 1 { rows::suq_height(handle) } else { rows::suq_depth(handle) }
+    };
 }
 
 impl<T: Texel> LayeredTexture<T, 1> {

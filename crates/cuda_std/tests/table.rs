@@ -103,9 +103,11 @@ fn every_row_assembles() {
     let mut failures = String::new();
     for (arch, module) in &modules {
         let file = folder.join(format!("{}.ptx", arch.sm()));
+        let made = folder.join("made.cubin");
         std::fs::write(&file, module).unwrap();
         let output = Command::new(&ptxas.path)
-            .args(["-c", "-O1", "-o", "/dev/null"])
+            .args(["-c", "-O1", "-o"])
+            .arg(&made)
             .arg(format!("-arch={}", arch.sm()))
             .arg(&file)
             .output()
@@ -115,6 +117,17 @@ fn every_row_assembles() {
         let warns = |line: &str| line.contains("warning") && !line.contains("Advisory");
         if !output.status.success() || text.lines().any(warns) {
             let _ = writeln!(failures, "{}:\n{}", arch.sm(), explained(&text, module));
+            continue;
+        }
+        // Drivers refuse a program with this: CUDA_ERROR_NOT_SUPPORTED when it is loaded.
+        let refused = b".nv.surfrefDescSize";
+        let made = std::fs::read(&made).unwrap();
+        if made.windows(refused.len()).any(|part| part == refused) {
+            let _ = writeln!(
+                failures,
+                "{}: something asks for references to surfaces",
+                arch.sm()
+            );
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();

@@ -85,8 +85,9 @@ cuda_std_macros::intrinsics! {
         #[reads]
         fn txq_WHAT(texture: u64) -> u32 = "txq.<WHAT>.b32 {ret}, [{texture}];";
     }
-    for WHAT in [width, height, depth, channel_data_type, channel_order, array_size] {
-        /// The surface's `<WHAT>`.
+    // What else `suq` asks for needs references to surfaces, and drivers refuse programs with it.
+    for WHAT in [width, height, depth] {
+        /// The surface's `<WHAT>`; layers of rows are the height, other layers the depth.
         #[reads]
         fn suq_WHAT(surface: u64) -> u32 = "suq.<WHAT>.b32 {ret}, [{surface}];";
     }

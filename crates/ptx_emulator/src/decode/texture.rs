@@ -47,6 +47,10 @@ impl<'a> Decoder<'_, 'a> {
                 let Some(property) = words.one_of(PROPERTIES) else {
                     return unsupported_form(format!("this form of `{}`", words.opcode));
                 };
+                if words.opcode == "suq" && property > 2 {
+                    // It needs references to surfaces; the driver says CUDA_ERROR_NOT_SUPPORTED.
+                    return unsupported_form("this form of `suq`, as on a GPU,".to_owned());
+                }
                 let _ = words.ty()?;
                 let [d, Operand::Address(Base::Name(handle), 0)] = words.exactly()? else {
                     return invalid(format!("`{}` with these operands", words.opcode));

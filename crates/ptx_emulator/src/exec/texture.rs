@@ -182,11 +182,15 @@ fn cut<T: Copy + Default>(mut x: [T; 3], dimensions: usize) -> [T; 3] {
     x
 }
 
+/// What an H200 says; the layers of lists of rows are its height.
 fn query_of(texture: &Texture, property: u8) -> [u32; 4] {
+    let [width, height, depth] = texture.sizes;
     let value = match property {
-        0 => texture.sizes[0],
-        1 => texture.sizes[1],
-        2 | 3 => texture.sizes[2],
+        0 => width,
+        1 if height == 0 => depth,
+        1 => height,
+        2 if height == 0 => 0,
+        2 | 3 => depth,
         4 => texture.normalized.into(),
         5 => texture.levels,
         _ => 1,
