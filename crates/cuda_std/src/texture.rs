@@ -419,7 +419,7 @@ macro_rules! sizes {
         }
     )*};
 }
-// Layers of rows are known as the height, others as the depth; what asks for layers by name does not load.
+// Layers of rows are known as the height, others as the depth; what asks a surface for them by name does not load.
 sizes! {
     Texture txq_width txq_height,
         "Elements along the third dimension." depth = |handle, _| rows::txq_depth(handle);

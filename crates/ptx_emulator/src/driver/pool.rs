@@ -46,9 +46,6 @@ fn default_pool(state: &State) -> Result<CUmemoryPool, CUresult> {
     Ok(to_pointer(handle))
 }
 
-/// The flag of arrays whose layers are separate images.
-const LAYERED: u32 = 1;
-
 /// The bytes of one element of an array.
 fn element_size(format: CUarray_format, channels: u32) -> Result<usize, CUresult> {
     let each = match format {
@@ -270,7 +267,7 @@ api! {
             descriptor.Width = half(descriptor.Width);
             descriptor.Height = half(descriptor.Height);
             // All levels have all layers.
-            if descriptor.Flags & LAYERED == 0 {
+            if descriptor.Flags & cust_raw::CUDA_ARRAY3D_LAYERED == 0 {
                 descriptor.Depth = half(descriptor.Depth);
             }
         }

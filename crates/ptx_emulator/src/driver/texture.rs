@@ -56,12 +56,11 @@ unsafe fn source(resource: *const CUDA_RESOURCE_DESC) -> Result<Vec<Texture>, CU
 fn of_array(array: Handle) -> Result<Texture, CUresult> {
     let array = state()?.array(array)?;
     let descriptor = &array.descriptor;
-    const CUBE: u32 = 4;
     let sizes = [descriptor.Width, descriptor.Height, descriptor.Depth];
     let (format, channels) = (descriptor.Format, descriptor.NumChannels);
     let texture = plain(array.address, array.row as u64, sizes, format, channels);
     Ok(Texture {
-        cube: descriptor.Flags & CUBE != 0,
+        cube: descriptor.Flags & cust_raw::CUDA_ARRAY3D_CUBEMAP != 0,
         ..texture
     })
 }

@@ -24,15 +24,25 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// What `build.rs` made of the crate `kernels`.
 static KERNELS: Embedded = cust::include_module!("kernels");
 
-/// A module, and a stream.
+/// The module of the kernels for all devices, and a stream.
 fn start() -> (Module, Stream) {
+    device();
+    load(&KERNELS)
+}
+
+/// The device of all tests.
+fn device() -> &'static ChosenDevice {
     static DEVICE: OnceLock<ChosenDevice> = OnceLock::new();
     DEVICE.get_or_init(|| {
         let device = cust::init_auto().expect("there is a device");
         println!("running on {device}");
         device
-    });
-    let module = KERNELS.load().expect("the kernels can be loaded");
+    })
+}
+
+/// A module, and a stream.
+fn load(kernels: &Embedded) -> (Module, Stream) {
+    let module = kernels.load().expect("the kernels can be loaded");
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).expect("there are streams");
     (module, stream)
 }

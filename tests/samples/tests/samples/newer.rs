@@ -11,13 +11,9 @@ static KERNELS: Embedded = cust::include_module!("newer");
 
 /// A module and a stream, if the device is new enough.
 fn start() -> Option<(Module, Stream)> {
-    let (_, stream) = crate::start();
-    let device = Device::get_device(0).expect("there is a device");
-    if device.compute_capability().expect("it has one") < (9, 0) {
-        return None;
-    }
-    let module = KERNELS.load().expect("the kernels can be loaded");
-    Some((module, stream))
+    let device = crate::device().context().device();
+    let capability = device.compute_capability().expect("it has one");
+    (capability >= (9, 0)).then(|| crate::load(&KERNELS))
 }
 
 #[test]
