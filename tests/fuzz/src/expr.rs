@@ -149,7 +149,15 @@ impl Generator {
 
     /// The variables of a type, and the parts of variables.
     pub fn places(&self, ty: &Ty, mutable: bool) -> Vec<String> {
-        fn walk(g: &Generator, path: String, of: &Ty, ty: &Ty, depth: u32, out: &mut Vec<String>) {
+        fn walk(
+            g: &Generator,
+            path: String,
+            of: &Ty,
+            ty: &Ty,
+            depth: u32,
+            mutable: bool,
+            out: &mut Vec<String>,
+        ) {
             if of == ty {
                 out.push(path.clone());
             }
@@ -159,14 +167,19 @@ impl Generator {
             match of {
                 Ty::Tuple(parts) => {
                     for (k, part) in parts.iter().enumerate() {
-                        walk(g, format!("{path}.{k}"), part, ty, depth - 1, out);
+                        walk(g, format!("{path}.{k}"), part, ty, depth - 1, mutable, out);
                     }
                 }
-                Ty::Array(of, n) => walk(g, format!("{path}[{}]", n - 1), of, ty, depth - 1, out),
+                Ty::Array(of, n) => walk(g, format!("{path}[{}]", n - 1), of, ty, depth - 1, mutable, out),
                 Ty::Struct(i) => {
-                    for (k, part) in g.types.structs[*i].fields.iter().enumerate() {
-                        let path = format!("{path}.{}", crate::types::field(k));
-                        walk(g, path, part, ty, depth - 1, out);
+                    let of = &g.types.structs[*i];
+                    for (k, part) in of.fields.iter().enumerate() {
+                        let mut path = format!("{path}.{}", crate::types::field(k));
+                        if of.is_packed() && !mutable {
+                            // A copy, which may be referred to.
+                            path = format!("({{ {path} }})");
+                        }
+                        walk(g, path, part, ty, depth - 1, mutable, out);
                     }
                 }
                 _ => {}
@@ -174,7 +187,7 @@ impl Generator {
         }
         let mut out = vec![];
         for var in self.vars.iter().filter(|var| var.mutable || !mutable) {
-            walk(self, var.name.clone(), &var.ty, ty, 2, &mut out);
+            walk(self, var.name.clone(), &var.ty, ty, 2, mutable, &mut out);
         }
         out
     }
@@ -221,6 +234,8 @@ impl Generator {
                     let n = self.random.below(4);
                     let places: Vec<String> = (1..5)
                         .flat_map(|n| self.places(&Ty::Array(Box::new(param.ty.clone()), n), false))
+                        // A copy's slice would outlive it.
+                        .filter(|place| !place.contains('{'))
                         .collect();
                     if !places.is_empty() && self.random.once_in(2) {
                         let place = self.random.pick(&places).clone();

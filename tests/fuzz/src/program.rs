@@ -213,8 +213,10 @@ impl Generator {
         // What of `self` is changed is a field.
         let k = self.random.below(fields.len());
         self.var("arg", &U32, false);
-        for (k, ty) in fields.iter().enumerate() {
-            self.var(format!("self.{}", field(k)), ty, true);
+        if !self.types.structs[i].is_packed() {
+            for (k, ty) in fields.iter().enumerate() {
+                self.var(format!("self.{}", field(k)), ty, true);
+            }
         }
         let value = self.expr(&fields[k], 3);
         let own = if self.random.once_in(2) {

@@ -68,6 +68,13 @@ pub struct Struct {
     pub fields: Vec<Ty>,
 }
 
+impl Struct {
+    /// Whether nothing may refer to its fields.
+    pub fn is_packed(&self) -> bool {
+        self.attributes.contains("packed")
+    }
+}
+
 /// An enum.
 #[derive(Clone, Debug)]
 pub struct Enum {
@@ -76,6 +83,21 @@ pub struct Enum {
     /// The fields of its variants `A`, `B`, …
     pub variants: Vec<Vec<Ty>>,
 }
+
+/// The attributes of structs.
+const ATTRIBUTES: [&str; 8] = [
+    "",
+    "",
+    "#[repr(C)]\n",
+    "#[repr(C, align(16))]\n",
+    "#[repr(packed)]\n",
+    "#[repr(C, packed)]\n",
+    "#[repr(packed(2))]\n",
+    "#[repr(C, packed(4))]\n",
+];
+
+/// Where those of packed structs begin.
+const PACKED_FROM: usize = 4;
 
 /// The types that a program declares.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +123,13 @@ impl Types {
         for _ in 0..2 {
             let n = 1 + random.below(4);
             let fields = (0..n).map(|_| types.any(random, 2)).collect();
-            let attributes = *random.pick(&["", "", "#[repr(C)]\n", "#[repr(C, align(16))]\n"]);
+            let aligned = |other: &Struct| other.attributes.contains("align");
+            // What is packed has nothing aligned in it.
+            let choices = match types.structs.iter().any(aligned) {
+                true => &ATTRIBUTES[..PACKED_FROM],
+                false => &ATTRIBUTES,
+            };
+            let attributes = *random.pick(choices);
             types.structs.push(Struct { attributes, fields });
             let variants = (0..2 + random.below(3))
                 .map(|_| (0..random.below(3)).map(|_| types.any(random, 1)).collect())
@@ -195,7 +223,8 @@ impl Types {
         let mut out = String::new();
         let names =
             |types: &[Ty]| -> Vec<String> { types.iter().map(|ty| self.name(ty)).collect() };
-        for (i, Struct { attributes, fields }) in self.structs.iter().enumerate() {
+        for (i, of) in self.structs.iter().enumerate() {
+            let Struct { attributes, fields } = of;
             let _ = writeln!(
                 out,
                 "{attributes}#[derive(Clone, Copy, PartialEq, PartialOrd)]"
@@ -206,7 +235,10 @@ impl Types {
             }
             let _ = writeln!(out, "}}\nimpl Put for S{i} {{ fn put(&self, h: &H) {{");
             for k in 0..fields.len() {
-                let _ = writeln!(out, "    self.{}.put(h);", field(k));
+                let _ = match of.is_packed() {
+                    true => writeln!(out, "    {{ self.{} }}.put(h);", field(k)),
+                    false => writeln!(out, "    self.{}.put(h);", field(k)),
+                };
             }
             let _ = writeln!(out, "}} }}");
         }

@@ -77,12 +77,7 @@ fn explain_std(diag: &mut DiagInner) {
         "there is no `std` on a GPU, only `core` and `alloc`",
     );
     if diag.span.primary_span().is_none_or(|span| span.is_dummy()) {
-        add(
-            diag,
-            Sublevel::Help,
-            "the crate has to start with `#![no_std]`; a crate of others often has a \
-            feature `std` to switch off: `default-features = false`",
-        );
+        add(diag, Sublevel::Help, without_std());
     } else {
         add(
             diag,
@@ -93,10 +88,26 @@ fn explain_std(diag: &mut DiagInner) {
     }
 }
 
-fn add(diag: &mut DiagInner, level: Sublevel, text: &'static str) {
+/// What to do about a crate that links `std` by itself. Cargo says whether it is the user's own.
+fn without_std() -> Cow<'static, str> {
+    let set = |name| std::env::var(name).ok();
+    match (set("CARGO_CRATE_NAME"), set("CARGO_PKG_NAME")) {
+        (Some(_), Some(package)) if set("CARGO_PRIMARY_PACKAGE").is_none() => format!(
+            "the package `{package}` may have a feature `std` to switch off, often by \
+            `default-features = false`; `cargo tree -e features,no-dev -i {package}` says who \
+            switches on what"
+        )
+        .into(),
+        _ => "the crate has to start with `#![no_std]`; a crate of others often has a feature \
+            `std` to switch off: `default-features = false`"
+            .into(),
+    }
+}
+
+fn add(diag: &mut DiagInner, level: Sublevel, text: impl Into<Cow<'static, str>>) {
     diag.children.push(Subdiag {
         level,
-        messages: vec![(DiagMessage::Str(Cow::Borrowed(text)), Style::NoStyle)],
+        messages: vec![(DiagMessage::Str(text.into()), Style::NoStyle)],
         span: MultiSpan::new(),
     });
 }
