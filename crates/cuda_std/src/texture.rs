@@ -419,7 +419,7 @@ macro_rules! sizes {
         }
     )*};
 }
-// Layers of rows are known as the height, others as the depth; what asks a surface for them by name does not load.
+// Layers of rows are known as the height, others as the depth; what asks for them by name does not load.
 sizes! {
     Texture txq_width txq_height,
         "Elements along the third dimension." depth = |handle, _| rows::txq_depth(handle);
@@ -431,6 +431,55 @@ sizes! {
     LayeredSurface suq_width suq_height, "The number of layers." layers = |handle, dimensions| {
         if dimensions == 1 { rows::suq_height(handle) } else { rows::suq_depth(handle) }
     };
+}
+
+macro_rules! level_sizes {
+    ($($name:ident)*) => {$(
+        impl<T, const D: usize> $name<T, D> {
+            /// Elements along each dimension of a level of a mipmap. Level 0 is the whole, and levels
+            /// that are not there have none.
+            #[inline(always)]
+            #[must_use]
+            pub fn level_size(self, level: u32) -> [u32; D] {
+                core::array::from_fn(|dimension| match dimension {
+                    0 => rows::txq_level_width(self.0, level),
+                    1 => rows::txq_level_height(self.0, level),
+                    _ => rows::txq_level_depth(self.0, level),
+                })
+            }
+        }
+    )*};
+}
+level_sizes! { Texture LayeredTexture }
+
+macro_rules! cube_sizes {
+    ($($name:ident)*) => {$(
+        impl<T> $name<T> {
+            /// Elements along an edge.
+            #[inline(always)]
+            #[must_use]
+            pub fn width(self) -> u32 {
+                rows::txq_width(self.0)
+            }
+
+            /// Elements along an edge of a level of a mipmap, 0 for levels that are not there.
+            #[inline(always)]
+            #[must_use]
+            pub fn level_width(self, level: u32) -> u32 {
+                rows::txq_level_width(self.0, level)
+            }
+        }
+    )*};
+}
+cube_sizes! { CubeTexture LayeredCubeTexture }
+
+impl<T> LayeredCubeTexture<T> {
+    /// The number of cubes.
+    #[inline(always)]
+    #[must_use]
+    pub fn layers(self) -> u32 {
+        rows::txq_depth(self.0)
+    }
 }
 
 impl<T: Texel> LayeredTexture<T, 1> {

@@ -24,6 +24,8 @@ pub(crate) struct Texture {
     pub border: [f32; 4],
     /// Whether layers are the sides of cubes.
     pub cube: bool,
+    /// Whether there are several layers or cubes.
+    pub layered: bool,
     /// How many levels there are. The description of each lies behind that of the one before.
     pub levels: u32,
     /// Whether what is between levels is mixed of both.
@@ -73,6 +75,7 @@ impl Texture {
             self.normalized,
             self.cube,
             self.mixes_levels,
+            self.layered,
         ];
         let flags = flags
             .iter()
@@ -108,9 +111,26 @@ impl Texture {
             cube: high(5) & 8 != 0,
             levels: low(9),
             mixes_levels: high(5) & 16 != 0,
+            layered: high(5) & 32 != 0,
             level_bias: f32::from_bits(high(9)),
             level_range: [low(10), high(10)].map(f32::from_bits),
         })
+    }
+
+    /// The width, height or depth that an H200 tells of: layers of rows are the height, other layers
+    /// and cubes the depth, and arrays of one row have a height while memory has none.
+    pub fn extent(&self, dimension: u8) -> u32 {
+        let [width, height, depth] = self.sizes;
+        match (dimension, height) {
+            (0, _) => width,
+            (1, 0) if self.row == 0 => 0,
+            (1, 0) => depth.max(1),
+            (1, _) => height,
+            (_, 0) => 0,
+            _ if self.cube && !self.layered => 0,
+            _ if self.cube => depth / 6,
+            _ => depth,
+        }
     }
 
     /// Whether elements come out as integers.
@@ -327,6 +347,7 @@ mod tests {
         normalized: true,
         border: [7.0; 4],
         cube: false,
+        layered: false,
         levels: 3,
         mixes_levels: true,
         level_bias: 0.5,

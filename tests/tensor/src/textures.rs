@@ -4,13 +4,18 @@ use crate::{Needs, Session, compare, trial};
 use cust::error::CudaError;
 use cust::error::Error;
 use cust::kernel::{Args, KernelType, LaunchConfig};
-use cust::memory::{Array, ArrayFlags, PitchedBuffer};
+use cust::memory::{Array, ArrayFlags, Extent, MipmappedArray, PitchedBuffer};
 use cust::prelude::*;
-use cust::texture::{BufferTexture, FilterMode, PitchedTexture, Surface, Texture, TextureConfig};
+use cust::texture::{
+    BufferTexture, FilterMode, MipmappedTexture, PitchedTexture, Surface, Texture, TextureConfig,
+};
 use cust_core::kernel::Pass;
 use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
-use tensor_tests_kernels::textures::{PLACES, added, fractions, looked_up, sampled};
+use tensor_tests_kernels::textures::{
+    PLACES, added, cube_sizes, cubes_sizes, fractions, line_sizes, lines_sizes, looked_up,
+    picture_sizes, pictures_sizes, sampled, volume_sizes,
+};
 use tensor_tests_kernels::values::hash;
 
 const WIDTH: usize = 16;
@@ -38,6 +43,7 @@ pub fn trials() -> Vec<Trial> {
             "surface and texture in two streams",
             in_two_streams,
         ),
+        trial(Needs::Sm75, "sizes of textures", sizes),
         trial(Needs::Sm75, "textures of other shapes are refused", refused),
     ]
 }
@@ -324,6 +330,76 @@ fn in_two_streams(session: &Session) -> Result<(), Failed> {
     let found: Vec<u32> = array.as_host_vec()?.into_iter().map(f32::to_bits).collect();
     let expected: Vec<u32> = data.iter().map(|x| (x + 20.0).to_bits()).collect();
     compare(&found, &expected)
+}
+
+/// As an H200 says them, with those of four levels, of which there are one or three.
+fn sizes(session: &Session) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let plain = TextureConfig::default();
+    let leveled = TextureConfig {
+        normalized_coordinates: true,
+        mipmap_levels: [0.0, 2.0],
+        ..plain
+    };
+    macro_rules! says {
+        ($kernel:ident, $texture:expr, $expected:expr) => {{
+            let expected: &[u32] = &$expected;
+            let mut to = DeviceBuffer::<u32>::zeroed(expected.len())?;
+            let texture = $texture;
+            let args = $kernel::args(&texture, &mut to);
+            launch(session, stream, expected.len(), args)??;
+            compare(&to.as_host_vec()?, expected)?;
+        }};
+    }
+    let array = |extent: Extent, flags| Array::<f32>::new(extent, flags).map(Arc::new);
+    let of = |extent: Extent, flags| Texture::new(array(extent, flags)?, &plain);
+    let levels = |extent: Extent, flags| {
+        let levels = MipmappedArray::<f32>::new(extent, 3, flags)?;
+        MipmappedTexture::new(Arc::new(levels), &leveled)
+    };
+    let none = ArrayFlags::empty();
+    let (layered, cube) = (ArrayFlags::LAYERED, ArrayFlags::CUBEMAP);
+
+    says!(line_sizes, of(37.into(), none)?, [37, 1, 0]);
+    says!(picture_sizes, of((37, 11).into(), none)?, [37, 11, 0]);
+    says!(volume_sizes, of((37, 11, 5).into(), none)?, [37, 11, 5]);
+    says!(lines_sizes, of((37, 1, 3).into(), layered)?, [37, 3]);
+    says!(pictures_sizes, of((37, 11, 3).into(), layered)?, [37, 11, 3]);
+    says!(cube_sizes, of((16, 16, 6).into(), cube)?, [16]);
+    says!(cubes_sizes, of((16, 16, 12).into(), cube | layered)?, [16, 2]);
+    says!(cubes_sizes, of((16, 16, 6).into(), cube | layered)?, [16, 1]);
+
+    let memory = Arc::new(DeviceBuffer::<f32>::zeroed(100)?);
+    says!(line_sizes, BufferTexture::new(memory, &plain)?, [100, 0, 0]);
+    let rows = Arc::new(PitchedBuffer::from_slice(&[0f32; 37 * 11], (37, 11))?);
+    says!(picture_sizes, PitchedTexture::new(rows, &plain)?, [37, 11, 0]);
+
+    says!(
+        line_sizes,
+        levels(64.into(), none)?,
+        [64, 1, 0, 64, 0, 0, 32, 0, 0, 16, 0, 0, 0, 0, 0]
+    );
+    says!(
+        picture_sizes,
+        levels((37, 11).into(), none)?,
+        [37, 11, 0, 37, 11, 0, 18, 5, 0, 9, 2, 0, 0, 0, 0]
+    );
+    says!(
+        volume_sizes,
+        levels((64, 32, 8).into(), none)?,
+        [64, 32, 8, 64, 32, 8, 32, 16, 4, 16, 8, 2, 0, 0, 0]
+    );
+    says!(
+        pictures_sizes,
+        levels((64, 32, 5).into(), layered)?,
+        [64, 32, 5, 64, 32, 0, 32, 16, 0, 16, 8, 0, 0, 0, 0]
+    );
+    says!(
+        cubes_sizes,
+        levels((16, 16, 12).into(), cube | layered)?,
+        [16, 2, 16, 0, 0, 8, 0, 0, 4, 0, 0, 0, 0, 0]
+    );
+    Ok(())
 }
 
 fn refused(session: &Session) -> Result<(), Failed> {

@@ -77,15 +77,17 @@ cuda_std_macros::intrinsics! {
                 "tld4.<C>.2d.v4.<TD>.f32 {ret}, [{texture}, {x}];";
         }
     }
-    for WHAT in [
-        width, height, depth, channel_data_type, channel_order, normalized_coords, array_size,
-        num_mipmap_levels, num_samples
-    ] {
-        /// The texture's `<WHAT>`.
+    // What else `txq` and `suq` ask for needs references to textures and surfaces: drivers do not
+    // load kernels that ask a handle for it.
+    for WHAT in [width, height, depth] {
+        /// The texture's `<WHAT>`; layers of rows are the height, other layers the depth.
         #[reads]
         fn txq_WHAT(texture: u64) -> u32 = "txq.<WHAT>.b32 {ret}, [{texture}];";
+        /// The `<WHAT>` of a level of a texture, 0 for levels that are not there.
+        #[reads]
+        fn txq_level_WHAT(texture: u64, level: u32) -> u32 =
+            "txq.level.<WHAT>.b32 {ret}, [{texture}], {level};";
     }
-    // What else `suq` asks for needs references to surfaces, and drivers refuse programs with it.
     for WHAT in [width, height, depth] {
         /// The surface's `<WHAT>`; layers of rows are the height, other layers the depth.
         #[reads]

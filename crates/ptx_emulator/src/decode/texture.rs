@@ -25,15 +25,9 @@ const fn shape(dimensions: u8, layered: bool, cube: bool) -> Shape {
     }
 }
 
-const PROPERTIES: &[(&str, u8)] = &[
-    ("width", 0),
-    ("height", 1),
-    ("depth", 2),
-    ("array_size", 3),
-    ("normalized_coords", 4),
-    ("num_mipmap_levels", 5),
-    ("num_samples", 6),
-];
+/// What handles may be asked for. The rest needs references to textures and surfaces: a driver does not
+/// load kernels with it.
+const PROPERTIES: &[(&str, u8)] = &[("width", 0), ("height", 1), ("depth", 2)];
 const EDGES: &[(&str, Edge)] = &[
     ("trap", Edge::Trap),
     ("clamp", Edge::Clamp),
@@ -44,25 +38,34 @@ impl<'a> Decoder<'_, 'a> {
     pub(super) fn texture(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<bool> {
         match words.opcode {
             "txq" | "suq" => {
+                let of_level = words.opcode == "txq" && words.has("level");
                 let Some(property) = words.one_of(PROPERTIES) else {
-                    return unsupported_form(format!("this form of `{}`", words.opcode));
+                    return unsupported_form(format!(
+                        "this form of `{}`, as on a GPU,",
+                        words.opcode
+                    ));
                 };
-                if words.opcode == "suq" && property > 2 {
-                    // It needs references to surfaces; the driver says CUDA_ERROR_NOT_SUPPORTED.
-                    return unsupported_form("this form of `suq`, as on a GPU,".to_owned());
-                }
                 let _ = words.ty()?;
-                let [d, Operand::Address(Base::Name(handle), 0)] = words.exactly()? else {
+                let [d, Operand::Address(Base::Name(handle), 0), rest @ ..] = words.operands()
+                else {
                     return invalid(format!("`{}` with these operands", words.opcode));
                 };
-                let handle = self.source(&Operand::Name(handle), Type::U64)?;
+                let mut sources = vec![self.source(&Operand::Name(handle), Type::U64)?];
+                let level = match (of_level, rest) {
+                    (false, []) => Level::First,
+                    (true, [level]) => {
+                        sources.push(self.source(level, Type::U32)?);
+                        Level::Number
+                    }
+                    _ => return invalid(format!("`{}` with these operands", words.opcode)),
+                };
                 let d = self.target(d, 32)?;
                 let query = TextureAccess {
                     kind: Kind::Query(property),
                     shape: Shape::default(),
-                    level: Level::First,
+                    level,
                 };
-                self.texture_access(query, &[d], &[handle]);
+                self.texture_access(query, &[d], &sources);
             }
             "tex" => {
                 let levels = [("level", Level::Number), ("grad", Level::Gradients)];

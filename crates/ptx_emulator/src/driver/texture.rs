@@ -61,6 +61,7 @@ fn of_array(array: Handle) -> Result<Texture, CUresult> {
     let texture = plain(array.address, array.row as u64, sizes, format, channels);
     Ok(Texture {
         cube: descriptor.Flags & cust_raw::CUDA_ARRAY3D_CUBEMAP != 0,
+        layered: descriptor.Flags & cust_raw::CUDA_ARRAY3D_LAYERED != 0,
         ..texture
     })
 }
@@ -86,6 +87,7 @@ fn plain(
         normalized: false,
         border: [0.0; 4],
         cube: false,
+        layered: false,
         levels: 1,
         mixes_levels: false,
         level_bias: 0.0,

@@ -99,7 +99,19 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
         let layer = shape.layered.then(|| register(4) as u32);
         let target = |index: usize| code.extra[i.d as usize + index];
         let numbers = match access.kind {
-            Kind::Query(property) => Some(query_of(&texture, property)),
+            Kind::Query(property) if access.level == Level::First => {
+                Some([texture.extent(property); 4])
+            }
+            Kind::Query(_) if register(1) as u32 >= texture.levels => Some([0; 4]),
+            Kind::Query(property) => {
+                let place = handle + u64::from(register(1) as u32) * DESCRIPTION;
+                let words = c.translate::<GLOBAL>(at, place, DESCRIPTION, 64);
+                if words.is_null() {
+                    return std::ptr::null();
+                }
+                Texture::decode(&words.cast::<[u64; 16]>().read_volatile())
+                    .map(|level| [level.extent(property); 4])
+            }
             Kind::Load { .. } | Kind::Store { .. } | Kind::Reduce { .. } => {
                 return surface_access(at, r, c, access, &texture);
             }
@@ -180,22 +192,6 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
 fn cut<T: Copy + Default>(mut x: [T; 3], dimensions: usize) -> [T; 3] {
     x[dimensions..].fill(T::default());
     x
-}
-
-/// What an H200 says; the layers of lists of rows are its height.
-fn query_of(texture: &Texture, property: u8) -> [u32; 4] {
-    let [width, height, depth] = texture.sizes;
-    let value = match property {
-        0 => width,
-        1 if height == 0 => depth,
-        1 => height,
-        2 if height == 0 => 0,
-        2 | 3 => depth,
-        4 => texture.normalized.into(),
-        5 => texture.levels,
-        _ => 1,
-    };
-    [value; 4]
 }
 
 unsafe fn surface_access(

@@ -2,7 +2,7 @@
 
 use crate::kernel;
 use cuda_std::prelude::*;
-use cuda_std::texture::{Surface, Texture};
+use cuda_std::texture::{CubeTexture, LayeredCubeTexture, LayeredTexture, Surface, Texture};
 
 /// Places that are looked at.
 pub const PLACES: usize = 64;
@@ -95,4 +95,49 @@ pub fn added(surface: Surface<f32, 2>, amounts: Texture<f32, 2>, width: u32, hei
         let place = [i as i32 % width as i32, i as i32 / width as i32];
         surface.write(place, surface.read(place) + amounts.fetch(place));
     }
+}
+
+/// What textures of all shapes say of their sizes.
+macro_rules! sizes {
+    ($($(#[$doc:meta])* $name:ident $of:ty, [$($size:expr),*], $level:expr;)*) => {$(
+        $(#[$doc])*
+        #[kernel]
+        pub fn $name(of: $of, mut to: PerThread<u32>) {
+            for (i, to) in to.own() {
+                let sizes: &[fn($of) -> u32] = &[$($size),*];
+                let level: fn($of, u32) -> _ = $level;
+                *to = match sizes.get(i) {
+                    Some(size) => size(of),
+                    None => {
+                        let i = i - sizes.len();
+                        let along = level(of, (i / 3) as u32);
+                        along.get(i % 3).copied().unwrap_or(0)
+                    }
+                };
+            }
+        }
+    )*};
+}
+sizes! {
+    /// Of one dimension.
+    line_sizes Texture<f32, 1>, [Texture::width, Texture::height, Texture::depth],
+        Texture::level_size;
+    /// Of two dimensions.
+    picture_sizes Texture<f32, 2>, [Texture::width, Texture::height, Texture::depth],
+        Texture::level_size;
+    /// Of three dimensions.
+    volume_sizes Texture<f32, 3>, [Texture::width, Texture::height, Texture::depth],
+        Texture::level_size;
+    /// Of layers of one dimension.
+    lines_sizes LayeredTexture<f32, 1>, [LayeredTexture::width, LayeredTexture::layers],
+        LayeredTexture::level_size;
+    /// Of layers of two dimensions.
+    pictures_sizes LayeredTexture<f32, 2>,
+        [LayeredTexture::width, LayeredTexture::height, LayeredTexture::layers],
+        LayeredTexture::level_size;
+    /// Of a cube.
+    cube_sizes CubeTexture<f32>, [CubeTexture::width], |of, level| [of.level_width(level)];
+    /// Of several cubes.
+    cubes_sizes LayeredCubeTexture<f32>, [LayeredCubeTexture::width, LayeredCubeTexture::layers],
+        |of, level| [of.level_width(level)];
 }
