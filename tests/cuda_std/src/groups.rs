@@ -1,8 +1,9 @@
 //! Cooperative groups: what each thread must get, from which threads are in the group.
 
 use crate::{Arch, Session, expect, per_thread, trial};
-use cuda_std_tests_kernels::groups::{Linear, compose, group_grid, linear};
+use cuda_std_tests_kernels::groups::{Linear, compose, group_grid, group_grid_alone, linear};
 use cuda_std_tests_kernels::random;
+use cust::error::Error;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
@@ -18,6 +19,7 @@ pub fn trials() -> Vec<Trial> {
         trial(Arch::Sm75, "groups::partition", partition),
         trial(Arch::Sm75, "groups::block", block),
         trial(Arch::Sm75, "groups::grid", grid),
+        trial(Arch::Sm75, "groups::grid_alone", grid_alone),
     ];
     for (name, n) in [
         ("groups::tile_1", 1),
@@ -189,5 +191,28 @@ fn grid(session: &Session, module: &Module) -> Result<(), Failed> {
             .collect();
         expect(to.as_host_vec()?, expected, "what the rounds came to")?;
     }
+    Ok(())
+}
+
+/// The grid's barrier in a launch that is not cooperative, and then in one that is.
+fn grid_alone(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let mut valid = DeviceBuffer::<u32>::zeroed(64)?;
+    // SAFETY: the module is built from the kernel's crate.
+    let kernel = unsafe { module.kernel_unchecked::<group_grid_alone>()? };
+    let config = LaunchConfig::new(2, 32);
+    kernel.launch(stream, config, group_grid_alone::args(&mut valid))?;
+    match stream.synchronize() {
+        Err(Error::KernelPanic(panic)) => expect(
+            panic.message.clone(),
+            "the grid's barrier needs a cooperative launch".to_owned(),
+            "what the panic says",
+        )?,
+        other => return Err(format!("no panic, but {other:?}").into()),
+    }
+    expect(valid.as_host_vec()?, vec![1; 64], "of an ordinary launch")?;
+    let args = group_grid_alone::args(&mut valid);
+    kernel.launch(stream, config.cooperative(), args)?;
+    expect(valid.as_host_vec()?, vec![2; 64], "of a cooperative launch")?;
     Ok(())
 }

@@ -14,7 +14,7 @@ pub struct Grid(());
 ///
 /// Its barrier needs a cooperative launch (`LaunchConfig::cooperative` of `cust`), which has all blocks
 /// run at the same time: in another, blocks may wait for such that cannot start before these are
-/// done.
+/// done. Where a launch is known not to be cooperative, the barrier panics.
 #[inline(always)]
 #[must_use]
 pub fn grid() -> Grid {
@@ -65,6 +65,15 @@ impl Grid {
         &BARRIER[special::gridid() as usize % BARRIERS]
     }
 
+    /// Whether this may be a cooperative launch, whose blocks can wait for each other. Where it says
+    /// no, it is none. Where it says yes, a launch before may have been cooperative instead: drivers
+    /// leave behind what tells.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        special::envreg_1() | special::envreg_2() != 0
+    }
+
     /// Arrives at the grid's barrier, after the whole block has come, and goes on without waiting for
     /// other blocks. Each thread arrives once and then waits once.
     #[inline(always)]
@@ -73,6 +82,10 @@ impl Grid {
         thread::sync_threads();
         let mut before = 0;
         if thread::index_in_block() == 0 {
+            assert!(
+                self.is_valid(),
+                "the grid's barrier needs a cooperative launch"
+            );
             // All blocks together add 2³¹: each 1, and the first the rest.
             let blocks = thread::blocks_in_grid() as u32;
             let own = match thread::block_index() {

@@ -51,6 +51,12 @@ cuda_std_macros::intrinsics! {
     #[pure]
     fn is_explicit_cluster() -> bool = "mov.pred {ret}, %is_explicit_cluster;";
 
+    for N in [1, 2] {
+        /// `%envreg<N>`: half of the address of a cooperative launch's workspace, which drivers
+        /// put there; without it zero, or what was there before.
+        #[pure]
+        fn envreg_N() -> u32 = "mov.u32 {ret}, %envreg<N>;";
+    }
     for R in [lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt] {
         /// `%<R>`: a mask of the lanes that compare so with this one.
         #[pure]

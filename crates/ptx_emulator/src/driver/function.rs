@@ -12,7 +12,7 @@ use super::device::{
     BLOCKS_PER_MULTIPROCESSOR, MAX_SHARED, MAX_SHARED_OPTIN, MAX_THREADS_PER_BLOCK,
     SHARED_PER_MULTIPROCESSOR, THREADS_PER_MULTIPROCESSOR, host_threads,
 };
-use super::launch::{Cluster, cluster_of};
+use super::launch::Attributes;
 use super::state::{Function, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
 use crate::launch::MAX_BLOCKS_PER_CLUSTER;
@@ -40,7 +40,7 @@ impl Function {
     }
 
     /// The driver's checks of a launch with clusters, or of a kernel that requires them.
-    pub(super) fn check_cluster(&self, cluster: Cluster, grid: [u32; 3]) -> Outcome {
+    pub(super) fn check_cluster(&self, cluster: Option<[u32; 3]>, grid: [u32; 3]) -> Outcome {
         let required = self.program.kernel_info(self.kernel).required_cluster;
         let Some(size) = cluster.or(required) else {
             return Ok(());
@@ -250,7 +250,7 @@ api! {
         // SAFETY: as above.
         let config = unsafe { &*config };
         // SAFETY: as above.
-        let cluster = unsafe { cluster_of(config) };
+        let cluster = unsafe { Attributes::of(config) }.cluster;
         function.check_cluster(cluster, [config.gridDimX, config.gridDimY, config.gridDimZ])?;
         let threads = config.blockDimX.saturating_mul(config.blockDimY);
         let threads = threads.saturating_mul(config.blockDimZ);

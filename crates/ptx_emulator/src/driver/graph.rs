@@ -19,7 +19,7 @@ use cust_raw::{
 
 use super::condition::{Choice, Condition};
 use super::copy::{copy_node, set_node};
-use super::launch::{Cluster, ClusterWork, Launch};
+use super::launch::{Attributes, Launch, LaunchWork};
 use super::queue::{Work, in_stream};
 use super::state::{Context, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer};
 use super::stream::host_work;
@@ -44,7 +44,7 @@ struct Node {
     /// The numbers of the nodes that come before it.
     after: Vec<usize>,
     /// Of a kernel.
-    cluster: Cluster,
+    attributes: Attributes,
     /// Its handle, once somebody asked for it.
     handle: Handle,
     destroyed: bool,
@@ -54,7 +54,7 @@ struct Node {
 pub(super) enum Action {
     Nothing,
     Work(Work),
-    Kernel(ClusterWork),
+    Kernel(LaunchWork),
     Child(Arc<Graph>),
     Conditional(Arc<Condition>, Choice, Vec<Arc<Graph>>),
 }
@@ -74,7 +74,7 @@ struct ExecNode {
     kind: CUgraphNodeType,
     action: ExecAction,
     /// Of a kernel.
-    cluster: Cluster,
+    attributes: Attributes,
     enabled: bool,
 }
 
@@ -82,7 +82,7 @@ struct ExecNode {
 enum ExecAction {
     Nothing,
     Work(Work),
-    Kernel(ClusterWork),
+    Kernel(LaunchWork),
     Child(Vec<ExecNode>),
     Conditional(Arc<Condition>, Choice, Vec<Body>),
 }
@@ -111,7 +111,7 @@ impl Graph {
             kind,
             action,
             after,
-            cluster: None,
+            attributes: Attributes::default(),
             handle: 0,
             destroyed: false,
         });
@@ -160,7 +160,7 @@ impl Graph {
                 number,
                 kind: node.kind,
                 action,
-                cluster: node.cluster,
+                attributes: node.attributes,
                 enabled: true,
             });
             done[number] = true;
@@ -192,7 +192,7 @@ fn run(nodes: &[ExecNode], conditions: &[Arc<Condition>]) -> Outcome {
         match &node.action {
             ExecAction::Nothing => {}
             ExecAction::Work(work) => work()?,
-            ExecAction::Kernel(work) => work(node.cluster)?,
+            ExecAction::Kernel(work) => work(node.attributes)?,
             ExecAction::Child(nodes) => run(nodes, &[])?,
             ExecAction::Conditional(condition, choice, bodies) => {
                 while let Some(body) = choice.body(condition.value()) {
@@ -335,7 +335,7 @@ unsafe fn kernel_work(
     state: &State,
     context: &Arc<Context>,
     node: *const CUDA_KERNEL_NODE_PARAMS,
-) -> Result<ClusterWork, CUresult> {
+) -> Result<LaunchWork, CUresult> {
     if node.is_null() {
         return Err(INVALID);
     }
@@ -346,13 +346,13 @@ unsafe fn kernel_work(
         grid: [node.gridDimX, node.gridDimY, node.gridDimZ],
         block: [node.blockDimX, node.blockDimY, node.blockDimZ],
         shared: node.sharedMemBytes,
-        cluster: None,
+        attributes: Attributes::default(),
         stream: std::ptr::null_mut(),
         params: node.kernelParams,
         extra: node.extra,
     };
     // SAFETY: as the caller promises.
-    unsafe { launch.cluster_work(state, context) }
+    unsafe { launch.launch_work(state, context) }
 }
 
 /// Gives a node of a graph that can be launched other work.
@@ -466,12 +466,8 @@ api! {
         if value.is_null() || node.kind != CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL {
             return Err(INVALID);
         }
-        // As for launches: the others are about scheduling and caches, and change no result.
-        if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
-            // SAFETY: as above; the value is of the attribute's kind.
-            let size = unsafe { (*value).clusterDim };
-            node.cluster = Some([size.x, size.y, size.z]);
-        }
+        // SAFETY: as above; the value is of the attribute's kind.
+        unsafe { node.attributes.set(attribute, &*value) };
         Ok(())
     }
 

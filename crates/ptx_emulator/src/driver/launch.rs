@@ -3,7 +3,10 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cust_raw::{CUfunction, CUlaunchAttributeID, CUlaunchConfig, CUresult, CUstream, launch_param};
+use cust_raw::{
+    CUfunction, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUresult, CUstream,
+    launch_param,
+};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -37,31 +40,58 @@ fn fault_code(kind: &FaultKind) -> CUresult {
     }
 }
 
-/// Blocks of a cluster in x, y and z, if the launch says so.
-pub(super) type Cluster = Option<[u32; 3]>;
-
-/// A launch whose parameters are copied, but for its clusters.
-pub(super) type ClusterWork = Arc<dyn Fn(Cluster) -> Outcome + Send + Sync>;
-
-/// The clusters that a launch's attributes ask for. The others are about scheduling and caches, and
-/// change no result. Blocks may wait for each other in every launch, not in cooperative ones only.
-///
-/// # Safety
-///
-/// The list of attributes has as many as it says, and each value is of its attribute's kind.
-pub(super) unsafe fn cluster_of(config: &CUlaunchConfig) -> Cluster {
-    (0..config.numAttrs as usize)
-        .map(|i| {
-            // SAFETY: as the caller promises.
-            unsafe { &*config.attrs.add(i) }
-        })
-        .rfind(|one| one.id == CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-        .map(|one| {
-            // SAFETY: the value is of this kind.
-            let size = unsafe { one.value.clusterDim };
-            [size.x, size.y, size.z]
-        })
+/// What a launch's attributes ask for. Others than these are about scheduling and caches, and change
+/// no result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Attributes {
+    /// Blocks of a cluster in x, y and z, if the launch says so.
+    pub(super) cluster: Option<[u32; 3]>,
+    /// Whether it is cooperative. Blocks may wait for each other in other launches as well, but
+    /// kernels can ask for it.
+    pub(super) cooperative: bool,
 }
+
+impl Attributes {
+    /// Those of a launch.
+    ///
+    /// # Safety
+    ///
+    /// The list of attributes has as many as it says, and each value is of its attribute's kind.
+    pub(super) unsafe fn of(config: &CUlaunchConfig) -> Attributes {
+        let mut attributes = Attributes::default();
+        for i in 0..config.numAttrs as usize {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let one = &*config.attrs.add(i);
+                attributes.set(one.id, &one.value);
+            }
+        }
+        attributes
+    }
+
+    /// Sets one.
+    ///
+    /// # Safety
+    ///
+    /// The value is of the attribute's kind.
+    pub(super) unsafe fn set(&mut self, id: CUlaunchAttributeID, value: &CUlaunchAttributeValue) {
+        match id {
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                // SAFETY: as the caller promises.
+                let size = unsafe { value.clusterDim };
+                self.cluster = Some([size.x, size.y, size.z]);
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                // SAFETY: as the caller promises.
+                self.cooperative = unsafe { value.cooperative } != 0;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A launch whose parameters are copied, but for its attributes.
+pub(super) type LaunchWork = Arc<dyn Fn(Attributes) -> Outcome + Send + Sync>;
 
 /// A launch as all entry points describe it.
 pub(super) struct Launch {
@@ -69,7 +99,7 @@ pub(super) struct Launch {
     pub(super) grid: [c_uint; 3],
     pub(super) block: [c_uint; 3],
     pub(super) shared: c_uint,
-    pub(super) cluster: Cluster,
+    pub(super) attributes: Attributes,
     pub(super) stream: CUstream,
     pub(super) params: *mut *mut c_void,
     pub(super) extra: *mut *mut c_void,
@@ -94,22 +124,22 @@ impl Launch {
     ///
     /// As for [`Launch::run`].
     unsafe fn work(&self, state: &State, context: &Arc<Context>) -> Result<Work, CUresult> {
-        let cluster = self.cluster;
+        let attributes = self.attributes;
         // SAFETY: as the caller promises.
-        let work = unsafe { self.cluster_work(state, context)? };
-        Ok(Arc::new(move || work(cluster)))
+        let work = unsafe { self.launch_work(state, context)? };
+        Ok(Arc::new(move || work(attributes)))
     }
 
-    /// The launch as work whose clusters are still to be said, its parameters copied.
+    /// The launch as work whose attributes are still to be said, its parameters copied.
     ///
     /// # Safety
     ///
     /// As for [`Launch::run`].
-    pub(super) unsafe fn cluster_work(
+    pub(super) unsafe fn launch_work(
         &self,
         state: &State,
         context: &Arc<Context>,
-    ) -> Result<ClusterWork, CUresult> {
+    ) -> Result<LaunchWork, CUresult> {
         let function = state.function(from_pointer(self.function))?;
         if function.context != context.handle {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -120,7 +150,7 @@ impl Launch {
         let params = unsafe { self.parameters(info)? };
         let (grid, block, shared_bytes) = (self.grid, self.block, self.shared);
         let context = Arc::downgrade(context);
-        Ok(Arc::new(move |cluster| {
+        Ok(Arc::new(move |attributes| {
             let Some(context) = context.upgrade() else {
                 return Ok(());
             };
@@ -128,7 +158,8 @@ impl Launch {
             let config = LaunchConfig {
                 grid,
                 block,
-                cluster,
+                cluster: attributes.cluster,
+                cooperative: attributes.cooperative,
                 shared_bytes,
                 params: params.clone(),
                 stack_limit: limits.stack,
@@ -165,7 +196,7 @@ impl Launch {
         if required.is_some_and(|required| required != self.block) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        function.check_cluster(self.cluster, self.grid)
+        function.check_cluster(self.attributes.cluster, self.grid)
     }
 
     /// The parameters in one piece, laid out as the kernel expects them.
@@ -291,7 +322,7 @@ api! {
             grid: [grid_x, grid_y, grid_z],
             block: [block_x, block_y, block_z],
             shared,
-            cluster: None,
+            attributes: Attributes::default(),
             stream,
             params,
             extra,
@@ -312,13 +343,15 @@ api! {
         stream: CUstream,
         params: *mut *mut c_void,
     ) {
-        // Blocks may wait for each other in every launch.
         let launch = Launch {
             function,
             grid: [grid_x, grid_y, grid_z],
             block: [block_x, block_y, block_z],
             shared,
-            cluster: None,
+            attributes: Attributes {
+                cooperative: true,
+                ..Attributes::default()
+            },
             stream,
             params,
             extra: std::ptr::null_mut(),
@@ -344,7 +377,7 @@ api! {
             block: [config.blockDimX, config.blockDimY, config.blockDimZ],
             shared: config.sharedMemBytes,
             // SAFETY: as above.
-            cluster: unsafe { cluster_of(config) },
+            attributes: unsafe { Attributes::of(config) },
             stream: config.hStream,
             params,
             extra,

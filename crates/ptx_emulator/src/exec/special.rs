@@ -89,6 +89,8 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         }
         "%cluster_ctarank" => read(|_, c| c.block_rank.into()),
         "%cluster_nctarank" => read(|_, c| c.launch.blocks_per_cluster().into()),
+        // Drivers put the place of a cooperative launch's workspace there.
+        "%envreg1" | "%envreg2" => read(|_, c| c.launch.cooperative.into()),
         "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
         _ => {
             let number = |prefix: &str| {

@@ -41,6 +41,8 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Blocks of a cluster in x, y and z, where the launch says so; else what the kernel requires.
     pub cluster: Option<[u32; 3]>,
+    /// Whether the launch is cooperative. Blocks may wait for each other in any.
+    pub cooperative: bool,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
     /// The parameters' bytes, each at the offset that its [`crate::ParamInfo`] says.
@@ -61,6 +63,7 @@ impl Default for LaunchConfig {
             grid: [1; 3],
             block: [1; 3],
             cluster: None,
+            cooperative: false,
             shared_bytes: 0,
             params: Vec::new(),
             stack_limit: 1024,
@@ -89,6 +92,7 @@ pub(crate) struct Shared<'l> {
     /// Blocks of a cluster; one without clusters.
     pub cluster: [u32; 3],
     pub explicit_cluster: bool,
+    pub cooperative: bool,
     pub kernel: u32,
     pub dynamic_shared: u32,
     pub total_shared: u32,
@@ -296,6 +300,7 @@ pub fn launch(
         block: config.block,
         cluster,
         explicit_cluster: explicit.is_some(),
+        cooperative: config.cooperative,
         kernel: kernel.0,
         dynamic_shared: config.shared_bytes,
         total_shared: info.static_shared.saturating_add(config.shared_bytes),

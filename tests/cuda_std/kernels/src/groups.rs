@@ -157,3 +157,11 @@ pub unsafe fn group_grid(data: *mut u32, mut to: PerThread<[u64; 2]>) {
         ]
     });
 }
+
+/// What the grid says of its launch, and the grid's barrier.
+#[kernel]
+pub fn group_grid_alone(mut valid: PerThread<u32>) {
+    let grid = group::grid();
+    valid.each(|_, valid| *valid = 1 + u32::from(grid.is_valid()));
+    grid.sync();
+}
