@@ -170,7 +170,15 @@ impl Generator {
                         walk(g, format!("{path}.{k}"), part, ty, depth - 1, mutable, out);
                     }
                 }
-                Ty::Array(of, n) => walk(g, format!("{path}[{}]", n - 1), of, ty, depth - 1, mutable, out),
+                Ty::Array(of, n) => walk(
+                    g,
+                    format!("{path}[{}]", n - 1),
+                    of,
+                    ty,
+                    depth - 1,
+                    mutable,
+                    out,
+                ),
                 Ty::Struct(i) => {
                     let of = &g.types.structs[*i];
                     for (k, part) in of.fields.iter().enumerate() {

@@ -364,15 +364,31 @@ fn sizes(session: &Session) -> Result<(), Failed> {
     says!(picture_sizes, of((37, 11).into(), none)?, [37, 11, 0]);
     says!(volume_sizes, of((37, 11, 5).into(), none)?, [37, 11, 5]);
     says!(lines_sizes, of((37, 1, 3).into(), layered)?, [37, 3]);
-    says!(pictures_sizes, of((37, 11, 3).into(), layered)?, [37, 11, 3]);
+    says!(
+        pictures_sizes,
+        of((37, 11, 3).into(), layered)?,
+        [37, 11, 3]
+    );
     says!(cube_sizes, of((16, 16, 6).into(), cube)?, [16]);
-    says!(cubes_sizes, of((16, 16, 12).into(), cube | layered)?, [16, 2]);
-    says!(cubes_sizes, of((16, 16, 6).into(), cube | layered)?, [16, 1]);
+    says!(
+        cubes_sizes,
+        of((16, 16, 12).into(), cube | layered)?,
+        [16, 2]
+    );
+    says!(
+        cubes_sizes,
+        of((16, 16, 6).into(), cube | layered)?,
+        [16, 1]
+    );
 
     let memory = Arc::new(DeviceBuffer::<f32>::zeroed(100)?);
     says!(line_sizes, BufferTexture::new(memory, &plain)?, [100, 0, 0]);
     let rows = Arc::new(PitchedBuffer::from_slice(&[0f32; 37 * 11], (37, 11))?);
-    says!(picture_sizes, PitchedTexture::new(rows, &plain)?, [37, 11, 0]);
+    says!(
+        picture_sizes,
+        PitchedTexture::new(rows, &plain)?,
+        [37, 11, 0]
+    );
 
     says!(
         line_sizes,
