@@ -204,27 +204,36 @@ impl Generator {
     pub fn call(&mut self, function: &Function, depth: u32) -> Node {
         self.cost += function.cost * self.times;
         let (mut before, mut after) = (String::new(), String::new());
+        // All values come first: what makes one may change variables that others refer to.
         let (mut children, mut arguments) = (vec![], vec![]);
-        let mut late = vec![];
         for (i, param) in function.params.iter().enumerate() {
             let name = self.types.name(&param.ty);
+            let local = self.name("m");
             if i == 0 && function.kind == Kind::Recursive {
-                late.push(self.expr(&param.ty, depth.min(1)));
-                arguments.push("§ % 7".to_owned());
+                children.push(self.expr(&param.ty, depth.min(1)));
+                before.push_str(&format!("let {local}: {name} = § % 7; "));
+                arguments.push(local);
                 continue;
             }
             match param.by {
                 By::Value => {
-                    late.push(self.expr(&param.ty, depth));
-                    arguments.push("§".to_owned());
+                    children.push(self.expr(&param.ty, depth));
+                    before.push_str(&format!("let {local}: {name} = §; "));
+                    arguments.push(local);
                 }
                 By::Reference => {
-                    late.push(self.expr(&param.ty, depth));
-                    arguments.push("&§".to_owned());
+                    let value = self.expr(&param.ty, depth);
+                    let text = value.text();
+                    if self.vars.iter().any(|var| var.name == text) {
+                        arguments.push(format!("&{text}"));
+                        continue;
+                    }
+                    children.push(value);
+                    before.push_str(&format!("let {local}: {name} = §; "));
+                    arguments.push(format!("&{local}"));
                 }
                 By::Mutable => {
                     children.push(self.expr(&param.ty, depth));
-                    let local = self.name("m");
                     before.push_str(&format!("let mut {local}: {name} = §; "));
                     arguments.push(format!("&mut {local}"));
                     after.push_str(&format!("h.put({local}); "));
@@ -233,7 +242,6 @@ impl Generator {
                     let n = 1 + self.random.below(6);
                     let array = Ty::Array(Box::new(param.ty.clone()), n);
                     children.push(self.expr(&array, depth));
-                    let local = self.name("m");
                     before.push_str(&format!("let mut {local}: [{name}; {n}] = §; "));
                     arguments.push(format!("&mut {local}"));
                     after.push_str(&format!("h.put({local}); "));
@@ -247,22 +255,19 @@ impl Generator {
                         .collect();
                     if !places.is_empty() && self.random.once_in(2) {
                         let place = self.random.pick(&places).clone();
-                        late.push(self.expr(&USIZE, depth.min(1)));
-                        arguments.push(format!(
-                            "{{ let from = § % {place}.len(); &{place}[from..] }}"
-                        ));
+                        children.push(self.expr(&USIZE, depth.min(1)));
+                        before.push_str(&format!("let {local} = § % {place}.len(); "));
+                        arguments.push(format!("&{place}[{local}..]"));
                     } else {
-                        late.extend(
-                            (0..n)
-                                .map(|_| self.expr(&param.ty, depth.min(1)))
-                                .collect::<Vec<_>>(),
-                        );
-                        arguments.push(format!("&[{}]", vec!["§"; n].join(", ")));
+                        let elements = (0..n).map(|_| self.expr(&param.ty, depth.min(1)));
+                        children.extend(elements.collect::<Vec<_>>());
+                        let holes = vec!["§"; n].join(", ");
+                        before.push_str(&format!("let {local}: [{name}; {n}] = [{holes}]; "));
+                        arguments.push(format!("&{local}"));
                     }
                 }
             }
         }
-        children.append(&mut late);
         let result = match (function.kind, self.fallible) {
             (Kind::Fallible, true) if self.random.once_in(2) => "?".to_owned(),
             (Kind::Fallible, _) => {
