@@ -29,6 +29,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let constants = crate::grid_constant::take(&mut function);
     let checked = check(attribute, &function.sig, &shared).and_then(|mut options| {
         crate::grid_constant::check(&function, &constants)?;
+        check_name(&function)?;
         options
             .section
             .push_str(&crate::grid_constant::section(&constants));
@@ -107,6 +108,20 @@ fn check(
         }
     }
     errors.0.map_or(Ok(options), Err)
+}
+
+/// Refuses another name than the function's.
+fn check_name(function: &ItemFn) -> Result<(), Error> {
+    let name = function.sig.ident.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name);
+    for attribute in &function.attrs {
+        let symbol = crate::address_space::own_symbol(std::slice::from_ref(attribute), name);
+        if symbol.is_some_and(|symbol| symbol != name) {
+            let message = "the host launches a kernel by its function's name: leave this out";
+            return Err(Error::new_spanned(attribute, message));
+        }
+    }
+    Ok(())
 }
 
 fn check_return(output: &ReturnType, errors: &mut Errors) {
