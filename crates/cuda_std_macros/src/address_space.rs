@@ -4,7 +4,7 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Ident, ItemStatic, LitStr, StaticMutability, Token, Visibility};
+use syn::{Attribute, Error, Ident, ItemStatic, LitStr, StaticMutability, Token, Visibility};
 
 /// The expansion, or the item unchanged with the error before it.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -58,7 +58,7 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     let text = item.ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
     let public = space != "shared" && !matches!(item.vis, Visibility::Inherited);
-    let own = own_symbol(&item, text);
+    let own = own_symbol(&item.attrs, text);
     let made = || public.then(|| symbol(&item.ident, text));
     let given = name.map(|name| name.value());
     let exported = own.is_none().then(|| given.or_else(made)).flatten();
@@ -187,9 +187,9 @@ fn handle(item: &ItemStatic, text: &str, symbol: &str, changes: bool) -> TokenSt
     }
 }
 
-/// The symbol that the static's own attributes give it: `no_mangle` or `export_name`, also inside
+/// The symbol that an item's own attributes give it: `no_mangle` or `export_name`, also inside
 /// of `unsafe`. What a `cfg_attr` says is not seen where it does not hold.
-fn own_symbol(item: &ItemStatic, name: &str) -> Option<String> {
+pub fn own_symbol(attributes: &[Attribute], name: &str) -> Option<String> {
     fn find(tokens: TokenStream, name: &str) -> Option<String> {
         let mut exported = false;
         for token in tokens {
@@ -211,7 +211,7 @@ fn own_symbol(item: &ItemStatic, name: &str) -> Option<String> {
         }
         None
     }
-    let mut attributes = item.attrs.iter();
+    let mut attributes = attributes.iter();
     attributes.find_map(|attribute| find(attribute.to_token_stream(), name))
 }
 

@@ -29,6 +29,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let constants = crate::grid_constant::take(&mut function);
     let checked = check(attribute, &function.sig, &shared).and_then(|mut options| {
         crate::grid_constant::check(&function, &constants)?;
+        check_name(&function)?;
         options
             .section
             .push_str(&crate::grid_constant::section(&constants));
@@ -60,6 +61,12 @@ fn check(
     });
     if let Err(error) = crate::shared::check(shared) {
         errors.push(error);
+    }
+    if !signature.ident.to_string().is_ascii() {
+        errors.add(
+            &signature.ident,
+            "a kernel's name has to be ASCII: the host launches it by this name, and names in PTX are ASCII",
+        );
     }
     if let Some(asyncness) = &signature.asyncness {
         errors.add(
@@ -101,6 +108,20 @@ fn check(
         }
     }
     errors.0.map_or(Ok(options), Err)
+}
+
+/// Refuses another name than the function's.
+fn check_name(function: &ItemFn) -> Result<(), Error> {
+    let name = function.sig.ident.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name);
+    for attribute in &function.attrs {
+        let symbol = crate::address_space::own_symbol(std::slice::from_ref(attribute), name);
+        if symbol.is_some_and(|symbol| symbol != name) {
+            let message = "the host launches a kernel by its function's name: leave this out";
+            return Err(Error::new_spanned(attribute, message));
+        }
+    }
+    Ok(())
 }
 
 fn check_return(output: &ReturnType, errors: &mut Errors) {
@@ -184,8 +205,17 @@ fn mark(mut function: ItemFn, section: &str, shared: &[PatType]) -> TokenStream 
             unsafe { ::cuda_std::kernel::assume_block_size(#x, #y, #z) };
         }
     });
+    // The body is a block of its own: what it declares does not reach the check. Around one expression
+    // rustc would call the braces unnecessary, around two statements it does not.
+    if let [syn::Stmt::Expr(_, None)] = &function.block.stmts[..] {
+        function.block.stmts.insert(
+            0,
+            syn::parse_quote!(
+                const _: () = ();
+            ),
+        );
+    }
     let body = &function.block;
-    // The body is a block of its own: what it declares does not reach the check.
     let mut new: syn::Block = syn::parse2(quote!({ #check #size #handles #body }))
         .expect("statements in braces are a block");
     // So that the function's span is the user's, not the attribute's.
@@ -207,7 +237,13 @@ fn mark(mut function: ItemFn, section: &str, shared: &[PatType]) -> TokenStream 
         #[cfg_attr(
             target_arch = "nvptx64",
             unsafe(no_mangle),
-            unsafe(link_section = #section)
+            unsafe(link_section = #section),
+            // A kernel may be called as a function of C's runtime is: it stands in for none.
+            allow(
+                unknown_lints,
+                invalid_runtime_symbol_definitions,
+                suspicious_runtime_symbol_definitions
+            )
         )]
         #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
         #function

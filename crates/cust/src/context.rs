@@ -90,6 +90,7 @@ impl ResourceLimit {
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 #[derive(Clone)]
+#[must_use = "the last `Context` to go releases the device: keep it as long as the device is used"]
 pub struct Context {
     inner: Arc<ContextInner>,
 }

@@ -193,6 +193,7 @@ fn why_no_gpu(error: &Error) -> String {
 /// The device that [`init_auto`] chose, with its context, which lives as long as this value and
 /// the objects made in it.
 #[derive(Debug)]
+#[must_use = "the context goes with it: keep it as long as the device is used"]
 pub struct ChosenDevice {
     context: Context,
     name: String,

@@ -27,12 +27,15 @@ pub use traits::DeviceCopy;
 
 /// The traits alone, without the derive macros of the same names.
 pub mod traits {
+    use core::cmp::{Ordering, Reverse};
     use core::marker::PhantomData;
     use core::mem::{ManuallyDrop, MaybeUninit};
     use core::num::{
         NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
-        NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Wrapping,
+        NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Saturating, Wrapping,
     };
+    use core::ptr::NonNull;
+    use core::time::Duration;
 
     /// A type whose values may be copied to a device, and back, as bytes.
     ///
@@ -55,6 +58,10 @@ pub mod traits {
         NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize
     }
 
+    // SAFETY: a number of three values.
+    unsafe impl DeviceCopy for Ordering {}
+    // SAFETY: two numbers.
+    unsafe impl DeviceCopy for Duration {}
     // SAFETY: no bytes at all.
     unsafe impl DeviceCopy for () {}
 
@@ -82,6 +89,10 @@ pub mod traits {
     // SAFETY: as above.
     unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {}
     // SAFETY: as above.
+    unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {}
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy> DeviceCopy for Reverse<T> {}
+    // SAFETY: as above.
     unsafe impl<T: DeviceCopy> DeviceCopy for MaybeUninit<T> {}
     // SAFETY: as above.
     unsafe impl<T: DeviceCopy> DeviceCopy for ManuallyDrop<T> {}
@@ -91,4 +102,6 @@ pub mod traits {
     unsafe impl<T> DeviceCopy for *const T {}
     // SAFETY: as above.
     unsafe impl<T> DeviceCopy for *mut T {}
+    // SAFETY: as above.
+    unsafe impl<T> DeviceCopy for NonNull<T> {}
 }

@@ -38,6 +38,17 @@ macro_rules! intrinsics {
                 match self { $(Intrinsic::$variant => $name,)* }
             }
 
+            /// The one of a name with `llvm.` and types, such as `llvm.smax.i32`.
+            pub fn named(name: &str) -> Option<Intrinsic> {
+                let name = name.strip_prefix("llvm.")?;
+                let is = |intrinsic: &Intrinsic| {
+                    let rest = name.strip_prefix(intrinsic.base_name());
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                };
+                let named = Intrinsic::ALL.iter().copied().filter(is);
+                named.max_by_key(|intrinsic| intrinsic.base_name().len())
+            }
+
             /// How its types appear in its name.
             pub fn overload(self) -> Overload {
                 match self { $(Intrinsic::$variant => Overload::$overload,)* }

@@ -380,7 +380,7 @@ impl<'t> Reader<'t> {
         });
         if name
             .clone()
-            .any(|name| intrinsic_of(name).is_some() || name == "llvm.dbg.declare")
+            .any(|name| Intrinsic::named(name).is_some() || name == "llvm.dbg.declare")
         {
             self.skip_line();
             return Ok(());
@@ -487,18 +487,4 @@ impl<'t> Reader<'t> {
         }
         Ok(attrs)
     }
-}
-
-/// The intrinsic of the table that a name in the text belongs to.
-fn intrinsic_of(name: &str) -> Option<Intrinsic> {
-    let name = name.strip_prefix("llvm.")?;
-    let fits = |intrinsic: &&Intrinsic| {
-        name.strip_prefix(intrinsic.base_name())
-            .is_some_and(|types| types.is_empty() || types.starts_with('.'))
-    };
-    Intrinsic::ALL
-        .iter()
-        .filter(fits)
-        .max_by_key(|intrinsic| intrinsic.base_name().len())
-        .copied()
 }

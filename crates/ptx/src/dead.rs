@@ -164,7 +164,7 @@ fn visit_variable<'a>(variable: &Variable<'a>, visit: &mut impl FnMut(&'a str)) 
     }
 }
 
-fn visit_init<'a>(init: &Init<'a>, visit: &mut impl FnMut(&'a str)) {
+pub(crate) fn visit_init<'a>(init: &Init<'a>, visit: &mut impl FnMut(&'a str)) {
     match init {
         Init::Symbol(symbol) => visit(symbol.name),
         Init::List(values) => values.iter().for_each(|value| visit_init(value, visit)),

@@ -23,6 +23,7 @@ mod lexer;
 mod narrow;
 mod param_stores;
 mod parse;
+mod prototypes;
 mod recursion;
 mod write;
 
@@ -30,6 +31,7 @@ pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
 pub use narrow::widen_narrow;
 pub use param_stores::gather_param_stores;
+use prototypes::declare_functions;
 pub use recursion::hide_recursion;
 
 /// Why a text is not PTX.
@@ -62,5 +64,6 @@ pub fn finish(text: &str, keep: &[&str], for_debugger: bool) -> Result<String, E
     widen_narrow(&mut module);
     gather_param_stores(&mut module);
     hide_recursion(&mut module);
+    declare_functions(&mut module);
     Ok(module.to_string())
 }

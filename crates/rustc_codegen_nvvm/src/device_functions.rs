@@ -139,6 +139,32 @@ pub(crate) fn declare<'tcx>(
     })
 }
 
+/// What LLVM's barriers of later names are in PTX. rustc's `core::arch::nvptx` calls them by these, and
+/// libnvvm does not know them.
+const BARRIERS: &[(&str, &str)] = &[
+    ("sync.aligned.all", "bar.sync $0;"),
+    ("sync.aligned.count", "bar.sync $0, $1;"),
+    ("sync.all", "barrier.sync $0;"),
+    ("sync.count", "barrier.sync $0, $1;"),
+    ("arrive.aligned.count", "bar.arrive $0, $1;"),
+    ("arrive.count", "barrier.arrive $0, $1;"),
+];
+
+/// The PTX of an intrinsic that a crate names itself and that libnvvm lacks.
+pub(crate) fn intrinsic_as_ptx(name: &str) -> Option<&'static str> {
+    let barrier = name.strip_prefix("llvm.nvvm.barrier.cta.")?;
+    let (_, ptx) = BARRIERS.iter().find(|(of, _)| *of == barrier)?;
+    Some(ptx)
+}
+
+/// The intrinsics that libnvvm does not know: it leaves them in PTX as functions.
+pub(crate) fn unknown_intrinsics(ptx: &str) -> impl Iterator<Item = &str> {
+    let declarations = ptx.lines().filter(|line| line.starts_with(".extern .func"));
+    declarations
+        .filter_map(|line| line.split_whitespace().next_back())
+        .filter(|name| name.starts_with("llvm."))
+}
+
 /// Declares an intrinsic that a crate names itself (`#[link_name = "llvm.nvvm.…"]`).
 pub(crate) fn declare_intrinsic(
     cx: &CodegenCx<'_>,

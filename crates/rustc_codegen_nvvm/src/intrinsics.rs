@@ -420,6 +420,31 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
         }
         let name = self.tcx.symbol_name(instance).name;
+        if let Some(template) = device_functions::intrinsic_as_ptx(name) {
+            // A number that is known is one in PTX too: ptxas keeps all barriers for one that is not.
+            let constraint = |&value| match self.const_to_opt_uint(value) {
+                Some(_) => "n,",
+                None => "r,",
+            };
+            let constraints: String = values.iter().map(constraint).collect();
+            let asm = InlineAsm {
+                template: template.to_owned(),
+                constraints: constraints + "~{memory}",
+                side_effects: true,
+                convergent: true,
+            };
+            return self.ir(|b| b.asm(asm, ret, &values));
+        }
+        // Those of every target are legalized where libnvvm lacks them.
+        if let Some(intrinsic) = Intrinsic::named(name)
+            && intrinsic.signature().len() == values.len() + 1
+        {
+            return self.intrinsic(intrinsic, ret, &values);
+        }
+        let span = self.span;
+        (self.intrinsic_spans.borrow_mut())
+            .entry(name)
+            .or_insert(span);
         device_functions::declare_intrinsic(self.cx, name, ret, &values);
         self.call_named(name, ret, &values)
     }

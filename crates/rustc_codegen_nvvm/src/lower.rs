@@ -3,6 +3,7 @@
 use nvvm_ir::{Module, TypeKind};
 use rustc_codegen_ssa::mir::codegen_mir;
 use rustc_codegen_ssa::traits::*;
+use rustc_data_structures::fx::FxHashMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::ty::{Instance, TyCtxt};
@@ -14,16 +15,18 @@ use crate::options::{Options, Roots};
 use crate::{device_functions, diagnostics, kernels};
 
 /// What lowering leaves.
-pub(crate) struct Lowered {
+pub(crate) struct Lowered<'tcx> {
     /// The program.
     pub module: Module,
     /// Where the lines of its inline assembly stand in the source, by the numbers in its comments.
     pub asm_spans: Vec<Vec<Span>>,
+    /// Where each intrinsic that a crate names itself is called first.
+    pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
 /// to be used.
-pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Lowered {
+pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx> {
     let mut symbols = kernels::definitions(tcx);
     add_allocator_defaults(tcx, &mut symbols);
     let cx = CodegenCx::new(tcx, symbols);
@@ -50,6 +53,7 @@ pub(crate) fn lower(tcx: TyCtxt<'_>, options: &Options) -> Lowered {
     Lowered {
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
+        intrinsic_spans: cx.intrinsic_spans.into_inner(),
     }
 }
 

@@ -35,8 +35,11 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
             return None;
         }
     };
-    let Lowered { module, asm_spans } =
-        sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
+    let Lowered {
+        module,
+        asm_spans,
+        intrinsic_spans,
+    } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
     }
@@ -55,6 +58,13 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         return None;
     };
     dumper.dump("libnvvm.ptx", || ptx.clone());
+    let unknown: Vec<&str> = device_functions::unknown_intrinsics(&ptx).collect();
+    for name in &unknown {
+        toolkit::unknown_intrinsic(sess, intrinsic_spans.get(name).copied(), name);
+    }
+    if !unknown.is_empty() {
+        return None;
+    }
     if !asm_spans.is_empty() {
         assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }

@@ -6,6 +6,10 @@ use cust::prelude::*;
 use device_tests_kernels::Record;
 use device_tests_kernels::parameters::*;
 use libtest_mimic::{Failed, Trial};
+use std::cmp::{Ordering, Reverse};
+use std::num::Saturating;
+use std::ptr::NonNull;
+use std::time::Duration;
 
 /// A trial for each kernel.
 pub fn trials(build: Build) -> Vec<Trial> {
@@ -13,6 +17,7 @@ pub fn trials(build: Build) -> Vec<Trial> {
         trial(build, "parameter_scalars", scalars),
         trial(build, "parameter_aggregates", aggregates),
         trial(build, "parameter_small", small),
+        trial(build, "parameter_of_core", of_core),
         trial(build, "parameter_references", references),
         trial(build, "parameter_none", none),
     ]
@@ -94,6 +99,25 @@ fn aggregates(session: &Session, build: Build) -> Result<(), Failed> {
         })?;
     }
     Ok(())
+}
+
+fn of_core(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build)?, session.stream());
+    let values = (
+        Ordering::Less,
+        Reverse(300),
+        Saturating(77),
+        Duration::new(1 << 40, 999_999_999),
+    );
+    let record = record()?;
+    let address = NonNull::new(record.as_device_ptr().as_mut_ptr()).ok_or("a null pointer")?;
+    // SAFETY: the arguments are of the parameters' types.
+    unsafe {
+        launch!(module.parameter_of_core<<<1, 1, 0, stream>>>(
+            address, values.0, values.1, values.2, values.3
+        ))?;
+    }
+    check(session, &record, |record| put_of_core(values, record))
 }
 
 fn small(session: &Session, build: Build) -> Result<(), Failed> {

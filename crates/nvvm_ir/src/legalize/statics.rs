@@ -2,8 +2,8 @@
 //! them, but PTX can say them: declared first, defined then. So they, what they refer to and what
 //! refers to them become module-level PTX, and functions get their addresses by inline PTX.
 //!
-//! PTX wants a function's prototype before its name in an initial value, and only libnvvm knows how
-//! it will print that: a circle that holds functions is refused.
+//! Functions whose addresses they hold keep their names. PTX wants a function's prototype before its
+//! name in an initial value, and only libnvvm knows how it will print that: `ptx::finish` puts it there.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -33,24 +33,23 @@ pub(super) fn legalize_statics(
     }
     let members = closure(&references, &circles);
     let symbols = crate::write::symbol_names(module);
-    let symbol = |module: &Module, global: Global| {
-        let data = module.global(global);
-        symbols
-            .get(&data.value)
-            .cloned()
-            .unwrap_or_else(|| data.name.clone())
+    let symbol = |module: &Module, value: Value| {
+        let name = || match (module.as_func(value), module.as_global(value)) {
+            (Some(func), _) => module.func(func).name.clone(),
+            (_, global) => module.global(global.expect("a global")).name.clone(),
+        };
+        symbols.get(&value).cloned().unwrap_or_else(name)
     };
     let mut definitions = Vec::new();
     for &member in &members {
-        let references = &references[member.0 as usize];
+        let value = module.global(member).value;
         let result = match module.global(member) {
-            _ if references.functions => Err("they hold the addresses of functions"),
             data if data.init.is_none() => Err("one of them is not defined here"),
             data if data.space != AddrSpace::Global => Err("one of them is not in global memory"),
             _ => Image::of(module, member, &symbol),
         };
         match result {
-            Ok(image) => definitions.push(image.write(&symbol(module, member))),
+            Ok(image) => definitions.push(image.write(&symbol(module, value))),
             Err(reason) => {
                 let statics = members
                     .iter()
@@ -69,8 +68,14 @@ pub(super) fn legalize_statics(
     module.asm.extend(definitions);
     let names: HashMap<Value, String> = members
         .iter()
-        .map(|&g| (module.global(g).value, symbol(module, g)))
+        .map(|&g| module.global(g).value)
+        .map(|value| (value, symbol(module, value)))
         .collect();
+    for &member in &members {
+        for &func in &references[member.0 as usize].functions {
+            module.func_mut(func).linkage = crate::Linkage::External;
+        }
+    }
     for &member in &members {
         let data = module.global_mut(member);
         data.init = None;
@@ -84,7 +89,7 @@ pub(super) fn legalize_statics(
 #[derive(Default)]
 struct References {
     globals: Vec<Global>,
-    functions: bool,
+    functions: Vec<Func>,
 }
 
 impl References {
@@ -107,10 +112,9 @@ impl References {
                 }
             }
             ValueKind::Const(Const::PtrToInt(address)) => self.walk(module, *address, seen),
-            ValueKind::Const(Const::Addr { base, .. }) => match module.as_global(*base) {
-                Some(global) => self.globals.push(global),
-                None => self.functions = true,
-            },
+            ValueKind::Const(Const::Addr { base, .. }) => self.walk(module, *base, seen),
+            ValueKind::Global(global) => self.globals.push(*global),
+            ValueKind::Func(func) => self.functions.push(*func),
             _ => {}
         }
     }
@@ -198,15 +202,15 @@ fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
 struct Image {
     align: u64,
     bytes: Vec<u8>,
-    /// Offset, symbol and what is added to its address.
-    addresses: Vec<(usize, String, i64)>,
+    /// Offset, and the address as PTX.
+    addresses: Vec<(usize, String)>,
 }
 
 impl Image {
     fn of(
         module: &Module,
         global: Global,
-        symbol: &impl Fn(&Module, Global) -> String,
+        symbol: &impl Fn(&Module, Value) -> String,
     ) -> Result<Image, &'static str> {
         let data = module.global(global);
         let size = module.types.size(data.ty) as usize;
@@ -232,11 +236,17 @@ impl Image {
         value: Value,
         ty: Type,
         at: usize,
-        symbol: &impl Fn(&Module, Global) -> String,
+        symbol: &impl Fn(&Module, Value) -> String,
     ) -> Result<(), &'static str> {
         let unknown = Err("one of them holds a value that has no bytes");
-        let ValueKind::Const(constant) = &module.value(value).kind else {
-            return unknown;
+        let constant = match &module.value(value).kind {
+            ValueKind::Const(constant) => constant,
+            // A function's address is the same in all spaces.
+            ValueKind::Func(_) => {
+                self.addresses.push((at, symbol(module, value)));
+                return Ok(());
+            }
+            _ => return unknown,
         };
         let size = module.types.size(ty) as usize;
         match constant {
@@ -270,10 +280,15 @@ impl Image {
             Const::PtrToInt(address) if size == 8 => {
                 self.put(module, *address, module.ty(*address), at, symbol)?;
             }
-            Const::Addr { base, offset } => match module.as_global(*base) {
-                Some(global) => self.addresses.push((at, symbol(module, global), *offset)),
-                None => return unknown,
-            },
+            Const::Addr { base, offset } => {
+                let name = symbol(module, *base);
+                let address = match offset {
+                    0 if module.as_func(*base).is_some() => name,
+                    0 => format!("generic({name})"),
+                    _ => format!("generic({name}){offset:+}"),
+                };
+                self.addresses.push((at, address));
+            }
             Const::PtrToInt(_) => return unknown,
         }
         Ok(())
@@ -301,7 +316,7 @@ impl Image {
         let mut at = 0;
         while at < self.bytes.len() {
             let sep = if at == 0 { "" } else { ", " };
-            let Some((_, symbol, offset)) = addresses.next_if(|address| address.0 == at) else {
+            let Some((_, address)) = addresses.next_if(|address| address.0 == at) else {
                 let unit = &self.bytes[at..at + step];
                 let value = unit
                     .iter()
@@ -310,10 +325,6 @@ impl Image {
                 let _ = write!(values, "{sep}{value}");
                 at += step;
                 continue;
-            };
-            let address = match offset {
-                0 => format!("generic({symbol})"),
-                _ => format!("generic({symbol}){offset:+}"),
             };
             if aligned {
                 let _ = write!(values, "{sep}{address}");

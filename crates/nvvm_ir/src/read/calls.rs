@@ -3,8 +3,9 @@
 
 use super::insts::Attached;
 use super::lexer::Tok;
-use super::{Reader, Result, intrinsic_of};
+use super::{Reader, Result};
 use crate::inst::*;
+use crate::intrinsic::Intrinsic;
 use crate::metadata::{DbgDeclare, DwarfOp};
 use crate::types::{Type, TypeKind};
 
@@ -23,9 +24,11 @@ impl Reader<'_> {
                 return Ok(None);
             }
             Tok::Word("asm") => self.asm()?,
-            Tok::Global(name) if intrinsic_of(name).is_some() && self.m.named(name).is_none() => {
+            Tok::Global(name)
+                if Intrinsic::named(name).is_some() && self.m.named(name).is_none() =>
+            {
                 self.at += 1;
-                let Some(intrinsic) = intrinsic_of(name) else {
+                let Some(intrinsic) = Intrinsic::named(name) else {
                     unreachable!("asked before")
                 };
                 Callee::Intrinsic(intrinsic)

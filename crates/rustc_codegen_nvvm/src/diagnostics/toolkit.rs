@@ -161,6 +161,18 @@ pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str
     diag.emit();
 }
 
+/// A call of an intrinsic that a crate names itself and that libnvvm does not know.
+pub(crate) fn unknown_intrinsic(sess: &Session, span: Option<Span>, name: &str) {
+    let message = format!("libnvvm does not know the intrinsic `{name}`");
+    let mut diag = match span {
+        Some(span) => sess.dcx().struct_span_err(span, message),
+        None => sess.dcx().struct_err(message),
+    };
+    diag.note("its LLVM is older than rustc's, or has none of this name");
+    diag.help("`cuda_std` has a function for every instruction, and `asm!` takes PTX");
+    diag.emit();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,10 @@
 //! that the host calls too.
 
 use crate::Record;
+use core::cmp::{Ordering, Reverse};
+use core::num::Saturating;
+use core::ptr::NonNull;
+use core::time::Duration;
 use cuda_std::prelude::*;
 use cust_core::DeviceCopy;
 
@@ -196,6 +200,29 @@ pub unsafe fn parameter_references<'a>(
     record: *mut Record,
 ) {
     put_references(bytes, plain, plains, text, pairs, unsafe { &mut *record });
+}
+
+/// Types of `core`'s that are numbers or addresses.
+pub type OfCore = (Ordering, Reverse<u16>, Saturating<i8>, Duration);
+
+pub fn put_of_core((order, reverse, saturating, time): OfCore, record: &mut Record) {
+    record.put(order);
+    record.put((reverse < Reverse(7), (saturating + Saturating(100)).0));
+    record.put((time.as_secs(), time.subsec_nanos()));
+}
+
+#[kernel]
+pub unsafe fn parameter_of_core(
+    record: NonNull<Record>,
+    order: Ordering,
+    reverse: Reverse<u16>,
+    saturating: Saturating<i8>,
+    time: Duration,
+) {
+    let mut record = record;
+    put_of_core((order, reverse, saturating, time), unsafe {
+        record.as_mut()
+    });
 }
 
 /// No parameters, and a name that PTX and C know otherwise.

@@ -41,6 +41,40 @@ static mut TOTALS: [u64; 128] = [1; 128];
 const POWERS: [u64; 10] = powers(3);
 const MESSAGE: &str = concat!("made ", "of ", 3, " parts");
 
+/// Statics that refer to each other in a circle, with functions and with vtables.
+static RING: [Station; 3] = [
+    Station {
+        next: &RING[1],
+        visit: next,
+        stop: &STOP,
+    },
+    Station {
+        next: &RING[2],
+        visit: |x| x.wrapping_mul(3),
+        stop: &SEVEN,
+    },
+    Station {
+        next: &RING[0],
+        visit: u32::reverse_bits,
+        stop: &"ring",
+    },
+];
+static STOP: Stop = Stop(&RING[2]);
+
+struct Station {
+    next: &'static Station,
+    visit: fn(u32) -> u32,
+    stop: &'static (dyn Describe + Sync),
+}
+
+struct Stop(&'static Station);
+
+impl Describe for Stop {
+    fn describe(&self) -> usize {
+        self.0.stop.describe() + 1
+    }
+}
+
 struct Mixed {
     byte: u8,
     text: &'static str,
@@ -87,6 +121,18 @@ const fn powers(base: u64) -> [u64; 10] {
 }
 
 cases! {
+    fn statics_in_a_circle(i, record) {
+        let mut station = &RING[i as usize % 3];
+        let mut x = i;
+        for _ in 0..i % 7 {
+            x = (station.visit)(x);
+            record.put(station.stop.describe());
+            station = station.next;
+        }
+        record.put(x);
+        record.put(core::ptr::eq(station.next.next.next, station));
+    }
+
     fn static_tables(i, record) {
         record.put(NUMBERS[i as usize % 5] + POINTER[2] + SLICE[i as usize % 3]);
         record.put(NAMES[i as usize % 4]);

@@ -1,0 +1,11 @@
+//! A kernel is called as its function is, and as PTX allows.
+#![no_std]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn größe() {} //~ ERROR a kernel's name has to be ASCII
+
+#[kernel]
+#[unsafe(export_name = "other")] //~ ERROR the host launches a kernel by its function's name
+pub fn one() {}
