@@ -45,8 +45,8 @@ pub struct Options {
     pub prec_sqrt: bool,
 }
 
-/// Passes of libnvvm's that make wrong code, and are switched off. Options of its optimiser go
-/// behind `-Xopt`; versions that do not know one of them ignore it.
+/// Passes of libnvvm's that make wrong code or do not end, which are switched off or held back.
+/// Options of its optimiser go behind `-Xopt`; versions that do not know one of them ignore it.
 const SWITCHED_OFF: &[&str] = &[
     // "Simplify Live Out": where a call's result is known to be its argument, and is used in other
     // blocks, it takes the argument instead, and deletes the call as if it had no effects.
@@ -66,6 +66,10 @@ const SWITCHED_OFF: &[&str] = &[
     // "Merge disjoint stack slots": it shares slots by their lifetimes, beyond which other passes have
     // moved loads; ed25519-dalek's signatures came out wrong.
     "-no-stack-coloring",
+    // SROA splits aggregates that are copied around into pieces, and counts the uses of each piece
+    // again for all others: arrays of 2 KB of packed structs took it hours. What is larger than this,
+    // in bytes, is more than a thread has registers for.
+    "-sroa-size-limit=1024",
     // "Branch Distribution": it merges accesses of both branches, and gives what it makes the alignment
     // of one of them, be the other a packed field.
     "-disable-branch-dist",
@@ -145,7 +149,8 @@ mod tests {
             "-arch=compute_90 -opt=3 -fma=1 -ftz=0 -prec-div=1 -prec-sqrt=1 -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
              -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 -Xopt -no-stack-coloring \
-             -Xopt -disable-branch-dist -Xopt -enable-noalias-to-md-conversion=0"
+             -Xopt -sroa-size-limit=1024 -Xopt \
+             -disable-branch-dist -Xopt -enable-noalias-to-md-conversion=0"
         );
         options = Options {
             arch: Arch::SM_90A,
@@ -161,7 +166,8 @@ mod tests {
             "-arch=compute_90a -opt=0 -fma=0 -ftz=1 -prec-div=0 -prec-sqrt=0 -g -Xopt -simplify-live-out=0 \
              -Xopt -disable-PruneEHPass \
              -Xopt -disable-ProcessRestrictPass -Xopt -track-trip-count-more=0 -Xopt -no-stack-coloring \
-             -Xopt -disable-branch-dist -Xopt -enable-noalias-to-md-conversion=0"
+             -Xopt -sroa-size-limit=1024 -Xopt \
+             -disable-branch-dist -Xopt -enable-noalias-to-md-conversion=0"
         );
         options.opt_level = OptLevel::O3;
         assert!(

@@ -50,6 +50,12 @@ pub(crate) fn check_assembly(
         }
     };
     let lines: Vec<&str> = ptx.lines().collect();
+    let mark_of = |line: &str| {
+        let number = line.trim().strip_prefix(crate::asm::MARK)?;
+        number.trim().parse::<usize>().ok()
+    };
+    let marks = (lines.iter().enumerate()).filter_map(|(at, line)| Some((at, mark_of(line)?)));
+    let marks: Vec<(usize, usize)> = marks.collect();
     let text = String::from_utf8_lossy(&output.stderr);
     let mut reported = false;
     for message in text.lines().filter_map(|line| line.split_once(", line ")) {
@@ -62,22 +68,15 @@ pub(crate) fn check_assembly(
         };
         let what = what.trim();
         let what = what.split_once(':').map_or(what, |(_, what)| what.trim());
-        let before = lines[..number.min(lines.len())].iter().rev();
-        let mark = before.enumerate().find_map(|(distance, line)| {
-            let number = line
-                .trim()
-                .strip_prefix(crate::asm::MARK)?
-                .trim()
-                .parse::<usize>();
-            Some((number.ok()?, distance))
-        });
-        let Some((mark, distance)) = mark else {
+        let before = marks.partition_point(|&(at, _)| at < number);
+        let Some(&(at, mark)) = before.checked_sub(1).and_then(|i| marks.get(i)) else {
             continue;
         };
         let Some(spans) = spans.get(mark) else {
             continue;
         };
-        // The mark's own line is before the first.
+        // The mark's own line is before the first; `number` counts from one.
+        let distance = number.min(lines.len()) - 1 - at;
         let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else {
             continue;
         };
