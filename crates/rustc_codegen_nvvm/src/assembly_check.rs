@@ -185,9 +185,11 @@ fn functions<'a>(lines: &[&'a str]) -> Vec<Function<'a>> {
             };
             Some(words.split(['(', ' ', ';', '\t']).next().unwrap_or(words))
         });
-        let head = rest
-            .iter()
-            .position(|line| line.trim_end() == "{" || line.trim_end().ends_with(';'));
+        // Only then: debug information is long, and has no such ends.
+        let head = name.and_then(|_| {
+            let mut lines = rest.iter();
+            lines.position(|line| line.trim_end() == "{" || line.trim_end().ends_with(';'))
+        });
         let (Some(name), Some(head)) = (name, head) else {
             at += 1;
             continue;
