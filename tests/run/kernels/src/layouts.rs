@@ -182,6 +182,52 @@ impl<'a> Digits<'a> {
     }
 }
 
+/// Packed, in an enum, in a packed struct.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Inner {
+    flag: bool,
+    words: [i64; 4],
+    wide: i128,
+    sizes: [isize; 5],
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Inner(i64, Inner),
+    Pair(u16, u32),
+    Word(i64),
+}
+
+#[derive(Clone, Copy)]
+#[repr(packed)]
+struct Outer {
+    number: i32,
+    kinds: [Kind; 5],
+    last: Option<i16>,
+}
+
+impl Outer {
+    fn sum(self) -> u64 {
+        let each = |kind| match kind {
+            Kind::Inner(x, inner) => {
+                let (words, wide, sizes) = (inner.words, inner.wide, inner.sizes);
+                x as u64 ^ wide as u64 ^ sizes[2] as u64 ^ words[1] as u64 ^ u64::from(inner.flag)
+            }
+            Kind::Pair(x, y) => u64::from(x) + u64::from(y),
+            Kind::Word(x) => x as u64,
+        };
+        let kinds = { self.kinds }.map(each);
+        let sum = (kinds.iter()).fold(self.number as u64, |sum, kind| mix(sum ^ kind));
+        sum.wrapping_add({ self.last }.unwrap_or(3) as u64)
+    }
+}
+
+#[inline(never)]
+fn pick<T>(first: bool, a: T, b: T) -> T {
+    if first { a } else { b }
+}
+
 cases! {
     fn layout_sizes(_, record) {
         record.put((size_of::<Reordered>(), align_of::<Reordered>()));
@@ -297,5 +343,20 @@ cases! {
             store(mix((8 * i + k).into()) as u32, &mut packed, &mut plain);
         }
         record.put((packed.map(|p| (p.byte, { p.next }, { p.link })), plain));
+    }
+
+    // libnvvm splits what is copied into its pieces; of arrays of 2 KB it did not come to an end.
+    fn layout_packed_arrays_in_iterators(i, record) {
+        let x = mix(i.into());
+        let inner = Inner { flag: true, words: [x as i64; 4], wide: i128::from(x), sizes: [7; 5] };
+        let kinds = [Kind::Inner(1, inner), Kind::Pair(2, 3), Kind::Word(x as i64), Kind::Word(4), Kind::Pair(5, 6)];
+        let outer = Outer { number: x as i32, kinds, last: Some(-5) };
+        let outers = [None::<[Option<[Option<Outer>; 4]>; 2]>; 3].into_iter()
+            .take_while(Option::is_some).flat_map(|x| [x, None, x]).flatten().last()
+            .unwrap_or([None::<[Option<Outer>; 4]>; 2]).into_iter()
+            .take_while(Option::is_some).flat_map(|x| [x, None, x]).flatten().last()
+            .unwrap_or(pick(i % 3 == 0, [None::<Outer>; 4], [Some(outer), None, Some(outer), None])).into_iter()
+            .map(|x| x.ok_or(1u8)).filter_map(Result::ok);
+        record.put(outers.fold(i.into(), |sum, outer| mix(sum ^ outer.sum())));
     }
 }
