@@ -66,9 +66,9 @@ const SWITCHED_OFF: &[&str] = &[
     // "Merge disjoint stack slots": it shares slots by their lifetimes, beyond which other passes have
     // moved loads; ed25519-dalek's signatures came out wrong.
     "-no-stack-coloring",
-    // SROA splits aggregates that are copied around into pieces, and counts the uses of each piece
-    // again for all others: arrays of 2 KB of packed structs took it hours. What is larger than this,
-    // in bytes, is more than a thread has registers for.
+    // SROA splits aggregates that are copied around into pieces: on arrays of 2 KB of packed structs it
+    // had not ended after more than ten minutes. What is larger than this, in bytes, is more than a
+    // thread has registers for.
     "-sroa-size-limit=1024",
     // "Branch Distribution": it merges accesses of both branches, and gives what it makes the alignment
     // of one of them, be the other a packed field.

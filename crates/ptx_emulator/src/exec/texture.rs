@@ -99,19 +99,12 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
         let layer = shape.layered.then(|| register(4) as u32);
         let target = |index: usize| code.extra[i.d as usize + index];
         let numbers = match access.kind {
-            Kind::Query(property) if access.level == Level::First => {
-                Some([texture.extent(property); 4])
-            }
-            Kind::Query(_) if register(1) as u32 >= texture.levels => Some([0; 4]),
-            Kind::Query(property) => {
-                let place = handle + u64::from(register(1) as u32) * DESCRIPTION;
-                let words = c.translate::<GLOBAL>(at, place, DESCRIPTION, 64);
-                if words.is_null() {
-                    return std::ptr::null();
-                }
-                Texture::decode(&words.cast::<[u64; 16]>().read_volatile())
-                    .map(|level| [level.extent(property); 4])
-            }
+            Kind::Query(property) => match access.level {
+                Level::First => Some([texture.extent(property); 4]),
+                _ if register(1) as u32 >= texture.levels => Some([0; 4]),
+                _ => level_of(at, c, handle, register(1) as u32)
+                    .map(|level| [level.extent(property); 4]),
+            },
             Kind::Load { .. } | Kind::Store { .. } | Kind::Reduce { .. } => {
                 return surface_access(at, r, c, access, &texture);
             }
@@ -154,15 +147,13 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
                         false => (x, dimensions, layer),
                     };
                     let mut sample = |level: u32| {
-                        let place = handle + u64::from(level) * DESCRIPTION;
-                        let words = c.translate::<GLOBAL>(at, place, DESCRIPTION, 64);
-                        if words.is_null() {
-                            return None;
-                        }
-                        let level = Texture::decode(&words.cast::<[u64; 16]>().read_volatile())?;
-                        level.sample(x, dimensions, layer, gather, |address, size| {
-                            read(c, address, size)
-                        })
+                        level_of(at, c, handle, level)?.sample(
+                            x,
+                            dimensions,
+                            layer,
+                            gather,
+                            |address, size| read(c, address, size),
+                        )
                     };
                     let (first, second, weight) = texture.between_levels(asked);
                     match sample(first) {
@@ -185,6 +176,17 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
             r.set(target(index), *number);
         }
         at.add(1)
+    }
+}
+
+/// A level of a texture that has it, by the handle of the whole; `None` is a fault.
+unsafe fn level_of(at: *const Inst, c: &mut Context, handle: u64, level: u32) -> Option<Texture> {
+    let place = handle + u64::from(level) * DESCRIPTION;
+    // SAFETY: as in every handler.
+    unsafe {
+        let words = c.translate::<GLOBAL>(at, place, DESCRIPTION, 64);
+        let words = (!words.is_null()).then(|| words.cast::<[u64; 16]>().read_volatile())?;
+        Texture::decode(&words)
     }
 }
 
