@@ -19,6 +19,7 @@
 
 mod ast;
 mod dead;
+mod halves;
 mod lexer;
 mod narrow;
 mod param_stores;
@@ -29,6 +30,7 @@ mod write;
 
 pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
+pub use halves::join_halves;
 pub use narrow::widen_narrow;
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
@@ -62,6 +64,7 @@ pub fn finish(text: &str, keep: &[&str], for_debugger: bool) -> Result<String, E
     }
     remove_dead(&mut module, keep);
     widen_narrow(&mut module);
+    join_halves(&mut module);
     gather_param_stores(&mut module);
     hide_recursion(&mut module);
     declare_functions(&mut module);
