@@ -68,6 +68,8 @@ pub struct FuncAttrs {
     pub read_none: bool,
     /// `nounwind`.
     pub no_unwind: bool,
+    /// `noimplicitfloat`: loads and stores are not put together to vectors.
+    pub no_implicit_float: bool,
 }
 
 /// What makes a function a kernel, and the limits of its launches.

@@ -474,6 +474,7 @@ impl<'t> Reader<'t> {
                 "convergent" => &mut attrs.convergent,
                 "readnone" | "memory" => &mut attrs.read_none,
                 "nounwind" => &mut attrs.no_unwind,
+                "noimplicitfloat" => &mut attrs.no_implicit_float,
                 // The next function, or metadata.
                 _ => break,
             };

@@ -56,6 +56,8 @@ pub(crate) struct CodegenCx<'tcx> {
     /// Where the lines of each inline assembly stand in the source, by the number in its first
     /// comment.
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
+    /// Which types of variables hold packed values.
+    pub packed: RefCell<FxHashMap<Ty<'tcx>, bool>>,
     /// Where each intrinsic that a crate names itself is called first.
     pub intrinsic_spans: RefCell<FxHashMap<&'tcx str, Span>>,
     /// Debug information of functions and files.
@@ -93,6 +95,7 @@ impl<'tcx> CodegenCx<'tcx> {
             kernels: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
+            packed: Default::default(),
             intrinsic_spans: Default::default(),
             scopes: Default::default(),
             debug_types: Default::default(),

@@ -40,6 +40,7 @@ mod link;
 mod lower;
 mod markers;
 mod options;
+mod packed;
 mod pipeline;
 mod replacements;
 mod simd;

@@ -6,13 +6,14 @@ use rustc_codegen_ssa::traits::*;
 use rustc_data_structures::fx::FxHashMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
+use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::{Span, Symbol};
 
 use crate::builder::Builder;
 use crate::context::{CodegenCx, Item, unspanned};
 use crate::options::{Options, Roots};
-use crate::{device_functions, diagnostics, kernels};
+use crate::{device_functions, diagnostics, kernels, packed};
 
 /// What lowering leaves.
 pub(crate) struct Lowered<'tcx> {
@@ -22,6 +23,8 @@ pub(crate) struct Lowered<'tcx> {
     pub asm_spans: Vec<Vec<Span>>,
     /// Where each intrinsic that a crate names itself is called first.
     pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
+    /// The largest functions, and how many instructions they have.
+    pub largest: Vec<(usize, String)>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
@@ -50,11 +53,34 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
         lower_required(&cx);
     }
     report_undefined(&cx, options);
+    let largest = largest(&cx);
     Lowered {
+        largest,
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),
     }
+}
+
+/// The largest functions, by the names that the source has for them.
+fn largest(cx: &CodegenCx<'_>) -> Vec<(usize, String)> {
+    const HOW_MANY: usize = 3;
+    let module = cx.module.borrow();
+    let functions = cx.functions.borrow();
+    let mut sizes: Vec<_> = functions
+        .iter()
+        .filter_map(|(&instance, &value)| {
+            let func = module.as_func(value)?;
+            Some((module.size_of_func(func), instance))
+        })
+        .collect();
+    sizes.sort_by_key(|&(size, _)| std::cmp::Reverse(size));
+    sizes.truncate(HOW_MANY);
+    sizes
+        .into_iter()
+        // Short paths are for errors alone.
+        .map(|(size, instance)| (size, with_no_trimmed_paths!(instance.to_string())))
+        .collect()
 }
 
 /// Lowers what is required, and what that requires, to the end.
@@ -127,6 +153,13 @@ fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
     }
     if !diagnostics::check_recursion(cx, instance) || !diagnostics::check_constants(cx, instance) {
         return;
+    }
+    if cx.optimizes() && packed::handles_packed(cx, instance) {
+        let value = cx.get_fn(instance);
+        let mut module = cx.module.borrow_mut();
+        if let Some(func) = module.as_func(value) {
+            module.func_mut(func).attrs.no_implicit_float = true;
+        }
     }
     codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
 }

@@ -25,6 +25,7 @@ impl Writer<'_> {
                 },
             ),
             (attrs.no_unwind, " nounwind"),
+            (attrs.no_implicit_float, " noimplicitfloat"),
         ] {
             if on {
                 self.s(text);

@@ -1,6 +1,8 @@
 //! Layouts: reordered, `repr(C)`, packed and aligned structs, unions, tuples, transmutes.
 
 use crate::{cases, mix};
+use alloc::vec::Vec;
+use core::cell::Cell;
 use core::mem::offset_of;
 
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -39,6 +41,21 @@ struct PackedToTwo {
     c: u64,
 }
 
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[repr(packed(4))]
+struct PackedWords {
+    shorts: [i16; 2],
+    number: u32,
+    float: f64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+#[repr(C, packed(2))]
+struct PackedHalves {
+    ints: [i64; 2],
+    more: (i128, f64),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
 struct Aligned(u8, u32);
@@ -75,6 +92,48 @@ struct Transition {
     byte: u8,
     next: u32,
     link: u32,
+}
+
+/// Makes a number of many.
+struct Sum(Cell<u64>);
+
+impl Sum {
+    #[inline(never)]
+    fn add(&self, x: u64) {
+        self.0.set(mix(self.0.get() ^ x));
+    }
+}
+
+/// Needs the float and its bits.
+fn bits(x: f64) -> u64 {
+    if x.is_nan() { 1 } else { x.to_bits() }
+}
+
+impl PackedWords {
+    fn add_to(&self, sum: &Sum) {
+        for x in { self.shorts } {
+            sum.add(x as u64);
+        }
+        sum.add({ self.number }.into());
+        sum.add(bits({ self.float }));
+    }
+}
+
+impl PackedHalves {
+    fn add_to(&self, sum: &Sum) {
+        for x in { self.ints } {
+            sum.add(x as u64);
+        }
+        let (wide, float) = { self.more };
+        sum.add((wide >> 64) as u64);
+        sum.add(wide as u64);
+        sum.add(bits(float));
+    }
+}
+
+#[inline(never)]
+fn same<T: PartialEq>(a: &T, b: &T) -> bool {
+    a == b
 }
 
 #[inline(never)]
@@ -343,6 +402,72 @@ cases! {
             store(mix((8 * i + k).into()) as u32, &mut packed, &mut plain);
         }
         record.put((packed.map(|p| (p.byte, { p.next }, { p.link })), plain));
+    }
+
+    // The words of the float are loaded among others as one vector; libnvvm has taken one of them
+    // twice where the float and its bits are wanted.
+    fn layout_packed_words(i, record) {
+        let sum = &Sum(Cell::new(0));
+        let short = (i as i16).wrapping_mul(83).wrapping_add(82);
+        let number = i.wrapping_mul(122).wrapping_add(78);
+        let mut all = [PackedWords { shorts: [short, 1], number, float: 0.1 }; 3];
+        sum.add((all[0] < all[1]).into());
+        {
+            let list: Vec<PackedWords> = all.iter().copied().rev().collect();
+            list[list.len() / 2].add_to(sum);
+            all[0] = list[list.len() - 1];
+        }
+        let other = PackedWords { shorts: [i16::MAX, (i as i16).wrapping_mul(84)], number: i.wrapping_mul(43), float: -2.5 };
+        let before = core::mem::replace(&mut all[2], other);
+        before.add_to(sum);
+        all.rotate_left(1);
+        all.reverse();
+        {
+            let copy = all;
+            for x in &copy {
+                x.add_to(sum);
+            }
+        }
+        for x in &all {
+            x.add_to(sum);
+        }
+        record.put(sum.0.get());
+    }
+
+    // Loaded by parts of two bytes, of which ptxas loads some together; it has lost the upper half of
+    // what it put together again.
+    fn layout_packed_halves(i, record) {
+        let sum = &Sum(Cell::new(0));
+        let float = f64::from(i) * 796.37 + 0.1;
+        let mut all = core::hint::black_box([
+            PackedHalves { ints: [i64::from(i) * 91, i64::MAX], more: (i128::from(i) * 55, float) },
+            PackedHalves { ints: [100, i64::from(i) * 45], more: (1, float * 5.0) },
+            PackedHalves { ints: [i64::from(i) * 64, 99], more: (i128::MAX, -2.5) },
+            PackedHalves { ints: [7, 99], more: (1, float * 1.01) },
+            PackedHalves { ints: [i64::MAX, i64::from(i) * 5], more: (i128::from(i) * 80, 816.5) },
+        ]);
+        for pair in all.chunks_exact_mut(2) {
+            if let Some((x, y)) = pair.split_first_mut() && let Some(y) = y.first_mut() {
+                let old = *x;
+                *x = *y;
+                *y = old;
+            }
+        }
+        sum.add(same(&all[4], &PackedHalves { ints: [i64::from(i) * 104, 34], more: (99, 0.1) }).into());
+        for x in &all {
+            x.add_to(sum);
+        }
+        for x in &all {
+            x.add_to(sum);
+        }
+        if let Some(last) = Some(all).into_iter().flatten().last() {
+            last.add_to(sum);
+        }
+        let copy = all;
+        for x in &copy {
+            x.add_to(sum);
+        }
+        record.put(sum.0.get());
     }
 
     // libnvvm splits what is copied into its pieces; of arrays of 2 KB it did not come to an end.
