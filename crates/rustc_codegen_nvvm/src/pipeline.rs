@@ -1,7 +1,9 @@
 //! From the lowered module to PTX: verify, transform, write, libnvvm, and strip what is dead.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use std::{fs, thread};
 
 use cuda_toolkit::Toolkit;
 use nvvm::{Library, OptLevel, Program};
@@ -39,6 +41,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         module,
         asm_spans,
         intrinsic_spans,
+        largest,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -51,7 +54,10 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let library = load_libnvvm(sess, options)?;
     let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        run_libnvvm(sess, &library, arch, options, name.as_str(), &text)
+        let notice = || eprint!("{}", toolkit::takes_long(name.as_str(), PATIENCE, &largest));
+        watched(PATIENCE, notice, || {
+            run_libnvvm(sess, &library, arch, options, name.as_str(), &text)
+        })
     })?;
     let Ok(ptx) = String::from_utf8(ptx) else {
         sess.dcx().err("libnvvm made PTX that is not UTF-8");
@@ -258,6 +264,24 @@ fn libloading_path() -> Option<PathBuf> {
     })
 }
 
+/// How long libnvvm may take before the user is told what may be the reason.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Does some work, and gives notice once if that takes long.
+fn watched<T>(patience: Duration, notice: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
+    let (ended, wait) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                notice();
+            }
+        });
+        let result = work();
+        drop(ended);
+        result
+    })
+}
+
 fn run_libnvvm(
     sess: &Session,
     library: &Library,
@@ -323,5 +347,28 @@ impl Dumper<'_> {
                 .dcx()
                 .warn(format!("cannot write the dump `{}`: {err}", path.display()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn notice_is_given_of_what_takes_long() {
+        let given = AtomicBool::new(false);
+        let notice = || given.store(true, Ordering::Relaxed);
+        let ran = Cell::new(0);
+        watched(Duration::from_secs(600), notice, || ran.set(1));
+        assert!(!given.load(Ordering::Relaxed));
+        watched(Duration::from_millis(1), notice, || {
+            while !given.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            ran.set(2);
+        });
+        assert_eq!(ran.get(), 2);
     }
 }
