@@ -11,9 +11,13 @@ use cust::prelude::*;
 use std::cell::Cell;
 use std::fmt::Write;
 use std::fs;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How many threads run a program.
 pub const THREADS: u32 = 8;
@@ -33,6 +37,12 @@ impl Level {
     /// Both.
     pub const ALL: [Level; 2] = [Level::O3, Level::O0];
 
+    /// The level of a name.
+    pub fn of(name: &str) -> Result<Level> {
+        let level = Level::ALL.into_iter().find(|level| level.name() == name);
+        level.with_context(|| format!("there is no level `{name}`: O0 or O3"))
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,6 +58,8 @@ pub type Output = Vec<u64>;
 /// Where batches are built.
 pub struct Builder {
     folder: PathBuf,
+    /// How long the compiler may take for a batch.
+    limit: Duration,
     /// Seconds taken so far.
     pub times: Cell<Times>,
 }
@@ -140,9 +152,10 @@ fn main() {
 
 impl Builder {
     /// A builder in a folder, which keeps `core` and `alloc` between batches.
-    pub fn new(folder: &Path) -> Result<Builder> {
+    pub fn new(folder: &Path, limit: Duration) -> Result<Builder> {
         let builder = Builder {
             folder: folder.to_path_buf(),
+            limit,
             times: Cell::default(),
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -233,21 +246,79 @@ impl Builder {
         first.context("no results")
     }
 
-    /// Compiles the programs that were written, for the device.
+    /// Compiles the programs that were written, for the device: in a process of its own, which ends
+    /// with all that it has started when it takes too long.
     pub fn compile(&self, level: Level) -> Result<String, String> {
-        let debug = level == Level::O0;
-        let output = CudaBuilder::new(self.krate())
-            .fma_contraction(false)
-            .debug(debug)
-            .opt_level(if debug { OptLevel::O0 } else { OptLevel::O3 })
-            .debug_info(DebugInfo::None)
-            .target_dir(self.folder.join("target"))
-            .build()
-            .map_err(|error| error.to_string())?;
-        let ptx = output.ptx.first().ok_or("no PTX was made")?;
-        fs::read_to_string(&ptx.path).map_err(|error| error.to_string())
+        let fault = |error: std::io::Error| format!("the compiler cannot be started: {error}");
+        let mut child = std::env::current_exe()
+            .and_then(|program| {
+                Command::new(program)
+                    .args(["--compile", level.name()])
+                    .arg(self.krate())
+                    .stdout(Stdio::piped())
+                    .process_group(0)
+                    .spawn()
+            })
+            .map_err(fault)?;
+        let (ended, wait) = mpsc::channel::<()>();
+        let (group, limit) = (child.id(), self.limit);
+        let watch = thread::spawn(move || {
+            let late = wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+            if late {
+                let _ = Command::new("kill")
+                    .args(["-KILL", "--", &format!("-{group}")])
+                    .status();
+            }
+            late
+        });
+        let mut said = String::new();
+        let read = child
+            .stdout
+            .take()
+            .map(|mut out| out.read_to_string(&mut said));
+        drop(ended);
+        let late = watch.join().unwrap_or(false);
+        let status = child.wait().map_err(fault)?;
+        match read {
+            _ if late => Err(format!(
+                "the compiler has not ended after {} s",
+                limit.as_secs()
+            )),
+            Some(Ok(_)) if status.success() => {
+                fs::read_to_string(said.trim_end()).map_err(|error| error.to_string())
+            }
+            _ => Err(said),
+        }
     }
 }
+
+/// Compiles what is in a folder and prints where the PTX is, or what the compiler says: the other
+/// side of [`Builder::compile`].
+pub fn compile(krate: &Path, level: Level) -> Result<()> {
+    let debug = level == Level::O0;
+    let built = CudaBuilder::new(krate)
+        .fma_contraction(false)
+        .debug(debug)
+        .opt_level(if debug { OptLevel::O0 } else { OptLevel::O3 })
+        .debug_info(DebugInfo::None)
+        .target_dir(krate.with_file_name("target"))
+        .build();
+    match built {
+        Ok(output) => {
+            let ptx = output.ptx.first().context("no PTX was made")?;
+            println!("{}", ptx.path.display());
+            Ok(())
+        }
+        Err(error) => {
+            println!("{error}");
+            bail!("compiling at {} failed", level.name())
+        }
+    }
+}
+
+/// How much stack each thread gets, at most: unoptimised programs need some, and a GPU sets it aside
+/// for as many threads as it may run.
+const STACKS: [usize; 4] = [256 << 10, 128 << 10, 64 << 10, 32 << 10];
 
 /// Runs programs of a module on the device; for each what it made, or what went wrong.
 pub fn run(
@@ -256,8 +327,25 @@ pub fn run(
 ) -> Result<Vec<Result<Output, String>>> {
     let mut all = Vec::with_capacity(count);
     while all.len() < count {
-        let context = cust::init_auto()?.into_context();
-        context.set_resource_limit(ResourceLimit::StackSize, 128 << 10)?;
+        let context = match cust::init_auto() {
+            Ok(context) => context.into_context(),
+            // A GPU may be lost to the whole process.
+            Err(error) if !all.is_empty() => {
+                all.resize(
+                    count,
+                    Err(format!("not run, after the one before it: {error}")),
+                );
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let enough = |&size: &usize| {
+            let set = context.set_resource_limit(ResourceLimit::StackSize, size);
+            set.is_ok()
+        };
+        if !STACKS.iter().any(enough) {
+            bail!("the GPU has not enough memory for the programs' stacks");
+        }
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
         let module = match load() {
             Ok(module) => module,
@@ -390,11 +478,6 @@ impl Builder {
                     self.write(programs)?;
                 }
             }
-        }
-        // Before it is the device's fault. Compiling for the host at a second level takes as long
-        // as all else that the host does.
-        if !differences.is_empty() && levels.len() > 1 {
-            self.timed(|times| &mut times.host, || self.expected(programs, true))?;
         }
         Ok(differences)
     }
