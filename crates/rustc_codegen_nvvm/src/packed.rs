@@ -9,17 +9,16 @@
 //! casts begins with). Other types than these are loaded as what they are.
 
 use rustc_data_structures::fx::FxHashSet;
-use rustc_middle::ty::layout::LayoutOf;
+use rustc_middle::ty::layout::{HasTypingEnv, TyAndLayout};
 use rustc_middle::ty::{self, Instance, Ty};
 
 use crate::context::CodegenCx;
 
-/// How many types are looked at for a function's variable; there are types without end.
-const MOST: usize = 1000;
+/// How many pointers are followed: there are types that point to ever larger ones.
+const HOPS: usize = 4;
 
 /// Whether a function has such values, or pointers to them, among its variables.
 pub(crate) fn handles_packed<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
-    let typing_env = ty::TypingEnv::fully_monomorphized();
     cx.tcx
         .instance_mir(instance.def)
         .local_decls
@@ -27,7 +26,7 @@ pub(crate) fn handles_packed<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx
         .any(|local| {
             let ty = instance.instantiate_mir_and_normalize_erasing_regions(
                 cx.tcx,
-                typing_env,
+                cx.typing_env(),
                 ty::EarlyBinder::bind(cx.tcx, local.ty),
             );
             let known = cx.packed.borrow().get(&ty).copied();
@@ -42,19 +41,19 @@ pub(crate) fn handles_packed<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx
 /// Whether there is a packed type or a union somewhere in a type, or where it points.
 fn holds_packed<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>) -> bool {
     let mut seen = FxHashSet::default();
-    let mut rest = vec![ty];
-    while let Some(ty) = rest.pop() {
-        if seen.len() == MOST || !seen.insert(ty) {
+    let mut rest = vec![(ty, HOPS)];
+    while let Some((ty, hops)) = rest.pop() {
+        if !seen.insert(ty) {
             continue;
         }
         match *ty.kind() {
             ty::Adt(adt, args) => {
                 let fields: Vec<Ty<'tcx>> = adt
                     .all_fields()
-                    .map(|field| {
+                    .filter_map(|field| {
                         let ty = field.ty(cx.tcx, args);
-                        let typing_env = ty::TypingEnv::fully_monomorphized();
-                        cx.tcx.normalize_erasing_regions(typing_env, ty)
+                        let normal = cx.tcx.try_normalize_erasing_regions(cx.typing_env(), ty);
+                        normal.ok()
                     })
                     .collect();
                 if adt.repr().packed() && is_under_aligned(cx, ty, &fields)
@@ -62,30 +61,37 @@ fn holds_packed<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>) -> bool {
                 {
                     return true;
                 }
-                rest.extend(fields);
+                rest.extend(fields.into_iter().map(|field| (field, hops)));
+                // What owns elements behind a pointer without a type.
+                if adt.is_phantom_data() && hops > 0 {
+                    rest.extend(args.types().map(|ty| (ty, hops - 1)));
+                }
             }
-            ty::Ref(_, inner, _)
-            | ty::RawPtr(inner, _)
-            | ty::Array(inner, _)
-            | ty::Slice(inner) => {
-                rest.push(inner);
+            ty::Ref(_, inner, _) | ty::RawPtr(inner, _) if hops > 0 => rest.push((inner, hops - 1)),
+            ty::Array(inner, _) | ty::Slice(inner) => rest.push((inner, hops)),
+            ty::Tuple(parts) => rest.extend(parts.iter().map(|part| (part, hops))),
+            ty::Closure(_, args) => {
+                let captured = args.as_closure().upvar_tys();
+                rest.extend(captured.iter().map(|ty| (ty, hops)));
             }
-            ty::Tuple(parts) => rest.extend(parts),
-            ty::Closure(_, args) => rest.extend(args.as_closure().upvar_tys()),
             _ => {}
         }
     }
     false
 }
 
+fn layout<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>) -> Option<TyAndLayout<'tcx>> {
+    cx.tcx.layout_of(cx.typing_env().as_query_input(ty)).ok()
+}
+
 /// Whether a field lies where its type alone would not.
 fn is_under_aligned<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>, fields: &[Ty<'tcx>]) -> bool {
-    let align = |ty| cx.layout_of(ty).align.abi;
+    let align = |ty| layout(cx, ty).map(|layout| layout.align.abi);
     fields.iter().any(|&field| align(field) > align(ty))
 }
 
 /// Whether a union has more than one field that holds something; `MaybeUninit` has not.
 fn is_ambiguous<'tcx>(cx: &CodegenCx<'tcx>, fields: &[Ty<'tcx>]) -> bool {
-    let holds = |&&ty: &&Ty<'tcx>| !cx.layout_of(ty).is_zst();
+    let holds = |&&ty: &&Ty<'tcx>| layout(cx, ty).is_some_and(|layout| !layout.is_zst());
     fields.iter().filter(holds).count() > 1
 }

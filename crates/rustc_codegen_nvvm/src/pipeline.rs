@@ -54,10 +54,13 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let library = load_libnvvm(sess, options)?;
     let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        let notice = || eprint!("{}", toolkit::takes_long(name.as_str(), PATIENCE, &largest));
-        watched(PATIENCE, notice, || {
-            run_libnvvm(sess, &library, arch, options, name.as_str(), &text)
-        })
+        // Only this thread knows the names of rustc's.
+        let notice = toolkit::takes_long(name.as_str(), PATIENCE, &largest);
+        watched(
+            PATIENCE,
+            || eprint!("{notice}"),
+            || run_libnvvm(sess, &library, arch, options, name.as_str(), &text),
+        )
     })?;
     let Ok(ptx) = String::from_utf8(ptx) else {
         sess.dcx().err("libnvvm made PTX that is not UTF-8");
