@@ -25,14 +25,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const HELP: &str = "\
-Usage: fuzz [--seed N] [--count M] [--batch B] [--level L] [--limit S] [--no-shrink] [--print]
-            [--save DIR] [--replay DIR]
+Usage: fuzz [--seed N] [--count M] [--batch B] [--level L] [--limit S] [--packed]
+            [--no-shrink] [--print] [--save DIR] [--replay DIR]
 
   --seed N      the first program's seed (1)
   --count M     how many programs (100)
   --batch B     how many are compiled at once (100)
   --level L     O0 or O3 alone; without it both
   --limit S     how many seconds the compiler has for a batch (600)
+  --packed      programs all of whose structs are packed; others than without it
   --no-shrink   report differences without making the programs smaller
   --print       print the programs instead of running them
   --save DIR    keep the device code and the results, to run them elsewhere
@@ -45,6 +46,7 @@ struct Options {
     batch: u64,
     levels: Vec<Level>,
     limit: Duration,
+    packed: bool,
     shrink: bool,
     print: bool,
     save: Option<PathBuf>,
@@ -61,6 +63,7 @@ fn options() -> Result<Option<Options>> {
         batch: 100,
         levels: Level::ALL.to_vec(),
         limit: Duration::from_secs(600),
+        packed: false,
         shrink: true,
         print: false,
         save: None,
@@ -75,6 +78,7 @@ fn options() -> Result<Option<Options>> {
             Long("batch") => options.batch = parser.value()?.parse::<u64>()?.max(1),
             Long("level") => options.levels = vec![Level::of(&parser.value()?.string()?)?],
             Long("limit") => options.limit = Duration::from_secs(parser.value()?.parse()?),
+            Long("packed") => options.packed = true,
             Long("no-shrink") => options.shrink = false,
             Long("print") => options.print = true,
             Long("save") => options.save = Some(parser.value()?.into()),
@@ -116,9 +120,10 @@ fn main() -> ExitCode {
 /// Runs the programs; returns how many differ.
 fn fuzz(options: &Options) -> Result<usize> {
     let end = options.seed + options.count;
+    let program = |seed| Program::random(seed, options.packed);
     if options.print {
         for seed in options.seed..end {
-            println!("// Seed {seed}\n{}", Program::random(seed).text());
+            println!("// Seed {seed}\n{}", program(seed).text());
         }
         return Ok(0);
     }
@@ -130,7 +135,7 @@ fn fuzz(options: &Options) -> Result<usize> {
     let mut first = options.seed;
     while first < end {
         let last = end.min(first + options.batch);
-        let programs: Vec<Program> = (first..last).map(Program::random).collect();
+        let programs: Vec<Program> = (first..last).map(program).collect();
         let save = (options.save.as_ref()).map(|folder| folder.join(format!("{first}")));
         let differences = builder.differences(&programs, &options.levels, save.as_deref())?;
         // Before it is the device's fault. Compiling for the host at a second level takes as long

@@ -104,10 +104,10 @@ pub struct Generator {
 const COST: usize = 3000;
 
 impl Program {
-    /// The program of a seed.
-    pub fn random(seed: u64) -> Program {
+    /// The program of a seed; all its structs are packed if that is asked for.
+    pub fn random(seed: u64, all_packed: bool) -> Program {
         let mut random = Random::new(seed);
-        let types = Types::random(&mut random);
+        let types = Types::random(&mut random, all_packed);
         let mut generator = Generator {
             random,
             types,

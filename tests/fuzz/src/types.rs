@@ -118,7 +118,7 @@ pub fn variant(i: usize) -> char {
 
 impl Types {
     /// Some types.
-    pub fn random(random: &mut Random) -> Types {
+    pub fn random(random: &mut Random, all_packed: bool) -> Types {
         let mut types = Types::default();
         for _ in 0..2 {
             let n = 1 + random.below(4);
@@ -126,6 +126,7 @@ impl Types {
             let aligned = |other: &Struct| other.attributes.contains("align");
             // What is packed has nothing aligned in it.
             let choices = match types.structs.iter().any(aligned) {
+                _ if all_packed => &ATTRIBUTES[PACKED_FROM..],
                 true => &ATTRIBUTES[..PACKED_FROM],
                 false => &ATTRIBUTES,
             };
