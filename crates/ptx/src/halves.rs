@@ -8,26 +8,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ast::Integer;
 use crate::dead::visit_operand;
-use crate::{Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
+use crate::rewrite::{bodies, registers, replace, step};
+use crate::{Instruction, Module, Operand, Statement, Type};
 
 /// Replaces each `bfi.b64` that puts a loaded 16-bit part next to another by `shl` and `or`. Returns how
 /// many.
 pub fn join_halves(module: &mut Module<'_>) -> usize {
     let mut count = 0;
-    for item in &mut module.items {
-        if let Item::Function(Function {
-            body: Some(body), ..
-        }) = item
-        {
-            let mut parts = HashMap::new();
-            find_parts(body, &mut parts);
-            let parts = parts
-                .into_iter()
-                .filter_map(|(name, is)| is.then_some(name));
-            join(body, &parts.collect(), &mut count);
-        }
+    for body in bodies(module) {
+        let mut parts = HashMap::new();
+        find_parts(body, &mut parts);
+        let parts: HashSet<&str> = parts
+            .into_iter()
+            .filter_map(|(name, is)| is.then_some(name))
+            .collect();
+        count += replace(body, &|instruction| joined(instruction, &parts));
     }
     count
 }
@@ -57,31 +53,12 @@ fn loads_part(instruction: &Instruction<'_>) -> bool {
         && matches!(instruction.operands.first(), Some(Operand::Name(_)))
 }
 
-fn join<'a>(body: &mut [Statement<'a>], parts: &HashSet<&'a str>, count: &mut usize) {
-    for statement in body {
-        match statement {
-            Statement::Block(inner) => join(inner, parts, count),
-            Statement::Instruction(instruction) => {
-                if let Some(joined) = joined(instruction, parts) {
-                    *statement = Statement::Block(joined);
-                    *count += 1;
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The block that does what the instruction does, if it puts two parts together.
 fn joined<'a>(
     instruction: &Instruction<'a>,
     parts: &HashSet<&'a str>,
 ) -> Option<Vec<Statement<'a>>> {
     const SHIFTED: &str = "%shifted";
-    const SIXTEEN: Operand<'static> = Operand::Integer(Integer {
-        bits: 16,
-        negative: false,
-    });
     if instruction.opcode != "bfi" || instruction.modifiers[..] != ["b64"] {
         return None;
     }
@@ -94,25 +71,14 @@ fn joined<'a>(
     if !(sixteen(at) && sixteen(bits) && part(upper) && part(lower)) {
         return None;
     }
-    let line = instruction.line;
-    let step = |opcode, operands: [&Operand<'a>; 3]| {
-        Statement::Instruction(Instruction {
-            guard: instruction.guard,
-            opcode,
-            modifiers: vec!["b64"],
-            operands: operands.into_iter().cloned().collect(),
-            line,
-        })
-    };
     let shifted = Operand::Name(SHIFTED);
+    let step = |opcode, operands: [&Operand<'a>; 3]| {
+        let operands = operands.into_iter().cloned().collect();
+        step(instruction, opcode, &["b64"], operands)
+    };
     Some(vec![
-        Statement::Registers(Box::new(Registers {
-            ty: Type::B64,
-            vector: None,
-            names: vec![(SHIFTED, None)],
-            line,
-        })),
-        step("shl", [&shifted, upper, &SIXTEEN]),
+        registers(Type::B64, &[SHIFTED], instruction.line),
+        step("shl", [&shifted, upper, at]),
         step("or", [result, &shifted, lower]),
     ])
 }

@@ -26,6 +26,7 @@ mod param_stores;
 mod parse;
 mod prototypes;
 mod recursion;
+mod rewrite;
 mod write;
 
 pub use ast::*;

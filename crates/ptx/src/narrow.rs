@@ -10,34 +10,15 @@
 //! In 32 bits, with the truncation spelt out, nothing is left to be assumed. What ptxas makes of it
 //! is an instruction more at most.
 
-use crate::{Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
+use crate::rewrite::{bodies, registers, replace, step};
+use crate::{Instruction, Module, Operand, Statement, Type};
 
 /// Replaces each `neg`, `abs`, `min` and `max` of one 16-bit integer by one of 32 bits and a
 /// truncation. Returns how many.
 pub fn widen_narrow(module: &mut Module<'_>) -> usize {
-    let mut count = 0;
-    for item in &mut module.items {
-        if let Item::Function(Function {
-            body: Some(body), ..
-        }) = item
-        {
-            widen(body, &mut count);
-        }
-    }
-    count
-}
-
-fn widen(body: &mut [Statement<'_>], count: &mut usize) {
-    for statement in body {
-        match statement {
-            Statement::Block(inner) => widen(inner, count),
-            Statement::Instruction(instruction) if is_narrow(instruction) => {
-                *statement = Statement::Block(widened(instruction));
-                *count += 1;
-            }
-            _ => {}
-        }
-    }
+    bodies(module)
+        .map(|body| replace(body, &|it| is_narrow(it).then(|| widened(it))))
+        .sum()
 }
 
 fn is_narrow(instruction: &Instruction<'_>) -> bool {
@@ -52,38 +33,21 @@ fn is_narrow(instruction: &Instruction<'_>) -> bool {
 /// The block that does what the instruction does.
 fn widened<'a>(narrow: &Instruction<'a>) -> Vec<Statement<'a>> {
     const WIDE: [&str; 2] = ["%widened", "%widened2"];
-    let line = narrow.line;
-    let step = |opcode, modifiers: &[&'static str], operands: Vec<Operand<'a>>| {
-        Statement::Instruction(Instruction {
-            guard: narrow.guard,
-            opcode,
-            modifiers: modifiers.to_vec(),
-            operands,
-            line,
-        })
-    };
     let (own, wide) = match narrow.modifiers[..] {
         ["u16"] => ("u16", "u32"),
         _ => ("s16", "s32"),
     };
     let sources = &narrow.operands[1..];
-    let registers = || WIDE.map(Operand::Name).into_iter().take(sources.len());
-    let mut block = vec![Statement::Registers(Box::new(Registers {
-        ty: Type::B32,
-        vector: None,
-        names: WIDE[..sources.len()]
-            .iter()
-            .map(|&name| (name, None))
-            .collect(),
-        line,
-    }))];
-    for (register, source) in registers().zip(sources) {
-        block.push(step("cvt", &[wide, own], vec![register, source.clone()]));
+    let wides = || WIDE.map(Operand::Name).into_iter().take(sources.len());
+    let mut block = vec![registers(Type::B32, &WIDE[..sources.len()], narrow.line)];
+    for (register, source) in wides().zip(sources) {
+        let operands = vec![register, source.clone()];
+        block.push(step(narrow, "cvt", &[wide, own], operands));
     }
     let result = Operand::Name(WIDE[0]);
-    let operands = [result.clone()].into_iter().chain(registers()).collect();
-    block.push(step(narrow.opcode, &[wide], operands));
+    let operands = [result.clone()].into_iter().chain(wides()).collect();
+    block.push(step(narrow, narrow.opcode, &[wide], operands));
     let truncated = vec![narrow.operands[0].clone(), result];
-    block.push(step("cvt", &["u16", "u32"], truncated));
+    block.push(step(narrow, "cvt", &["u16", "u32"], truncated));
     block
 }

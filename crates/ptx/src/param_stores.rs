@@ -12,21 +12,17 @@
 use std::collections::HashSet;
 
 use crate::dead::visit_operand;
-use crate::{Function, Instruction, Item, Module, Operand, Statement};
+use crate::rewrite::bodies;
+use crate::{Instruction, Module, Operand, Statement};
 
 /// Moves labels and instructions that stand between stores to `.param` in front of these. Returns how
 /// many.
 pub fn gather_param_stores(module: &mut Module<'_>) -> usize {
     let mut count = 0;
-    for item in &mut module.items {
-        if let Item::Function(Function {
-            body: Some(body), ..
-        }) = item
-        {
-            let mut targets = HashSet::new();
-            find_targets(body, &mut targets);
-            gather(body, &targets, &mut count);
-        }
+    for body in bodies(module) {
+        let mut targets = HashSet::new();
+        find_targets(body, &mut targets);
+        gather(body, &targets, &mut count);
     }
     count
 }

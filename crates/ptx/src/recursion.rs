@@ -8,9 +8,8 @@
 //! What a call through a pointer calls, ptxas does not look at: so functions call themselves that
 //! way.
 
-use crate::{
-    Function, Instruction, Item, Module, Operand, Prototype, Registers, Statement, Type, Variable,
-};
+use crate::rewrite::registers;
+use crate::{Function, Instruction, Item, Module, Operand, Prototype, Statement, Type, Variable};
 
 const POINTER: &str = "%itself";
 const TYPE: &str = "itself_type";
@@ -33,13 +32,7 @@ fn hide(function: &mut Function<'_>) -> usize {
     let mut count = 0;
     rewrite(body, function.name, &mut count);
     if count > 0 {
-        let line = function.line;
-        let register = Statement::Registers(Box::new(Registers {
-            ty: Type::B64,
-            vector: None,
-            names: vec![(POINTER, None)],
-            line,
-        }));
+        let register = registers(Type::B64, &[POINTER], function.line);
         let prototype = Statement::CallPrototype(Box::new(Prototype {
             label: TYPE,
             returns: function.returns.iter().map(unnamed).collect(),

@@ -1,0 +1,60 @@
+//! What the passes over instructions share.
+
+use crate::{Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
+
+/// The bodies of a module's functions.
+pub fn bodies<'m, 'a>(
+    module: &'m mut Module<'a>,
+) -> impl Iterator<Item = &'m mut Vec<Statement<'a>>> {
+    module.items.iter_mut().filter_map(|item| match item {
+        Item::Function(Function { body, .. }) => body.as_mut(),
+        _ => None,
+    })
+}
+
+/// Puts a block in the place of each instruction that `block` makes one of. Returns how many.
+pub fn replace<'a>(
+    body: &mut [Statement<'a>],
+    block: &impl Fn(&Instruction<'a>) -> Option<Vec<Statement<'a>>>,
+) -> usize {
+    let mut count = 0;
+    for statement in body {
+        match statement {
+            Statement::Block(inner) => count += replace(inner, block),
+            Statement::Instruction(instruction) => {
+                if let Some(made) = block(instruction) {
+                    *statement = Statement::Block(made);
+                    count += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
+/// A step of the block for an instruction: under its guard, at its line.
+pub fn step<'a>(
+    of: &Instruction<'a>,
+    opcode: &'a str,
+    modifiers: &[&'static str],
+    operands: Vec<Operand<'a>>,
+) -> Statement<'a> {
+    Statement::Instruction(Instruction {
+        guard: of.guard,
+        opcode,
+        modifiers: modifiers.to_vec(),
+        operands,
+        line: of.line,
+    })
+}
+
+/// Declares registers.
+pub fn registers<'a>(ty: Type, names: &[&'static str], line: u32) -> Statement<'a> {
+    Statement::Registers(Box::new(Registers {
+        ty,
+        vector: None,
+        names: names.iter().map(|&name| (name, None)).collect(),
+        line,
+    }))
+}
