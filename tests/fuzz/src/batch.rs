@@ -196,7 +196,7 @@ impl Builder {
 
     /// What the CPU makes of the programs that were written; an error if rustc refuses them, or, at
     /// `both` levels, makes two different things of them: then the generator is wrong.
-    pub fn expected(&self, programs: &[Program], both: bool) -> Result<Vec<Output>> {
+    fn expected(&self, programs: &[Program], both: bool) -> Result<Vec<Output>> {
         let mut first: Option<Vec<Output>> = None;
         for level in if both { &["3", "0"][..] } else { &["0"][..] } {
             let program = self.folder.join(format!("host{level}"));
@@ -413,6 +413,14 @@ impl Builder {
         *of(&mut times) += started.elapsed().as_secs_f64();
         self.times.set(times);
         made
+    }
+
+    /// Whether the host makes one thing of the programs that were written, before a difference is
+    /// the device's fault. Compiling for the host at a second level takes as long as all else that
+    /// the host does.
+    pub fn check_host(&self, programs: &[Program]) -> Result<()> {
+        self.timed(|times| &mut times.host, || self.expected(programs, true))?;
+        Ok(())
     }
 
     /// The differences of a batch, each with its program's place. `save` gets what it takes to
