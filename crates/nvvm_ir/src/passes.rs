@@ -4,8 +4,6 @@
 mod bound_inlining;
 mod dead_functions;
 mod dead_globals;
-mod internalize;
-mod link;
 mod reachable;
 mod remove_unreachable_blocks;
 
@@ -14,8 +12,6 @@ use crate::module::Module;
 pub use bound_inlining::bound_inlining;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
-pub use internalize::internalize;
-pub use link::{LinkError, link};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 
 /// A pass over one module.
@@ -29,14 +25,8 @@ pub struct Pass {
     pub run: fn(&mut Module),
 }
 
-/// The passes over one module, in the order in which the compiler runs them ([`link`] comes before
-/// them).
+/// The passes over one module, in the order in which the compiler runs them.
 pub const PASSES: &[Pass] = &[
-    Pass {
-        name: "internalize",
-        about: "makes all but kernels and used statics invisible to other modules",
-        run: internalize,
-    },
     Pass {
         name: "remove_unreachable_blocks",
         about: "drops the blocks to which control never comes",
