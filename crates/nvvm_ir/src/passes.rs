@@ -2,6 +2,7 @@
 //! that the verifier accepts and leave one that it accepts.
 
 mod bound_inlining;
+mod convergence;
 mod dead_functions;
 mod dead_globals;
 mod reachable;
@@ -10,6 +11,7 @@ mod remove_unreachable_blocks;
 use crate::module::Module;
 
 pub use bound_inlining::bound_inlining;
+pub use convergence::convergence;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
@@ -46,6 +48,11 @@ pub const PASSES: &[Pass] = &[
         name: "bound_inlining",
         about: "marks functions that would become too large as not to be inlined",
         run: bound_inlining,
+    },
+    Pass {
+        name: "convergence",
+        about: "marks functions and calls that can reach a convergent operation as `convergent`",
+        run: convergence,
     },
 ];
 

@@ -134,6 +134,7 @@ fn transform_and_write(
     if sess.opts.optimize != RustcOptLevel::No {
         passes::bound_inlining(&mut module);
     }
+    passes::convergence(&mut module);
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
