@@ -8,6 +8,7 @@ mod internalize;
 mod link;
 mod reachable;
 mod remove_unreachable_blocks;
+mod share_slots;
 
 use crate::module::Module;
 
@@ -17,6 +18,7 @@ pub use dead_globals::dead_globals;
 pub use internalize::internalize;
 pub use link::{LinkError, link};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
+pub use share_slots::{SlotSharing, share_slots};
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -56,6 +58,16 @@ pub const PASSES: &[Pass] = &[
         name: "bound_inlining",
         about: "marks functions that would become too large as not to be inlined",
         run: bound_inlining,
+    },
+    Pass {
+        name: "share_slots",
+        about: "lets large stack slots that are not live together share memory",
+        run: |module| share_slots(module, SlotSharing::OPTIMIZED),
+    },
+    Pass {
+        name: "share_slots_unoptimized",
+        about: "the same for code that libnvvm does not optimize",
+        run: |module| share_slots(module, SlotSharing::UNOPTIMIZED),
     },
 ];
 
