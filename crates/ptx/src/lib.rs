@@ -19,6 +19,7 @@
 
 mod ast;
 mod dead;
+mod frames;
 mod halves;
 mod lexer;
 mod narrow;
@@ -31,6 +32,7 @@ mod write;
 
 pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
+pub use frames::frames;
 pub use halves::join_halves;
 pub use narrow::widen_narrow;
 pub use param_stores::gather_param_stores;

@@ -39,6 +39,8 @@ pub(crate) struct Options {
     pub prec_sqrt: bool,
     /// Functions of more instructions than this are not optimised.
     pub optimize_up_to: Option<usize>,
+    /// Stack frames of more bytes than this are warned about.
+    pub frame_warning: Option<u64>,
     /// Where lowering starts.
     pub roots: Roots,
 }
@@ -108,6 +110,13 @@ const TABLE: &[Row] = &[
         set: |options, value| options.optimize_up_to = value.parse().ok(),
     },
     Row {
+        name: "frame-warning",
+        value: "BYTES|off",
+        default: "16384",
+        doc: "warn about functions with a stack frame of more than BYTES",
+        set: |options, value| options.frame_warning = value.parse().ok(),
+    },
+    Row {
         name: "roots",
         value: "kernels|all",
         default: "kernels",
@@ -131,6 +140,7 @@ impl Row {
 
     fn accepts(&self, value: &str) -> bool {
         match self.choices() {
+            _ if self.value == "BYTES|off" => value == "off" || value.parse::<u64>().is_ok(),
             Some(mut choices) => choices.any(|choice| choice == value),
             None if self.value == "N" => value.parse::<usize>().is_ok(),
             None => !value.is_empty(),
