@@ -7,6 +7,7 @@ mod dead_functions;
 mod dead_globals;
 mod reachable;
 mod remove_unreachable_blocks;
+mod share_slots;
 
 use crate::module::Module;
 
@@ -15,6 +16,7 @@ pub use convergence::convergence;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
+pub use share_slots::{SlotSharing, share_slots};
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -53,6 +55,16 @@ pub const PASSES: &[Pass] = &[
         name: "convergence",
         about: "marks functions and calls that can reach a convergent operation as `convergent`",
         run: convergence,
+    },
+    Pass {
+        name: "share_slots",
+        about: "lets large stack slots that are not live together share memory",
+        run: |module| share_slots(module, SlotSharing::OPTIMIZED),
+    },
+    Pass {
+        name: "share_slots_unoptimized",
+        about: "the same for code that libnvvm does not optimize",
+        run: |module| share_slots(module, SlotSharing::UNOPTIMIZED),
     },
 ];
 

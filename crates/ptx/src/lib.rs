@@ -19,6 +19,7 @@
 
 mod ast;
 mod dead;
+mod frames;
 mod halves;
 mod lexer;
 mod narrow;
@@ -32,6 +33,7 @@ mod write;
 
 pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
+pub use frames::frames;
 pub use halves::join_halves;
 pub use narrow::widen_narrow;
 pub use outline::{Entry, Header, entries, external_functions, header};

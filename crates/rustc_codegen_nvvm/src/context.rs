@@ -24,6 +24,9 @@ use rustc_target::spec::{HasTargetSpec, Target};
 use crate::device_functions;
 use crate::markers::{self, Marker};
 
+/// What the function of a kernel is named besides the kernel, whose own name the entry has.
+pub(crate) const BODY: &str = "__body";
+
 /// Everything that lowering shares. The traits of `rustc_codegen_ssa` hand it out by shared
 /// reference, so what changes lies in cells.
 pub(crate) struct CodegenCx<'tcx> {
@@ -174,7 +177,7 @@ impl<'tcx> CodegenCx<'tcx> {
         let marker = markers::of_function(tcx, instance);
         let mut name = self.symbol(instance);
         if matches!(marker, Marker::Kernel(_)) {
-            name.push_str("__body");
+            name.push_str(BODY);
         }
         let abi = self.fn_abi_of_instance(instance, ty::List::empty());
         let sig = crate::abi::signature(self, abi);

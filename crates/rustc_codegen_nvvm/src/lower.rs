@@ -25,6 +25,8 @@ pub(crate) struct Lowered<'tcx> {
     pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
     /// The largest functions, and how many instructions they have.
     pub largest: Vec<(usize, String)>,
+    /// The functions by their symbols.
+    pub instances: FxHashMap<String, Instance<'tcx>>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
@@ -54,8 +56,18 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
     }
     report_undefined(&cx, options);
     let largest = largest(&cx);
+    let instances = {
+        let module = cx.module.borrow();
+        let functions = cx.functions.borrow();
+        let named = functions.iter().filter_map(|(&instance, &value)| {
+            let func = module.as_func(value)?;
+            Some((module.func(func).name.clone(), instance))
+        });
+        named.collect()
+    };
     Lowered {
         largest,
+        instances,
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),

@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub optimize_up_to: Option<usize>,
     /// Functions that are not optimized: their symbols, or their paths without white space.
     pub leave_unoptimized: Vec<String>,
+    /// Stack frames of more bytes than this are warned about.
+    pub frame_warning: Option<u64>,
     /// Where lowering starts.
     pub roots: Roots,
 }
@@ -118,6 +120,13 @@ const TABLE: &[Row] = &[
         set: |options, value| options.leave_unoptimized.push(value.to_owned()),
     },
     Row {
+        name: "frame-warning",
+        value: "BYTES|off",
+        default: "16384",
+        doc: "warn about functions with a stack frame of more than BYTES",
+        set: |options, value| options.frame_warning = value.parse().ok(),
+    },
+    Row {
         name: "roots",
         value: "kernels|all",
         default: "kernels",
@@ -141,6 +150,7 @@ impl Row {
 
     fn accepts(&self, value: &str) -> bool {
         match self.choices() {
+            _ if self.value == "BYTES|off" => value == "off" || value.parse::<u64>().is_ok(),
             Some(mut choices) => choices.any(|choice| choice == value),
             None if self.value == "N" => value.parse::<usize>().is_ok(),
             None => !value.is_empty(),

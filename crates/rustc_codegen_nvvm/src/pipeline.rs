@@ -8,7 +8,8 @@ use std::{fs, thread};
 use cuda_toolkit::Toolkit;
 use nvvm::Library;
 use nvvm_ir::{Dialect, Module, legalize, passes};
-use rustc_middle::ty::TyCtxt;
+use rustc_data_structures::fx::FxHashMap;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
 use rustc_session::config::OptLevel as RustcOptLevel;
 use rustc_span::def_id::LOCAL_CRATE;
@@ -42,6 +43,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         asm_spans,
         intrinsic_spans,
         largest,
+        instances,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -87,6 +89,9 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     match ptx::finish(&ptx, &[], for_debugger) {
         Ok(stripped) => {
             dumper.dump("stripped.ptx", || stripped.clone());
+            if let Some(limit) = options.frame_warning {
+                warn_of_frames(tcx, &stripped, limit, &instances);
+            }
             Some(stripped.into_bytes())
         }
         Err(err) => {
@@ -96,6 +101,26 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
             toolkit::our_fault(&mut diag);
             diag.emit();
             None
+        }
+    }
+}
+
+/// Warns about functions whose variables take more than `limit` bytes of stack.
+fn warn_of_frames<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    ptx: &str,
+    limit: u64,
+    instances: &FxHashMap<String, Instance<'tcx>>,
+) {
+    let Ok(module) = ptx::Module::parse(ptx) else {
+        return;
+    };
+    for (symbol, bytes) in ptx::frames(&module) {
+        if bytes > limit {
+            // The function that a kernel's entry calls has the name that the user wrote.
+            let body = format!("{symbol}{}", crate::context::BODY);
+            let instance = instances.get(symbol).or_else(|| instances.get(&body));
+            toolkit::large_frame(tcx, symbol, instance.copied(), bytes);
         }
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use nvvm::{Arch, Error, Slow};
 use rustc_errors::Diag;
+use rustc_middle::ty::print::with_no_trimmed_paths;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::{EarlySession, Session};
 use rustc_span::Span;
 
@@ -176,6 +178,32 @@ pub(crate) fn all_left_unoptimized(sess: &Session, krate: &str, slow: &Slow) {
         ))
         .with_note(format!("it was in the pass `{}`", slow.pass))
         .emit();
+}
+
+/// A function whose variables take much stack.
+pub(crate) fn large_frame<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    symbol: &str,
+    instance: Option<Instance<'tcx>>,
+    bytes: u64,
+) {
+    let name = match instance {
+        Some(instance) => with_no_trimmed_paths!(instance.to_string()),
+        None => symbol.to_owned(),
+    };
+    let message = format!("the stack frame of `{name}` has {bytes} bytes");
+    let mut diag = tcx.dcx().struct_warn(message);
+    if let Some(instance) = instance {
+        diag.span(tcx.def_span(instance.def_id()));
+    }
+    diag.note(
+        "each thread of a launch has such a frame in local memory; functions that are inlined count",
+    );
+    diag.help(
+        "pass large values by reference, or keep them in global or shared memory; \
+         `-Cllvm-args=--frame-warning=off` silences this warning",
+    );
+    diag.emit();
 }
 
 /// libnvvm crashed, and nothing but a text can be written any more. rustc's errors look so.
