@@ -294,7 +294,7 @@ fn entry(
     let name = &function.sig.ident;
     let text = name.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
-    let own = quote::format_ident!("{text}_entry", span = name.span());
+    let body_name = quote::format_ident!("body", span = name.span());
     let cfgs = function.attrs.iter().filter(|a| a.path().is_ident("cfg"));
     let Signature {
         unsafety,
@@ -329,20 +329,24 @@ fn entry(
             crate::shared::handles(shared, &names)
         }
     };
-    let calls = calls(name, &arguments, unsafety.is_some());
+    let calls = calls(&body_name, &arguments, unsafety.is_some());
     quote! {
         #(#cfgs)*
         #[cfg(target_arch = "nvptx64")]
         ::cuda_std::kernels_are_free_functions! {
+            #[allow(warnings, clippy::all, clippy::pedantic)]
             const _: () = {
-                #[unsafe(export_name = #text)]
-                #[unsafe(link_section = #section)]
-                #[allow(warnings, clippy::all, clippy::pedantic)]
-                #unsafety fn #own #generics (#(#inputs),*) #output #bounds {
-                    #size
-                    #handles
-                    #calls
-                }
+                use #name as #body_name;
+                // Messages name the entry as the kernel, so it hides the kernel in a block of its own.
+                const _: () = {
+                    #[unsafe(export_name = #text)]
+                    #[unsafe(link_section = #section)]
+                    #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
+                        #size
+                        #handles
+                        #calls
+                    }
+                };
             };
         }
     }

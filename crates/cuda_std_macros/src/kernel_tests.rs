@@ -232,10 +232,10 @@ fn what_the_entry_assumes_is_not_in_the_function() {
         "{function}"
     );
     for part in [
-        "unsafefnf_entry<'a>(#[cfg(x)]argument_0:&'a[u32],argument_2:(u8,u8))",
+        "unsafefnf<'a>(#[cfg(x)]argument_0:&'a[u32],argument_2:(u8,u8))",
         "letargument_1:S",
-        "#[cfg(not(all(x)))]{unsafe{f(argument_1,argument_2)}}",
-        "#[cfg(all(x))]{unsafe{f(argument_0,argument_1,argument_2)}}",
+        "#[cfg(not(all(x)))]{unsafe{body(argument_1,argument_2)}}",
+        "#[cfg(all(x))]{unsafe{body(argument_0,argument_1,argument_2)}}",
     ] {
         assert!(entry.contains(part), "`{part}` is not in {entry}");
     }

@@ -22,8 +22,3 @@ pub fn twice(#[shared] a: Shared<Array<u32, 32>>) {
     called(a);
     called(a); //~ ERROR use of moved value
 }
-
-#[kernel]
-pub fn entry() {
-    itself_entry(); //~ ERROR cannot find function `itself_entry`
-}
