@@ -613,7 +613,7 @@ impl Context {
         }
         reports.retain(|known| !Arc::ptr_eq(known, report));
         // Only read: the variable that would have to be armed went with the module.
-        if let Some(panic) = report.read() {
+        if let Some(panic) = report.read(true) {
             lock(&self.inner.pending).push(panic);
         }
     }
@@ -682,8 +682,7 @@ impl Context {
         waited: CudaResult<()>,
         stream: Option<usize>,
     ) -> CudaResult<()> {
-        // What is no stream's handle stands for several.
-        let panic = self.take_panic(stream.filter(|&stream| stream != usize::MAX));
+        let panic = self.take_panic(stream);
         let waited = waited.map_err(|error| match error {
             Error::Driver(mut error) if error.code.is_sticky() => {
                 error.kernels = self.kernels_in_flight();
@@ -713,8 +712,13 @@ impl Context {
     fn take_panic(&self, stream: Option<usize>) -> Option<KernelPanic> {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
-        pending.extend(reports.iter().filter_map(|report| report.take(self.api())));
-        report::tell(&mut pending, stream)
+        pending.extend(
+            reports
+                .iter()
+                .filter_map(|report| report.take(self.api(), stream)),
+        );
+        // What is no stream's handle stands for several.
+        report::tell(&mut pending, stream.filter(|&stream| stream != usize::MAX))
     }
 }
 

@@ -907,6 +907,12 @@ arguments! {
     [] &'a mut UnifiedBox<T> => range_mut, write_value;
 }
 
+/// The most columns that a kernel is told of: more elements than any device's memory has, and few enough
+/// that a row and a column behind the end have an index below 2⁶⁴.
+const MOST_COLUMNS: u64 = 1 << 40;
+/// As [`MOST_COLUMNS`], of rows: only elements without a size have more.
+const MOST_ROWS: u64 = 1 << 62;
+
 /// Elements of the device's memory as the rows of a matrix, for a kernel's parameter `PerThread2d`,
 /// `PerTile`, `PerRow` or `PerColumn`: what `rows_mut` of a buffer returns.
 pub struct RowsMut<'a, T: DeviceCopy> {
@@ -925,10 +931,10 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
     type Passed = Range<'a>;
 
     fn into_passed(self) -> Range<'a> {
-        let width = self.width as u64;
+        let width = (self.width as u64).min(MOST_COLUMNS);
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
         range.words[2] = width;
-        range.words[3] = range.words[1].div_ceil(width.max(1));
+        range.words[3] = range.words[1].div_ceil(width.max(1)).min(MOST_ROWS);
         range
     }
 }
@@ -961,12 +967,12 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
 
     fn into_passed(self) -> Range<'a> {
         let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
-        let (length, width) = (range.words[1], self.width as u64);
-        // With more elements in a layer than there are numbers, rows would begin where others are: it
-        // gets the rows that there are.
+        let (length, width) = (range.words[1], (self.width as u64).min(MOST_COLUMNS));
+        // A layer of more elements than any memory has gets the rows that there are: indices of others
+        // might wrap.
         let (height, layer) = match width.checked_mul(self.height as u64) {
-            Some(layer) => (self.height as u64, layer),
-            None => (length.div_ceil(width), length),
+            Some(layer) if layer <= MOST_COLUMNS => (self.height as u64, layer),
+            _ => (length.div_ceil(width).min(MOST_ROWS), length),
         };
         range.words[2] = width;
         range.words[3] = height;

@@ -22,6 +22,8 @@ pub(crate) const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
 const REPORT_SIZE: usize = 4096;
 /// Where the texts start in it.
 const HEADER_SIZE: usize = 64;
+/// The value of `state` while a thread writes the report.
+const STATE_WRITING: u32 = 1;
 /// The value of `state` when the report is written in full.
 const STATE_COMPLETE: u32 = 2;
 
@@ -179,9 +181,11 @@ impl Report {
         unsafe { self.host.add(offset).cast::<u32>().read_volatile() }
     }
 
-    /// Takes a complete report out, and makes the buffer ready for the next.
-    pub(crate) fn take(&self, api: &Api) -> Option<Pending> {
-        let pending = self.read()?;
+    /// Takes a complete report out, and makes the buffer ready for the next. `waited` is the stream
+    /// that was waited for, if it was one.
+    pub(crate) fn take(&self, api: &Api, waited: Option<usize>) -> Option<Pending> {
+        let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
+        let pending = self.read(over)?;
         // SAFETY: the buffer has this size, and its writer is done.
         unsafe { self.host.write_bytes(0, REPORT_SIZE) };
         // In a context that is lost this fails; then there will be no further reports either.
@@ -189,9 +193,11 @@ impl Report {
         Some(pending)
     }
 
-    /// The report, if it is complete.
-    pub(crate) fn read(&self) -> Option<Pending> {
-        if self.word(0) != STATE_COMPLETE {
+    /// The report, if it is complete, or if nobody is there any more to complete it: where no launch is
+    /// pending (`over`), a thread that writes one has exited in a `Display` of the message.
+    pub(crate) fn read(&self, over: bool) -> Option<Pending> {
+        let state = self.word(0);
+        if state != STATE_COMPLETE && !(over && state == STATE_WRITING) {
             return None;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
@@ -209,8 +215,12 @@ impl Report {
                 streams.push(*stream);
             }
         }
+        let mut message = self.text(HEADER_SIZE + file_len, message_len);
+        if state == STATE_WRITING {
+            message.push_str(" [the thread exited while it formatted this message]");
+        }
         let panic = KernelPanic {
-            message: self.text(HEADER_SIZE + file_len, message_len),
+            message,
             truncated: (self.word(48) as usize).saturating_sub(message_len),
             file: self.text(HEADER_SIZE, file_len),
             line: self.word(32),

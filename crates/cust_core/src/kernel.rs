@@ -195,7 +195,8 @@ pub unsafe trait Output {
 /// # Safety
 ///
 /// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize, height: usize }`, where the last row may be short; the rest as for [`Output`].
+/// usize, height: usize }`, where the last row may be short, `width` is at most 2⁴⁰ and `height` at most
+/// 2⁶²; the rest as for [`Output`].
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` has no rows",
     label = "the kernel's parameter is `{Self}`",
@@ -212,8 +213,8 @@ pub unsafe trait OutputRows {
 /// # Safety
 ///
 /// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize, height: usize, depth: usize }`, where the last layer may be short, and `width * height`
-/// does not overflow; the rest as for [`Output`].
+/// usize, height: usize, depth: usize }`, where the last layer may be short, `width` is at most 2⁴⁰, and
+/// `width * height` at most 2⁴⁰ or that of one layer of all elements; the rest as for [`Output`].
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` has no layers",
     label = "the kernel's parameter is `{Self}`",

@@ -140,13 +140,13 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 
     /// All elements as rows of `width`, for a kernel's parameter `PerThread2d`, `PerTile`, `PerRow` or
-    /// `PerColumn`. The last row may be short.
+    /// `PerColumn`. The last row may be short. Widths above 2⁴⁰ count as 2⁴⁰.
     pub fn rows_mut(&mut self, width: usize) -> crate::kernel::RowsMut<'_, T> {
         crate::kernel::RowsMut::new(self.as_mut_slice(), width)
     }
 
     /// All elements as layers of `height` rows of `width`, for a kernel's parameter `PerThread3d`. The
-    /// last layer may be short.
+    /// last layer may be short. A layer of more than 2⁴⁰ elements has the rows that the buffer has.
     pub fn volume_mut(&mut self, width: usize, height: usize) -> crate::kernel::VolumeMut<'_, T> {
         crate::kernel::VolumeMut::new(self.as_mut_slice(), width, height)
     }
