@@ -66,7 +66,7 @@
 //! context, and by the next copy that waits for the stream, as [`Error::KernelPanic`]: message, file,
 //! line, column, block and thread. If other streams had kernels of the same module in flight, each is
 //! told, once: which of them panicked is not known. The panicking thread ends; the other threads, and
-//! the context, go on.
+//! the context, go on. A panic that nobody was told of when the process exits is printed to stderr.
 //!
 //! # Threads
 //!
@@ -104,6 +104,7 @@ pub mod util;
 
 mod backend;
 mod ecosystem;
+mod host_call;
 mod report;
 mod tracker;
 
@@ -134,8 +135,8 @@ pub fn init(_flags: CudaFlags) -> CudaResult<()> {
 }
 
 /// Initialises the driver and makes a context on the first device: the GPU, or what the
-/// environment variable `CUST_DEVICE` says (`gpu` or `emulator`). Keep the context alive as long
-/// as the device is in use.
+/// environment variable `CUST_DEVICE` says (`gpu` or `emulator`). The context stays alive until the
+/// process ends, or until a context on another device is made.
 pub fn quick_init() -> CudaResult<Context> {
     quick_init_on(Backend::from_env()?.unwrap_or(Backend::Gpu))
 }
@@ -190,10 +191,9 @@ fn why_no_gpu(error: &Error) -> String {
     }
 }
 
-/// The device that [`init_auto`] chose, with its context, which lives as long as this value and
-/// the objects made in it.
+/// The device that [`init_auto`] chose, with its context. Like that of [`quick_init`], it stays
+/// alive without this value.
 #[derive(Debug)]
-#[must_use = "the context goes with it: keep it as long as the device is used"]
 pub struct ChosenDevice {
     context: Context,
     name: String,
