@@ -258,6 +258,7 @@ impl Context {
 
     /// Sets the flags of the device's primary context.
     pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
+        let_stream_go_on();
         let api = self.api();
         // SAFETY: takes no pointers.
         let result = unsafe {

@@ -60,6 +60,10 @@
 //! | [`quick_init_on`] | the backend given |
 //! | [`init_auto`] | what `CUST_DEVICE` says, else the GPU, else the emulator; says what and why |
 //!
+//! On the emulator a note on stderr names a kernel that has run for 20 s. The environment variable
+//! `PTX_EMULATOR_TIME_LIMIT` sets a limit in seconds, after which the launch fails with
+//! [`CudaError::LaunchTimeout`](error::CudaError::LaunchTimeout).
+//!
 //! # Panics in kernels
 //!
 //! A panic in a kernel is returned by the next `synchronize` of its stream, of an event or of the
