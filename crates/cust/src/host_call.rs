@@ -33,6 +33,7 @@ impl Held {
 }
 
 type Call = Box<dyn FnOnce() + Send>;
+type Job = (Call, Arc<Held>);
 
 thread_local! {
     /// What the function that runs on this thread holds up.
@@ -41,7 +42,7 @@ thread_local! {
 
 /// The threads that have nothing to do. Each call gets one of them, or a new one, since a call may
 /// wait for a later one.
-static IDLE: Mutex<Vec<Sender<(Call, Arc<Held>)>>> = Mutex::new(Vec::new());
+static IDLE: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
 /// More idle threads than this are not kept.
 const KEPT: usize = 8;
 
@@ -111,7 +112,7 @@ fn run(call: Call, held: &Arc<Held>) {
     held.release();
 }
 
-fn run_and_serve(mut job: (Call, Arc<Held>)) {
+fn run_and_serve(mut job: Job) {
     loop {
         let (call, held) = job;
         crate::context::forget_bound();
