@@ -11,7 +11,7 @@ use ptx_emulator::driver::{Schedule, set_schedule};
 fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
     let context = init();
     if context.backend() == Backend::Gpu {
-        // On a GPU a fault may end the process's use of the device for good.
+        test_outcome::skip("on a GPU a fault may end the process's use of the device for good");
         return;
     }
     let device = context.device();

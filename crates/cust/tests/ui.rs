@@ -8,7 +8,7 @@ fn typed_launches_are_checked_when_they_are_compiled() {
     let version = std::process::Command::new(rustc).arg("--version").output();
     let version = version.map(|output| output.stdout).unwrap_or_default();
     if !String::from_utf8_lossy(&version).contains("nightly") {
-        eprintln!("not the pinned toolchain: its messages differ");
+        test_outcome::skip("not the pinned toolchain: its messages differ");
         return;
     }
     let cases = trybuild::TestCases::new();

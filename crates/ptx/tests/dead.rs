@@ -96,3 +96,42 @@ fn some_entries_with_what_they_reach() {
     assert!(text.contains(".entry two") && text.contains(".func shared_by_both"));
     assert!(!text.contains(".entry one") && !text.contains("of_one"));
 }
+
+/// Functions that a live kernel or variable refers to in other ways than by a call.
+#[test]
+fn keeps_what_is_referred_to_in_other_ways() {
+    let text = "\
+.version 7.1
+.target sm_75
+.address_size 64
+.func possible() { ret; }
+.func masked() { ret; }
+.func behind() { ret; }
+.func in_a_list() { ret; }
+.func addressed() { ret; }
+.func unused() { ret; }
+.global .u8 bytes[2] = {0xFF(masked), 0xFF00(masked)};
+.global .u64 next = behind+8;
+.global .u64 table[3] = {0, generic(in_a_list), bytes};
+.visible .entry k(.param .u64 k_param_0)
+{
+	.reg .b64 %rd<9>;
+	ld.global.u64 %rd1, [table];
+	ld.global.u64 %rd2, [next];
+	mov.u64 %rd3, addressed+4;
+	Fs: .calltargets possible;
+	call %rd1, Fs;
+	ret;
+}";
+    let mut module = Module::parse(text).unwrap();
+    let removed = remove_dead(&mut module, &[]);
+    assert_eq!((removed.functions, removed.variables), (1, 0));
+    let text = module.to_string();
+    for name in ["possible", "masked", "behind", "in_a_list", "addressed"] {
+        assert!(
+            text.contains(&format!(".func {name}(")),
+            "{name} is gone:\n{text}"
+        );
+    }
+    assert!(!text.contains("unused"), "{text}");
+}

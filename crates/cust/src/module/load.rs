@@ -11,7 +11,7 @@ use cust_raw::CUmodule;
 
 use super::jit::{JitOptions, ModuleJitOption};
 use super::linker::Linker;
-use super::{Module, device_runtime, ptx_text};
+use super::{Module, device_runtime};
 use crate::backend::Backend;
 use crate::context::{Context, ResourceLimit};
 use crate::error::{
@@ -73,14 +73,14 @@ impl Module {
             linker.add_ptx(ptx)?;
             linker.add_device_runtime()?;
             let mut module = linker.load()?;
-            module.entries = Some(ptx_text::entries(ptx));
+            module.entries = Some(ptx::entries(ptx));
             return Ok(module);
         }
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
         let can_panic = contains(ptx.as_bytes(), SLOT_NAME.to_bytes());
-        finish(context, raw, Some(ptx_text::entries(ptx)), can_panic)
+        finish(context, raw, Some(ptx::entries(ptx)), can_panic)
     }
 
     /// Loads PTX text that is a C string.
@@ -218,7 +218,7 @@ fn load_image(
 fn finish(
     context: Context,
     raw: CUmodule,
-    entries: Option<Vec<ptx_text::Entry>>,
+    entries: Option<Vec<ptx::Entry>>,
     can_panic: bool,
 ) -> CudaResult<Module> {
     let mut module = Module {
@@ -268,7 +268,7 @@ fn refuse_text_that_is_no_ptx(text: &str) -> CudaResult<()> {
     if text.trim().is_empty() {
         return Err(invalid_ptx("it is empty", None, ""));
     }
-    if ptx_text::version(text).is_none() {
+    if ptx::header(text).version.is_none() {
         let first: String = text.trim_start().chars().take(60).collect();
         let first = first.lines().next().unwrap_or_default();
         let reason = format!("it is not PTX: it has no `.version`; it begins with `{first}`");
@@ -292,7 +292,7 @@ fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOption
                 Err(_) => "unknown".to_owned(),
             };
             Error::PtxTooNew(Box::new(PtxTooNew {
-                ptx: ptx_text::version(ptx),
+                ptx: ptx::header(ptx).version.map(str::to_owned),
                 driver,
             }))
         }

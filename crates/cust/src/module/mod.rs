@@ -1,8 +1,7 @@
 //! Modules: device code loaded into a context.
 //!
 //! `embedded.rs` chooses among the images that a program carries; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
-//! options of the driver's compiler; `ptx_text.rs` reads from PTX what errors and checks need;
-//! `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
+//! options of the driver's compiler; `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
 //! module.
 //!
 //! # Typed global variables
@@ -44,7 +43,6 @@ mod library;
 mod linker;
 mod load;
 mod lto;
-mod ptx_text;
 mod symbol;
 
 use std::collections::HashMap;
@@ -73,7 +71,7 @@ pub use load::PANIC_STACK_SIZE;
 pub use lto::{LtoInput, LtoLinker};
 pub use symbol::{Symbol, SymbolName};
 
-use ptx_text::Entry;
+use ptx::Entry;
 
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
-use cust_raw::{CUresult, CUstream_flags};
+use cust_raw::{CUgraphNodeType, CUresult, CUstream_flags};
 
 use super::Outcome;
 use super::state::{Context, State, Stream, lock};
@@ -220,15 +220,17 @@ impl Stream {
 }
 
 /// Puts work into a stream: after what is in it, and beside other streams as CUDA allows. What
-/// goes wrong when it is put in is returned; with the late schedule it goes well.
+/// goes wrong when it is put in is returned; with the late schedule it goes well. A capture of the
+/// stream records a node of the kind.
 pub(super) fn in_stream(
     state: &State,
     context: &Arc<Context>,
     stream: &Arc<Stream>,
+    kind: CUgraphNodeType,
     work: Work,
 ) -> Outcome {
     if let Some(capture) = stream.capture() {
-        return capture.record(stream, work);
+        return capture.record(stream, kind, work);
     }
     let late = is_late();
     if late {
@@ -259,10 +261,11 @@ pub(super) fn host_function(
     state: &State,
     context: &Arc<Context>,
     stream: &Arc<Stream>,
+    kind: CUgraphNodeType,
     work: Work,
 ) -> Outcome {
     if let Some(capture) = stream.capture() {
-        return capture.record(stream, work);
+        return capture.record(stream, kind, work);
     }
     spawn(state, context, stream, Item::Call(work))
 }
