@@ -326,6 +326,9 @@ fn find_toolkit(options: &CudaBuilder, target: &Path) -> Result<Toolkit, Error> 
     let mut extra: Vec<PathBuf> = repository.canonicalize().into_iter().collect();
     extra.push(target.join("cuda"));
     let toolkit = cuda_toolkit::find(&extra);
+    toolkit
+        .warnings()
+        .for_each(|warning| tell_cargo(&format!("warning={warning}")));
     let needed = |part: &Part| *part != Part::Ptxas || options.emit != Emit::Ptx;
     let missing: Vec<Part> = toolkit.missing().filter(needed).collect();
     if missing.is_empty() {

@@ -256,8 +256,11 @@ seal! { i8 u8 i16 u16 }
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident<T $(, const $d:ident: usize)?>) => {
         $(#[$doc])*
+        /// It is good for the launch that it is an argument of, so safe code cannot keep it for a later
+        /// one: it is neither `Send` nor `Sync`, as what a static holds has to be, and no element
+        /// of a buffer.
         #[repr(transparent)]
-        pub struct $name<T $(, const $d: usize)?>(u64, PhantomData<fn() -> T>);
+        pub struct $name<T $(, const $d: usize)?>(u64, PhantomData<(fn() -> T, *const ())>);
 
         impl<T $(, const $d: usize)?> Clone for $name<T $(, $d)?> {
             #[inline(always)]
@@ -279,10 +282,6 @@ macro_rules! handle {
                 Self(handle, PhantomData)
             }
         }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: a number.
-        unsafe impl<T: Copy + 'static $(, const $d: usize)?> cust_core::DeviceCopy for $name<T $(, $d)?> {}
     };
 }
 

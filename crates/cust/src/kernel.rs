@@ -377,6 +377,8 @@ pub(crate) struct Collector<'a> {
     in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
     /// A texture or surface that is not what its parameter wants.
     mismatch: Option<&'a Mismatch>,
+    /// There are textures or surfaces, which are whole resources.
+    images: bool,
 }
 
 /// Memory that belongs to a graph: the graph's number, and which of its buffers.
@@ -400,6 +402,7 @@ impl<'a> Launch<'a> for Collector<'a> {
         if let Some(tracker) = resource.downcast_ref::<Tracker>() {
             let dependency = Dependency::new(tracker, access, address, bytes);
             self.dependencies.push(dependency);
+            self.images |= bytes == usize::MAX;
         } else if let Some(resource) = resource.downcast_ref::<InGraph>() {
             self.in_graphs.push((resource, access));
         } else if let Some(mismatch) = resource.downcast_ref::<Mismatch>() {
@@ -443,11 +446,31 @@ impl<'a> Collector<'a> {
                 found: mismatch.there.to_string(),
             })));
         }
+        if self.images {
+            self.refuse_aliased_images(function)?;
+        }
         let pointer = |parameter: &Parameter<'_>| parameter.bytes.as_ptr().cast_mut().cast();
         Ok(self.parameters.iter().map(pointer).collect())
     }
 
     /// What the kernel uses.
+    /// Textures are read through caches that see nothing of what a surface of the same array writes
+    /// in the same launch.
+    #[cold]
+    fn refuse_aliased_images(&self, function: &Function<'_>) -> CudaResult<()> {
+        for (index, one) in self.dependencies.iter().enumerate() {
+            let conflicts = |other: &Dependency<'_>| {
+                std::ptr::eq(one.tracker, other.tracker) && one.access != other.access
+            };
+            if self.dependencies[..index].iter().any(conflicts) {
+                return Err(Error::AliasedImage {
+                    kernel: function.name().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
         &self.dependencies
     }

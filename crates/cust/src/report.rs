@@ -78,6 +78,19 @@ pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<
     None
 }
 
+/// Says on stderr what nobody was told.
+pub(crate) fn print_untold(pending: &mut Vec<Pending>) {
+    for Pending { panic, .. } in pending.drain(..) {
+        use std::io::Write;
+        // A closed stderr is nobody's fault.
+        let _ = writeln!(
+            std::io::stderr(),
+            "warning: {panic}\nhelp: nobody waited for the kernel; `synchronize` of its stream \
+             returns the panic as an error"
+        );
+    }
+}
+
 /// The report of one module.
 pub(crate) struct Report {
     /// The buffer in mapped, pinned memory: `REPORT_SIZE` bytes.
@@ -182,14 +195,17 @@ impl Report {
     }
 
     /// Takes a complete report out, and makes the buffer ready for the next. `waited` is the stream
-    /// that was waited for, if it was one.
-    pub(crate) fn take(&self, api: &Api, waited: Option<usize>) -> Option<Pending> {
+    /// that was waited for, `None` for all. In a context that is lost there is no next, and `api` is
+    /// none.
+    pub(crate) fn take(&self, api: Option<&Api>, waited: Option<usize>) -> Option<Pending> {
         let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
         let pending = self.read(over)?;
         // SAFETY: the buffer has this size, and its writer is done.
         unsafe { self.host.write_bytes(0, REPORT_SIZE) };
-        // In a context that is lost this fails; then there will be no further reports either.
-        let _ = self.arm(api);
+        if let Some(api) = api {
+            // An error means that the context is gone; then there are no further reports either.
+            let _ = self.arm(api);
+        }
         Some(pending)
     }
 

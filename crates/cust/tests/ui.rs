@@ -15,7 +15,7 @@ fn typed_launches_are_checked_when_they_are_compiled() {
     cases.pass("tests/ui/passes.rs");
     cases.compile_fail("tests/ui/a*.rs");
     cases.compile_fail("tests/ui/buffer_dropped.rs");
-    cases.compile_fail("tests/ui/context_dropped.rs");
+    cases.compile_fail("tests/ui/image*.rs");
     cases.compile_fail("tests/ui/not_for_devices.rs");
     cases.compile_fail("tests/ui/unsafe_kernel.rs");
     cases.compile_fail("tests/ui/wrong_kernel.rs");

@@ -38,6 +38,8 @@ pub enum FaultKind {
     StackOverflow,
     /// Threads wait for each other, and none can go on.
     Deadlock,
+    /// The kernel runs longer than `PTX_EMULATOR_TIME_LIMIT` allows.
+    TimeLimit,
     /// An instruction that is not supported, or used against its rules.
     InvalidInstruction,
     /// A call through something that is no function's address.

@@ -249,6 +249,7 @@ pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
         libdevice: given.libdevice.or(usual.libdevice),
         ptxas: given.ptxas.or(usual.ptxas),
         searched: given.searched.into_iter().chain(usual.searched).collect(),
+        ignored: usual.ignored,
     }
 }
 

@@ -323,7 +323,9 @@ impl std::fmt::Debug for Module {
 impl Drop for Module {
     fn drop(&mut self) {
         // Kernels that still run need its code, and the memory for its panics.
-        self.tracker.settle(Access::Write);
+        if self.tracker.settle(Access::Write).is_err() {
+            return;
+        }
         let api = self.context().bind();
         if let Ok(api) = api {
             // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An

@@ -33,7 +33,7 @@ fn fault_code(kind: &FaultKind) -> CUresult {
         FaultKind::StackOverflow => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
         FaultKind::InvalidCall => CUresult::CUDA_ERROR_INVALID_PC,
         FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
-        FaultKind::Deadlock => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Deadlock | FaultKind::TimeLimit => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
         FaultKind::Trap | FaultKind::Breakpoint | FaultKind::InvalidLaunch => {
             CUresult::CUDA_ERROR_LAUNCH_FAILED
         }

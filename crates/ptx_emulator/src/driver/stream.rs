@@ -126,8 +126,8 @@ api! {
         // What is in it still runs to its end.
         let (context, stream) = state.stream(handle)?;
         state.remove(handle);
-        stream.finish(&context);
-        Ok(())
+        queue::leave(&context, stream);
+        context.check()
     }
 
     fn cuStreamSynchronize(stream: CUstream) {
