@@ -24,6 +24,8 @@ pub enum Bound {
         pass: Duration,
         /// In all passes.
         all: Duration,
+        /// For the whole program.
+        total: Duration,
     },
 }
 
@@ -32,7 +34,7 @@ pub enum Bound {
 pub enum Outcome {
     /// PTX.
     Compiled(Vec<u8>),
-    /// It took longer than [`Bound::Total`].
+    /// The whole program took longer than it may.
     TookLong,
     /// A function took longer than [`Bound::Function`].
     Slow(Slow),
@@ -47,6 +49,8 @@ pub struct Slow {
     pub pass: String,
     /// The CPU time that the function had taken.
     pub time: Duration,
+    /// The CPU time that the program had taken.
+    pub total: Duration,
 }
 
 /// How long a child may sleep before it is taken for blocked: a lock may have been held by another
@@ -69,11 +73,7 @@ impl Program {
         }
     }
 
-    fn in_child(
-        &mut self,
-        options: &Options,
-        bound: Bound,
-    ) -> io::Result<Result<Outcome, Error>> {
+    fn in_child(&mut self, options: &Options, bound: Bound) -> io::Result<Result<Outcome, Error>> {
         let traced = matches!(bound, Bound::Function { .. });
         let mut result = memory_file()?;
         let trace = memory_file()?;
@@ -160,9 +160,13 @@ impl Child {
             match bound {
                 Bound::Total(limit) if now > limit => return Ok(Some(Outcome::TookLong)),
                 Bound::Total(_) => {}
-                Bound::Function { pass, all } => {
-                    if let Some(slow) = trace.sample(now - last, pass, all)? {
+                Bound::Function { pass, all, total } => {
+                    if let Some(mut slow) = trace.sample(now - last, pass, all)? {
+                        slow.total = now;
                         return Ok(Some(Outcome::Slow(slow)));
+                    }
+                    if now > total {
+                        return Ok(Some(Outcome::TookLong));
                     }
                 }
             }
@@ -280,6 +284,7 @@ impl Trace {
             function: self.current.function.clone(),
             pass: self.current.pass.clone(),
             time: *total,
+            total: Duration::ZERO,
         }))
     }
 }
@@ -374,7 +379,10 @@ mod tests {
         };
         assert_eq!(current, expected);
         current.advance("[t] 0x1 Executing Pass 'Inlining' on Call Graph Nodes 'g, h'...\nother\n");
-        assert_eq!((current.function.as_deref(), current.number), (Some("g"), 3));
+        assert_eq!(
+            (current.function.as_deref(), current.number),
+            (Some("g"), 3)
+        );
         current.advance("[t] 0x1 Executing Pass 'Global Variable Optimizer' on Module 'm'...\n");
         assert_eq!(current.function, None);
     }
@@ -390,10 +398,18 @@ mod tests {
         let slow = trace.sample(second, second * 2, second * 9).unwrap();
         let slow = slow.expect("three seconds in a pass that may take two");
         assert_eq!(slow.function.as_deref(), Some("f"));
-        assert_eq!((slow.pass.as_str(), slow.time), ("Unroll loops", second * 3));
+        assert_eq!(
+            (slow.pass.as_str(), slow.time),
+            ("Unroll loops", second * 3)
+        );
         // Another pass, on the same function.
         file.write_all(TEXT.as_bytes()).unwrap();
         assert_eq!(trace.sample(second, second * 2, second * 4).unwrap(), None);
-        assert!(trace.sample(second, second * 2, second * 4).unwrap().is_some());
+        assert!(
+            trace
+                .sample(second, second * 2, second * 4)
+                .unwrap()
+                .is_some()
+        );
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! Without a libnvvm the tests that need one are skipped.
 
-use nvvm::{Arch, DebugInfo, Error, Library, OptLevel, Options, Program, Severity, Stage, Status};
+use nvvm::{
+    Arch, Bound, DebugInfo, Error, Library, OptLevel, Options, Outcome, Program, Severity, Stage,
+    Status,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +49,59 @@ fn compile(library: &Library, module: &str, options: &Options) -> Result<String,
 
 const MULTIPLY_ADD: &str =
     "  %m = fmul float %a, %b\n  %s = fadd float %m, %a\n  store float %s, float* %p";
+
+/// A module for which libnvvm needs a second or so.
+fn large() -> String {
+    let mut body = String::new();
+    for n in 0..4000 {
+        let before = if n == 0 {
+            "%a".to_owned()
+        } else {
+            format!("%x{}", n - 1)
+        };
+        body += &format!(
+            "  %q{n} = getelementptr float, float* %p, i64 {n}\n  %l{n} = load float, float* %q{n}\n  \
+             %x{n} = fadd float %l{n}, {before}\n  store float %x{n}, float* %q{n}\n"
+        );
+    }
+    kernel(&body, "")
+}
+
+#[test]
+fn a_compilation_is_bounded() {
+    use std::time::Duration;
+    let Some(library) = library() else { return };
+    let options = Options::new(Arch::SM_90);
+    let within = |module: &str, bound| {
+        let mut program = Program::new(&library).unwrap();
+        program.add_module("test.ll", module.as_bytes()).unwrap();
+        program.compile_within(&options, bound)
+    };
+    let (no, much) = (Duration::ZERO, Duration::from_secs(600));
+    let small = kernel(MULTIPLY_ADD, "");
+    let expected = compile(&library, &small, &options).unwrap();
+    let watched = |pass, all, total| Bound::Function { pass, all, total };
+    for bound in [Bound::Total(much), watched(much, much, much)] {
+        let outcome = within(&small, bound).unwrap();
+        assert!(matches!(outcome, Outcome::Compiled(ptx) if ptx == expected.as_bytes()));
+    }
+    // Errors and their logs come back from the child.
+    let wrong = kernel("  %m = call float @nowhere(float %a)", "");
+    let error = within(&wrong, Bound::Total(much)).unwrap_err();
+    assert!(!error.log().is_empty(), "{error}");
+
+    let large = large();
+    let outcome = within(&large, Bound::Total(no)).unwrap();
+    assert!(matches!(outcome, Outcome::TookLong), "{outcome:?}");
+    let outcome = within(&large, watched(much, much, no)).unwrap();
+    assert!(matches!(outcome, Outcome::TookLong), "{outcome:?}");
+    // Not at once: the first look may come before the first pass.
+    let some = Duration::from_millis(120);
+    match within(&large, watched(much, some, much)).unwrap() {
+        Outcome::Slow(slow) => assert_eq!(slow.function.as_deref(), Some("f"), "{slow:?}"),
+        outcome => panic!("{outcome:?}"),
+    }
+}
 
 #[test]
 fn the_library_tells_about_itself() {

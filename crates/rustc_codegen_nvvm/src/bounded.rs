@@ -2,8 +2,8 @@
 //!
 //! Most programs compile within [`UNWATCHED`]. One that does not is compiled again while libnvvm
 //! names what it is at, and the function that exceeds its bound is marked `optnone`, until the
-//! program compiles. After [`STRIKES`] such functions all large ones are marked, and then the whole
-//! program.
+//! program compiles. After [`STRIKES`] such functions, or [`PROGRAM`], all large functions are marked,
+//! and then the whole program.
 
 use std::fs;
 use std::time::Duration;
@@ -19,13 +19,14 @@ use crate::options::Options;
 use crate::pipeline::{Dumper, find_toolkit};
 
 /// The CPU time that libnvvm has without being watched.
-const UNWATCHED: Duration = Duration::from_secs(20);
+const UNWATCHED: Duration = Duration::from_secs(15);
 
-/// The CPU time for one function.
-const WATCHED: Bound = Bound::Function {
-    pass: Duration::from_secs(8),
-    all: Duration::from_secs(20),
-};
+/// The CPU time for one function in one pass, and in all.
+const PASS: Duration = Duration::from_secs(5);
+const FUNCTION: Duration = Duration::from_secs(12);
+
+/// The CPU time for the program until another way is tried: one by one, and without large functions.
+const PROGRAM: Duration = Duration::from_secs(60);
 
 /// How many functions are left unoptimized one by one.
 const STRIKES: usize = 4;
@@ -42,11 +43,32 @@ pub(crate) struct Libnvvm<'a> {
     toolkit: cuda_toolkit::Toolkit,
 }
 
-/// Why a compilation has to be tried again, or does not have to.
-enum Attempt {
-    Compiled(Vec<u8>),
-    TookLong,
-    Slow(Slow),
+/// What is optimized, and what it may cost.
+enum Level {
+    /// All.
+    Unwatched,
+    /// All but the functions that took too long.
+    Functions { left: usize, time: Duration },
+    /// All but large functions.
+    Large,
+    /// Nothing, or the program asks for that.
+    Unbounded,
+}
+
+impl Level {
+    fn bound(&self) -> Option<Bound> {
+        let watched = |total| Bound::Function {
+            pass: PASS,
+            all: FUNCTION,
+            total,
+        };
+        match *self {
+            Level::Unwatched => Some(Bound::Total(UNWATCHED)),
+            Level::Functions { time, .. } => Some(watched(time)),
+            Level::Large => Some(watched(PROGRAM)),
+            Level::Unbounded => None,
+        }
+    }
 }
 
 impl<'a> Libnvvm<'a> {
@@ -87,55 +109,62 @@ impl<'a> Libnvvm<'a> {
         dialect: Dialect,
         dumper: &Dumper<'_>,
     ) -> Option<Vec<u8>> {
-        let mut bound = (self.options.opt_level != OptLevel::O0).then_some(Bound::Total(UNWATCHED));
-        let mut strikes = 0;
+        let mut level = match self.options.opt_level {
+            OptLevel::O0 => Level::Unbounded,
+            _ => Level::Unwatched,
+        };
         loop {
             let text = self
                 .sess
                 .time("nvvm_write", || nvvm_ir::write_module(module, dialect));
             dumper.dump("written.ll", || text.clone());
-            match self.attempt(&text, bound)? {
-                Attempt::Compiled(ptx) => return Some(ptx),
-                Attempt::TookLong => bound = Some(WATCHED),
-                Attempt::Slow(slow) => {
-                    strikes += 1;
-                    self.lower_level(module, &slow, strikes, &mut bound);
-                }
+            match self.attempt(&text, level.bound())? {
+                Outcome::Compiled(ptx) => return Some(ptx),
+                Outcome::TookLong => self.lower_level(module, &mut level, None),
+                Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
             }
         }
     }
 
     /// Chooses what is left unoptimized next, and warns.
-    fn lower_level(
-        &mut self,
-        module: &mut Module,
-        slow: &Slow,
-        strikes: usize,
-        bound: &mut Option<Bound>,
-    ) {
+    fn lower_level(&mut self, module: &mut Module, level: &mut Level, slow: Option<&Slow>) {
+        let (left, time) = match *level {
+            Level::Unwatched => {
+                *level = Level::Functions {
+                    left: STRIKES,
+                    time: PROGRAM,
+                };
+                return;
+            }
+            Level::Functions { left, time } => (left, time),
+            Level::Large | Level::Unbounded => {
+                toolkit::all_left_unoptimized(self.sess, self.krate);
+                self.options.opt_level = OptLevel::O0;
+                *level = Level::Unbounded;
+                return;
+            }
+        };
         let func = slow
-            .function
-            .as_deref()
+            .and_then(|slow| slow.function.as_deref())
             .and_then(|name| module.funcs().find(|&func| module.func(func).name == name))
             .filter(|&func| !module.func(func).attrs.opt_none);
-        match func {
-            Some(func) if strikes <= STRIKES => {
-                toolkit::left_unoptimized(self.sess, &path(&module.func(func).name), slow);
-                leave_unoptimized(module, func);
-            }
-            _ if strikes <= STRIKES + 1 => {
-                toolkit::large_left_unoptimized(self.sess, LARGE, slow);
-                leave_large_unoptimized(module, LARGE);
-            }
-            _ => {
-                toolkit::all_left_unoptimized(self.sess, self.krate, slow);
-                self.options.opt_level = OptLevel::O0;
-                *bound = None;
-            }
+        if let (Some(func), Some(slow)) = (func, slow)
+            && left > 0
+        {
+            toolkit::left_unoptimized(self.sess, &path(&module.func(func).name), slow);
+            leave_unoptimized(module, func);
+            *level = Level::Functions {
+                left: left - 1,
+                time: time.saturating_sub(slow.total),
+            };
+        } else {
+            toolkit::large_left_unoptimized(self.sess, LARGE);
+            leave_large_unoptimized(module, LARGE);
+            *level = Level::Large;
         }
     }
 
-    fn attempt(&self, text: &str, bound: Option<Bound>) -> Option<Attempt> {
+    fn attempt(&self, text: &str, bound: Option<Bound>) -> Option<Outcome> {
         let found = &self.toolkit.libdevice;
         let libdevice = found.as_ref().and_then(|found| fs::read(&found.path).ok());
         if libdevice.is_none()
@@ -157,9 +186,7 @@ impl<'a> Libnvvm<'a> {
             }
         })();
         match result {
-            Ok(Outcome::Compiled(ptx)) => Some(Attempt::Compiled(ptx)),
-            Ok(Outcome::TookLong) => Some(Attempt::TookLong),
-            Ok(Outcome::Slow(slow)) => Some(Attempt::Slow(slow)),
+            Ok(outcome) => Some(outcome),
             Err(err) => {
                 toolkit::refused(self.sess, &err, text);
                 None

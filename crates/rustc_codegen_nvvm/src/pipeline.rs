@@ -278,9 +278,7 @@ fn mapped_file(maps: &str, address: usize) -> Option<PathBuf> {
         let end = usize::from_str_radix(end, 16).ok()?;
         // Permissions, offset and device have no slash; the inode is a number.
         let path = rest.get(rest.find(" /")? + 1..)?;
-        (start..end)
-            .contains(&address)
-            .then(|| PathBuf::from(path))
+        (start..end).contains(&address).then(|| PathBuf::from(path))
     })
 }
 

@@ -158,11 +158,10 @@ pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
 }
 
 /// Several functions that libnvvm took too long for, or something that is no function.
-pub(crate) fn large_left_unoptimized(sess: &Session, limit: usize, slow: &Slow) {
+pub(crate) fn large_left_unoptimized(sess: &Session, limit: usize) {
     let mut diag = sess.dcx().struct_warn(format!(
         "libnvvm takes too long: functions of more than {limit} instructions are left unoptimized"
     ));
-    diag.note(format!("it was in the pass `{}`", slow.pass));
     diag.help(format!(
         "`CudaBuilder::optimize_up_to({limit})`, or `-Cllvm-args=--optimize-up-to={limit}`, spares \
          that time"
@@ -171,13 +170,10 @@ pub(crate) fn large_left_unoptimized(sess: &Session, limit: usize, slow: &Slow) 
 }
 
 /// The last resort.
-pub(crate) fn all_left_unoptimized(sess: &Session, krate: &str, slow: &Slow) {
-    sess.dcx()
-        .struct_warn(format!(
-            "libnvvm takes too long: `{krate}` is compiled without optimization"
-        ))
-        .with_note(format!("it was in the pass `{}`", slow.pass))
-        .emit();
+pub(crate) fn all_left_unoptimized(sess: &Session, krate: &str) {
+    sess.dcx().warn(format!(
+        "libnvvm takes too long: `{krate}` is compiled without optimization"
+    ));
 }
 
 /// A function whose variables take much stack.
