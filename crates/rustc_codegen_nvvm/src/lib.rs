@@ -27,6 +27,7 @@ extern crate rustc_target;
 mod abi;
 mod asm;
 mod assembly_check;
+mod bounded;
 mod builder;
 mod c_abi;
 mod consts;

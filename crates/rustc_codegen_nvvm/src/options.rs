@@ -39,6 +39,8 @@ pub(crate) struct Options {
     pub prec_sqrt: bool,
     /// Functions of more instructions than this are not optimised.
     pub optimize_up_to: Option<usize>,
+    /// Functions that are not optimized: their symbols, or their paths without white space.
+    pub leave_unoptimized: Vec<String>,
     /// Where lowering starts.
     pub roots: Roots,
 }
@@ -106,6 +108,14 @@ const TABLE: &[Row] = &[
         doc: "leave functions of more than N instructions unoptimised: libnvvm's time grows much \
               faster than their size",
         set: |options, value| options.optimize_up_to = value.parse().ok(),
+    },
+    Row {
+        name: "leave-unoptimized",
+        value: "FUNCTION",
+        default: "",
+        doc: "leave the function of this path (without white space) or symbol unoptimized; may be \
+              given more than once",
+        set: |options, value| options.leave_unoptimized.push(value.to_owned()),
     },
     Row {
         name: "roots",
