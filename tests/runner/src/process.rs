@@ -54,6 +54,8 @@ pub fn run(
             .args(arguments)
             .current_dir(&settings.out)
             .env("CUST_DEVICE", device.name())
+            // A lost context may cost hundreds of tests, each of which would look for symbols.
+            .env("RUST_BACKTRACE", "0")
             .env("DEVICE_TESTS_CUBINS", here.join("ptx/tests"))
             .env(test_outcome::VARIABLE, &values)
             .stdin(Stdio::null())

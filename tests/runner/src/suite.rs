@@ -303,6 +303,10 @@ fn read(out: &str, open: &[String], alone: Option<&Run>) -> Said {
             section = Some(title.strip_suffix(" stdout").unwrap_or(title));
             continue;
         }
+        // The list of names after the messages.
+        if line == "failures:" {
+            section = None;
+        }
         if let Some(test) = section {
             let message = said.messages.entry(test.to_owned()).or_default();
             message.push_str(line);
