@@ -219,7 +219,7 @@ fn a_waker_may_drop_what_the_stream_uses() {
         stream.add_callback(wait).unwrap();
         let (sender, receiver) = channel();
         let waker = Arc::new(Wake(Mutex::new(Some(locked)), sender)).into();
-        let mut future = Box::pin(stream.finished().unwrap());
+        let mut future = std::pin::pin!(stream.finished().unwrap());
         let mut context = std::task::Context::from_waker(&waker);
         assert!(future.as_mut().poll(&mut context).is_pending());
         drop(go);
@@ -458,6 +458,7 @@ fn errors_read_the_same_by_debug() {
     assert_eq!(format!("{error:?}"), error.to_string());
 }
 
+/// A texture and a surface, which may be of one array.
 #[kernel]
 pub fn mix(_surface: Surface<u32, 1>, _texture: Texture<u32, 1>) {}
 
