@@ -153,7 +153,16 @@ impl Session<'_> {
         // with other flags, in the same folder.
         let _lock = lock(&folder)?;
         let build_dir = self.cache.as_ref().unwrap_or(&self.target);
-        let build_dir = build_dir.join("device").join(&key);
+        let mut build_dir = build_dir.join("device").join(&key);
+        // Cargo's hashes know a package by its path in its workspace only: what two projects have at
+        // the same places would be taken for the same. This makes the crate's own hash another one.
+        own.push(format!(
+            "--cfg=cuda_builder_crate=\"{}\"",
+            self.name_of_crate()
+        ));
+        if !is_alone(&self.krate) {
+            build_dir.push(self.name_of_crate());
+        }
         if self.cache.is_some() && !build_dir.exists() {
             self.progress.announce(&format!(
                 "cuda_builder: compiling core and alloc for {arch} (once per user, about 20 seconds)"
@@ -488,6 +497,24 @@ fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
     let folder = folder.join("rust-nvvm");
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder)
+}
+
+/// Whether a GPU crate is certain to have no other packages in its workspace.
+fn is_alone(krate: &Path) -> bool {
+    let manifest = |folder: &Path| std::fs::read_to_string(folder.join("Cargo.toml"));
+    let in_workspace = krate
+        .ancestors()
+        .skip(1)
+        .any(|folder| manifest(folder).is_ok_and(|text| text.contains("[workspace")));
+    let has_others = |text: &str| {
+        let mut paths = text.split("path").skip(1).filter_map(|rest| {
+            let value = rest.trim_start().strip_prefix('=')?;
+            value.trim_start().strip_prefix(['"', '\''])
+        });
+        text.contains("members")
+            || paths.any(|path| !path.starts_with("..") && !path.starts_with('/'))
+    };
+    !in_workspace && manifest(krate).is_ok_and(|text| !has_others(&text))
 }
 
 /// Makes rustc name the crate's files as seen from the root of the workspace that is built, in
