@@ -109,6 +109,7 @@ fn keeps_what_is_referred_to_in_other_ways() {
 .func behind() { ret; }
 .func in_a_list() { ret; }
 .func addressed() { ret; }
+.func nested() { ret; }
 .func unused() { ret; }
 .global .u8 bytes[2] = {0xFF(masked), 0xFF00(masked)};
 .global .u64 next = behind+8;
@@ -121,13 +122,21 @@ fn keeps_what_is_referred_to_in_other_ways() {
 	mov.u64 %rd3, addressed+4;
 	Fs: .calltargets possible;
 	call %rd1, Fs;
+	{ { call nested; } }
 	ret;
 }";
     let mut module = Module::parse(text).unwrap();
     let removed = remove_dead(&mut module, &[]);
     assert_eq!((removed.functions, removed.variables), (1, 0));
     let text = module.to_string();
-    for name in ["possible", "masked", "behind", "in_a_list", "addressed"] {
+    for name in [
+        "possible",
+        "masked",
+        "behind",
+        "in_a_list",
+        "addressed",
+        "nested",
+    ] {
         assert!(
             text.contains(&format!(".func {name}(")),
             "{name} is gone:\n{text}"

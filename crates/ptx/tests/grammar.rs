@@ -149,6 +149,11 @@ fn errors_name_line_and_cause() {
             3,
             "`.frobnicate`",
         ),
+        (
+            ".version 8.0 /* one\ntwo\n*/ .target sm_70\n.frobnicate;",
+            4,
+            "`.frobnicate`",
+        ),
         (".version 8.0\n.target sm_70\n\u{e9}", 3, "no place in PTX"),
         (".version 8.0\n", 2, "no `.target`"),
     ];
