@@ -24,7 +24,6 @@
 pub struct Condition(u64);
 
 // SAFETY: it is the handle, and all it does is to set the condition.
-#[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cust_core::kernel::SetsCondition for Condition {}
 
 impl Condition {

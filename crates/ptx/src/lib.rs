@@ -27,6 +27,7 @@ mod parse;
 mod prototypes;
 mod recursion;
 mod rewrite;
+mod signatures;
 mod write;
 
 pub use ast::*;
@@ -36,6 +37,7 @@ pub use narrow::widen_narrow;
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
 pub use recursion::hide_recursion;
+pub use signatures::{signatures, write_signatures};
 
 /// Why a text is not PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -42,6 +42,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         asm_spans,
         intrinsic_spans,
         largest,
+        signatures,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -82,8 +83,9 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let for_debugger = sess.opts.optimize == RustcOptLevel::No;
     match ptx::finish(&ptx, &[], for_debugger) {
         Ok(stripped) => {
-            dumper.dump("stripped.ptx", || stripped.clone());
-            Some(stripped.into_bytes())
+            let finished = stripped + &ptx::write_signatures(&signatures);
+            dumper.dump("stripped.ptx", || finished.clone());
+            Some(finished.into_bytes())
         }
         Err(err) => {
             let mut diag = sess
