@@ -180,13 +180,20 @@ pub fn same<'a>(
     });
 }
 
-/// A number that the host and the device count differently.
 #[cfg(feature = "host")]
-#[constant]
-pub static LIMIT: u32 = 1;
+type Limit = u32;
 #[cfg(not(feature = "host"))]
+type Limit = NonZeroU32;
+
+/// A number of which the device knows that it is not 0, and the host does not.
 #[constant]
-pub static LIMIT: NonZeroU32 = NonZeroU32::MIN;
+pub static LIMIT: Limit = match NonZeroU32::new(1) {
+    #[cfg(feature = "host")]
+    Some(limit) => limit.get(),
+    #[cfg(not(feature = "host"))]
+    Some(limit) => limit,
+    None => panic!(),
+};
 
 macro_rules! limits {
     ($module:ident $ty:ty = $value:expr) => {
