@@ -537,18 +537,15 @@ cuda_std_macros::repeat! {
     for SCOPE in [Device, System] {
         for RUST in [u8, u16, i16, u32, i32, u64, i64, f32, f64, u128, i128] {
             // SAFETY: it is a value of the type, with another name.
-            #[cfg(not(target_arch = "nvptx64"))]
             unsafe impl cust_core::kernel::Atomic for Atomic<RUST, SCOPE> {
                 type Value = RUST;
             }
         }
         // SAFETY: as above.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl cust_core::kernel::Atomic for Half<SCOPE> {
             type Value = u16;
         }
         // SAFETY: as above.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl cust_core::kernel::Atomic for Halves<SCOPE> {
             type Value = u32;
         }

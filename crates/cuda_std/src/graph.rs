@@ -29,7 +29,6 @@ use core::marker::PhantomData;
 pub struct Condition(u64, PhantomData<*const ()>);
 
 // SAFETY: it is the handle, and all it does is to set the condition.
-#[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cust_core::kernel::SetsCondition for Condition {}
 
 impl Condition {

@@ -39,7 +39,6 @@ macro_rules! output {
         impl<T, const $n: usize> crate::kernel::KernelParam for $name<T, $n> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl<T, const $n: usize> cust_core::kernel::Output for $name<T, $n> {
             type Element = T;
             const WIDE: bool = false;

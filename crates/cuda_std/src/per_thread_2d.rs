@@ -51,7 +51,6 @@ macro_rules! matrix {
         impl<T, $($generics)*> crate::kernel::KernelParam for $name<T, $($names)*> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl<T, $($generics)*> cust_core::kernel::$output for $name<T, $($names)*> {
             type Element = T;
         }

@@ -44,7 +44,6 @@ pub trait Texel: Copy + sealed::Sealed {
 /// A type of numbers that textures give.
 pub trait Number: Copy + sealed::Sealed + numbers::Fetch {
     /// What the host calls them.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     const NUMBERS: cust_core::kernel::ImageNumbers;
 }
@@ -96,7 +95,6 @@ mod numbers {
         for (TY, RUST, KIND) in [(f32, f32, Float), (s32, i32, Signed), (u32, u32, Unsigned)] {
             impl super::sealed::Sealed for RUST {}
             impl super::Number for RUST {
-                #[cfg(not(target_arch = "nvptx64"))]
                 const NUMBERS: cust_core::kernel::ImageNumbers =
                     cust_core::kernel::ImageNumbers::KIND;
             }
@@ -313,7 +311,6 @@ handle! {
 
 macro_rules! texture_params {
     ($($name:ident<T $(, $d:ident)?> $shape:expr;)*) => {$(
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: a handle, which its functions read elements of `T` by.
         unsafe impl<T: Texel $(, const $d: usize)?> cust_core::kernel::TextureParam
             for $name<T $(, $d)?>
@@ -333,7 +330,6 @@ texture_params! {
 
 macro_rules! surface_params {
     ($($name:ident $shape:ident;)*) => {$(
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: a handle, which its functions read and write elements of `T` by.
         unsafe impl<T: Cell, const D: usize> cust_core::kernel::SurfaceParam for $name<T, D> {
             const SHAPE: cust_core::kernel::ImageShape = cust_core::kernel::ImageShape::$shape(D);

@@ -42,7 +42,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match checked {
         Ok(options) => {
             let handle = crate::handle::expand(&function, &constants, &options);
-            let function = mark(&function, body, &options.section, &shared, &all);
+            let record = crate::handle::record(&function, &constants, &options);
+            let function = mark(&function, body, &options.section, &shared, &all, &record);
             quote!(#function #handle)
         }
         Err(errors) => {
@@ -90,6 +91,13 @@ fn check(
     if let Some(variadic) = &signature.variadic {
         errors.add(variadic, "a kernel cannot be variadic");
     }
+    if let Some(macro_) = types_by_macro(signature) {
+        errors.add(
+            macro_,
+            "a kernel's parameter types are written without macros: give the type a name with \
+             `type`",
+        );
+    }
     for parameter in &signature.generics.params {
         if !matches!(parameter, GenericParam::Lifetime(_)) {
             errors.add(
@@ -114,11 +122,30 @@ fn check(
     errors.0.map_or(Ok(options), Err)
 }
 
+/// The first type that a macro makes: its names cannot be told from those of the expansion.
+fn types_by_macro(signature: &Signature) -> Option<&syn::TypeMacro> {
+    struct Finder<'a>(Option<&'a syn::TypeMacro>);
+
+    impl<'ast> Visit<'ast> for Finder<'ast> {
+        fn visit_type_macro(&mut self, ty: &'ast syn::TypeMacro) {
+            self.0.get_or_insert(ty);
+        }
+    }
+
+    let mut finder = Finder(None);
+    finder.visit_signature(signature);
+    finder.0
+}
+
 /// Refuses another name than the function's.
 fn check_name(function: &ItemFn) -> Result<(), Error> {
     let name = function.sig.ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name);
     for attribute in &function.attrs {
+        if names_attribute(attribute, "track_caller") {
+            let message = "a kernel cannot be `#[track_caller]`: the host passes no location";
+            return Err(Error::new_spanned(attribute, message));
+        }
         let symbol = crate::address_space::own_symbol(std::slice::from_ref(attribute), name);
         if symbol.is_some_and(|symbol| symbol != name) {
             let message = "the host launches a kernel by its function's name: leave this out";
@@ -126,6 +153,21 @@ fn check_name(function: &ItemFn) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether it is this attribute, maybe in a `cfg_attr`.
+fn names_attribute(attribute: &Attribute, name: &str) -> bool {
+    fn contains(tokens: TokenStream, name: &str) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Group(group) => contains(group.stream(), name),
+            proc_macro2::TokenTree::Ident(ident) => ident == name,
+            _ => false,
+        })
+    }
+    let path = attribute.path();
+    path.is_ident(name)
+        || path.is_ident("cfg_attr")
+            && contains(quote::ToTokens::to_token_stream(&attribute.meta), name)
 }
 
 fn check_return(output: &ReturnType, errors: &mut Errors) {
@@ -207,6 +249,7 @@ fn mark(
     section: &str,
     shared: &[PatType],
     is_shared: &[bool],
+    record: &TokenStream,
 ) -> TokenStream {
     let check = check_of_types(&function.sig);
     // The body is a block of its own: what it declares does not reach the check. Around one expression
@@ -221,7 +264,7 @@ fn mark(
     }
     let block = &body.block;
     let mut new: syn::Block =
-        syn::parse2(quote!({ #check #block })).expect("statements in braces are a block");
+        syn::parse2(quote!({ #check #record #block })).expect("statements in braces are a block");
     // So that the function's span is the user's, not the attribute's.
     new.brace_token = block.brace_token;
     *body.block = new;

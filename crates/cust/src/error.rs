@@ -340,6 +340,10 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// A kernel or a static has another type in the module than in this program.
+    #[error(transparent)]
+    Signature(Box<SignatureMismatch>),
+
     /// A typed global variable of a module that may be built from something else.
     #[error(
         "the module is not known to be built from the package `{package}`, which the static \
@@ -699,6 +703,59 @@ pub struct WrongDevice {
     pub reason: String,
     /// The driver's code, or the one that it would have returned.
     pub code: CudaError,
+}
+
+/// A kernel or a static that has another type in the module than in this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignatureMismatch {
+    /// The kernel's or static's name.
+    pub name: String,
+    /// Its signature in this program.
+    pub host: String,
+    /// Its signature in the module; empty if the module has none for it.
+    pub device: String,
+}
+
+impl std::error::Error for SignatureMismatch {}
+
+impl std::fmt::Display for SignatureMismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let SignatureMismatch { name, host, device } = self;
+        let device = match &**device {
+            "" => "nothing that the host can launch or access",
+            device => device,
+        };
+        write!(
+            f,
+            "`{name}` is not the same in this program and in the module\n  host:   {host}\n  device: \
+            {device}\nhelp: build both from the same source, with the same features \
+            (`CudaBuilder::features`) and the same versions of dependencies"
+        )?;
+        let by_compiler = host.contains("laid out by") || device.contains("laid out by");
+        if by_compiler {
+            f.write_str(
+                "\nhelp: build both with the same compiler, or give each type whose layout is the \
+                compiler's choice a `repr(C)` or `repr(u32)`",
+            )?;
+        }
+        if device.contains("not `DeviceCopy`") {
+            f.write_str(
+                "\nhelp: enable the feature of `cuda_std` or `cust_core` that makes the type \
+                `DeviceCopy` in the crate of kernels too",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+pub(crate) fn signature_mismatch(name: &str, host: &str, device: &str) -> Error {
+    Error::Signature(Box::new(SignatureMismatch {
+        name: name.to_owned(),
+        host: host.to_owned(),
+        device: device.to_owned(),
+    }))
 }
 
 #[cfg(test)]

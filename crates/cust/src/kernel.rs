@@ -326,6 +326,13 @@ impl<K: KernelType> Kernel<'_, K> {
 impl Module {
     /// The kernel that `K` stands for. The module has to be an embedded one, built from the crate
     /// that `K` is of; see [`include_module!`](crate::include_module).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignModule`] for other modules, [`Error::KernelNotFound`], and
+    /// [`Error::Signature`] if the kernel has other parameters there: if host and device were built
+    /// with other features, other versions of a dependency, or by other compilers that lay out a
+    /// parameter's type in another way.
     pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
         if !self.has_package(K::PACKAGE) {
             return Err(Error::ForeignModule {
@@ -333,8 +340,11 @@ impl Module {
                 package: K::PACKAGE,
             });
         }
-        // SAFETY: what was embedded was built from the package that `K` is of.
-        unsafe { self.kernel_unchecked() }
+        // SAFETY: what was embedded was built from the package that `K` is of, and the signatures,
+        // which describe all parameters on both sides, are compared below.
+        let kernel = unsafe { self.kernel_unchecked::<K>()? };
+        kernel.function.kernel.check_signature(K::SIGNATURE)?;
+        Ok(kernel)
     }
 
     /// As [`Module::kernel`], for modules loaded by other means.

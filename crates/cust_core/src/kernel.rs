@@ -23,6 +23,9 @@ pub unsafe trait Kernel {
     const NAME: &'static str;
     /// The package that it is in.
     const PACKAGE: &'static str;
+    /// The parameters with their layouts, as the host's compiler has them.
+    #[doc(hidden)]
+    const SIGNATURE: &'static str;
     /// The size that all its blocks have, if it says one: `#[kernel(block_size(256))]`.
     const BLOCK_SIZE: Option<[u32; 3]> = None;
 }

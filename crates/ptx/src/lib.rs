@@ -29,6 +29,7 @@ mod parse;
 mod prototypes;
 mod recursion;
 mod rewrite;
+mod signatures;
 mod write;
 
 pub use ast::*;
@@ -40,6 +41,7 @@ pub use outline::{Entry, Header, entries, external_functions, header};
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
 pub use recursion::hide_recursion;
+pub use signatures::{signatures, write_signatures};
 
 /// Why a text is not PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -23,6 +23,7 @@ use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::device_functions;
 use crate::markers::{self, Marker};
+use crate::records::Records;
 
 /// What the function of a kernel is named besides the kernel, whose own name the entry has.
 pub(crate) const BODY: &str = "__body";
@@ -52,6 +53,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub symbols: FxHashMap<Symbol, DefId>,
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
+    /// The signatures of kernels and statics, and the symbols of statics.
+    pub records: Records,
     /// The kernels.
     pub kernels: RefCell<Vec<DefId>>,
     /// Whether some function needs instances of itself without end, which is then reported.
@@ -95,6 +98,7 @@ impl<'tcx> CodegenCx<'tcx> {
             current: Default::default(),
             symbols,
             undefined: Default::default(),
+            records: crate::records::collect(tcx),
             kernels: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),

@@ -43,6 +43,7 @@ mod markers;
 mod options;
 mod packed;
 mod pipeline;
+mod records;
 mod replacements;
 mod simd;
 mod small_copies;

@@ -27,6 +27,8 @@ pub(crate) struct Lowered<'tcx> {
     pub largest: Vec<(usize, String)>,
     /// The functions by their symbols.
     pub instances: FxHashMap<String, Instance<'tcx>>,
+    /// The symbols of kernels and statics, with their signatures.
+    pub signatures: Vec<(String, String)>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
@@ -68,10 +70,28 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
     Lowered {
         largest,
         instances,
+        signatures: signatures(&cx),
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),
     }
+}
+
+/// The symbols and signatures of the kernels and of the statics that they use.
+fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
+    let kernels = cx.kernels.borrow();
+    let kernels = kernels.iter().filter_map(|&def_id| {
+        let name = cx.symbol(Instance::mono(cx.tcx, def_id));
+        let signature = cx.records.kernels.get(&name)?.clone();
+        Some((name, signature))
+    });
+    let statics = cx.statics.borrow();
+    let statics = statics
+        .keys()
+        .filter_map(|def_id| cx.records.statics.get(def_id));
+    let mut signatures: Vec<_> = kernels.chain(statics.cloned()).collect();
+    signatures.sort();
+    signatures
 }
 
 /// The largest functions, by the names that the source has for them.

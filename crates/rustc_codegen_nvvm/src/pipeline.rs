@@ -44,6 +44,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         intrinsic_spans,
         largest,
         instances,
+        signatures,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -88,11 +89,12 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let for_debugger = sess.opts.optimize == RustcOptLevel::No;
     match ptx::finish(&ptx, &[], for_debugger) {
         Ok(stripped) => {
-            dumper.dump("stripped.ptx", || stripped.clone());
+            let finished = stripped + &ptx::write_signatures(&signatures);
+            dumper.dump("stripped.ptx", || finished.clone());
             if let Some(limit) = options.frame_warning {
-                warn_of_frames(tcx, &stripped, limit, &instances);
+                warn_of_frames(tcx, &finished, limit, &instances);
             }
-            Some(stripped.into_bytes())
+            Some(finished.into_bytes())
         }
         Err(err) => {
             let mut diag = sess

@@ -228,6 +228,7 @@ fn finish(
         entries,
         kernels: Mutex::new(HashMap::new()),
         packages: &[],
+        signatures: None,
     };
     if !can_panic {
         return Ok(module);
@@ -246,8 +247,13 @@ fn finish(
 }
 
 /// Notes what a module was built from.
-pub(super) fn of_packages(mut module: Module, packages: &'static [&'static str]) -> Module {
+pub(super) fn of_packages(
+    mut module: Module,
+    packages: &'static [&'static str],
+    signatures: Option<&'static [(&'static str, &'static str)]>,
+) -> Module {
     module.packages = packages;
+    module.signatures = signatures;
     module
 }
 

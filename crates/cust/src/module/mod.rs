@@ -62,7 +62,7 @@ use crate::report::Report;
 use crate::tracker::Tracker;
 
 pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
-pub use embedded::{Embedded, Image};
+pub use embedded::{Embedded, Image, Parts};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
@@ -86,6 +86,8 @@ pub struct Module {
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     /// The packages that it is known to be built from.
     packages: &'static [&'static str],
+    /// The signatures of its kernels and statics by their symbols, if they are known.
+    signatures: Option<&'static [(&'static str, &'static str)]>,
 }
 
 // SAFETY: the driver's modules may be used from any thread.
@@ -134,7 +136,7 @@ impl Module {
         };
         // The text first: asking the driver ends with an error code, which its tools report.
         let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
-        Ok(Kernel::new(raw, name, parameters))
+        Ok(Kernel::new(raw, name, parameters, self.signature(name)))
     }
 
     /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
@@ -275,6 +277,14 @@ impl Module {
     /// Whether it is known to be built from this package, and maybe others.
     pub(crate) fn has_package(&self, package: &str) -> bool {
         self.packages.contains(&package)
+    }
+
+    /// The signature of a kernel or static: none if the module's signatures are not known, and empty
+    /// if it has no such item.
+    pub(crate) fn signature(&self, symbol: &str) -> Option<&'static str> {
+        let signatures = self.signatures?;
+        let found = signatures.iter().find(|(name, _)| *name == symbol);
+        Some(found.map_or("", |&(_, signature)| signature))
     }
 
     pub(crate) fn tracker(&self) -> &Tracker {
