@@ -18,7 +18,7 @@ use crate::diagnostics::toolkit;
 use crate::options::Options;
 use crate::pipeline::{Dumper, find_toolkit};
 
-/// The CPU time that libnvvm has without being watched.
+/// The CPU time that libnvvm has without being watched, besides that of [`for_size`].
 const UNWATCHED: Duration = Duration::from_secs(15);
 
 /// The CPU time for one function in one pass, and in all.
@@ -26,7 +26,15 @@ const PASS: Duration = Duration::from_secs(5);
 const FUNCTION: Duration = Duration::from_secs(12);
 
 /// The CPU time for the program until another way is tried: one by one, and without large functions.
+/// The time of [`for_size`] is added.
 const PROGRAM: Duration = Duration::from_secs(60);
+
+/// The CPU time that a large program may take because of its size. libnvvm 13.0 optimizes 4,000 to
+/// 8,000 instructions a second in programs that give it no trouble; this is a quarter of that.
+fn for_size(module: &Module) -> Duration {
+    let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
+    Duration::from_millis(instructions as u64)
+}
 
 /// How many functions are left unoptimized one by one.
 const STRIKES: usize = 4;
@@ -56,16 +64,16 @@ enum Level {
 }
 
 impl Level {
-    fn bound(&self) -> Option<Bound> {
+    fn bound(&self, for_size: Duration) -> Option<Bound> {
         let watched = |total| Bound::Function {
             pass: PASS,
             all: FUNCTION,
             total,
         };
         match *self {
-            Level::Unwatched => Some(Bound::Total(UNWATCHED)),
-            Level::Functions { time, .. } => Some(watched(time)),
-            Level::Large => Some(watched(PROGRAM)),
+            Level::Unwatched => Some(Bound::Total(UNWATCHED + for_size)),
+            Level::Functions { time, .. } => Some(watched(time + for_size)),
+            Level::Large => Some(watched(PROGRAM + for_size)),
             Level::Unbounded => None,
         }
     }
@@ -113,12 +121,13 @@ impl<'a> Libnvvm<'a> {
             OptLevel::O0 => Level::Unbounded,
             _ => Level::Unwatched,
         };
+        let for_size = for_size(module);
         loop {
             let text = self
                 .sess
                 .time("nvvm_write", || nvvm_ir::write_module(module, dialect));
             dumper.dump("written.ll", || text.clone());
-            match self.attempt(&text, level.bound())? {
+            match self.attempt(&text, level.bound(for_size))? {
                 Outcome::Compiled(ptx) => return Some(ptx),
                 Outcome::TookLong => self.lower_level(module, &mut level, None),
                 Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
