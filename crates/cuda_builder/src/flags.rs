@@ -53,6 +53,9 @@ pub(crate) fn last_crate_flags(options: &CudaBuilder) -> Result<Vec<String>, Err
     if options.ftz {
         flags.push("-Cllvm-args=--ftz=on".to_owned());
     }
+    if let Some(depth) = options.recursion_depth {
+        flags.push(format!("-Cllvm-args=--recursion-depth={depth}"));
+    }
     if let Some(dump) = &options.dump {
         let dump = std::path::absolute(dump)
             .map_err(Error::io(format!("find the folder `{}`", dump.display())))?;

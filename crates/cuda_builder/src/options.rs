@@ -87,6 +87,7 @@ pub struct CudaBuilder {
     pub(crate) debug_info: Option<DebugInfo>,
     pub(crate) fma: bool,
     pub(crate) ftz: bool,
+    pub(crate) recursion_depth: Option<u32>,
     pub(crate) dump: Option<PathBuf>,
     pub(crate) copy_to: Option<PathBuf>,
     pub(crate) embed: Option<String>,
@@ -111,6 +112,7 @@ impl CudaBuilder {
             debug_info: None,
             fma: true,
             ftz: false,
+            recursion_depth: None,
             dump: None,
             copy_to: None,
             embed: None,
@@ -215,6 +217,17 @@ impl CudaBuilder {
     #[must_use]
     pub fn ftz(mut self, on: bool) -> Self {
         self.ftz = on;
+        self
+    }
+
+    /// How many calls of recursive functions may be nested in kernels. By default 64, but with at
+    /// most 32 KiB of stack for them; `#[kernel(stack_size = BYTES)]` sets the stack of one kernel.
+    ///
+    /// Each thread that the device can hold gets this stack, used or not: 16 KiB are 4.4 GB on an
+    /// H100. A kernel without recursion gets what it needs, whatever this says.
+    #[must_use]
+    pub fn recursion_depth(mut self, calls: u32) -> Self {
+        self.recursion_depth = Some(calls);
         self
     }
 

@@ -47,6 +47,11 @@ pub mod report {
     pub const MESSAGE_LEN: usize = 44;
     /// `u32`: the length of the message before it was cut to fit.
     pub const MESSAGE_TOTAL: usize = 48;
+    /// `u32`: 0 for a panic, 1 for a stack overflow, which the compiler's check of recursive functions
+    /// reports with the function's name in the place of the file's.
+    pub const KIND: usize = 52;
+    /// `i32`: the bytes of stack that were left, for a stack overflow.
+    pub const STACK_LEFT: usize = 56;
     /// The file's name, and behind it the message, in UTF-8.
     pub const TEXT: usize = 64;
 
@@ -187,8 +192,8 @@ mod device {
             panic_with(&pieces, Location::caller())
         }
 
-        /// No memory, where the program does not say what to do then. It is not told where, as alloc's own
-        /// handler is not.
+        /// No memory, where the program does not say what to do then. alloc does not tell it where that
+        /// was, so the host, which adds the heap's size, leaves the location out.
         #[unsafe(no_mangle)]
         #[inline(never)]
         #[cold]
@@ -196,7 +201,7 @@ mod device {
             let pieces = [
                 Text("memory allocation of "),
                 Number(size),
-                Text(" bytes failed"),
+                Text(" bytes failed: the device's heap is used up"),
             ];
             panic_with(&pieces, Location::caller())
         }

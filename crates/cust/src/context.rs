@@ -19,9 +19,10 @@ use cust_raw::{
 
 use crate::backend::{Api, Backend, set_default};
 use crate::device::{Device, DeviceAttribute};
-use crate::error::{CudaResult, Error, KernelPanic};
+use crate::error::{CudaResult, Error};
 use crate::function::CacheConfig;
-use crate::report::{self, Pending, Report};
+use crate::report::{self, Pending, Report, Reported};
+use crate::stack::{self, Stack};
 use crate::stream::StreamInner;
 
 /// Freed device memory is kept for later buffers up to this part of all.
@@ -50,7 +51,8 @@ bitflags::bitflags! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResourceLimit {
-    /// Bytes of stack for each thread of a kernel.
+    /// Bytes of stack for each thread of a kernel with recursion or calls through pointers. Launches
+    /// raise the limit to what their kernels need, until it is set: then it stays as it was set.
     StackSize,
     /// Bytes for `print!` output until the host fetches it at a synchronize.
     PrintfFifoSize,
@@ -114,6 +116,7 @@ struct ContextInner {
     limits: OnceLock<DeviceLimits>,
     /// The pool that device memory comes from, where the device has pools; made on first use.
     pool: OnceLock<Option<Handle<CUmemoryPool>>>,
+    stack: Stack,
 }
 
 /// A launch that may not be done.
@@ -221,6 +224,7 @@ impl Context {
             ordering: Mutex::new(None),
             limits: OnceLock::new(),
             pool: OnceLock::new(),
+            stack: Stack::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
         Ok(Context { inner })
@@ -296,11 +300,18 @@ impl Context {
     }
 
     /// Sets a limit. The driver may round the value.
+    ///
+    /// [`ResourceLimit::StackSize`] stays as it is set: launches no longer raise it, and unloading
+    /// modules no longer lowers it.
     pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no pointers.
         let result = unsafe { api.driver.cuCtxSetLimit(limit.raw(), value) };
-        api.check(result, || format!("setting the limit {limit:?} to {value}"))
+        api.check(result, || format!("setting the limit {limit:?} to {value}"))?;
+        if limit == ResourceLimit::StackSize {
+            self.user_set_stack();
+        }
+        Ok(())
     }
 
     /// The CUDA version that the driver supports, as (major, minor).
@@ -429,6 +440,10 @@ impl Context {
     /// made current for this thread.
     pub fn driver(&self) -> CudaResult<&'static cust_raw::Driver> {
         Ok(self.bind()?.driver)
+    }
+
+    pub(crate) fn stack(&self) -> &Stack {
+        &self.inner.stack
     }
 
     pub(crate) fn api(&self) -> &'static Api {
@@ -687,6 +702,10 @@ impl Context {
         let waited = waited.map_err(|error| match error {
             Error::Driver(mut error) if error.code.is_sticky() => {
                 error.kernels = self.kernels_in_flight();
+                let recursive = self.stack().recursive_among(&error.kernels);
+                if !recursive.is_empty() {
+                    stack::hint(&mut error, &recursive);
+                }
                 Error::Driver(error)
             }
             error => error,
@@ -698,7 +717,11 @@ impl Context {
         }
         match (waited, panic) {
             (Ok(()), None) => Ok(()),
-            (Ok(()), Some(panic)) => Err(Error::KernelPanic(Box::new(panic))),
+            (Ok(()), Some(Reported::Panic(panic))) => Err(Error::KernelPanic(Box::new(panic))),
+            (Ok(()), Some(Reported::Overflow(mut overflow))) => {
+                overflow.limit = self.stack_limit();
+                Err(Error::StackOverflow(Box::new(overflow)))
+            }
             (Err(Error::Driver(mut error)), Some(panic)) => {
                 let detail = error.detail.take().map_or(String::new(), |d| d + "; ");
                 error.detail = Some(format!("{detail}before that, {panic}"));
@@ -710,11 +733,18 @@ impl Context {
 
     /// The next panic that was reported, and that whoever waits for this stream, or for several, has
     /// not been told.
-    fn take_panic(&self, stream: Option<usize>) -> Option<KernelPanic> {
+    fn take_panic(&self, stream: Option<usize>) -> Option<Reported> {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
         pending.extend(reports.iter().filter_map(|report| report.take(self.api())));
-        report::tell(&mut pending, stream)
+        let mut reported = report::tell(&mut pending, stream)?;
+        if let Reported::Panic(panic) = &mut reported
+            && panic.is_out_of_heap()
+        {
+            let limit = self.get_resource_limit(ResourceLimit::MallocHeapSize);
+            panic.explain_heap(limit.ok());
+        }
+        Some(reported)
     }
 }
 

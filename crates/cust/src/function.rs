@@ -12,6 +12,7 @@ use crate::error::CudaResult;
 use crate::kernel::LaunchConfig;
 use crate::module::Module;
 use crate::report::Report;
+use crate::stack::Need;
 
 macro_rules! dimensions {
     ($(#[$doc:meta])* $name:ident) => {
@@ -187,6 +188,8 @@ pub(crate) struct Kernel {
     pub(crate) name: Arc<str>,
     /// The sizes of its parameters in bytes, where the driver or the PTX text tells.
     pub(crate) parameters: Option<Box<[usize]>>,
+    /// The stack that its threads need.
+    pub(crate) stack: Need,
     /// What its launches may ask for; looked up on the first that is checked.
     limits: OnceLock<Limits>,
     /// The dynamic shared memory that launches may ask for now.
@@ -206,11 +209,17 @@ pub(crate) struct Limits {
 }
 
 impl Kernel {
-    pub(crate) fn new(raw: CUfunction, name: &str, parameters: Option<Vec<usize>>) -> Kernel {
+    pub(crate) fn new(
+        raw: CUfunction,
+        name: &str,
+        parameters: Option<Vec<usize>>,
+        stack: Need,
+    ) -> Kernel {
         Kernel {
             raw,
             name: name.into(),
             parameters: parameters.map(Vec::into_boxed_slice),
+            stack,
             limits: OnceLock::new(),
             shared: AtomicU32::new(0),
         }

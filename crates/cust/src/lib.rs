@@ -105,6 +105,7 @@ pub mod util;
 mod backend;
 mod ecosystem;
 mod report;
+mod stack;
 mod tracker;
 
 use std::fmt;

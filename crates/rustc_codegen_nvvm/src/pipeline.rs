@@ -51,6 +51,17 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         dir: options.dump.clone(),
         crate_name: name.to_string(),
     };
+    let kernels = (module.funcs())
+        .filter_map(|func| {
+            let data = module.func(func);
+            let size = data.kernel.as_ref()?.stack_size?;
+            Some((data.name.clone(), size.into()))
+        })
+        .collect();
+    let stack = ptx::stack::Options {
+        depth: options.recursion_depth,
+        kernels,
+    };
     let library = load_libnvvm(sess, options)?;
     let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
@@ -80,10 +91,11 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     // What libnvvm marks for debuggers ptxas does not optimize: right for a build without
     // optimizations, whose functions are many and large, and for no other.
     let for_debugger = sess.opts.optimize == RustcOptLevel::No;
-    match ptx::finish(&ptx, &[], for_debugger) {
-        Ok(stripped) => {
-            dumper.dump("stripped.ptx", || stripped.clone());
-            Some(stripped.into_bytes())
+    match ptx::finish(&ptx, &[], for_debugger, &stack) {
+        Ok(finished) => {
+            dumper.dump("stripped.ptx", || finished.text.clone());
+            toolkit::unbounded_stack(sess, &finished.cycles);
+            Some(finished.text.into_bytes())
         }
         Err(err) => {
             let mut diag = sess
