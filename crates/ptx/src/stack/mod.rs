@@ -105,7 +105,7 @@ pub struct Analysis {
 pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
     let graph = Graph::new(module);
     let count = graph.functions.len();
-    let frames: Vec<u64> = graph
+    let mut frames: Vec<u64> = graph
         .functions
         .iter()
         .map(|function| frame_bytes(function))
@@ -134,8 +134,13 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
             calls.copied().filter(|&callee| component[callee] != number)
         };
         let deepest = beyond().map(|callee| state[callee].need).max().unwrap_or(0);
-        let mut own = frames[members[0]];
         let formatting = recursive && is_formatting(&graph, &members);
+        if recursive && !formatting {
+            for &member in &members {
+                frames[member] += CHECK_BYTES;
+            }
+        }
+        let mut own = frames[members[0]];
         if recursive {
             let round = longest_path(&graph, &frames, &members);
             let depth = match options.depth {
@@ -211,6 +216,8 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
     analysis
 }
 
+/// What the check adds to the frame of a recursive function: its registers.
+const CHECK_BYTES: u64 = 32;
 /// The stack that the report of an overflow takes.
 const REPORT_BYTES: u64 = 128;
 
