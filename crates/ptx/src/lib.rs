@@ -74,7 +74,6 @@ pub fn finish(
     for_debugger: bool,
     options: &stack::Options,
 ) -> Result<Finished, Error> {
-    let texts;
     let mut module = Module::parse(text)?;
     if !for_debugger {
         module.target.retain(|&option| option != "debug");
@@ -86,7 +85,7 @@ pub fn finish(
     hide_recursion(&mut module);
     declare_functions(&mut module);
     let analysis = stack::analyze(&module, options);
-    texts = stack::Texts::new(&module, &analysis);
+    let texts = stack::Texts::new(&module, &analysis);
     stack::complete(&mut module, &texts)?;
     Ok(Finished {
         text: module.to_string(),
