@@ -8,8 +8,8 @@
 //!
 //! A set of functions that call each other counts [`Options::depth`] times, but with at most
 //! [`RECURSION_BYTES`] unless the depth is the user's. Formatting, which calls itself through
-//! `&dyn Debug` and the like, is taken to nest [`FORMATTING_DEPTH`] times: what it prints is nested
-//! as deep as its type.
+//! `&dyn Debug` and the like, is nested as deep as the type of what it prints: the deepest path on
+//! which no function is twice counts [`FORMATTING_DEPTH`] times.
 
 mod checks;
 mod frame;
@@ -30,8 +30,8 @@ pub use frame::frame_bytes;
 pub const RECURSION_DEPTH: u32 = 64;
 /// The most bytes that a cycle of calls gets by default.
 pub const RECURSION_BYTES: u64 = 32 << 10;
-/// How deep formatting nests.
-pub const FORMATTING_DEPTH: u64 = 3;
+/// How many times the deepest path through formatting counts.
+pub const FORMATTING_DEPTH: u64 = 1;
 /// The stack that every kernel has.
 pub const DEFAULT_LIMIT: u64 = 1024;
 
