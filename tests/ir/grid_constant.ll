@@ -1,5 +1,5 @@
 ; Parameters that nobody writes are listed by their numbers, from 1 on.
-; RUN: opt --passes=internalize
+; RUN: opt --passes=remove_unreachable_blocks
 
 ; CHECK: define void @kernel(i32 %first, ptr align 64 byval([16 x i64]) %map, ptr align 8 byval([1 x i64]) %copied)
 define void @kernel(i32 %first, ptr align 64 byval([16 x i64]) %map, ptr align 8 byval([1 x i64]) %copied) {

@@ -1,9 +1,11 @@
 //! `./x bundle`: device tests and examples, with their PTX and cubins, in one folder that runs on
-//! any Linux machine with a driver and no Rust.
+//! any Linux machine with a driver and no Rust. Its `run.sh` unpacks them and starts the program of
+//! the package `bundle-runner`, which runs them on the GPU and on the emulator and compares.
 //!
 //! The programs have their PTX inside. The files beside them are for looking at, and show that
 //! the assembler takes the PTX for every architecture that GPUs of today have.
 
+use crate::test::is_package;
 use crate::{backend, no_more_arguments, toolkit, workspace};
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, write::GzEncoder};
@@ -14,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The packages whose tests run on a device.
-const TESTED: [&str; 7] = [
+const TESTED: [&str; 8] = [
     "cust",
+    "soundness-tests",
     "samples",
     "interop-tests",
     "device-tests",
@@ -24,8 +27,11 @@ const TESTED: [&str; 7] = [
     "dynamic-tests",
 ];
 
-/// Their programs that have no use there: they ask for a compiler, or are for Miri.
-const LEFT_OUT: [&str; 2] = ["cust-ui", "cust-miri"];
+/// Their programs that have no use there: they need a compiler or the repository, or are for Miri.
+const LEFT_OUT: [&str; 3] = ["cust-ui", "cust-miri", "cust-driver_api"];
+
+/// The package of the program that runs the others.
+const RUNNER: &str = "bundle-runner";
 
 /// The architectures that the examples' cubins are made for.
 const CUBINS: [nvvm::Arch; 4] = [
@@ -76,9 +82,15 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         command.arg("--package").arg(format!("example-{example}"));
     }
     let examples = build(command, What::Examples)?;
+    let runner = build(
+        cargo(&["build", "--release", "--package", RUNNER])?,
+        What::Examples,
+    )?;
     let mut command = cargo(&["test", "--no-run"])?;
     for package in TESTED {
-        command.arg("--package").arg(package);
+        if is_package(package) {
+            command.arg("--package").arg(package);
+        }
     }
     let mut tests = build(command, What::Tests)?;
     // NVIDIA's libraries on our buffers: not among the usual tests, for what `cudarc` takes to
@@ -88,6 +100,7 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     tests.programs.extend(build(command, What::Tests)?.programs);
 
     let strip = find_strip();
+    pack_programs(&runner, &folder, strip.as_deref())?;
     pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
     pack_programs(&tests, &folder.join("tests"), strip.as_deref())?;
     pack_ptx(
@@ -340,8 +353,7 @@ fn compress_if_large(file: &Path) -> Result<()> {
 
 /// The architecture that a PTX module is for.
 pub(crate) fn target_of(ptx: &str) -> Option<nvvm::Arch> {
-    let line = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
-    line.split(',').next()?.trim().parse().ok()
+    ptx::header(ptx).target.first()?.parse().ok()
 }
 
 /// LLVM's `strip` of the toolchain's, or the system's. Without one the programs are larger.

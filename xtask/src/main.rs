@@ -10,6 +10,7 @@ mod conformance;
 mod doctor;
 mod fuzz;
 mod lint;
+mod mutants;
 mod run;
 mod test;
 mod toolkit;
@@ -64,6 +65,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         help: "Pack device tests and examples into bundle/, to run on a machine without Rust",
         run: bundle::bundle,
+    },
+    Command {
+        name: "mutants",
+        arguments: "[CRATE [NAME]] [--score]",
+        help: "Plant faults in a copy of the tree, and see which of them the tests catch",
+        run: mutants::mutants,
     },
     Command {
         name: "fmt",

@@ -1,4 +1,4 @@
-//! `./x test`: all tests, and at the end how many passed and failed.
+//! `./x test`: all tests, and at the end how many passed, failed and were skipped.
 //!
 //! 1. The whole workspace with the pinned toolchain, in one run of cargo: unit tests, device
 //!    tests, examples, documentation's examples, most of the crates from crates.io.
@@ -9,20 +9,23 @@
 
 use crate::{backend, bundle, toolkit, workspace};
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use test_outcome::Line;
 
 /// The parts of `./x conformance` that are quick enough to be run every time.
 const CONFORMANCE: [&str; 3] = ["core_atomic", "core_basics", "core_mem"];
 
-/// How many tests passed and failed.
+/// How many tests passed, failed and were skipped.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Total {
     passed: u64,
     failed: u64,
+    skipped: u64,
 }
 
 /// What is to be tested.
@@ -36,7 +39,8 @@ struct Selection {
 pub fn test(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let selection = Selection::parse(&mut parser)?;
     let mut total = Total::default();
-    let tested = selection.run(&mut total);
+    let outcomes = Outcomes::new()?;
+    let tested = selection.run(&mut total, &outcomes);
     if tested.is_err() {
         // What could not be built or started failed, too.
         total.failed += 1;
@@ -44,7 +48,11 @@ pub fn test(mut parser: lexopt::Parser) -> Result<ExitCode> {
     if let Err(error) = tested {
         eprintln!("error: {error:#}");
     }
-    println!("\n{} passed, {} failed", total.passed, total.failed);
+    outcomes.take(&mut total)?;
+    println!(
+        "\n{} passed, {} failed, {} skipped",
+        total.passed, total.failed, total.skipped
+    );
     Ok(if total.failed == 0 {
         ExitCode::SUCCESS
     } else {
@@ -79,7 +87,7 @@ impl Selection {
         Ok(selection)
     }
 
-    fn run(&self, total: &mut Total) -> Result<()> {
+    fn run(&self, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
         const BACKEND: &str = "rustc_codegen_nvvm";
         const CRATE_TESTS: &str = "crate-tests";
         /// Says which of them.
@@ -105,7 +113,7 @@ impl Selection {
                     CRATE_TESTS,
                 ]),
             };
-            self.count(command, total)?;
+            self.count(command, total, outcomes)?;
         }
 
         // On their own, as the crates then have on the host the features that they have on the
@@ -122,7 +130,7 @@ impl Selection {
             if std::env::var_os(CRATES).is_none() {
                 command.env(CRATES, "quick");
             }
-            self.count(command, total)?;
+            self.count(command, total, outcomes)?;
         }
 
         let of_backend = self
@@ -135,7 +143,7 @@ impl Selection {
             command
                 .arg("--no-fail-fast")
                 .env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
-            self.count(command, total)?;
+            self.count(command, total, outcomes)?;
         }
 
         // A selection is to be quick.
@@ -149,7 +157,7 @@ impl Selection {
                 .arg(&manifest)
                 .args(["--", "--level", "O3"])
                 .args(CONFORMANCE);
-            self.count_all(command, total)?;
+            self.count_all(command, total, outcomes)?;
             heading("ptxas");
             assemble(total)?;
         }
@@ -168,19 +176,25 @@ impl Selection {
             for package in workspace::HOST_PACKAGES {
                 command.arg("--package").arg(package);
             }
-            self.count(command, total)?;
+            self.count(command, total, outcomes)?;
         }
         Ok(())
     }
 
     /// Runs a `cargo test`, passes its output on and adds up its results.
-    fn count(&self, mut command: Command, total: &mut Total) -> Result<()> {
+    fn count(&self, mut command: Command, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
         command.arg("--").args(&self.arguments);
-        self.count_all(command, total)
+        self.count_all(command, total, outcomes)
     }
 
     /// Runs a command that says its results as `cargo test` does.
-    fn count_all(&self, mut command: Command, total: &mut Total) -> Result<()> {
+    fn count_all(
+        &self,
+        mut command: Command,
+        total: &mut Total,
+        outcomes: &Outcomes,
+    ) -> Result<()> {
+        command.env(test_outcome::VARIABLE, &outcomes.0);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cargo cannot be started")?;
         let stdout = child
@@ -257,6 +271,12 @@ fn assemble(total: &mut Total) -> Result<()> {
 }
 
 impl Total {
+    /// Counts tests as skipped that were counted as passed.
+    fn skip(&mut self, tests: u64) {
+        self.passed = self.passed.saturating_sub(tests);
+        self.skipped += tests;
+    }
+
     /// Adds a line like `test result: ok. 3 passed; 0 failed; …`.
     fn add(&mut self, line: &str) {
         let Some((_, numbers)) = line
@@ -269,17 +289,71 @@ impl Total {
             match part.split_once(' ') {
                 Some((n, "passed")) => self.passed += n.parse::<u64>().unwrap_or(0),
                 Some((n, "failed")) => self.failed += n.parse::<u64>().unwrap_or(0),
+                Some((n, "ignored")) => self.skipped += n.parse::<u64>().unwrap_or(0),
                 _ => {}
             }
         }
     }
 }
 
+/// The file in which tests record that they were skipped; removed at the end.
+struct Outcomes(PathBuf);
+
+impl Outcomes {
+    fn new() -> Result<Outcomes> {
+        let folder = workspace::target();
+        std::fs::create_dir_all(&folder)?;
+        let file = folder.join(format!("outcomes-{}", std::process::id()));
+        std::fs::write(&file, "")
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+        Ok(Outcomes(file))
+    }
+
+    /// Counts the tests that skipped themselves, which the test programs count as passed, and says
+    /// why.
+    fn take(self, total: &mut Total) -> Result<()> {
+        let text = std::fs::read_to_string(&self.0)?;
+        let skipped = skipped(&text);
+        let mut reasons = BTreeMap::new();
+        for reason in skipped.values() {
+            *reasons.entry(reason).or_insert(0) += 1;
+        }
+        if !reasons.is_empty() {
+            heading("Skipped");
+        }
+        for (reason, count) in reasons {
+            println!("{count}: {reason}");
+        }
+        total.skip(skipped.len() as u64);
+        Ok(())
+    }
+}
+
+impl Drop for Outcomes {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The tests that a file of outcomes says were skipped, by program and name, with the reason. A test
+/// may say so more than once.
+fn skipped(text: &str) -> BTreeMap<(String, String), String> {
+    let skips = text.lines().filter_map(|line| match Line::parse(line)? {
+        Line::Skip {
+            program,
+            test,
+            reason,
+        } => Some(((program, test), reason)),
+        Line::Value { .. } => None,
+    });
+    skips.collect()
+}
+
 fn heading(text: &str) {
     println!("\n== {text} ==");
 }
 
-fn is_package(name: &str) -> bool {
+pub(crate) fn is_package(name: &str) -> bool {
     let mut command = workspace::cargo();
     command
         .arg("pkgid")
@@ -350,7 +424,30 @@ mod tests {
             total,
             Total {
                 passed: 5,
-                failed: 4
+                failed: 4,
+                skipped: 1
+            }
+        );
+    }
+
+    #[test]
+    fn skipped_tests_have_not_passed() {
+        let text = "skip\ta\tone\tno GPU\nvalue\ta\ttwo\tkey\t1\nskip\ta\tone\tno GPU\n\
+                    skip\tb\tone\tno ptxas\nskip\tb\t";
+        let skipped = skipped(text);
+        assert_eq!(skipped.len(), 2);
+        let mut total = Total {
+            passed: 5,
+            failed: 1,
+            skipped: 1,
+        };
+        total.skip(skipped.len() as u64);
+        assert_eq!(
+            total,
+            Total {
+                passed: 3,
+                failed: 1,
+                skipped: 3
             }
         );
     }

@@ -2,20 +2,49 @@
 
 use crate::{Artifact, Error};
 use std::ffi::OsString;
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
-/// Assembles PTX to a cubin beside it, unless there is one that is newer.
-pub(crate) fn assemble(ptxas: &Path, ptx: &Artifact) -> Result<PathBuf, Error> {
+/// The time that ptxas has for a module at each level of optimization, but for the last.
+const BOUND: Duration = Duration::from_secs(180);
+
+/// Assembles PTX to a cubin beside it, unless there is one that is newer. If ptxas takes too long it
+/// is run again at lower levels of optimization, with a warning.
+pub(crate) fn assemble(
+    ptxas: &Path,
+    ptx: &Artifact,
+    warn: impl Fn(&str),
+) -> Result<PathBuf, Error> {
     let cubin = ptx.path.with_extension("cubin");
-    let mut command = Command::new(ptxas);
-    command
-        .arg(format!("-arch={}", ptx.arch.sm()))
-        .arg(&ptx.path)
-        .arg("-o");
-    make(command, &cubin, &[ptxas, &ptx.path])?;
+    for (level, bound) in [(3, Some(BOUND)), (1, Some(BOUND)), (0, None)] {
+        let mut command = Command::new(ptxas);
+        command
+            .arg(format!("-arch={}", ptx.arch.sm()))
+            .arg(format!("-O{level}"))
+            // Names the function before it is compiled.
+            .arg("-v")
+            .arg(&ptx.path)
+            .arg("-o");
+        match make(command, &cubin, &[ptxas, &ptx.path], bound)? {
+            None => break,
+            Some(output) => warn(&format!(
+                "ptxas did not finish within {} s at -O{level}{}: `{}` is assembled at a lower level",
+                BOUND.as_secs(),
+                last_function(&output).map_or(String::new(), |name| format!(", in `{name}`")),
+                ptx.path.display(),
+            )),
+        }
+    }
     Ok(cubin)
+}
+
+/// The function that ptxas said last that it compiles.
+fn last_function(output: &str) -> Option<&str> {
+    let (_, rest) = output.rsplit_once("Compiling entry function '")?;
+    rest.split('\'').next()
 }
 
 /// Packs PTX and cubins into one file, of which the driver takes what fits its GPU.
@@ -39,32 +68,74 @@ pub(crate) fn pack(ptxas: &Path, ptx: &[Artifact], cubins: &[Artifact]) -> Resul
     let first = ptx.first().map_or(Path::new(""), |file| &file.path);
     let fatbin = first.with_extension(format!("{}.fatbin", archs.join("-")));
     command.arg("--create");
-    make(command, &fatbin, &inputs)?;
+    make(command, &fatbin, &inputs, None)?;
     Ok(fatbin)
 }
 
 /// Runs a command, which ends in the option for its output, unless the output is newer than all
 /// inputs. The output appears whole or not at all: build scripts run at the same time, and may
-/// want the same file.
-fn make(mut command: Command, output: &Path, inputs: &[&Path]) -> Result<(), Error> {
+/// want the same file. Returns what the command wrote if it did not end within the bound.
+fn make(
+    mut command: Command,
+    output: &Path,
+    inputs: &[&Path],
+    bound: Option<Duration>,
+) -> Result<Option<String>, Error> {
     if inputs.iter().all(|input| is_newer(output, input)) {
-        return Ok(());
+        return Ok(None);
     }
     let mut partial = output.to_path_buf().into_os_string();
     partial.push(format!(".{}", std::process::id()));
     let program = PathBuf::from(command.get_program());
-    let result = (command.arg(&partial).output())
+    let (status, text) = run_within(command.arg(&partial), bound)
         .map_err(Error::io(format!("run `{}`", program.display())))?;
-    if !result.status.success() {
-        let _ = fs::remove_file(&partial);
-        let text = [result.stdout, result.stderr].concat();
-        let text = String::from_utf8_lossy(&text).into_owned();
-        return Err(Error::Assemble {
-            program,
-            output: text,
-        });
+    match status {
+        Some(status) if status.success() => {}
+        Some(_) => {
+            let _ = fs::remove_file(&partial);
+            return Err(Error::Assemble {
+                program,
+                output: text,
+            });
+        }
+        None => {
+            let _ = fs::remove_file(&partial);
+            return Ok(Some(text));
+        }
     }
-    fs::rename(&partial, output).map_err(Error::io(format!("write `{}`", output.display())))
+    fs::rename(&partial, output).map_err(Error::io(format!("write `{}`", output.display())))?;
+    Ok(None)
+}
+
+/// Runs a command, and kills it if it does not end within a time. Returns how it ended, and what it
+/// wrote.
+fn run_within(
+    command: &mut Command,
+    bound: Option<Duration>,
+) -> io::Result<(Option<ExitStatus>, String)> {
+    let (mut reader, writer) = io::pipe()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn()?;
+    // The command holds the ends that write.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let text = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = reader.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if bound.is_some_and(|bound| start.elapsed() > bound) {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    Ok((status, text.join().unwrap_or_default()))
 }
 
 fn is_newer(file: &Path, than: &Path) -> bool {
@@ -76,5 +147,33 @@ fn is_newer(file: &Path, than: &Path) -> bool {
     match (modified(file), modified(than)) {
         (Some(file), Some(than)) => file > than,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_end_is_killed() {
+        let script = "echo \"Compiling entry function 'k' for 'sm_75'\"; exec sleep 600";
+        let start = Instant::now();
+        let mut command = Command::new("sh");
+        let result = run_within(
+            command.args(["-c", script]),
+            Some(Duration::from_millis(500)),
+        );
+        let (status, text) = result.unwrap();
+        assert_eq!((status, last_function(&text)), (None, Some("k")));
+        assert!(start.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn what_ends_is_waited_for() {
+        let mut command = Command::new("sh");
+        let result = run_within(command.args(["-c", "echo out; echo err >&2; exit 3"]), None);
+        let (status, text) = result.unwrap();
+        assert_eq!(status.and_then(|status| status.code()), Some(3));
+        assert_eq!(text, "out\nerr\n");
     }
 }

@@ -3,6 +3,7 @@
 use crate::messages::{self, Progress, Show};
 use crate::toolchain::Toolchain;
 use crate::{Error, environment};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +37,10 @@ pub(crate) fn find(
     let Ok(sources) = sources.canonicalize() else {
         return Err(Error::NoBackendSources(sources));
     };
-    build(toolchain, &sources, &target.join("backend"), progress)
+    let mut hasher = DefaultHasher::new();
+    (&sources, &toolchain.root).hash(&mut hasher);
+    let name = format!("backend-{:016x}", hasher.finish());
+    build(toolchain, &sources, &target.join(name), progress)
 }
 
 fn build(
@@ -47,6 +51,11 @@ fn build(
 ) -> Result<Backend, Error> {
     toolchain.require("rustc-dev", "lib/rustlib/rustc-src")?;
     let manifest = sources.join("Cargo.toml");
+    if !target.exists() {
+        progress.announce(
+            "cuda_builder: building the compiler backend (once per user, about 2 minutes)",
+        );
+    }
     let mut command = Command::new(toolchain.cargo());
     environment::clean(&mut command);
     command

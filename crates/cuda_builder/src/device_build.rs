@@ -23,6 +23,8 @@ struct Session<'a> {
     toolkit: Toolkit,
     backend: PathBuf,
     target: PathBuf,
+    /// The user's cache, if it is used.
+    cache: Option<PathBuf>,
     progress: Progress,
     /// The files the outer cargo is to watch.
     watch: BTreeSet<PathBuf>,
@@ -62,7 +64,9 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
     let target = target_folder(options, &krate);
     let toolkit = find_toolkit(options, &target)?;
     let mut progress = Progress::from_environment();
-    let backend = backend::find(&toolchain, &target, &mut progress)?;
+    let cache = cache_folder(options);
+    let artifacts = cache.as_deref().unwrap_or(&target);
+    let backend = backend::find(&toolchain, artifacts, &mut progress)?;
     let mut session = Session {
         options,
         krate,
@@ -71,6 +75,7 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
         toolkit,
         backend: backend.dylib,
         target,
+        cache,
         progress,
         watch: backend.watch.into_iter().collect(),
         packages: BTreeSet::new(),
@@ -83,9 +88,16 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
         backend: session.backend.clone(),
     };
     let result = session.build_all(&archs, &mut output);
-    // After a failure too, for a script that goes on without the device code.
+    if let Err(error) = result {
+        // For a script that goes on without the device code. Cargo shows these lines in front of
+        // the errors, so they are few; after a failed script it does not need them.
+        session.watch = ["Cargo.toml", "src"]
+            .map(|name| session.krate.join(name))
+            .into();
+        session.tell_cargo_what_to_watch();
+        return Err(error);
+    }
     session.tell_cargo_what_to_watch();
-    result?;
     if let Some(path) = &options.copy_to {
         output.copy_to(path)?;
     }
@@ -112,7 +124,9 @@ impl Session<'_> {
         if let (Emit::Cubin | Emit::Fatbin, Some(ptxas)) = (self.options.emit, &self.toolkit.ptxas)
         {
             for ptx in &output.ptx {
-                let path = assemble::assemble(&ptxas.path, ptx)?;
+                let path = assemble::assemble(&ptxas.path, ptx, |text| {
+                    tell_cargo(&format!("warning={text}"));
+                })?;
                 output.cubins.push(Artifact {
                     arch: ptx.arch,
                     path,
@@ -129,15 +143,39 @@ impl Session<'_> {
 
     fn build_one(&mut self, arch: Arch) -> Result<PathBuf, Error> {
         let shared = device_rustflags(&self.backend, arch);
-        let own = last_crate_flags(self.options)?;
-        let folder = self.shared_folder(arch, &shared);
+        let mut own = last_crate_flags(self.options)?;
+        own.extend(remap_flag(&self.krate));
+        let key = self.key(arch, &shared);
+        // Cargo's final artifacts have names without a hash: each crate has its own folder.
+        let folder = self.target.join("cuda-builder").join(&key);
+        let folder = folder.join(self.name_of_crate());
         // Until the result is copied: another build script may be about to build the same crate
         // with other flags, in the same folder.
         let _lock = lock(&folder)?;
-        let command = self.command(&folder, &shared, &own);
+        let build_dir = self.cache.as_ref().unwrap_or(&self.target);
+        let mut build_dir = build_dir.join("device").join(&key);
+        // Cargo's hashes know a package by its path in its workspace only: what two projects have at
+        // the same places would be taken for the same. This makes the crate's own hash another one.
+        own.push(format!(
+            "--cfg=cuda_builder_crate=\"{}\"",
+            self.name_of_crate()
+        ));
+        if !is_alone(&self.krate) {
+            build_dir.push(self.name_of_crate());
+        }
+        if self.cache.is_some() && !build_dir.exists() {
+            self.progress.announce(&format!(
+                "cuda_builder: compiling core and alloc for {arch} (once per user, about 20 seconds)"
+            ));
+        }
+        let mut command = self.command(&folder, &shared, &own);
+        // Intermediate artifacts have hashes, by the paths of their packages too: `core` and
+        // `alloc` are shared.
+        command.env("CARGO_BUILD_BUILD_DIR", &build_dir);
         let report = messages::run(command, Show::All, &mut self.progress)?;
         self.watch.extend(report.manifests());
         if !report.success {
+            self.tell_who_needs_std(&report);
             return Err(Error::Compile {
                 krate: self.krate.clone(),
                 arch,
@@ -148,7 +186,7 @@ impl Session<'_> {
             });
         }
         self.packages.extend(report.packages.iter().cloned());
-        warn(&report);
+        self.warn(&report);
         let ptx = report
             .artifacts_of(&self.krate.join("Cargo.toml"))
             .find(|file| file.extension().is_some_and(|extension| extension == "ptx"))
@@ -158,6 +196,45 @@ impl Session<'_> {
         let copy = own.join(ptx.file_name().unwrap_or_default());
         output::copy_if_different(ptx, &copy)?;
         Ok(copy)
+    }
+
+    /// Shows by which features a dependency that fails to find `std` came to use it.
+    fn tell_who_needs_std(&self, report: &Report) {
+        let Some(package) = &report.uses_std else {
+            return;
+        };
+        let mut command = Command::new(self.toolchain.cargo());
+        environment::clean(&mut command);
+        command
+            .current_dir(&self.krate)
+            .args(["tree", "--edges=features,no-dev,no-build", "--prefix=depth"])
+            .arg(format!("--target={TARGET}"))
+            .arg(format!("--invert={package}"))
+            .args(self.feature_args())
+            .env("RUSTC", self.toolchain.rustc());
+        let Ok(output) = command.output() else {
+            return;
+        };
+        let who = who_turned_on_std(&String::from_utf8_lossy(&output.stdout), package);
+        if !who.is_empty() {
+            eprintln!(
+                "note: the feature `std` of `{package}` was turned on by {}",
+                who.join(", ")
+            );
+            eprintln!("help: depend on it, or on what needs it, with `default-features = false`\n");
+        }
+    }
+
+    fn feature_args(&self) -> Vec<String> {
+        let options = self.options;
+        let mut args = Vec::new();
+        if !options.features.is_empty() {
+            args.push(format!("--features={}", options.features.join(",")));
+        }
+        if !options.default_features {
+            args.push("--no-default-features".to_owned());
+        }
+        args
     }
 
     /// The inner cargo's command line.
@@ -184,12 +261,7 @@ impl Session<'_> {
         if self.profile == Profile::Release {
             command.arg("--release");
         }
-        if !options.features.is_empty() {
-            command.arg(format!("--features={}", options.features.join(",")));
-        }
-        if !options.default_features {
-            command.arg("--no-default-features");
-        }
+        command.args(self.feature_args());
         command.args(&options.cargo_args).arg("--").args(own);
 
         command
@@ -222,23 +294,25 @@ impl Session<'_> {
         };
         // The backend optimises the whole program anyway, and has nothing for an LTO to read.
         let mut settings = vec![("LTO", "off"), ("CODEGEN_UNITS", "1"), ("STRIP", "none")];
-        if let Some(level) = self.options.opt_level {
-            let level = match level {
-                OptLevel::O0 => "0",
-                OptLevel::O1 => "1",
-                OptLevel::O2 => "2",
-                OptLevel::O3 => "3",
-            };
-            settings.push(("OPT_LEVEL", level));
-        }
-        if let Some(debug_info) = self.options.debug_info {
-            let debug_info = match debug_info {
-                DebugInfo::None => "none",
-                DebugInfo::LineTables => "line-tables-only",
-                DebugInfo::Full => "full",
-            };
-            settings.push(("DEBUG", debug_info));
-        }
+        // Unoptimized kernels are a hundred times slower on the emulator. What the `dev` profile is
+        // for, the checks, stays.
+        let level = match (self.options.opt_level, self.profile) {
+            (Some(OptLevel::O0), _) => Some("0"),
+            (Some(OptLevel::O1), _) => Some("1"),
+            (Some(OptLevel::O2), _) => Some("2"),
+            (Some(OptLevel::O3), _) | (None, Profile::Debug) => Some("3"),
+            (None, Profile::Release) => None,
+        };
+        settings.extend(level.map(|level| ("OPT_LEVEL", level)));
+        let debug_info = match self.options.debug_info {
+            Some(DebugInfo::None) => Some("none"),
+            Some(DebugInfo::LineTables) => Some("line-tables-only"),
+            Some(DebugInfo::Full) => Some("full"),
+            // For a debugger: what the profile says.
+            None if level == Some("0") => None,
+            None => Some("line-tables-only"),
+        };
+        settings.extend(debug_info.map(|debug_info| ("DEBUG", debug_info)));
         let name = |setting| format!("CARGO_PROFILE_{profile}_{setting}");
         settings
             .into_iter()
@@ -246,9 +320,9 @@ impl Session<'_> {
             .collect()
     }
 
-    /// The target folder for one set of shared flags. GPU crates that are built alike share it,
-    /// and with it the compiled core and alloc.
-    fn shared_folder(&self, arch: Arch, flags: &[String]) -> PathBuf {
+    /// A name for one set of shared flags. GPU crates that are built alike share what is compiled
+    /// under it.
+    fn key(&self, arch: Arch, flags: &[String]) -> String {
         let mut hasher = DefaultHasher::new();
         (
             flags,
@@ -263,8 +337,15 @@ impl Session<'_> {
                 .map(|found| &found.path)
                 .hash(&mut hasher);
         }
-        let name = format!("{}-{:08x}", arch.sm(), hasher.finish() as u32);
-        self.target.join("cuda-builder").join(name)
+        format!("{}-{:016x}", arch.sm(), hasher.finish())
+    }
+
+    /// A name for the GPU crate: of its folder, since two projects may have crates of one name.
+    fn name_of_crate(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.krate.hash(&mut hasher);
+        let name = self.krate.file_name().unwrap_or_default();
+        format!("{}-{:016x}", name.to_string_lossy(), hasher.finish())
     }
 
     /// A name for what is not shared.
@@ -279,7 +360,25 @@ impl Session<'_> {
         )
             .hash(&mut hasher);
         (&options.cargo_args, &options.env).hash(&mut hasher);
-        format!("{:08x}", hasher.finish() as u32)
+        format!("{:016x}", hasher.finish())
+    }
+
+    /// Passes warnings on: cargo does not show the output of a build script that succeeds. Lints of
+    /// a crate that the program depends on too are shown by the program's own build.
+    fn warn(&self, report: &Report) {
+        let embedded = self.options.embed.is_some();
+        let mut shown = BTreeSet::new();
+        for diagnostic in &report.diagnostics {
+            let is_new = diagnostic.level == Level::Warning
+                && !(embedded && diagnostic.code.is_some())
+                && !diagnostic.is_count()
+                && shown.insert(&diagnostic.rendered);
+            if is_new {
+                for line in diagnostic.rendered.trim_end().lines() {
+                    tell_cargo(&format!("warning={line}"));
+                }
+            }
+        }
     }
 
     fn tell_cargo_what_to_watch(&self) {
@@ -309,23 +408,15 @@ fn lock(folder: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Passes warnings on: cargo does not show the output of a build script that succeeds.
-fn warn(report: &Report) {
-    for diagnostic in &report.diagnostics {
-        if diagnostic.level == Level::Warning {
-            for line in diagnostic.rendered.trim_end().lines() {
-                tell_cargo(&format!("warning={line}"));
-            }
-        }
-    }
-}
-
 /// Finds libnvvm, libdevice and, if cubins are asked for, ptxas.
 fn find_toolkit(options: &CudaBuilder, target: &Path) -> Result<Toolkit, Error> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda");
     let mut extra: Vec<PathBuf> = repository.canonicalize().into_iter().collect();
     extra.push(target.join("cuda"));
     let toolkit = cuda_toolkit::find(&extra);
+    toolkit
+        .warnings()
+        .for_each(|warning| tell_cargo(&format!("warning={warning}")));
     let needed = |part: &Part| *part != Part::Ptxas || options.emit != Emit::Ptx;
     let missing: Vec<Part> = toolkit.missing().filter(needed).collect();
     if missing.is_empty() {
@@ -344,6 +435,101 @@ fn outer_profile() -> Profile {
         Ok("debug") => Profile::Debug,
         _ => Profile::Release,
     }
+}
+
+/// Of what `cargo tree` says, lines of a depth and a name such as `1memchr feature "std"`: the
+/// packages and features just below `std` of a package, also where `default` turns it on.
+fn who_turned_on_std(tree: &str, package: &str) -> Vec<String> {
+    let lines: Vec<(usize, &str)> = tree
+        .lines()
+        .filter_map(|line| {
+            let digits = line.find(|character: char| !character.is_ascii_digit())?;
+            let name = line[digits..].trim_end_matches(" (*)");
+            Some((line[..digits].parse().ok()?, name))
+        })
+        .collect();
+    let own = format!("{package} feature ");
+    let mut who = Vec::new();
+    for (index, (depth, name)) in lines.iter().enumerate() {
+        if *name != format!("{own}\"std\"") {
+            continue;
+        }
+        let below = lines[index + 1..]
+            .iter()
+            .take_while(|(below, _)| below > depth);
+        // The package's own features on the way, such as `default`, are passed over.
+        let mut wanted = depth + 1;
+        for &(depth, name) in below {
+            wanted = wanted.min(depth);
+            if depth == wanted && name.starts_with(&own) {
+                wanted += 1;
+            } else if depth == wanted {
+                let name = name.split(" (").next().unwrap_or(name);
+                let name = format!("`{name}`");
+                if !who.contains(&name) {
+                    who.push(name);
+                }
+            }
+        }
+    }
+    who
+}
+
+/// The variable that names the folder of the user's cache.
+const CACHE_VARIABLE: &str = "CUDA_BUILDER_CACHE";
+
+/// The user's cache of the backend, `core` and `alloc`, which all projects share. None: the target
+/// folder is used, as it is where the user chose that folder or a backend.
+fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
+    let variable =
+        |name| std::env::var_os(name).filter(|value: &std::ffi::OsString| !value.is_empty());
+    tell_cargo(&format!("rerun-if-env-changed={CACHE_VARIABLE}"));
+    if let Some(folder) = variable(CACHE_VARIABLE) {
+        return std::path::absolute(folder).ok();
+    }
+    if options.target_dir.is_some() || variable(backend::VARIABLE).is_some() {
+        return None;
+    }
+    let folder = match variable("XDG_CACHE_HOME").map(PathBuf::from) {
+        Some(folder) if folder.is_absolute() => folder,
+        _ => PathBuf::from(variable("HOME")?).join(".cache"),
+    };
+    let folder = folder.join("rust-nvvm");
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder)
+}
+
+/// Whether a GPU crate is certain to have no other packages in its workspace.
+fn is_alone(krate: &Path) -> bool {
+    let manifest = |folder: &Path| std::fs::read_to_string(folder.join("Cargo.toml"));
+    let in_workspace = krate
+        .ancestors()
+        .skip(1)
+        .any(|folder| manifest(folder).is_ok_and(|text| text.contains("[workspace")));
+    let has_others = |text: &str| {
+        let mut paths = text.split("path").skip(1).filter_map(|rest| {
+            let value = rest.trim_start().strip_prefix('=')?;
+            value.trim_start().strip_prefix(['"', '\''])
+        });
+        text.contains("members")
+            || paths.any(|path| !path.starts_with("..") && !path.starts_with('/'))
+    };
+    !in_workspace && manifest(krate).is_ok_and(|text| !has_others(&text))
+}
+
+/// Makes rustc name the crate's files as seen from the root of the workspace that is built, in
+/// diagnostics and in the places of panics: `kernels/src/lib.rs`, where `src/lib.rs` may be the
+/// host's file. In a workspace of its own, a crate's paths start at its folder.
+fn remap_flag(krate: &Path) -> Option<String> {
+    let manifest = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
+    let manifest = manifest.canonicalize().ok()?;
+    let root = manifest
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").exists())
+        .unwrap_or(&manifest);
+    let relative = krate.strip_prefix(root).ok()?;
+    let to = relative.join("src");
+    (to != Path::new("src")).then(|| format!("--remap-path-prefix=src={}", to.display()))
 }
 
 /// The folder for build artefacts.
@@ -376,5 +562,22 @@ pub(crate) fn target_of(out_dir: &Path) -> Option<&Path> {
 fn tell_cargo(instruction: &str) {
     if std::env::var_os("OUT_DIR").is_some() {
         println!("cargo::{instruction}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_turned_on_std_is_found() {
+        let tree = "0memchr v2.8.3\n1memchr feature \"alloc\"\n2memchr feature \"std\"\n\
+                    3memchr feature \"default\"\n4kernels v0.1.0 (/k)\n\
+                    3nom feature \"std\"\n4kernels v0.1.0 (/k)\n1other v1.0.0\n";
+        assert_eq!(
+            who_turned_on_std(tree, "memchr"),
+            ["`kernels v0.1.0`", "`nom feature \"std\"`"]
+        );
+        assert!(who_turned_on_std(tree, "other").is_empty());
     }
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Copies the PTX and the cubins to `OUT_DIR/NAME.*`, and writes `OUT_DIR/NAME.module.rs`: an
-/// expression with the packages that they were built from, and their forms.
+/// expression with the packages that they were built from, their forms, and the signatures of the
+/// kernels and statics of each architecture.
 pub(crate) fn embed(name: &str, output: &Output, packages: &BTreeSet<String>) -> Result<(), Error> {
     let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
     let missing = || io::Error::new(io::ErrorKind::NotFound, "it is set in build scripts only");
@@ -20,7 +21,14 @@ pub(crate) fn embed(name: &str, output: &Output, packages: &BTreeSet<String>) ->
             copy_if_different(&artifact.path, &to)?;
         }
     }
-    let text = expression(name, output, packages);
+    let mut signatures = Vec::new();
+    for artifact in &output.ptx {
+        let path = &artifact.path;
+        let ptx = fs::read_to_string(path);
+        let ptx = ptx.map_err(Error::io(format!("read `{}`", path.display())))?;
+        signatures.push((artifact.arch.sm(), ptx));
+    }
+    let text = expression(name, output, packages, &signatures);
     let path = out_dir.join(format!("{name}.module.rs"));
     write_if_different(&path, &text)
 }
@@ -29,7 +37,12 @@ fn file_name(name: &str, artifact: &Artifact, extension: &str) -> String {
     format!("{name}.{}.{extension}", artifact.arch.sm())
 }
 
-fn expression(name: &str, output: &Output, packages: &BTreeSet<String>) -> String {
+fn expression(
+    name: &str,
+    output: &Output,
+    packages: &BTreeSet<String>,
+    ptx: &[(String, String)],
+) -> String {
     let mut text = "// Written by `cuda_builder`.\n(\n    &[\n".to_owned();
     let mut line = |line: std::fmt::Arguments<'_>| {
         writeln!(text, "{line}").expect("writing to a string succeeds");
@@ -50,6 +63,14 @@ fn expression(name: &str, output: &Output, packages: &BTreeSet<String>) -> Strin
                 format!("/{file}")
             ));
         }
+    }
+    line(format_args!("    ],\n    &["));
+    for (arch, ptx) in ptx {
+        line(format_args!("        ({arch:?}, &["));
+        for (name, signature) in ptx::signatures(ptx) {
+            line(format_args!("            ({name:?}, {signature}),"));
+        }
+        line(format_args!("        ]),"));
     }
     line(format_args!("    ],\n)"));
     text
@@ -82,7 +103,9 @@ mod tests {
             backend: PathBuf::new(),
         };
         let packages = ["kernels".to_owned()].into_iter().collect();
-        let text = expression("k", &output, &packages);
+        let ptx = "// cuda_std.signature f \"fn f of kernels 0.1.0 ()\"\n";
+        let ptx = [("sm_75".to_owned(), ptx.to_owned())];
+        let text = expression("k", &output, &packages, &ptx);
         let expected = r#"// Written by `cuda_builder`.
 (
     &[
@@ -91,6 +114,11 @@ mod tests {
     &[
         ("sm_75", Image::Ptx(include_str!(concat!(env!("OUT_DIR"), "/k.sm_75.ptx")))),
         ("sm_90a", Image::Cubin(include_bytes!(concat!(env!("OUT_DIR"), "/k.sm_90a.cubin")))),
+    ],
+    &[
+        ("sm_75", &[
+            ("f", "fn f of kernels 0.1.0 ()"),
+        ]),
     ],
 )
 "#;

@@ -47,23 +47,12 @@ pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
 /// these can share the compiled `core` and `alloc`.
 pub(crate) fn last_crate_flags(options: &CudaBuilder) -> Result<Vec<String>, Error> {
     let mut flags = Vec::new();
-    if !options.fma {
-        flags.push("-Cllvm-args=--fma=off".to_owned());
-    }
-    if options.ftz {
-        flags.push("-Cllvm-args=--ftz=on".to_owned());
-    }
-    if let Some(depth) = options.recursion_depth {
-        flags.push(format!("-Cllvm-args=--recursion-depth={depth}"));
-    }
-    if let Some(dump) = &options.dump {
-        let dump = std::path::absolute(dump)
-            .map_err(Error::io(format!("find the folder `{}`", dump.display())))?;
-        let text = dump.display().to_string();
+    for (name, value) in &options.backend_options {
+        let text = value.to_string_lossy();
         if text.contains(char::is_whitespace) {
-            return Err(Error::SpaceInPath(dump));
+            return Err(Error::SpaceInPath(value.into()));
         }
-        flags.push(format!("-Cllvm-args=--dump={text}"));
+        flags.push(format!("-Cllvm-args=--{name}={text}"));
     }
     Ok(flags)
 }

@@ -20,6 +20,10 @@
 //! - `RUSTC_CODEGEN_NVVM`: the backend's dylib. Without it the backend is built from the sources
 //!   beside this crate.
 //! - `CUDA_HOME`, `CUDA_PATH`: a CUDA toolkit, or the folder that pip fetched libnvvm into.
+//! - `CUDA_BUILDER_CACHE`: the folder of the cache of the backend, `core` and `alloc`, which all
+//!   projects of a user share. By default it is `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`; where
+//!   [`CudaBuilder::target_dir`] or `RUSTC_CODEGEN_NVVM` is set, all is in the target folder. It may
+//!   be deleted at any time.
 //! - `CUDA_BUILDER_PROGRESS`: a file, such as `/dev/tty`, that gets the inner cargo's progress
 //!   while the build runs. Cargo itself shows a build script's output only when it fails or
 //!   under `-vv`.

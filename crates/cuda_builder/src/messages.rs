@@ -20,6 +20,17 @@ impl Progress {
         Progress(path.and_then(|path| OpenOptions::new().append(true).open(path).ok()))
     }
 
+    /// Says what takes long, where the user sees it: on the terminal, as cargo keeps the output of
+    /// a build script to itself.
+    pub(crate) fn announce(&mut self, line: &str) {
+        self.line(line);
+        if self.0.is_none()
+            && let Ok(mut terminal) = OpenOptions::new().append(true).open("/dev/tty")
+        {
+            let _ = write!(terminal, "\r\x1b[K{line}\r\n");
+        }
+    }
+
     fn line(&mut self, line: &str) {
         eprintln!("{line}");
         if let Some(file) = &mut self.0 {
@@ -53,6 +64,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Whether it only counts the others: "2 warnings emitted".
+    pub(crate) fn is_count(&self) -> bool {
+        self.message.ends_with(" emitted")
+    }
+
     /// Whether the reason is that there is no standard library for the target.
     pub(crate) fn misses_std(&self) -> bool {
         self.code.as_deref() == Some("E0463") && self.message.contains("`std`")
@@ -69,6 +85,8 @@ pub(crate) struct Report {
     /// For each crate that was built or was fresh: its manifest, whether it is the user's own
     /// (and not from a registry or the standard library), and the files made.
     crates: Vec<(PathBuf, bool, Vec<PathBuf>)>,
+    /// The package that was refused since it uses `std`.
+    pub(crate) uses_std: Option<String>,
     /// The names of the packages that these are of.
     pub(crate) packages: std::collections::BTreeSet<String>,
 }
@@ -110,6 +128,9 @@ impl Report {
                 };
                 if show == Show::All || diagnostic.level == Level::Error {
                     eprint!("{}", diagnostic.rendered);
+                }
+                if diagnostic.misses_std() {
+                    self.uses_std = Some(package_name(&text(&message["package_id"])));
                 }
                 self.diagnostics.push(diagnostic);
             }
@@ -207,7 +228,7 @@ mod tests {
     fn messages_are_read() {
         let mut report = Report::default();
         report.read(
-            r#"{"reason":"compiler-message","message":{"level":"error","code":{"code":"E0463"},
+            r#"{"reason":"compiler-message","package_id":"path+file:///memchr#2.8.3","message":{"level":"error","code":{"code":"E0463"},
             "message":"can't find crate for `std`","rendered":"error[E0463]: ...\n"}}"#,
             Show::Errors,
         );
@@ -223,6 +244,7 @@ mod tests {
         );
         report.read(r#"{"reason":"build-finished","success":true}"#, Show::All);
         assert!(report.diagnostics[0].misses_std());
+        assert_eq!(report.uses_std.as_deref(), Some("memchr"));
         assert_eq!(report.diagnostics[0].level, Level::Error);
         assert_eq!(report.manifests(), [PathBuf::from("/k/Cargo.toml")]);
     }

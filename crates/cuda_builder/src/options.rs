@@ -22,7 +22,8 @@ pub enum Emit {
 /// The profile of the GPU crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// Cargo's `dev`: overflow checks, debug assertions, little optimisation.
+    /// Cargo's `dev`: overflow checks and debug assertions. Kernels are optimized all the same,
+    /// unless [`CudaBuilder::opt_level`] says otherwise.
     Debug,
     /// Cargo's `release`.
     Release,
@@ -85,10 +86,7 @@ pub struct CudaBuilder {
     pub(crate) profile: Option<Profile>,
     pub(crate) opt_level: Option<OptLevel>,
     pub(crate) debug_info: Option<DebugInfo>,
-    pub(crate) fma: bool,
-    pub(crate) ftz: bool,
-    pub(crate) recursion_depth: Option<u32>,
-    pub(crate) dump: Option<PathBuf>,
+    pub(crate) backend_options: Vec<(String, OsString)>,
     pub(crate) copy_to: Option<PathBuf>,
     pub(crate) embed: Option<String>,
     pub(crate) target_dir: Option<PathBuf>,
@@ -110,10 +108,7 @@ impl CudaBuilder {
             profile: None,
             opt_level: None,
             debug_info: None,
-            fma: true,
-            ftz: false,
-            recursion_depth: None,
-            dump: None,
+            backend_options: Vec::new(),
             copy_to: None,
             embed: None,
             target_dir: None,
@@ -191,14 +186,16 @@ impl CudaBuilder {
         self
     }
 
-    /// Overrides the profile's `opt-level`.
+    /// Sets `opt-level`. Without it kernels are optimized in both profiles: the `dev` profile's
+    /// overflow checks and debug assertions stay.
     #[must_use]
     pub fn opt_level(mut self, level: OptLevel) -> Self {
         self.opt_level = Some(level);
         self
     }
 
-    /// Overrides the profile's `debug`.
+    /// Sets `debug`. Without it kernels have line tables, by which errors name lines of Rust; they
+    /// do not change the code.
     #[must_use]
     pub fn debug_info(mut self, debug_info: DebugInfo) -> Self {
         self.debug_info = Some(debug_info);
@@ -208,16 +205,49 @@ impl CudaBuilder {
     /// Whether a multiplication and an addition may become one fused multiply-add (they may by
     /// default). Without, floating-point results equal the CPU's.
     #[must_use]
-    pub fn fma_contraction(mut self, on: bool) -> Self {
-        self.fma = on;
-        self
+    pub fn fma_contraction(self, on: bool) -> Self {
+        self.backend_option("fma", on_off(on))
     }
 
     /// Whether subnormal `f32` are flushed to zero (they are not by default).
     #[must_use]
-    pub fn ftz(mut self, on: bool) -> Self {
-        self.ftz = on;
-        self
+    pub fn ftz(self, on: bool) -> Self {
+        self.backend_option("ftz", on_off(on))
+    }
+
+    /// Whether `f32` division is correctly rounded (it is by default), or a faster approximation.
+    #[must_use]
+    pub fn prec_div(self, on: bool) -> Self {
+        self.backend_option("prec-div", on_off(on))
+    }
+
+    /// Whether the `f32` square root is correctly rounded (it is by default), or a faster
+    /// approximation.
+    #[must_use]
+    pub fn prec_sqrt(self, on: bool) -> Self {
+        self.backend_option("prec-sqrt", on_off(on))
+    }
+
+    /// Leaves functions of more than `instructions` instructions unoptimized: libnvvm's time grows
+    /// much faster than the size of a function.
+    #[must_use]
+    pub fn optimize_up_to(self, instructions: usize) -> Self {
+        self.backend_option("optimize-up-to", instructions.to_string())
+    }
+
+    /// Leaves a function unoptimized, as the compiler does, with a warning, to one that libnvvm
+    /// takes too long for. `function` is its symbol or its path, such as
+    /// `zune_jpeg::huffman::HuffmanTable::new`.
+    #[must_use]
+    pub fn leave_unoptimized(self, function: &str) -> Self {
+        let name: String = function.split_whitespace().collect();
+        self.backend_option("leave-unoptimized", name)
+    }
+
+    /// Looks for libnvvm and libdevice in this CUDA toolkit first.
+    #[must_use]
+    pub fn cuda(self, folder: impl AsRef<Path>) -> Self {
+        self.backend_option("cuda", absolute(folder.as_ref()))
     }
 
     /// How many calls of recursive functions may be nested in kernels. By default 64, but with at
@@ -226,15 +256,23 @@ impl CudaBuilder {
     /// Each thread that the device can hold gets this stack, used or not: 16 KiB are 4.4 GB on an
     /// H100. A kernel without recursion gets what it needs, whatever this says.
     #[must_use]
-    pub fn recursion_depth(mut self, calls: u32) -> Self {
-        self.recursion_depth = Some(calls);
-        self
+    pub fn recursion_depth(self, calls: u32) -> Self {
+        self.backend_option("recursion-depth", calls.to_string())
     }
 
     /// Writes every stage of the backend's work into a folder.
     #[must_use]
-    pub fn dump(mut self, folder: impl AsRef<Path>) -> Self {
-        self.dump = Some(folder.as_ref().to_path_buf());
+    pub fn dump(self, folder: impl AsRef<Path>) -> Self {
+        self.backend_option("dump", absolute(folder.as_ref()))
+    }
+
+    /// Gives an option to the backend: `backend_option("fma", "off")` is
+    /// `-Cllvm-args=--fma=off`. `-Cllvm-args=--help` lists the options, each of which has a method
+    /// of the builder too, but for `roots`, which is for tests of the compiler. A later value
+    /// overrides an earlier one. Neither name nor value may contain white space.
+    #[must_use]
+    pub fn backend_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        self.backend_options.push((name.into(), value.into()));
         self
     }
 
@@ -280,5 +318,67 @@ impl CudaBuilder {
     /// error's text says what happened and what to do, and does not repeat them.
     pub fn build(&self) -> Result<Output, Error> {
         crate::device_build::build(self)
+    }
+}
+
+fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+fn absolute(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names in the backend's table of options.
+    fn backend_options() -> Vec<String> {
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../rustc_codegen_nvvm/src/options.rs");
+        let text = std::fs::read_to_string(file).unwrap();
+        let name = |line: &str| {
+            let name = line.trim().strip_prefix("name: \"")?.strip_suffix("\",")?;
+            Some(name.to_owned())
+        };
+        text.lines().filter_map(name).collect()
+    }
+
+    #[test]
+    fn every_option_of_the_backend_has_a_method() {
+        let builder = CudaBuilder::new("k")
+            .dump("d")
+            .cuda("c")
+            .fma_contraction(false)
+            .ftz(true)
+            .prec_div(false)
+            .prec_sqrt(false)
+            .optimize_up_to(700)
+            .leave_unoptimized("<a as b>::c")
+            // For tests of the compiler: it has no method of its own.
+            .backend_option("roots", "all");
+        let given = &builder.backend_options;
+        let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, backend_options());
+        let flags = crate::flags::last_crate_flags(&builder).unwrap();
+        for flag in [
+            "fma=off",
+            "ftz=on",
+            "prec-div=off",
+            "leave-unoptimized=<aasb>::c",
+        ] {
+            assert!(
+                flags.contains(&format!("-Cllvm-args=--{flag}")),
+                "{flag}: {flags:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_option_with_a_space_is_refused() {
+        let builder = CudaBuilder::new("k").dump("/a b");
+        let error = crate::flags::last_crate_flags(&builder).unwrap_err();
+        assert!(error.to_string().contains("/a b"), "{error}");
     }
 }

@@ -109,7 +109,7 @@ mod tests {
     fn the_commit_is_that_of_the_toolchain() {
         let toolchain = match Toolchain::from_rustup() {
             Ok(toolchain) => toolchain,
-            Err(error) => return eprintln!("skipped: {error}"),
+            Err(error) => return test_outcome::skip(error),
         };
         let output = Command::new(toolchain.rustc()).arg("-vV").output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains(COMMIT));

@@ -64,7 +64,7 @@ fn build(builder: &CudaBuilder) -> Option<Result<Output, Error>> {
             | Error::NoComponent(_)
             | Error::NoToolkit { .. }),
         ) => {
-            eprintln!("skipped: {error}");
+            test_outcome::skip(error);
             None
         }
         result => Some(result),

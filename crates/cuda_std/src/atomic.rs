@@ -23,6 +23,36 @@
 //! On the host the kernel's parameter takes a `&mut DeviceBox<f32>`, and `&[Atomic<f32, Device>]` a
 //! `&mut DeviceBuffer<f32>`.
 //!
+//! # Shared memory
+//! An [`Atomic`] with the scope `Block` has no `new`, since a static would be for all blocks. It is in shared
+//! memory, and each thread writes first values to its own elements through `get_mut`:
+//!
+//! ```
+//! use cuda_std::atomic::{Atomic, Ordering};
+//! use cuda_std::prelude::*;
+//! use cuda_std::scope::{Block, Device};
+//! use cuda_std::shared::{Array, Shared};
+//!
+//! /// How often each byte occurs.
+//! #[kernel]
+//! pub fn histogram(
+//!     #[shared] mut counts: Shared<Array<Atomic<u32, Block>, 256>>,
+//!     from: &[u8],
+//!     to: &[Atomic<u32, Device>],
+//! ) {
+//!     counts.own().each(|_, count| *count.get_mut() = 0);
+//!     counts.read(|counts| {
+//!         for (_, &byte) in thread::elements(from) {
+//!             counts[usize::from(byte)].fetch_add(1, Ordering::Relaxed);
+//!         }
+//!     });
+//!     counts.own().each(|i, count| {
+//!         to[i].fetch_add(*count.get_mut(), Ordering::Relaxed);
+//!     });
+//! }
+//! # fn main() {}
+//! ```
+//!
 //! # Orderings
 //! All of Rust's orderings are there. A sequentially consistent operation is a fence and then the
 //! operation, which is what PTX's memory model asks for. Operations on floats and halves are relaxed
@@ -507,18 +537,15 @@ cuda_std_macros::repeat! {
     for SCOPE in [Device, System] {
         for RUST in [u8, u16, i16, u32, i32, u64, i64, f32, f64, u128, i128] {
             // SAFETY: it is a value of the type, with another name.
-            #[cfg(not(target_arch = "nvptx64"))]
             unsafe impl cust_core::kernel::Atomic for Atomic<RUST, SCOPE> {
                 type Value = RUST;
             }
         }
         // SAFETY: as above.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl cust_core::kernel::Atomic for Half<SCOPE> {
             type Value = u16;
         }
         // SAFETY: as above.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl cust_core::kernel::Atomic for Halves<SCOPE> {
             type Value = u32;
         }

@@ -145,7 +145,6 @@ pub fn fence() {
 #[derive(Clone, Copy)]
 pub struct TensorMap([u64; 16]);
 
-#[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers.
 unsafe impl cust_core::DeviceCopy for TensorMap {}
 

@@ -17,14 +17,18 @@
 //! the CUDA toolkit is when it loads PTX: the driver has the function there alone. Build such kernels
 //! as PTX.
 
+use core::marker::PhantomData;
+
 /// A number that conditional nodes of the kernel's graph look at: see the
 /// [module's documentation](self).
+///
+/// It is good for the launch that it is an argument of, so safe code cannot keep it for a later one:
+/// it is neither `Send` nor `Sync`, as what a static holds has to be, and no element of a buffer.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
-pub struct Condition(u64);
+pub struct Condition(u64, PhantomData<*const ()>);
 
 // SAFETY: it is the handle, and all it does is to set the condition.
-#[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cust_core::kernel::SetsCondition for Condition {}
 
 impl Condition {

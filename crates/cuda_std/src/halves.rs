@@ -504,13 +504,11 @@ macro_rules! half {
         unsafe impl crate::AnyBits for $ty {}
         // SAFETY: plain numbers.
         unsafe impl crate::AnyBits for $pair {}
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $ty {}
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: zeros are 0.
         unsafe impl bytemuck::Zeroable for $ty {}
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $pair {}
         #[cfg(not(target_arch = "nvptx64"))]

@@ -14,12 +14,14 @@
 pub trait KernelParam {}
 
 /// What the handles that `#[kernel]` makes for the host are made of.
-#[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub use cust_core::kernel as host;
 
+/// What the descriptions of kernels and statics are made of.
+#[doc(hidden)]
+pub use cust_core::signature;
+
 /// What the handles that `#[address_space(..)]` makes for the host are made of.
-#[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub use cust_core::global;
 

@@ -2,7 +2,8 @@
 //!
 //! With the feature `panic-handler` (on by default), the first thread of a launch that panics
 //! writes its message, `file:line:column`, block and thread into memory that the host reads too,
-//! and ends; other panicking threads just end. The launch completes, and the host's next
+//! and ends; other panicking threads just end. Threads that wait for them at the barrier of the grid
+//! exit, too. The launch completes, and the host's next
 //! `synchronize` returns the report as an error. On a host that does not know of the report (one not
 //! written with `cust`) a panic is a failed `assert` of CUDA C++: the message goes to standard
 //! error, and the launch fails.
@@ -48,10 +49,11 @@ pub mod report {
     /// `u32`: the length of the message before it was cut to fit.
     pub const MESSAGE_TOTAL: usize = 48;
     /// `u32`: 0 for a panic, 1 for a stack overflow, which the compiler's check of recursive functions
-    /// reports with the function's name in the place of the file's.
+    /// reports with the function's name in the place of the file's, and at [`LINE`] the bytes of stack
+    /// that were left, an `i32`.
     pub const KIND: usize = 52;
-    /// `i32`: the bytes of stack that were left, for a stack overflow.
-    pub const STACK_LEFT: usize = 56;
+    /// `u64`: the number of the panicking thread's launch.
+    pub const LAUNCH: usize = 56;
     /// The file's name, and behind it the message, in UTF-8.
     pub const TEXT: usize = 64;
 
@@ -61,6 +63,16 @@ pub mod report {
     pub const WRITING: u32 = 1;
     /// State: the report is complete.
     pub const COMPLETE: u32 = 2;
+}
+
+/// Whether a thread of this launch has panicked, as threads ask that wait for others.
+#[inline(never)]
+#[cold]
+pub(crate) fn launch_has_panicked() -> bool {
+    #[cfg(all(target_arch = "nvptx64", feature = "panic-handler"))]
+    return device::launch_has_panicked();
+    #[cfg(not(all(target_arch = "nvptx64", feature = "panic-handler")))]
+    false
 }
 
 #[cfg(all(target_arch = "nvptx64", feature = "panic-handler"))]
@@ -80,6 +92,34 @@ mod device {
         claim: AtomicU32::new(0),
         pad: AtomicU32::new(0),
     };
+
+    /// The numbers of launches that panicked, one more than they are, each at its number's remainder: a
+    /// GPU runs 128 grids at a time. Stack overflows, which the compiler's check reports, are recorded
+    /// here, too, hence the name.
+    #[unsafe(no_mangle)]
+    static __cuda_std_panicked_launches: [AtomicU64; 128] = [const { AtomicU64::new(0) }; 128];
+
+    /// This launch's number as [`__cuda_std_panicked_launches`] has it, and where.
+    fn launch() -> (u64, &'static AtomicU64) {
+        let number = intrinsics::special::gridid();
+        let place = &__cuda_std_panicked_launches[(number % 128) as usize];
+        (number.wrapping_add(1), place)
+    }
+
+    pub(super) fn launch_has_panicked() -> bool {
+        let (number, place) = launch();
+        // A graph's launches have their numbers again and again: what the host has been told is over.
+        place.load(Ordering::Relaxed) == number
+            && __cuda_std_report.claim.load(Ordering::Relaxed) != 0
+    }
+
+    /// Lets those that wait for this thread know.
+    #[inline(never)]
+    #[optimize(size)]
+    fn note_launch() {
+        let (number, place) = launch();
+        place.store(number, Ordering::Relaxed);
+    }
 
     /// The functions that the compiler calls in place of core's of the same names. core's format
     /// their messages through function pointers, and a kernel that might call through a pointer
@@ -317,6 +357,7 @@ mod device {
                 self.set(report::MESSAGE_TOTAL, 0);
                 return true;
             }
+            note_launch();
             // Not zero, and another for each thread of a grid of less than 2³² threads.
             let mine = (thread::index() as u32).wrapping_add(1).max(1);
             let claim = &__cuda_std_report.claim;
@@ -361,6 +402,9 @@ mod device {
             self.set(report::THREAD, thread.x);
             self.set(report::THREAD + 4, thread.y);
             self.set(report::THREAD + 8, thread.z);
+            let launch = intrinsics::special::gridid();
+            self.set(report::LAUNCH, launch as u32);
+            self.set(report::LAUNCH + 4, (launch >> 32) as u32);
         }
 
         /// Appends to the text, as far as there is room, and keeps the message's lengths up to
@@ -456,7 +500,10 @@ mod device {
         fn is_of_this_thread(&self) -> bool {
             let (block, thread) = (thread::block_idx(), thread::thread_idx());
             let at = |offset| (self.get(offset), self.get(offset + 4), self.get(offset + 8));
+            let launch = intrinsics::special::gridid();
             self.get(report::STATE) == report::WRITING
+                && self.get(report::LAUNCH) == launch as u32
+                && self.get(report::LAUNCH + 4) == (launch >> 32) as u32
                 && at(report::BLOCK) == (block.x, block.y, block.z)
                 && at(report::THREAD) == (thread.x, thread.y, thread.z)
         }

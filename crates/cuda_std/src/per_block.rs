@@ -39,7 +39,6 @@ macro_rules! output {
         impl<T, const $n: usize> crate::kernel::KernelParam for $name<T, $n> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl<T, const $n: usize> cust_core::kernel::Output for $name<T, $n> {
             type Element = T;
             const WIDE: bool = false;
@@ -74,8 +73,8 @@ output! {
 
 output! {
     /// Elements of the device's memory, shared out among all threads in pieces of `N` neighbours:
-    /// thread `i` of `n` owns the pieces `i`, `i + n` and so on. What remains at the end, less than
-    /// one piece, is the grid's first thread's.
+    /// thread `i` of `n` owns the pieces `i`, `i + n` and so on. The elements that remain at the end, fewer
+    /// than one piece, are the grid's first thread's.
     ///
     /// Pieces of two or four numbers that start at multiples of their size are loaded and stored in
     /// one instruction.
@@ -201,13 +200,13 @@ impl<T, const N: usize> PerWarp<T, N> {
         let pieces = thread::Strided {
             next: thread::block_index() * warps + u64::from(warp.number()),
             step: thread::blocks_in_grid() * warps,
-            len: self.length.div_ceil(N) as u64,
+            len: thread::below_2_63(self.length.div_ceil(N)),
         };
         let lanes = thread::Strided {
             next: warp.rank().into(),
             // The last warp of a block may have less lanes than 32.
             step: warp.size().into(),
-            len: N as u64,
+            len: thread::below_2_63(N),
         };
         (pieces, lanes)
     }
@@ -241,9 +240,28 @@ impl<T, const N: usize> PerWarp<T, N> {
 }
 
 impl<T, const N: usize> PerThreadChunk<T, N> {
-    /// Calls a function with each of this thread's whole pieces, and the index of its first element.
+    /// Calls `f` with each of this thread's whole pieces, and the index of its first element; then, in
+    /// the grid's first thread, `rest` with the elements behind the last whole piece, if there are any.
+    ///
+    /// ```
+    /// use cuda_std::PerThreadChunk;
+    /// use cuda_std::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn double(mut to: PerThreadChunk<u32, 4>) {
+    ///     to.each(
+    ///         |_, chunk| *chunk = chunk.map(|x| 2 * x),
+    ///         |_, rest| rest.iter_mut().for_each(|x| *x *= 2),
+    ///     );
+    /// }
+    /// # fn main() {}
+    /// ```
     #[inline(always)]
-    pub fn each(&mut self, mut f: impl FnMut(usize, &mut [T; N])) {
+    pub fn each(
+        &mut self,
+        mut f: impl FnMut(usize, &mut [T; N]),
+        rest: impl FnOnce(usize, &mut [T]),
+    ) {
         const { assert!(N > 0, "pieces have at least one element") };
         for piece in thread::grid_stride_of::<T>(self.length / N) {
             let start = piece * N;
@@ -252,12 +270,16 @@ impl<T, const N: usize> PerThreadChunk<T, N> {
                 &mut *self.pointer.add(start).cast::<[T; N]>()
             });
         }
+        let (start, elements) = self.rest();
+        if !elements.is_empty() {
+            rest(start, elements);
+        }
     }
 
-    /// This thread's whole pieces, each with the index of its first element: as
-    /// [`PerThreadChunk::each`], for loops that end early.
+    /// This thread's whole pieces, each with the index of its first element. The elements behind the
+    /// last one are [`PerThreadChunk::rest`].
     #[inline(always)]
-    pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut [T; N])> {
+    pub fn whole(&mut self) -> impl Iterator<Item = (usize, &mut [T; N])> {
         const { assert!(N > 0, "pieces have at least one element") };
         let pointer = self.pointer;
         thread::grid_stride_of::<T>(self.length / N).map(move |piece| {

@@ -38,7 +38,6 @@ impl<T> crate::kernel::KernelParam for PerThread<T> {}
 
 // SAFETY: the layout is as asked for; a thread reaches the elements of its own number only, which
 // no other has.
-#[cfg(not(target_arch = "nvptx64"))]
 unsafe impl<T> cust_core::kernel::Output for PerThread<T> {
     type Element = T;
     const WIDE: bool = false;

@@ -51,7 +51,6 @@ macro_rules! matrix {
         impl<T, $($generics)*> crate::kernel::KernelParam for $name<T, $($names)*> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-        #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl<T, $($generics)*> cust_core::kernel::$output for $name<T, $($names)*> {
             type Element = T;
         }
@@ -238,7 +237,8 @@ impl<T> PerThread2d<T> {
             pointer: self.pointer,
             length: self.length,
             width: self.width,
-            places: Places::of_thread_in_grid().up_to(self.width, self.height()),
+            // No row has more columns than there are elements, however wide it is.
+            places: Places::of_thread_in_grid().up_to(self.width.min(self.length), self.height()),
         }
     }
 
@@ -268,10 +268,19 @@ impl<T, const W: usize, const H: usize> PerTile<T, W, H> {
     /// them.
     #[inline(always)]
     pub fn tiles(&mut self) -> impl Iterator<Item = Tile<'_, T, W, H>> {
-        const { assert!(W > 0 && H > 0, "tiles have at least one element") };
+        const {
+            assert!(W > 0 && H > 0, "tiles have at least one element");
+            // So that no index of a row behind the end wraps; hosts tell of 2⁴⁰ columns at most.
+            assert!(
+                W <= 1 << 20 && H <= 1 << 20,
+                "tiles have at most 2²⁰ columns and rows"
+            );
+        }
         let (pointer, length, width, height) =
             (self.pointer, self.length, self.width, self.height());
-        let places = Places::of_block().up_to(width.div_ceil(W), height.div_ceil(H));
+        // No row has more columns than there are elements, however wide it is.
+        let columns = width.min(length).div_ceil(W);
+        let places = Places::of_block().up_to(columns, height.div_ceil(H));
         places.map(move |(x, y)| {
             let (x, y) = (x * W, y * H);
             Tile {

@@ -60,8 +60,21 @@ impl<T> PerThread3d<T> {
         // Without a column or a row there is no layer either, as numbers of them are not of memory.
         let depth = if self.length == 0 { 0 } else { self.depth };
         [
-            along(block.x, blocks.x, thread.x, threads.x, self.width),
-            along(block.y, blocks.y, thread.y, threads.y, self.height),
+            // No row has more columns, and no layer more rows, than there are elements.
+            along(
+                block.x,
+                blocks.x,
+                thread.x,
+                threads.x,
+                self.width.min(self.length),
+            ),
+            along(
+                block.y,
+                blocks.y,
+                thread.y,
+                threads.y,
+                self.height.min(self.length),
+            ),
             along(block.z, blocks.z, thread.z, threads.z, depth),
         ]
     }

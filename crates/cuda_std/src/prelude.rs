@@ -1,6 +1,8 @@
 //! What every crate of kernels imports: `use cuda_std::prelude::*;`.
 
 pub use crate::float::{FloatExt, GpuFloat};
+// For their methods.
+pub use crate::group::{Group as _, Lanes as _};
 pub use crate::per_thread::PerThread;
 pub use crate::{address_space, constant, kernel};
 pub use crate::{eprint, eprintln, print, println, shared_array};

@@ -44,7 +44,6 @@ pub trait Texel: Copy + sealed::Sealed {
 /// A type of numbers that textures give.
 pub trait Number: Copy + sealed::Sealed + numbers::Fetch {
     /// What the host calls them.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     const NUMBERS: cust_core::kernel::ImageNumbers;
 }
@@ -96,7 +95,6 @@ mod numbers {
         for (TY, RUST, KIND) in [(f32, f32, Float), (s32, i32, Signed), (u32, u32, Unsigned)] {
             impl super::sealed::Sealed for RUST {}
             impl super::Number for RUST {
-                #[cfg(not(target_arch = "nvptx64"))]
                 const NUMBERS: cust_core::kernel::ImageNumbers =
                     cust_core::kernel::ImageNumbers::KIND;
             }
@@ -256,8 +254,11 @@ seal! { i8 u8 i16 u16 }
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident<T $(, const $d:ident: usize)?>) => {
         $(#[$doc])*
+        /// It is good for the launch that it is an argument of, so safe code cannot keep it for a later
+        /// one: it is neither `Send` nor `Sync`, as what a static holds has to be, and no element
+        /// of a buffer.
         #[repr(transparent)]
-        pub struct $name<T $(, const $d: usize)?>(u64, PhantomData<fn() -> T>);
+        pub struct $name<T $(, const $d: usize)?>(u64, PhantomData<(fn() -> T, *const ())>);
 
         impl<T $(, const $d: usize)?> Clone for $name<T $(, $d)?> {
             #[inline(always)]
@@ -279,10 +280,6 @@ macro_rules! handle {
                 Self(handle, PhantomData)
             }
         }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: a number.
-        unsafe impl<T: Copy + 'static $(, const $d: usize)?> cust_core::DeviceCopy for $name<T $(, $d)?> {}
     };
 }
 
@@ -314,7 +311,6 @@ handle! {
 
 macro_rules! texture_params {
     ($($name:ident<T $(, $d:ident)?> $shape:expr;)*) => {$(
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: a handle, which its functions read elements of `T` by.
         unsafe impl<T: Texel $(, const $d: usize)?> cust_core::kernel::TextureParam
             for $name<T $(, $d)?>
@@ -334,7 +330,6 @@ texture_params! {
 
 macro_rules! surface_params {
     ($($name:ident $shape:ident;)*) => {$(
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: a handle, which its functions read and write elements of `T` by.
         unsafe impl<T: Cell, const D: usize> cust_core::kernel::SurfaceParam for $name<T, D> {
             const SHAPE: cust_core::kernel::ImageShape = cust_core::kernel::ImageShape::$shape(D);

@@ -414,7 +414,7 @@ pub(crate) fn grid_stride_of<T>(len: usize) -> Strided {
 
 /// A length, of which no memory has 2⁶³, elements without a size aside.
 #[inline(always)]
-fn below_2_63(len: usize) -> u64 {
+pub(crate) fn below_2_63(len: usize) -> u64 {
     (len as u64).min(i64::MAX as u64)
 }
 

@@ -96,7 +96,6 @@ macro_rules! tiny {
             }
         }
 
-        #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $ty {}
         #[cfg(not(target_arch = "nvptx64"))]
@@ -175,7 +174,6 @@ impl Ue8m0 {
     }
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers.
 unsafe impl cust_core::DeviceCopy for Ue8m0 {}
 #[cfg(not(target_arch = "nvptx64"))]

@@ -23,7 +23,10 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
         return Err(Error::new(Span::call_site(), choose));
     }
     let Options { space, name } =
-        syn::parse2(attribute.clone()).map_err(|_| Error::new_spanned(&attribute, choose))?;
+        syn::parse2(attribute.clone()).map_err(|error| match error.to_string() {
+            message if message.contains("unsafe") => error,
+            _ => Error::new_spanned(&attribute, choose),
+        })?;
     let section = match space.to_string().as_str() {
         "shared" => "nvvm.shared",
         "constant" => "nvvm.constant",
@@ -59,16 +62,18 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     let text = text.strip_prefix("r#").unwrap_or(&text);
     let public = space != "shared" && !matches!(item.vis, Visibility::Inherited);
     let own = own_symbol(&item.attrs, text);
-    let made = || public.then(|| symbol(&item.ident, text));
-    let given = name.map(|name| name.value());
-    let exported = own.is_none().then(|| given.or_else(made)).flatten();
-    let symbol = own.or(exported.clone());
-    let handle = symbol.filter(|_| public).map(|symbol| {
-        let changes = matches!(item.mutability, StaticMutability::Mut(_));
-        handle(&item, text, &symbol, changes)
-    });
-    let exported = exported
+    let given = name.map(|name| name.value()).filter(|_| own.is_none());
+    let exported = given
+        .as_ref()
         .map(|name| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #name))]));
+    let handle = public.then(|| {
+        let symbol = match own.or(given) {
+            Some(symbol) => quote!(#symbol),
+            None => symbol(&item.ident, text),
+        };
+        let changes = matches!(item.mutability, StaticMutability::Mut(_));
+        handle(&item, text, &symbol, &space.to_string(), changes)
+    });
     Ok(quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
         #exported
@@ -109,7 +114,7 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
     }
     let text = item.ident.to_string();
     let symbol = symbol(&item.ident, &text);
-    let handle = handle(&item, &text, &symbol, true);
+    let handle = handle(&item, &text, &symbol, "constant", true);
     let ItemStatic {
         attrs,
         vis,
@@ -122,11 +127,13 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
     Ok(quote! {
         #(#attrs)*
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.constant"))]
-        #[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #symbol))]
         #vis #static_token #ident: ::cuda_std::Constant<#ty> = ::cuda_std::Constant::new(#expr);
         #handle
     })
 }
+
+/// What is said of another option.
+const OPTIONS: &str = "the only option is `unsafe(name = \"..\")`";
 
 /// What stands in the attribute's parentheses.
 struct Options {
@@ -140,19 +147,37 @@ impl Parse for Options {
         let mut name = None;
         if !input.is_empty() {
             input.parse::<Token![,]>()?;
-            let key: Ident = input.parse()?;
-            if key != "name" {
-                return Err(Error::new_spanned(key, "no option"));
+            if !input.peek(Token![unsafe]) {
+                let key: Ident = input.parse()?;
+                if key != "name" {
+                    return Err(Error::new_spanned(key, OPTIONS));
+                }
+                let message = "a symbol of your choice is unsafe, as in `no_mangle`: no other item \
+                               may have it. Write `unsafe(name = \"..\")`";
+                return Err(Error::new_spanned(key, message));
             }
-            input.parse::<Token![=]>()?;
-            name = Some(input.parse()?);
+            input.parse::<Token![unsafe]>()?;
+            let content;
+            syn::parenthesized!(content in input);
+            let key: Ident = content.parse()?;
+            if key != "name" {
+                return Err(Error::new_spanned(key, OPTIONS));
+            }
+            content.parse::<Token![=]>()?;
+            name = Some(content.parse()?);
         }
         Ok(Options { space, name })
     }
 }
 
 /// The type by which the host finds the static, and whether the host may change it.
-fn handle(item: &ItemStatic, text: &str, symbol: &str, changes: bool) -> TokenStream {
+fn handle(
+    item: &ItemStatic,
+    text: &str,
+    symbol: &TokenStream,
+    space: &str,
+    changes: bool,
+) -> TokenStream {
     let name = &item.ident;
     let (ty, visibility) = (&item.ty, &item.vis);
     let cfgs = item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
@@ -166,7 +191,37 @@ fn handle(item: &ItemStatic, text: &str, symbol: &str, changes: bool) -> TokenSt
             unsafe impl ::cuda_std::kernel::global::GlobalMut for #name {}
         }
     });
+    let constant = |name| quote::format_ident!("{}", crate::names::fresh(ty, name));
+    let (described, bytes) = (constant("__SIGNATURE"), constant("__BYTES"));
+    let package = crate::names::package();
+    let whole_package = crate::names::package_and_version();
+    let kind = match changes.is_some() {
+        true => "static mut",
+        false => "static",
+    };
+    let signature = quote! {
+        ::cuda_std::kernel::signature::signature_text!(#described #bytes
+            package: #whole_package,
+            kind: #kind,
+            name: #text,
+            parameters: &[::cuda_std::kernel::signature::parameter!(#ty, false)],
+            options: #space,
+        )
+    };
     quote! {
+        #(#cfgs)*
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            #[used]
+            #[unsafe(link_section = "nvvm.record")]
+            static __RECORD: ::cuda_std::kernel::signature::Record =
+                ::cuda_std::kernel::signature::Record::of_static(
+                    #symbol,
+                    #signature,
+                    &raw const #name,
+                );
+        };
+
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(non_camel_case_types, dead_code, clippy::upper_case_acronyms)]
@@ -178,9 +233,10 @@ fn handle(item: &ItemStatic, text: &str, symbol: &str, changes: bool) -> TokenSt
         // SAFETY: the static beside it is that variable, and has this type.
         unsafe impl ::cuda_std::kernel::global::Global for #name {
             type Value = #ty;
-            const SYMBOL: &'static str = #symbol;
-            const NAME: &'static str = #text;
-            const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
+            const SYMBOL: &'static ::core::primitive::str = #symbol;
+            const NAME: &'static ::core::primitive::str = #text;
+            const PACKAGE: &'static ::core::primitive::str = #package;
+            const SIGNATURE: &'static ::core::primitive::str = #signature;
         }
 
         #changes
@@ -215,24 +271,21 @@ pub fn own_symbol(attributes: &[Attribute], name: &str) -> Option<String> {
     attributes.find_map(|attribute| find(attribute.to_token_stream(), name))
 }
 
-/// A symbol of its own: the name, and a number made of the package and of where it stands, which
-/// are the same when the crate is compiled for the device and for the host.
-fn symbol(ident: &Ident, name: &str) -> String {
-    let mut place = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
-    place += &std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+/// A symbol of its own: the name, and a number made of the package, the module and where in a file
+/// it stands, which are the same when the crate is compiled for the device and for the host. Only
+/// the compiler knows the module, so it is an expression.
+fn symbol(ident: &Ident, name: &str) -> TokenStream {
+    let mut place = String::new();
     if proc_macro::is_available() {
         let span = ident.span().unwrap();
         let file = span.local_file();
         let file = file.as_ref().and_then(|file| file.file_name());
         let file = file.map(|file| file.to_string_lossy().into_owned());
         let file = file.unwrap_or_default();
-        place += &format!(" {file} {} {}", span.line(), span.column());
+        place = format!("{file} {} {}", span.line(), span.column());
     }
-    // FNV-1a.
-    let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{name}_{hash:016x}")
+    let package = crate::names::package_and_version();
+    quote!(::cuda_std::kernel::signature::symbol_text!(#name, #package, #place))
 }
 
 #[cfg(test)]
@@ -324,7 +377,7 @@ mod tests {
         assert!(text.contains("pub enum X"), "{text}");
         assert!(text.contains("type Value = [f32 ; 4]"), "{text}");
         assert!(text.contains("GlobalMut for X"), "{text}");
-        assert!(text.contains("export_name = \"X_"), "{text}");
+        assert!(text.contains("symbol_text ! (\"X\""), "{text}");
         let text = expand(
             quote!(global),
             quote!(
@@ -351,6 +404,7 @@ mod tests {
             let text = expand(space, item).to_string();
             assert!(!text.contains("enum"), "{text}");
             assert!(!text.contains("export_name"), "{text}");
+            assert!(!text.contains("RECORD"), "{text}");
         }
     }
 
@@ -367,30 +421,36 @@ mod tests {
             let item = quote!(#attribute pub static mut X: u32 = 0;);
             let text = expand(quote!(global), item).to_string();
             assert!(
-                text.contains(&format!("SYMBOL : & 'static str = \"{symbol}\"")),
+                text.contains(&format!(
+                    "SYMBOL : & 'static :: core :: primitive :: str = \"{symbol}\""
+                )),
                 "{text}"
             );
-            assert!(!text.contains("X_"), "{text}");
+            assert!(!text.contains("symbol_text"), "{text}");
         }
         let item = quote!(
             pub static mut X: u32 = 0;
         );
-        let text = expand(quote!(global, name = "Y"), item.clone()).to_string();
+        let text = expand(quote!(global, unsafe(name = "Y")), item.clone()).to_string();
         assert!(text.contains("export_name = \"Y\""), "{text}");
-        assert!(text.contains("SYMBOL : & 'static str = \"Y\""), "{text}");
+        assert!(
+            text.contains("SYMBOL : & 'static :: core :: primitive :: str = \"Y\""),
+            "{text}"
+        );
         let private = quote!(
             static X: u32 = 0;
         );
-        let text = expand(quote!(global, name = "Y"), private).to_string();
+        let text = expand(quote!(global, unsafe(name = "Y")), private).to_string();
         assert!(text.contains("export_name = \"Y\""), "{text}");
         assert!(!text.contains("enum"), "{text}");
         error(
             quote!(global, nam = "Y"),
             item.clone(),
-            "choose an address space",
+            "the only option is",
         );
+        error(quote!(global, name = "Y"), item.clone(), "is unsafe");
         error(
-            quote!(shared, name = "Y"),
+            quote!(shared, unsafe(name = "Y")),
             item,
             "each block has shared memory",
         );
@@ -403,7 +463,7 @@ mod tests {
         );
         error(quote!(), x.clone(), "choose an address space");
         error(quote!(local), x.clone(), "no address space `local`");
-        error(quote!(shared, global), x, "choose an address space");
+        error(quote!(shared, global), x, "the only option is");
         error(
             quote!(shared),
             quote!(

@@ -22,8 +22,10 @@ const PRIMITIVES: &[&str] = &[
 pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = function.sig.inputs.iter().enumerate();
+    let brief = crate::names::fresh(&function.sig, "__k");
+    let brief = Lifetime::new(&format!("'{brief}"), Span::call_site());
     let parameters: Vec<Parameter> = inputs
-        .filter_map(|(i, input)| parameter(i, input, constants.contains(&i)))
+        .filter_map(|(i, input)| parameter(i, input, constants.contains(&i), &brief))
         .collect();
     let hidden = PRIMITIVES.iter().any(|primitive| name == primitive);
     let all = parameters.len() == function.sig.inputs.len();
@@ -56,9 +58,10 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
         (lifetimes.collect(), captured.collect());
     let bounds = &function.sig.generics.where_clause;
     let elided = parameters.iter().any(|parameter| parameter.elided);
-    let elided = elided.then(|| quote!('__k,));
+    let elided = elided.then(|| quote!(#brief,));
+    let prefix = crate::names::fresh(&function.sig, "__A");
     let generics: Vec<Ident> = (0..parameters.len())
-        .map(|i| format_ident!("__A{i}"))
+        .map(|i| format_ident!("{prefix}{i}"))
         .collect();
     let names: Vec<&Ident> = parameters.iter().map(|p| &p.name).collect();
     let declared = parameters
@@ -99,7 +102,7 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
                 {
                     unsafe extern "C" {
                         #[link_name = #entry]
-                        safe static ENTRY: u8;
+                        safe static ENTRY: ::core::primitive::u8;
                     }
                     (&raw const ENTRY).cast()
                 }
@@ -114,7 +117,7 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
             #[doc(hidden)]
             pub fn parameters<#(#lifetimes)* #elided>(
                 #(#names: #types),*
-            ) -> impl Sized + use<#(#captured)* #elided> #bounds {
+            ) -> impl ::core::marker::Sized + use<#(#captured)* #elided> #bounds {
                 #[repr(C)]
                 struct Parameters<#(#generics),*>(#(#generics),*);
                 Parameters(#(#names),*)
@@ -127,8 +130,14 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
         (quote!(unsafe), quote!(#[doc = #section]))
     });
     let (unsafety, section) = unsafety.unzip();
-    let block_size = crate::options::block_size(&options.section)
-        .map(|[x, y, z]| quote!(const BLOCK_SIZE: Option<[u32; 3]> = Some([#x, #y, #z]);));
+    let block_size = crate::options::block_size(&options.section).map(|[x, y, z]| {
+        quote! {
+            const BLOCK_SIZE: ::core::option::Option<[::core::primitive::u32; 3]> =
+                ::core::option::Option::Some([#x, #y, #z]);
+        }
+    });
+    let package = crate::names::package();
+    let signature = signature(function, constants, options);
     let about = format!("The kernel `{entry}`, as the host launches it.");
     let about_args = format!("The arguments of a launch of `{entry}`.");
     // What kernels do not need on the device is not there: it would repeat what the compiler has to
@@ -155,8 +164,9 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the function beside it is that kernel, and `args` has its parameters.
             unsafe impl ::cuda_std::kernel::host::Kernel for #name {
-                const NAME: &'static str = #entry;
-                const PACKAGE: &'static str = env!("CARGO_PKG_NAME");
+                const NAME: &'static ::core::primitive::str = #entry;
+                const PACKAGE: &'static ::core::primitive::str = #package;
+                const SIGNATURE: &'static ::core::primitive::str = #signature;
                 #block_size
             }
 
@@ -181,17 +191,69 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
     }
 }
 
+/// The kernel's signature as text, with the layouts of its parameters: an expression.
+fn signature(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
+    let signature = &function.sig;
+    let parameters = signature.inputs.iter().enumerate().map(|(i, input)| {
+        let FnArg::Typed(typed) = input else {
+            return TokenStream::new();
+        };
+        let constant = constants.contains(&i);
+        let ty = match constant {
+            true => crate::grid_constant::value_of(&typed.ty).unwrap_or(&typed.ty),
+            false => &typed.ty,
+        };
+        let ty = crate::names::without_lifetimes(ty, &signature.generics);
+        // Only these decide whether the parameter is there; others have no place here.
+        let cfgs = typed.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+        quote!(#(#cfgs)* ::cuda_std::kernel::signature::parameter!(#ty, #constant),)
+    });
+    let constant = |name| format_ident!("{}", crate::names::fresh(signature, name));
+    let (described, bytes) = (constant("__SIGNATURE"), constant("__BYTES"));
+    let name = crate::names::text(&signature.ident);
+    let package = crate::names::package_and_version();
+    let kind = match signature.unsafety {
+        Some(_) => "unsafe fn",
+        None => "fn",
+    };
+    let section = &options.section;
+    quote! {
+        ::cuda_std::kernel::signature::signature_text!(#described #bytes
+            package: #package,
+            kind: #kind,
+            name: #name,
+            parameters: &[#(#parameters)*],
+            options: #section,
+        )
+    }
+}
+
+/// For the device: what tells the compiler the signature, for the body of the kernel's entry.
+pub fn record(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
+    let name = crate::names::text(&function.sig.ident);
+    let signature = signature(function, constants, options);
+    quote! {
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            #[used]
+            #[unsafe(link_section = "nvvm.record")]
+            static __RECORD: ::cuda_std::kernel::signature::Record =
+                ::cuda_std::kernel::signature::Record::of_kernel(#name, #signature);
+        };
+    }
+}
+
 /// A parameter of the kernel, as `args` has it.
 struct Parameter {
     name: Ident,
     ty: Type,
-    /// Whether the type has a lifetime without a name, which is `'__k` here.
+    /// Whether the type has a lifetime without a name, which `args` names.
     elided: bool,
 }
 
 /// The parameter; `None` if it is there only under some `cfg`. Of a constant of the grid the host
 /// passes the value that the reference is to.
-fn parameter(index: usize, input: &FnArg, constant: bool) -> Option<Parameter> {
+fn parameter(index: usize, input: &FnArg, constant: bool, brief: &Lifetime) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
         return None;
     };
@@ -208,26 +270,34 @@ fn parameter(index: usize, input: &FnArg, constant: bool) -> Option<Parameter> {
         true => crate::grid_constant::value_of(ty)?.clone(),
         false => ty.clone(),
     };
-    let mut namer = Namer(false);
+    let mut namer = Namer {
+        brief,
+        elided: false,
+    };
     namer.visit_type_mut(&mut ty);
     Some(Parameter {
         name,
         ty,
-        elided: namer.0,
+        elided: namer.elided,
     })
 }
 
 /// Gives lifetimes without a name one: `Argument<&[f32]>` has to say which.
-struct Namer(bool);
+struct Namer<'a> {
+    brief: &'a Lifetime,
+    elided: bool,
+}
 
-impl Namer {
+impl Namer<'_> {
     fn lifetime(&mut self, span: Span) -> Lifetime {
-        self.0 = true;
-        Lifetime::new("'__k", span)
+        self.elided = true;
+        let mut lifetime = self.brief.clone();
+        lifetime.set_span(span);
+        lifetime
     }
 }
 
-impl VisitMut for Namer {
+impl VisitMut for Namer<'_> {
     fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
         if reference.lifetime.is_none() {
             reference.lifetime = Some(self.lifetime(reference.and_token.span()));

@@ -25,8 +25,12 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#error #item);
         }
     };
+    // With the parameters of shared memory, which the entry lacks.
+    let mut body = function.clone();
     let shared = crate::shared::take(&mut function);
     let constants = crate::grid_constant::take(&mut function);
+    let all = crate::shared::strip(&mut body);
+    crate::grid_constant::take(&mut body);
     let checked = check(attribute, &function.sig, &shared).and_then(|mut options| {
         crate::grid_constant::check(&function, &constants)?;
         check_name(&function)?;
@@ -38,7 +42,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match checked {
         Ok(options) => {
             let handle = crate::handle::expand(&function, &constants, &options);
-            let function = mark(function, &options.section, &shared);
+            let record = crate::handle::record(&function, &constants, &options);
+            let function = mark(&function, body, &options.section, &shared, &all, &record);
             quote!(#function #handle)
         }
         Err(errors) => {
@@ -86,6 +91,13 @@ fn check(
     if let Some(variadic) = &signature.variadic {
         errors.add(variadic, "a kernel cannot be variadic");
     }
+    if let Some(macro_) = types_by_macro(signature) {
+        errors.add(
+            macro_,
+            "a kernel's parameter types are written without macros: give the type a name with \
+             `type`",
+        );
+    }
     for parameter in &signature.generics.params {
         if !matches!(parameter, GenericParam::Lifetime(_)) {
             errors.add(
@@ -110,11 +122,30 @@ fn check(
     errors.0.map_or(Ok(options), Err)
 }
 
+/// The first type that a macro makes: its names cannot be told from those of the expansion.
+fn types_by_macro(signature: &Signature) -> Option<&syn::TypeMacro> {
+    struct Finder<'a>(Option<&'a syn::TypeMacro>);
+
+    impl<'ast> Visit<'ast> for Finder<'ast> {
+        fn visit_type_macro(&mut self, ty: &'ast syn::TypeMacro) {
+            self.0.get_or_insert(ty);
+        }
+    }
+
+    let mut finder = Finder(None);
+    finder.visit_signature(signature);
+    finder.0
+}
+
 /// Refuses another name than the function's.
 fn check_name(function: &ItemFn) -> Result<(), Error> {
     let name = function.sig.ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name);
     for attribute in &function.attrs {
+        if names_attribute(attribute, "track_caller") {
+            let message = "a kernel cannot be `#[track_caller]`: the host passes no location";
+            return Err(Error::new_spanned(attribute, message));
+        }
         let symbol = crate::address_space::own_symbol(std::slice::from_ref(attribute), name);
         if symbol.is_some_and(|symbol| symbol != name) {
             let message = "the host launches a kernel by its function's name: leave this out";
@@ -122,6 +153,21 @@ fn check_name(function: &ItemFn) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether it is this attribute, maybe in a `cfg_attr`.
+fn names_attribute(attribute: &Attribute, name: &str) -> bool {
+    fn contains(tokens: TokenStream, name: &str) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Group(group) => contains(group.stream(), name),
+            proc_macro2::TokenTree::Ident(ident) => ident == name,
+            _ => false,
+        })
+    }
+    let path = attribute.path();
+    path.is_ident(name)
+        || path.is_ident("cfg_attr")
+            && contains(quote::ToTokens::to_token_stream(&attribute.meta), name)
 }
 
 fn check_return(output: &ReturnType, errors: &mut Errors) {
@@ -193,66 +239,220 @@ impl<'ast> Visit<'ast> for ImplFinder<'_> {
 
 /// The function with the attributes that the backend looks for, and with the check of its
 /// parameters' types as the first item of its body.
-fn mark(mut function: ItemFn, section: &str, shared: &[PatType]) -> TokenStream {
+///
+/// What only the entry may do or assume is in a function of its own, which nothing can name: it makes
+/// the handles of shared memory, knows the block's size, and calls the user's function. `body` is that
+/// function with all parameters, `function` has those of the entry.
+fn mark(
+    function: &ItemFn,
+    mut body: ItemFn,
+    section: &str,
+    shared: &[PatType],
+    is_shared: &[bool],
+    record: &TokenStream,
+) -> TokenStream {
     let check = check_of_types(&function.sig);
-    let handles = match shared.is_empty() {
-        true => TokenStream::new(),
-        false => crate::shared::handles(shared),
-    };
-    let size = crate::options::block_size(section).map(|[x, y, z]| {
-        quote! {
-            // SAFETY: the driver launches the kernel with blocks of this size only.
-            unsafe { ::cuda_std::kernel::assume_block_size(#x, #y, #z) };
-        }
-    });
     // The body is a block of its own: what it declares does not reach the check. Around one expression
     // rustc would call the braces unnecessary, around two statements it does not.
-    if let [syn::Stmt::Expr(_, None)] = &function.block.stmts[..] {
-        function.block.stmts.insert(
+    if let [syn::Stmt::Expr(_, None)] = &body.block.stmts[..] {
+        body.block.stmts.insert(
             0,
             syn::parse_quote!(
                 const _: () = ();
             ),
         );
     }
-    let body = &function.block;
-    let mut new: syn::Block = syn::parse2(quote!({ #check #size #handles #body }))
-        .expect("statements in braces are a block");
+    let block = &body.block;
+    let mut new: syn::Block =
+        syn::parse2(quote!({ #check #record #block })).expect("statements in braces are a block");
     // So that the function's span is the user's, not the attribute's.
-    new.brace_token = body.brace_token;
-    let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = function
+    new.brace_token = block.brace_token;
+    *body.block = new;
+    let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = body
         .attrs
         .into_iter()
         .partition(|attr| matches!(attr.style, syn::AttrStyle::Outer));
-    function.attrs = outer;
+    body.attrs = outer;
     // An inner attribute of the body means the function, and may stand outside it as well.
-    function
-        .attrs
-        .extend(inner.into_iter().map(|attr| Attribute {
-            style: syn::AttrStyle::Outer,
-            ..attr
-        }));
-    *function.block = new;
-    let function = quote! {
-        #[cfg_attr(
-            target_arch = "nvptx64",
-            unsafe(no_mangle),
-            unsafe(link_section = #section),
-            // A kernel may be called as a function of C's runtime is: it stands in for none.
-            allow(
-                unknown_lints,
-                invalid_runtime_symbol_definitions,
-                suspicious_runtime_symbol_definitions
-            )
-        )]
-        #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
-        #function
-    };
-    // Whoever could call it would get a second handle of the same shared memory.
-    match shared.is_empty() {
-        true => function,
-        false => quote!(const _: () = { #[allow(unreachable_pub)] #function };),
+    body.attrs.extend(inner.into_iter().map(|attr| Attribute {
+        style: syn::AttrStyle::Outer,
+        ..attr
+    }));
+    let size = crate::options::block_size(section);
+    let dead = quote!(#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]);
+    if shared.is_empty() && size.is_none() {
+        return quote! {
+            #[cfg_attr(
+                target_arch = "nvptx64",
+                unsafe(no_mangle),
+                unsafe(link_section = #section),
+                // A kernel may be called as a function of C's runtime is: it stands in for none.
+                allow(
+                    unknown_lints,
+                    invalid_runtime_symbol_definitions,
+                    suspicious_runtime_symbol_definitions
+                )
+            )]
+            #dead
+            #body
+        };
     }
+    let entry = entry(function, &body, section, size, shared, is_shared);
+    let name = body.sig.ident.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name).to_owned();
+    body.attrs.retain(|attr| {
+        crate::address_space::own_symbol(std::slice::from_ref(attr), &name).is_none()
+    });
+    // The entry is what it is inlined into, whatever it says; on the host that is left to its author.
+    let inline: Vec<Attribute> = body
+        .attrs
+        .extract_if(.., |attr| attr.path().is_ident("inline"))
+        .collect();
+    let inline = inline.iter().map(|attr| {
+        let meta = &attr.meta;
+        quote!(#[cfg_attr(not(target_arch = "nvptx64"), #meta)])
+    });
+    // Types of shared memory need not be as visible as the kernel.
+    let private =
+        (!shared.is_empty()).then(|| quote!(#[allow(private_interfaces, private_bounds)]));
+    quote! {
+        #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #(#inline)*
+        #dead
+        #private
+        #body
+        #entry
+    }
+}
+
+/// The entry's function: in a block without a name, so that no code can call it.
+fn entry(
+    function: &ItemFn,
+    body: &ItemFn,
+    section: &str,
+    size: Option<[u32; 3]>,
+    shared: &[PatType],
+    is_shared: &[bool],
+) -> TokenStream {
+    let name = &function.sig.ident;
+    let text = name.to_string();
+    let text = text.strip_prefix("r#").unwrap_or(&text);
+    let body_name = quote::format_ident!("body", span = name.span());
+    let cfgs = function.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+    let Signature {
+        unsafety,
+        output,
+        generics,
+        ..
+    } = &function.sig;
+    let bounds = &generics.where_clause;
+    let arguments: Vec<Argument> = body
+        .sig
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, input)| Argument::new(i, input))
+        .collect();
+    let named = |shared: bool| {
+        let all = arguments.iter().zip(is_shared);
+        all.filter(move |&(_, &is_shared)| is_shared == shared)
+            .map(|(argument, _)| argument)
+    };
+    let inputs = named(false).map(|Argument { name, cfgs, ty }| quote!(#(#cfgs)* #name: #ty));
+    let size = size.map(|[x, y, z]| {
+        quote! {
+            // SAFETY: the driver launches the kernel with blocks of this size only.
+            unsafe { ::cuda_std::kernel::assume_block_size(#x, #y, #z) };
+        }
+    });
+    let handles = match shared.is_empty() {
+        true => TokenStream::new(),
+        false => {
+            let names: Vec<&syn::Ident> = named(true).map(|argument| &argument.name).collect();
+            crate::shared::handles(shared, &names)
+        }
+    };
+    let calls = calls(&body_name, &arguments, unsafety.is_some());
+    quote! {
+        #(#cfgs)*
+        #[cfg(target_arch = "nvptx64")]
+        ::cuda_std::kernels_are_free_functions! {
+            #[allow(warnings, clippy::all, clippy::pedantic)]
+            const _: () = {
+                use #name as #body_name;
+                // Messages name the entry as the kernel, so it hides the kernel in a block of its own.
+                const _: () = {
+                    #[unsafe(export_name = #text)]
+                    #[unsafe(link_section = #section)]
+                    #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
+                        #size
+                        #handles
+                        #calls
+                    }
+                };
+            };
+        }
+    }
+}
+
+/// A parameter of the user's function, as the entry names it.
+struct Argument<'a> {
+    name: syn::Ident,
+    cfgs: Vec<&'a Attribute>,
+    ty: &'a Type,
+}
+
+impl<'a> Argument<'a> {
+    fn new(index: usize, input: &'a FnArg) -> Option<Argument<'a>> {
+        let FnArg::Typed(PatType { attrs, ty, .. }) = input else {
+            return None;
+        };
+        Some(Argument {
+            name: quote::format_ident!("argument_{index}"),
+            // Only these decide whether the parameter is there; others have no place here.
+            cfgs: attrs.iter().filter(|a| a.path().is_ident("cfg")).collect(),
+            ty,
+        })
+    }
+}
+
+/// The entry's call of the user's function, once for each choice of parameters that may be there: a `cfg`
+/// can stand before a statement, but not before an argument.
+fn calls(function: &syn::Ident, arguments: &[Argument<'_>], is_unsafe: bool) -> TokenStream {
+    let conditional: Vec<&Argument<'_>> = arguments.iter().filter(|a| !a.cfgs.is_empty()).collect();
+    let choices = 0..1u64 << conditional.len().min(16);
+    choices
+        .map(|choice| {
+            let there = |argument: &Argument<'_>| {
+                let number = conditional
+                    .iter()
+                    .position(|other| other.name == argument.name);
+                number.is_none_or(|number| choice >> number & 1 == 1)
+            };
+            let conditions = conditional.iter().map(|argument| {
+                let conditions = argument.cfgs.iter().map(|cfg| match &cfg.meta {
+                    syn::Meta::List(list) => list.tokens.clone(),
+                    other => quote!(#other),
+                });
+                let all = quote!(all(#(#conditions),*));
+                match there(argument) {
+                    true => quote!(#[cfg(#all)]),
+                    false => quote!(#[cfg(not(#all))]),
+                }
+            });
+            let names = arguments.iter().filter(|a| there(a)).map(|a| &a.name);
+            let call = quote!(#function(#(#names),*));
+            let call = match is_unsafe {
+                // SAFETY (of the expansion): the launch's promise is the function's.
+                true => quote!(unsafe { #call }),
+                false => call,
+            };
+            match conditional.is_empty() {
+                true => call,
+                false => quote!(#(#conditions)* { #call }),
+            }
+        })
+        .collect()
 }
 
 /// An item that compiles only if all parameters' types are `Copy`.

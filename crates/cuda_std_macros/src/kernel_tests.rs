@@ -212,3 +212,31 @@ fn all_errors_come_at_once() {
     .to_string();
     assert_eq!(text.matches("compile_error").count(), 4, "{text}");
 }
+
+#[test]
+fn what_the_entry_assumes_is_not_in_the_function() {
+    let text = expand(
+        quote!(block_size(32)),
+        quote!(
+            pub unsafe fn f<'a>(#[cfg(x)] a: &'a [u32], #[shared] mut s: S, (b, c): (u8, u8)) {}
+        ),
+    );
+    let text = text.to_string().replace(' ', "");
+    let (function, entry) = text.split_once("export_name=\"f\"").expect("an entry");
+    for own in ["assume_block_size(32", "STORAGE", "nvvm.kernel"] {
+        assert!(!function.contains(own), "{function}");
+        assert!(entry.contains(own), "{entry}");
+    }
+    assert!(
+        function.contains("pubunsafefnf<'a>(#[cfg(x)]a:&'a[u32],muts:S,(b,c):(u8,u8))"),
+        "{function}"
+    );
+    for part in [
+        "unsafefnf<'a>(#[cfg(x)]argument_0:&'a[u32],argument_2:(u8,u8))",
+        "letargument_1:S",
+        "#[cfg(not(all(x)))]{unsafe{body(argument_1,argument_2)}}",
+        "#[cfg(all(x))]{unsafe{body(argument_0,argument_1,argument_2)}}",
+    ] {
+        assert!(entry.contains(part), "`{part}` is not in {entry}");
+    }
+}

@@ -11,6 +11,7 @@ mod any_bits;
 mod grid_constant;
 mod handle;
 mod kernel;
+mod names;
 mod options;
 mod shared;
 mod table;
@@ -106,8 +107,8 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// static mut TILE: [f32; 256] = [0.0; 256];
 /// ```
 ///
-/// `#[address_space(constant, name = "FACTORS")]` says by which name the module has it, which is
-/// otherwise made up.
+/// `#[address_space(constant, unsafe(name = "FACTORS"))]` says by which name the module has it, which
+/// is otherwise made up. It is unsafe as `no_mangle` is: no other item may have the name.
 ///
 /// # On the host
 ///

@@ -1,11 +1,12 @@
-//! `#[shared]` parameters of kernels: no parameters of the entry, but handles of shared memory that
-//! are made when the kernel starts, each of a static and a barrier of its own.
+//! `#[shared]` parameters of kernels: no parameters of the entry, but handles of shared memory that are
+//! made by the kernel's entry, each of a static and a barrier of its own, and passed to the user's
+//! function.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, ItemFn, PatType, Result};
+use syn::{Error, FnArg, Ident, ItemFn, PatType, Result};
 
 /// The barriers that are there for shared memory.
 const MOST: usize = 8;
@@ -15,17 +16,30 @@ pub fn take(function: &mut ItemFn) -> Vec<PatType> {
     let mut taken = Vec::new();
     let inputs = std::mem::take(&mut function.sig.inputs);
     let mut kept = Punctuated::new();
-    for input in inputs {
+    for mut input in inputs {
+        let is_shared = unmark(&mut input);
         match input {
-            FnArg::Typed(mut typed) if typed.attrs.iter().any(|a| a.path().is_ident("shared")) => {
-                typed.attrs.retain(|a| !a.path().is_ident("shared"));
-                taken.push(typed);
-            }
+            FnArg::Typed(typed) if is_shared => taken.push(typed),
             other => kept.push(other),
         }
     }
     function.sig.inputs = kept;
     taken
+}
+
+/// Takes the attributes alone, and returns for each parameter whether it had one.
+pub fn strip(function: &mut ItemFn) -> Vec<bool> {
+    function.sig.inputs.iter_mut().map(unmark).collect()
+}
+
+/// Takes the attribute, and returns whether there was one.
+fn unmark(input: &mut FnArg) -> bool {
+    let FnArg::Typed(parameter) = input else {
+        return false;
+    };
+    let count = parameter.attrs.len();
+    (parameter.attrs).retain(|a| !a.path().is_ident("shared"));
+    parameter.attrs.len() < count
 }
 
 /// Whether there are not too many.
@@ -42,8 +56,8 @@ pub fn check(parameters: &[PatType]) -> Result<()> {
     }
 }
 
-/// The statements that make the handles.
-pub fn handles(parameters: &[PatType]) -> TokenStream {
+/// The statements that make the handles, of these names.
+pub fn handles(parameters: &[PatType], names: &[&Ident]) -> TokenStream {
     // With the type's span, so that what is wrong with it is shown there.
     let as_handle =
         |ty: &syn::Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::shared::Handle>);
@@ -51,13 +65,15 @@ pub fn handles(parameters: &[PatType]) -> TokenStream {
         .iter()
         .map(|parameter| as_handle(&parameter.ty))
         .collect();
-    let statements = parameters.iter().enumerate().map(|(number, parameter)| {
-        let PatType { attrs, pat, ty, .. } = parameter;
+    let numbered = parameters.iter().zip(names).enumerate();
+    let statements = numbered.map(|(number, (parameter, name))| {
+        let PatType { attrs, ty, .. } = parameter;
+        let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
         let handle = as_handle(ty);
         let number = number as u32;
         quote! {
-            #(#attrs)*
-            let #pat: #ty = {
+            #(#cfgs)*
+            let #name: #ty = {
                 #[::cuda_std::address_space(shared)]
                 static mut STORAGE: ::core::mem::MaybeUninit<
                     #handle::Storage,

@@ -94,6 +94,8 @@ pub struct Toolkit {
     pub ptxas: Option<Found>,
     /// The folders that were searched, in order, whether they exist or not.
     pub searched: Vec<PathBuf>,
+    /// The folders that environment variables name and that hold no part, with the variables.
+    pub ignored: Vec<(PathBuf, &'static str)>,
 }
 
 impl Toolkit {
@@ -104,6 +106,21 @@ impl Toolkit {
             Part::Libdevice => self.libdevice.as_ref(),
             Part::Ptxas => self.ptxas.as_ref(),
         }
+    }
+
+    /// What to tell a user whose environment variables name folders without any part of a toolkit:
+    /// a message for each, which was ignored.
+    pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
+        self.ignored.iter().map(|(root, name)| {
+            let what = match root.is_dir() {
+                true => "which holds neither libnvvm nor libdevice nor ptxas",
+                false => "which is no directory",
+            };
+            format!(
+                "the environment variable `{name}` names `{}`, {what}: it is ignored",
+                root.display()
+            )
+        })
     }
 
     /// The parts that were not found.
@@ -136,14 +153,20 @@ pub fn find_in(roots: &[(PathBuf, Origin)]) -> Toolkit {
             continue;
         }
         toolkit.searched.push(root.clone());
-        for part in Part::ALL {
+        let parts = Part::ALL.map(|part| find_part(root, part));
+        if let Origin::Environment(name) = origin
+            && parts.iter().all(Option::is_none)
+        {
+            toolkit.ignored.push((root.clone(), name));
+        }
+        for (part, path) in Part::ALL.into_iter().zip(parts) {
             let slot = match part {
                 Part::Libnvvm => &mut toolkit.libnvvm,
                 Part::Libdevice => &mut toolkit.libdevice,
                 Part::Ptxas => &mut toolkit.ptxas,
             };
             if slot.is_none() {
-                *slot = find_part(root, part).map(|path| Found {
+                *slot = path.map(|path| Found {
                     path,
                     root: root.clone(),
                     origin: origin.clone(),

@@ -132,6 +132,34 @@ fn a_folder_that_lacks_a_part_does_not_end_the_search() {
 }
 
 #[test]
+fn variables_that_name_nothing_of_a_toolkit_are_warned_of() {
+    let missing = Path::new("/nonexistent/cuda").to_path_buf();
+    let (empty, good) = (
+        Folder::new("without", &["readme"]),
+        Folder::new("good", &TOOLKIT),
+    );
+    let found = find_in(&[
+        (missing, Origin::Environment("CUDA_HOME")),
+        (empty.0.clone(), Origin::Environment("CUDA_PATH")),
+        good.root(),
+    ]);
+    assert!(found.libnvvm.is_some());
+    let expected = [
+        "the environment variable `CUDA_HOME` names `/nonexistent/cuda`, which is no directory: it \
+         is ignored"
+            .to_owned(),
+        format!(
+            "the environment variable `CUDA_PATH` names `{}`, which holds neither libnvvm nor \
+             libdevice nor ptxas: it is ignored",
+            empty.0.display()
+        ),
+    ];
+    assert_eq!(found.warnings().collect::<Vec<_>>(), expected);
+    let found = find_in(&[(good.0.clone(), Origin::Environment("CUDA_HOME"))]);
+    assert_eq!(found.warnings().count(), 0);
+}
+
+#[test]
 fn nothing_found() {
     let missing = Path::new("/nonexistent/cuda").to_path_buf();
     let folder = Folder::new(

@@ -139,11 +139,14 @@ impl Api {
         if result == CUresult::CUDA_SUCCESS {
             return Ok(());
         }
+        if CudaError::from_raw(result).is_some_and(CudaError::is_sticky) {
+            crate::context::note_lost(result);
+        }
         Err(self.error(result, doing()))
     }
 
     #[cold]
-    fn error(&self, result: CUresult, doing: String) -> Error {
+    pub(crate) fn error(&self, result: CUresult, doing: String) -> Error {
         let code = CudaError::from_raw(result).unwrap_or(CudaError::Unknown);
         let detail = match self.backend {
             Backend::Emulator if code.is_sticky() => ptx_emulator::driver::last_fault(),

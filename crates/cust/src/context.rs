@@ -9,7 +9,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use cust_raw::{
@@ -19,8 +19,10 @@ use cust_raw::{
 
 use crate::backend::{Api, Backend, set_default};
 use crate::device::{Device, DeviceAttribute};
-use crate::error::{CudaResult, Error};
+use crate::error::{CudaError, CudaResult, Error};
+use crate::finished::Shared as Waiting;
 use crate::function::CacheConfig;
+use crate::host_call::let_stream_go_on;
 use crate::report::{self, Pending, Report, Reported};
 use crate::stack::{self, Stack};
 use crate::stream::StreamInner;
@@ -83,7 +85,9 @@ impl ResourceLimit {
     }
 }
 
-/// A device in use. Clones refer to the same context; the last to go releases the device.
+/// A device in use. Clones refer to the same context. The context made last stays alive until the
+/// process ends, another one is made, or [`Context::reset`]; earlier ones until the last `Context`
+/// and the last object made in them are dropped.
 ///
 /// ```
 /// let context = cust::quick_init_on(cust::Backend::Emulator)?;
@@ -92,7 +96,6 @@ impl ResourceLimit {
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 #[derive(Clone)]
-#[must_use = "the last `Context` to go releases the device: keep it as long as the device is used"]
 pub struct Context {
     inner: Arc<ContextInner>,
 }
@@ -106,6 +109,11 @@ struct ContextInner {
     pending: Mutex<Vec<Pending>>,
     /// Set by `Context::reset`: everything made in the context is gone.
     destroyed: AtomicBool,
+    /// The fault that lost the context, as the driver's code: no work in it runs any more, and the
+    /// driver is not called for it again. 0 if there was none.
+    lost: AtomicU32,
+    /// Futures that wait for the driver to call back.
+    waiting: Mutex<Vec<Weak<Waiting>>>,
     /// The kernels launched last, for errors that come later.
     launched: Mutex<VecDeque<Launched>>,
     /// The last of them, which is usually launched again and again.
@@ -177,14 +185,17 @@ unsafe impl Sync for ContextInner {}
 /// The contexts alive, so that a device's context is one object however often it is asked for.
 static ALIVE: Mutex<Option<Alive>> = Mutex::new(None);
 type Alive = HashMap<(Backend, i32), Weak<ContextInner>>;
-/// The context made last: that of threads which made none current.
-static PROCESS_DEFAULT: RwLock<Weak<ContextInner>> = RwLock::new(Weak::new());
+/// The context made last: that of threads which made none current. It stays alive, so that a
+/// program need not keep the `Context` only to go on using the device.
+static PROCESS_DEFAULT: RwLock<Option<Arc<ContextInner>>> = RwLock::new(None);
 
 thread_local! {
     /// The context that this thread made current.
     static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
     /// Where the context is that this crate made current for this thread in the driver last.
     static BOUND: Cell<usize> = const { Cell::new(0) };
+    /// That context. It also keeps the place from being another context's.
+    static BOUND_TO: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
 }
 
 impl Context {
@@ -193,13 +204,13 @@ impl Context {
     pub fn new(device: Device) -> CudaResult<Context> {
         let context = Context::retain(device)?;
         CurrentContext::set_current(&context)?;
-        let weak = Arc::downgrade(&context.inner);
-        *PROCESS_DEFAULT.write().unwrap_or_else(|e| e.into_inner()) = weak;
+        set_process_default(Some(Arc::clone(&context.inner)));
         set_default(device.backend());
         Ok(context)
     }
 
     fn retain(device: Device) -> CudaResult<Context> {
+        let_stream_go_on();
         let mut alive = lock(&ALIVE);
         let alive = alive.get_or_insert_default();
         let key = (device.backend(), device.raw);
@@ -219,6 +230,8 @@ impl Context {
             reports: Mutex::new(Vec::new()),
             pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
+            lost: AtomicU32::new(0),
+            waiting: Mutex::default(),
             launched: Mutex::default(),
             last: LastLaunch::default(),
             ordering: Mutex::new(None),
@@ -227,6 +240,7 @@ impl Context {
             stack: Stack::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
+        report_untold_at_exit();
         Ok(Context { inner })
     }
 
@@ -238,7 +252,7 @@ impl Context {
             .flatten()
             .or_else(|| {
                 let default = PROCESS_DEFAULT.read().unwrap_or_else(|e| e.into_inner());
-                default.upgrade()
+                default.clone()
             });
         match inner {
             Some(inner) => Ok(Context { inner }),
@@ -248,6 +262,7 @@ impl Context {
 
     /// Sets the flags of the device's primary context.
     pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
+        let_stream_go_on();
         let api = self.api();
         // SAFETY: takes no pointers.
         let result = unsafe {
@@ -417,12 +432,21 @@ impl Context {
     /// Pinned and managed memory made in the context must not be accessed afterwards. Calls of
     /// the objects made in it return errors, and dropping them is allowed.
     pub unsafe fn reset(device: &Device) -> CudaResult<()> {
+        let_stream_go_on();
         let mut alive = lock(&ALIVE);
         let key = (device.backend(), device.raw);
         let old = alive.get_or_insert_default().remove(&key);
         if let Some(inner) = old.and_then(|weak| weak.upgrade()) {
             inner.destroyed.store(true, Ordering::SeqCst);
             lock(&inner.reports).clear();
+            let context = Context { inner };
+            context.finish_waiting(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            let default = PROCESS_DEFAULT.read().unwrap_or_else(|e| e.into_inner());
+            let is_default = (default.as_ref()).is_some_and(|it| Arc::ptr_eq(it, &context.inner));
+            drop(default);
+            if is_default {
+                set_process_default(None);
+            }
         }
         // SAFETY: as the caller promises.
         let result = unsafe { device.api.driver.cuDevicePrimaryCtxReset_v2(device.raw) };
@@ -455,15 +479,62 @@ impl Context {
     #[inline]
     pub(crate) fn bind(&self) -> CudaResult<&'static Api> {
         let api = self.api();
+        let_stream_go_on();
         if self.inner.destroyed.load(Ordering::Relaxed) {
             let destroyed = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
             api.check(destroyed, || "using a context after its reset".to_owned())?;
         }
+        let lost = self.inner.lost.load(Ordering::Relaxed);
+        if lost != 0 {
+            let doing = "using a context that a fault has lost".to_owned();
+            return Err(api.error(CUresult(lost), doing));
+        }
         // SAFETY: the context is alive as long as `self`.
         let result = unsafe { api.driver.cuCtxSetCurrent(self.inner.raw) };
-        api.check(result, || "making the context current".to_owned())?;
-        let _ = BOUND.try_with(|bound| bound.set(self.address()));
+        self.check(result, || "making the context current".to_owned())?;
+        if BOUND.try_with(Cell::get).unwrap_or(0) != self.address() {
+            self.note_bound();
+        }
         Ok(api)
+    }
+
+    /// As [`Api::check`], of a result that is known to be of this context.
+    pub(crate) fn check(&self, result: CUresult, doing: impl FnOnce() -> String) -> CudaResult<()> {
+        match CudaError::from_raw(result) {
+            None => return Ok(()),
+            Some(code) if code.is_sticky() => self.note_lost(result),
+            Some(_) => {}
+        }
+        Err(self.api().error(result, doing()))
+    }
+
+    /// Notes that the context is this thread's in the driver.
+    #[cold]
+    fn note_bound(&self) {
+        let _ = BOUND_TO.try_with(|bound| *bound.borrow_mut() = Arc::downgrade(&self.inner));
+        let _ = BOUND.try_with(|bound| bound.set(self.address()));
+    }
+
+    /// Notes that a fault has lost the context.
+    fn note_lost(&self, code: CUresult) {
+        let lost = &self.inner.lost;
+        let _ = lost.compare_exchange(0, code.0, Ordering::SeqCst, Ordering::SeqCst);
+        self.finish_waiting(code);
+    }
+
+    /// Ends the futures' waits.
+    fn finish_waiting(&self, code: CUresult) {
+        let waiting = std::mem::take(&mut *lock(&self.inner.waiting));
+        for waiting in waiting.iter().filter_map(Weak::upgrade) {
+            waiting.finish(code);
+        }
+    }
+
+    /// Remembers a future that waits for the driver to call back, so that it ends with the context.
+    pub(crate) fn note_waiting(&self, future: &Arc<Waiting>) {
+        let mut waiting = lock(&self.inner.waiting);
+        waiting.retain(|known| known.strong_count() > 0);
+        waiting.push(Arc::downgrade(future));
     }
 
     /// As [`Context::bind`], unless this crate made it current for this thread last: then another
@@ -628,17 +699,20 @@ impl Context {
         }
         reports.retain(|known| !Arc::ptr_eq(known, report));
         // Only read: the variable that would have to be armed went with the module.
-        if let Some(panic) = report.read() {
+        if let Some(panic) = report.read(true) {
             lock(&self.inner.pending).push(panic);
         }
     }
 
     /// Forgets the kernels launched in a stream that is done and goes away.
     pub(crate) fn forget_stream(&self, stream: usize) {
-        for report in lock(&self.inner.reports).iter() {
+        let reports = lock(&self.inner.reports);
+        let mut pending = lock(&self.inner.pending);
+        self.take_reports(&reports, &mut pending, Some(stream));
+        for report in reports.iter() {
             report.note_synchronized(Some(stream));
         }
-        for panic in lock(&self.inner.pending).iter_mut() {
+        for panic in pending.iter_mut() {
             panic.forget(stream);
         }
     }
@@ -697,8 +771,7 @@ impl Context {
         waited: CudaResult<()>,
         stream: Option<usize>,
     ) -> CudaResult<()> {
-        // What is no stream's handle stands for several.
-        let panic = self.take_panic(stream.filter(|&stream| stream != usize::MAX));
+        let panic = self.take_panic(stream);
         let waited = waited.map_err(|error| match error {
             Error::Driver(mut error) if error.code.is_sticky() => {
                 error.kernels = self.kernels_in_flight();
@@ -736,7 +809,9 @@ impl Context {
     fn take_panic(&self, stream: Option<usize>) -> Option<Reported> {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
-        pending.extend(reports.iter().filter_map(|report| report.take(self.api())));
+        self.take_reports(&reports, &mut pending, stream);
+        // What is no stream's handle stands for several.
+        let stream = stream.filter(|&stream| stream != usize::MAX);
         let mut reported = report::tell(&mut pending, stream)?;
         if let Reported::Panic(panic) = &mut reported
             && panic.is_out_of_heap()
@@ -745,6 +820,75 @@ impl Context {
             panic.explain_heap(limit.ok());
         }
         Some(reported)
+    }
+
+    /// Takes complete reports out. `waited` is the stream that was waited for, `None` for all.
+    fn take_reports(
+        &self,
+        reports: &[Arc<Report>],
+        pending: &mut Vec<Pending>,
+        waited: Option<usize>,
+    ) {
+        let lost = self.inner.lost.load(Ordering::SeqCst) != 0;
+        let api = (!lost).then(|| self.api());
+        let taken = reports.iter().filter_map(|report| report.take(api, waited));
+        pending.extend(taken);
+    }
+}
+
+fn set_process_default(inner: Option<Arc<ContextInner>>) {
+    let mut default = PROCESS_DEFAULT.write().unwrap_or_else(|e| e.into_inner());
+    let former = std::mem::replace(&mut *default, inner);
+    // It may be the last reference, and its drop calls the driver.
+    drop(default);
+    drop(former);
+}
+
+/// Says on stderr at the end of the process which kernels panicked without anybody's having waited
+/// for them, as the standard library does for threads. It looks at memory of the host alone.
+fn report_untold_at_exit() {
+    extern "C" fn report() {
+        // Unwinding into the C library would be undefined. What is locked is left alone: nobody may
+        // be there any more to unlock it.
+        let _ = std::panic::catch_unwind(|| {
+            let Ok(alive) = ALIVE.try_lock() else { return };
+            let alive = alive.iter().flat_map(HashMap::values);
+            for inner in alive.filter_map(Weak::upgrade) {
+                if let (Ok(reports), Ok(mut pending)) =
+                    (inner.reports.try_lock(), inner.pending.try_lock())
+                {
+                    pending.extend(reports.iter().filter_map(|report| report.read(false)));
+                    report::print_untold(&mut pending);
+                }
+                // The driver may be about to go: nothing is released any more.
+                std::mem::forget(inner);
+            }
+        });
+    }
+    unsafe extern "C" {
+        fn atexit(callback: extern "C" fn()) -> std::ffi::c_int;
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // After the driver was initialized, so that this comes before what the driver does at exit.
+    // SAFETY: the function is there as long as the process.
+    ONCE.call_once(|| {
+        if !cfg!(miri) {
+            let _ = unsafe { atexit(report) };
+        }
+    });
+}
+
+/// Before another caller's work on this thread, which may begin with a launch.
+pub(crate) fn forget_bound() {
+    let _ = BOUND.try_with(|bound| bound.set(0));
+}
+
+/// Notes that the context that this thread called the driver for is lost.
+#[cold]
+pub(crate) fn note_lost(code: CUresult) {
+    let bound = BOUND_TO.try_with(|bound| bound.borrow().upgrade());
+    if let Ok(Some(inner)) = bound {
+        Context { inner }.note_lost(code);
     }
 }
 
@@ -755,8 +899,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Drop for ContextInner {
     fn drop(&mut self) {
         let api = self.device.api;
+        report::print_untold(&mut lock(&self.pending));
         let ordering = lock(&self.ordering).take();
         let pool = self.pool.take().flatten();
+        let_stream_go_on();
+        if self.lost.load(Ordering::SeqCst) != 0 && !self.destroyed.load(Ordering::SeqCst) {
+            // The driver's calls fail, and some were seen to hang.
+            return;
+        }
         if !self.destroyed.load(Ordering::SeqCst) && (ordering.is_some() || pool.is_some()) {
             // SAFETY: both were made in this context, which is alive, and go only here. The pool's
             // memory goes with the last of its allocations.

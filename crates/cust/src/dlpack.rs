@@ -149,7 +149,7 @@ impl<T: Element + Send + 'static> Tensor<T> {
                 destination_len: elements.unwrap_or(usize::MAX),
             });
         }
-        buffer.settle();
+        buffer.settle()?;
         let context = buffer.context().clone();
         let mut strides: Vec<i64> = vec![1; shape.len()];
         for i in (1..shape.len()).rev() {

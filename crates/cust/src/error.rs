@@ -89,7 +89,7 @@ impl fmt::Display for CudaError {
 impl std::error::Error for CudaError {}
 
 /// What went wrong, and what was being done.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The driver returned an error code.
@@ -137,8 +137,8 @@ pub enum Error {
 
     /// No context is alive, so there is no device to work on.
     #[error(
-        "{doing}: there is no context. Call `cust::quick_init()` first, and keep the \
-        `Context` that it returns alive"
+        "{doing}: there is no context\nhelp: call `cust::quick_init()` or `cust::init_auto()` first, \
+        and after `Context::reset` make a new context"
     )]
     NoContext {
         /// What was being done.
@@ -174,9 +174,27 @@ pub enum Error {
     #[error("a buffer is passed to a kernel twice, and the kernel writes to it")]
     AliasedBuffer,
 
+    /// A texture and a surface of one array as two arguments of a launch: what the texture would
+    /// read of what the surface writes is undefined.
+    #[error(
+        "the kernel `{kernel}` would read an array by a texture and write it by a surface in the \
+        same launch: read it by the surface, or launch two kernels"
+    )]
+    AliasedImage {
+        /// The kernel.
+        kernel: String,
+    },
+
     /// A node of a graph cannot come after one that was added later.
     #[error("a node of a graph can only be told to come after nodes that were added before it")]
     GraphOrder,
+
+    /// A closure that fills the body of a conditional node put another graph in the place of its
+    /// graph. Neither graph can be used any further.
+    #[error(
+        "the closure that fills the body of a conditional node exchanged the graph for another one"
+    )]
+    GraphExchanged,
 
     /// A node of another kind was expected.
     #[error("the node of the graph is not a launch of a kernel")]
@@ -327,6 +345,10 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// A kernel or a static has another type in the module than in this program.
+    #[error(transparent)]
+    Signature(Box<SignatureMismatch>),
+
     /// A typed global variable of a module that may be built from something else.
     #[error(
         "the module is not known to be built from the package `{package}`, which the static \
@@ -413,6 +435,21 @@ pub enum Error {
     Image(Box<ImageMismatch>),
 }
 
+/// `main` and `unwrap` print errors by `Debug`: the same text as by `Display`. What an error is made of
+/// can be had from its fields.
+macro_rules! debug_as_display {
+    ($($ty:ident)*) => {$(
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+debug_as_display! {
+    Error DriverError KernelPanic PtxTooNew InvalidPtx WrongDevice SharedMemory LaunchSize ImageMismatch
+}
+
 /// `prefix a, b, c`, or that nothing is known.
 fn list_names(prefix: &str, names: &[String]) -> String {
     const SHOWN: usize = 20;
@@ -447,6 +484,19 @@ impl Error {
         }
     }
 
+    /// Whether the context is gone or lost, so that no work in it runs any more.
+    pub(crate) fn ends_all_work(&self) -> bool {
+        self.code().is_some_and(|code| {
+            code.is_sticky()
+                || matches!(
+                    code,
+                    CudaError::ContextIsDestroyed
+                        | CudaError::InvalidContext
+                        | CudaError::Deinitialized
+                )
+        })
+    }
+
     /// The panic, if a kernel panicked.
     pub fn panic(&self) -> Option<&KernelPanic> {
         match self {
@@ -457,7 +507,7 @@ impl Error {
 }
 
 /// An error that the driver returned.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{doing}: {text} ({code}){}{}",
     detail_text(detail),
@@ -493,7 +543,7 @@ fn detail_text(detail: &Option<String>) -> String {
 }
 
 /// A panic in a kernel, as its first panicking thread reported it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KernelPanic {
     /// The panic's message.
@@ -621,7 +671,7 @@ impl fmt::Display for StackOverflow {
 impl std::error::Error for StackOverflow {}
 
 /// PTX of a newer version than the driver knows.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the driver, of CUDA {driver}, is too old for this PTX{}. Update the driver, or build a cubin \
      for this device's architecture, which older drivers load too",
@@ -643,7 +693,7 @@ fn version_text(version: &Option<String>) -> String {
 }
 
 /// PTX that could not be loaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the PTX could not be loaded: {reason}{}", log_text(log))]
 #[non_exhaustive]
 pub struct InvalidPtx {
@@ -663,7 +713,7 @@ fn log_text(log: &str) -> String {
 }
 
 /// A launch with sizes that the kernel or the device does not allow.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("launching the kernel `{kernel}` with grid {grid} and block {block}: {reason}")]
 #[non_exhaustive]
 pub struct LaunchSize {
@@ -678,7 +728,7 @@ pub struct LaunchSize {
 }
 
 /// A texture or a surface that shows something else than the kernel's parameter reads.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the kernel `{kernel}` has a parameter {parameter}, which is {expected}, but the argument has \
     {found}"
@@ -697,7 +747,7 @@ pub struct ImageMismatch {
 
 /// A kernel that needs more shared memory than a block can have: found when its module is loaded if
 /// its own is too much, or at a launch that asks for too much besides.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{doing}: the kernel `{kernel}` has {own} bytes of shared memory{}, and a block can have {most}",
     if *.dynamic == 0 {
@@ -721,7 +771,7 @@ pub struct SharedMemory {
 }
 
 /// A binary module that does not fit the device.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{doing}: {reason}")]
 #[non_exhaustive]
 pub struct WrongDevice {
@@ -731,6 +781,59 @@ pub struct WrongDevice {
     pub reason: String,
     /// The driver's code, or the one that it would have returned.
     pub code: CudaError,
+}
+
+/// A kernel or a static that has another type in the module than in this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignatureMismatch {
+    /// The kernel's or static's name.
+    pub name: String,
+    /// Its signature in this program.
+    pub host: String,
+    /// Its signature in the module; empty if the module has none for it.
+    pub device: String,
+}
+
+impl std::error::Error for SignatureMismatch {}
+
+impl std::fmt::Display for SignatureMismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let SignatureMismatch { name, host, device } = self;
+        let device = match &**device {
+            "" => "nothing that the host can launch or access",
+            device => device,
+        };
+        write!(
+            f,
+            "`{name}` is not the same in this program and in the module\n  host:   {host}\n  device: \
+            {device}\nhelp: build both from the same source, with the same features \
+            (`CudaBuilder::features`) and the same versions of dependencies"
+        )?;
+        let by_compiler = host.contains("laid out by") || device.contains("laid out by");
+        if by_compiler {
+            f.write_str(
+                "\nhelp: build both with the same compiler, or give each type whose layout is the \
+                compiler's choice a `repr(C)` or `repr(u32)`",
+            )?;
+        }
+        if device.contains("not `DeviceCopy`") {
+            f.write_str(
+                "\nhelp: enable the feature of `cuda_std` or `cust_core` that makes the type \
+                `DeviceCopy` in the crate of kernels too",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+pub(crate) fn signature_mismatch(name: &str, host: &str, device: &str) -> Error {
+    Error::Signature(Box::new(SignatureMismatch {
+        name: name.to_owned(),
+        host: host.to_owned(),
+        device: device.to_owned(),
+    }))
 }
 
 #[cfg(test)]

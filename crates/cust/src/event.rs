@@ -52,6 +52,8 @@ pub struct Event {
     raw: CUevent,
     context: Context,
     mark: Mutex<Mark>,
+    /// Another process may record it: what it stands for is never known.
+    interprocess: bool,
 }
 
 /// Where an event was recorded last.
@@ -89,15 +91,17 @@ impl Event {
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuEventCreate(&mut raw, flags.bits()) };
         api.check(result, || format!("making an event with flags {flags:?}"))?;
-        Ok(Event::of_raw(raw, context))
+        let interprocess = flags.contains(EventFlags::INTERPROCESS);
+        Ok(Event::of_raw(raw, context, interprocess))
     }
 
     /// An event that the driver made.
-    pub(crate) fn of_raw(raw: CUevent, context: Context) -> Event {
+    pub(crate) fn of_raw(raw: CUevent, context: Context, interprocess: bool) -> Event {
         Event {
             raw,
             context,
             mark: Mutex::default(),
+            interprocess,
         }
     }
 
@@ -111,7 +115,7 @@ impl Event {
             // SAFETY: both are alive.
             let result = unsafe { api.driver.cuEventRecord(self.raw, stream.as_inner()) };
             api.check(result, doing)?;
-            mark.at = Some((Arc::clone(stream.inner()), issued));
+            mark.at = (!self.interprocess).then(|| (Arc::clone(stream.inner()), issued));
             mark.count += 1;
             Ok(())
         })

@@ -49,11 +49,12 @@ use cust_raw::{CUresult, CUstream};
 use crate::context::Context;
 use crate::error::CudaResult;
 use crate::event::Event;
+use crate::host_call;
 use crate::stream::{Stream, StreamInner};
 
 /// What a future and the driver's callback share.
 #[derive(Default)]
-struct Shared(Mutex<State>);
+pub(crate) struct Shared(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -65,6 +66,19 @@ struct State {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Notes how it went, unless that is known, and wakes the task.
+    pub(crate) fn finish(&self, result: CUresult) {
+        let waker = {
+            let mut state = self.lock();
+            state.result.get_or_insert(result);
+            state.waker.take()
+        };
+        // An executor may do or drop anything here, so it must not be on the driver's thread.
+        if let Some(waker) = waker {
+            host_call::call(move || waker.wake());
+        }
     }
 }
 
@@ -121,18 +135,10 @@ fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaRe
     unsafe extern "C" fn call(_stream: CUstream, result: CUresult, shared: *mut c_void) {
         // SAFETY: made by `Arc::into_raw` below, and passed here once.
         let shared = unsafe { Arc::from_raw(shared.cast::<Shared>().cast_const()) };
-        let waker = {
-            let mut state = shared.lock();
-            state.result = Some(result);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            // Unwinding into the driver would be undefined.
-            let wake = std::panic::AssertUnwindSafe(|| waker.wake());
-            let _ = std::panic::catch_unwind(wake);
-        }
+        shared.finish(result);
     }
     let api = context.bind()?;
+    context.note_waiting(&shared);
     let raw = Arc::into_raw(shared);
     // This call, unlike that for host functions, is made when the context is lost as well: a task
     // that waits has to hear of it.
@@ -165,7 +171,7 @@ impl Future for Finished {
             };
             result
         };
-        let waited = self.context.api().check(result, || self.doing.to_owned());
+        let waited = self.context.check(result, || self.doing.to_owned());
         let mut synchronized = usize::MAX;
         if let (Ok(()), Some((stream, number))) = (&waited, &self.stream) {
             stream.mark_past(*number);

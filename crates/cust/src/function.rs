@@ -1,6 +1,6 @@
 //! Kernels of a loaded module, and the sizes that they are launched with.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cust_raw::{
@@ -8,7 +8,7 @@ use cust_raw::{
 };
 
 use crate::context::{Context, DeviceLimits};
-use crate::error::CudaResult;
+use crate::error::{CudaResult, signature_mismatch};
 use crate::kernel::LaunchConfig;
 use crate::module::Module;
 use crate::report::Report;
@@ -190,6 +190,10 @@ pub(crate) struct Kernel {
     pub(crate) parameters: Option<Box<[usize]>>,
     /// The stack that its threads need.
     pub(crate) stack: Need,
+    /// The signature, if the module's are known.
+    signature: Option<&'static str>,
+    /// The address of the host's signature that was found to be the same last.
+    checked: AtomicPtr<u8>,
     /// What its launches may ask for; looked up on the first that is checked.
     limits: OnceLock<Limits>,
     /// The dynamic shared memory that launches may ask for now.
@@ -214,14 +218,38 @@ impl Kernel {
         name: &str,
         parameters: Option<Vec<usize>>,
         stack: Need,
+        signature: Option<&'static str>,
     ) -> Kernel {
         Kernel {
             raw,
             name: name.into(),
             parameters: parameters.map(Vec::into_boxed_slice),
             stack,
+            signature,
+            checked: AtomicPtr::new(std::ptr::null_mut()),
             limits: OnceLock::new(),
             shared: AtomicU32::new(0),
+        }
+    }
+
+    /// Compares the signature with the host's; in later calls only where the host's lies.
+    #[inline]
+    pub(crate) fn check_signature(&self, host: &'static str) -> CudaResult<()> {
+        if std::ptr::eq(self.checked.load(Ordering::Relaxed), host.as_ptr()) {
+            return Ok(());
+        }
+        self.compare_signature(host)
+    }
+
+    #[cold]
+    fn compare_signature(&self, host: &'static str) -> CudaResult<()> {
+        match self.signature {
+            Some(device) if device != host => Err(signature_mismatch(&self.name, host, device)),
+            _ => {
+                let host = host.as_ptr().cast_mut();
+                self.checked.store(host, Ordering::Relaxed);
+                Ok(())
+            }
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn open_event(name: IpcEvent) -> CudaResult<Event> {
     // SAFETY: the pointer is valid for the call; a name that is none is an error.
     let result = unsafe { api.driver.cuIpcOpenEventHandle(&mut raw, handle) };
     api.check(result, || "opening an event of another process".to_owned())?;
-    Ok(Event::of_raw(raw, context))
+    Ok(Event::of_raw(raw, context, true))
 }
 
 /// Memory of another process.

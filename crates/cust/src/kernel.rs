@@ -326,6 +326,13 @@ impl<K: KernelType> Kernel<'_, K> {
 impl Module {
     /// The kernel that `K` stands for. The module has to be an embedded one, built from the crate
     /// that `K` is of; see [`include_module!`](crate::include_module).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignModule`] for other modules, [`Error::KernelNotFound`], and
+    /// [`Error::Signature`] if the kernel has other parameters there: if host and device were built
+    /// with other features, other versions of a dependency, or by other compilers that lay out a
+    /// parameter's type in another way.
     pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
         if !self.has_package(K::PACKAGE) {
             return Err(Error::ForeignModule {
@@ -333,8 +340,11 @@ impl Module {
                 package: K::PACKAGE,
             });
         }
-        // SAFETY: what was embedded was built from the package that `K` is of.
-        unsafe { self.kernel_unchecked() }
+        // SAFETY: what was embedded was built from the package that `K` is of, and the signatures,
+        // which describe all parameters on both sides, are compared below.
+        let kernel = unsafe { self.kernel_unchecked::<K>()? };
+        kernel.function.kernel.check_signature(K::SIGNATURE)?;
+        Ok(kernel)
     }
 
     /// As [`Module::kernel`], for modules loaded by other means.
@@ -377,6 +387,8 @@ pub(crate) struct Collector<'a> {
     in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
     /// A texture or surface that is not what its parameter wants.
     mismatch: Option<&'a Mismatch>,
+    /// There are textures or surfaces, which are whole resources.
+    images: bool,
 }
 
 /// Memory that belongs to a graph: the graph's number, and which of its buffers.
@@ -400,6 +412,7 @@ impl<'a> Launch<'a> for Collector<'a> {
         if let Some(tracker) = resource.downcast_ref::<Tracker>() {
             let dependency = Dependency::new(tracker, access, address, bytes);
             self.dependencies.push(dependency);
+            self.images |= bytes == usize::MAX;
         } else if let Some(resource) = resource.downcast_ref::<InGraph>() {
             self.in_graphs.push((resource, access));
         } else if let Some(mismatch) = resource.downcast_ref::<Mismatch>() {
@@ -443,11 +456,31 @@ impl<'a> Collector<'a> {
                 found: mismatch.there.to_string(),
             })));
         }
+        if self.images {
+            self.refuse_aliased_images(function)?;
+        }
         let pointer = |parameter: &Parameter<'_>| parameter.bytes.as_ptr().cast_mut().cast();
         Ok(self.parameters.iter().map(pointer).collect())
     }
 
     /// What the kernel uses.
+    /// Textures are read through caches that see nothing of what a surface of the same array writes
+    /// in the same launch.
+    #[cold]
+    fn refuse_aliased_images(&self, function: &Function<'_>) -> CudaResult<()> {
+        for (index, one) in self.dependencies.iter().enumerate() {
+            let conflicts = |other: &Dependency<'_>| {
+                std::ptr::eq(one.tracker, other.tracker) && one.access != other.access
+            };
+            if self.dependencies[..index].iter().any(conflicts) {
+                return Err(Error::AliasedImage {
+                    kernel: function.name().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
         &self.dependencies
     }
@@ -907,6 +940,12 @@ arguments! {
     [] &'a mut UnifiedBox<T> => range_mut, write_value;
 }
 
+/// The most columns that a kernel is told of: more elements than any device's memory has, and few enough
+/// that a row and a column behind the end have an index below 2⁶⁴.
+const MOST_COLUMNS: u64 = 1 << 40;
+/// As [`MOST_COLUMNS`], of rows: only elements without a size have more.
+const MOST_ROWS: u64 = 1 << 62;
+
 /// Elements of the device's memory as the rows of a matrix, for a kernel's parameter `PerThread2d`,
 /// `PerTile`, `PerRow` or `PerColumn`: what `rows_mut` of a buffer returns.
 pub struct RowsMut<'a, T: DeviceCopy> {
@@ -925,10 +964,10 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
     type Passed = Range<'a>;
 
     fn into_passed(self) -> Range<'a> {
-        let width = self.width as u64;
+        let width = (self.width as u64).min(MOST_COLUMNS);
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
         range.words[2] = width;
-        range.words[3] = range.words[1].div_ceil(width.max(1));
+        range.words[3] = range.words[1].div_ceil(width.max(1)).min(MOST_ROWS);
         range
     }
 }
@@ -961,12 +1000,12 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
 
     fn into_passed(self) -> Range<'a> {
         let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
-        let (length, width) = (range.words[1], self.width as u64);
-        // With more elements in a layer than there are numbers, rows would begin where others are: it
-        // gets the rows that there are.
+        let (length, width) = (range.words[1], (self.width as u64).min(MOST_COLUMNS));
+        // A layer of more elements than any memory has gets the rows that there are: indices of others
+        // might wrap.
         let (height, layer) = match width.checked_mul(self.height as u64) {
-            Some(layer) => (self.height as u64, layer),
-            None => (length.div_ceil(width), length),
+            Some(layer) if layer <= MOST_COLUMNS => (self.height as u64, layer),
+            _ => (length.div_ceil(width).min(MOST_ROWS), length),
         };
         range.words[2] = width;
         range.words[3] = height;

@@ -60,13 +60,17 @@
 //! | [`quick_init_on`] | the backend given |
 //! | [`init_auto`] | what `CUST_DEVICE` says, else the GPU, else the emulator; says what and why |
 //!
+//! On the emulator a note on stderr names a kernel that has run for 20 s. The environment variable
+//! `PTX_EMULATOR_TIME_LIMIT` sets a limit in seconds, after which the launch fails with
+//! [`CudaError::LaunchTimeout`](error::CudaError::LaunchTimeout).
+//!
 //! # Panics in kernels
 //!
 //! A panic in a kernel is returned by the next `synchronize` of its stream, of an event or of the
 //! context, and by the next copy that waits for the stream, as [`Error::KernelPanic`]: message, file,
 //! line, column, block and thread. If other streams had kernels of the same module in flight, each is
 //! told, once: which of them panicked is not known. The panicking thread ends; the other threads, and
-//! the context, go on.
+//! the context, go on. A panic that nobody was told of when the process exits is printed to stderr.
 //!
 //! # Threads
 //!
@@ -104,6 +108,7 @@ pub mod util;
 
 mod backend;
 mod ecosystem;
+mod host_call;
 mod report;
 mod stack;
 mod tracker;
@@ -135,8 +140,8 @@ pub fn init(_flags: CudaFlags) -> CudaResult<()> {
 }
 
 /// Initialises the driver and makes a context on the first device: the GPU, or what the
-/// environment variable `CUST_DEVICE` says (`gpu` or `emulator`). Keep the context alive as long
-/// as the device is in use.
+/// environment variable `CUST_DEVICE` says (`gpu` or `emulator`). The context stays alive until the
+/// process ends, or until a context on another device is made.
 pub fn quick_init() -> CudaResult<Context> {
     quick_init_on(Backend::from_env()?.unwrap_or(Backend::Gpu))
 }
@@ -191,10 +196,9 @@ fn why_no_gpu(error: &Error) -> String {
     }
 }
 
-/// The device that [`init_auto`] chose, with its context, which lives as long as this value and
-/// the objects made in it.
+/// The device that [`init_auto`] chose, with its context. Like that of [`quick_init`], it stays
+/// alive without this value.
 #[derive(Debug)]
-#[must_use = "the context goes with it: keep it as long as the device is used"]
 pub struct ChosenDevice {
     context: Context,
     name: String,

@@ -22,6 +22,8 @@ pub(crate) const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
 const REPORT_SIZE: usize = 4096;
 /// Where the texts start in it.
 const HEADER_SIZE: usize = 64;
+/// The value of `state` while a thread writes the report.
+const STATE_WRITING: u32 = 1;
 /// The value of `state` when the report is written in full.
 const STATE_COMPLETE: u32 = 2;
 
@@ -93,6 +95,19 @@ pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<
         }
     }
     None
+}
+
+/// Says on stderr what nobody was told.
+pub(crate) fn print_untold(pending: &mut Vec<Pending>) {
+    for Pending { panic, .. } in pending.drain(..) {
+        use std::io::Write;
+        // A closed stderr is nobody's fault.
+        let _ = writeln!(
+            std::io::stderr(),
+            "warning: {panic}\nhelp: nobody waited for the kernel; `synchronize` of its stream \
+             returns the panic as an error"
+        );
+    }
 }
 
 /// The report of one module.
@@ -198,19 +213,26 @@ impl Report {
         unsafe { self.host.add(offset).cast::<u32>().read_volatile() }
     }
 
-    /// Takes a complete report out, and makes the buffer ready for the next.
-    pub(crate) fn take(&self, api: &Api) -> Option<Pending> {
-        let pending = self.read()?;
+    /// Takes a complete report out, and makes the buffer ready for the next. `waited` is the stream
+    /// that was waited for, `None` for all. In a context that is lost there is no next, and `api` is
+    /// none.
+    pub(crate) fn take(&self, api: Option<&Api>, waited: Option<usize>) -> Option<Pending> {
+        let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
+        let pending = self.read(over)?;
         // SAFETY: the buffer has this size, and its writer is done.
         unsafe { self.host.write_bytes(0, REPORT_SIZE) };
-        // In a context that is lost this fails; then there will be no further reports either.
-        let _ = self.arm(api);
+        if let Some(api) = api {
+            // An error means that the context is gone; then there are no further reports either.
+            let _ = self.arm(api);
+        }
         Some(pending)
     }
 
-    /// The report, if it is complete.
-    pub(crate) fn read(&self) -> Option<Pending> {
-        if self.word(0) != STATE_COMPLETE {
+    /// The report, if it is complete, or if nobody is there any more to complete it: where no launch is
+    /// pending (`over`), a thread that writes one has exited in a `Display` of the message.
+    pub(crate) fn read(&self, over: bool) -> Option<Pending> {
+        let state = self.word(0);
+        if state != STATE_COMPLETE && !(over && state == STATE_WRITING) {
             return None;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
@@ -231,7 +253,7 @@ impl Report {
         if self.word(52) == KIND_OVERFLOW {
             let overflow = StackOverflow {
                 function: self.text(HEADER_SIZE, file_len),
-                left: self.word(56) as i32,
+                left: self.word(32) as i32,
                 block: words(8),
                 thread: words(20),
                 kernels,
@@ -242,8 +264,12 @@ impl Report {
                 streams,
             });
         }
+        let mut message = self.text(HEADER_SIZE + file_len, message_len);
+        if state == STATE_WRITING {
+            message.push_str(" [the thread exited while it formatted this message]");
+        }
         let panic = KernelPanic {
-            message: self.text(HEADER_SIZE + file_len, message_len),
+            message,
             truncated: (self.word(48) as usize).saturating_sub(message_len),
             file: self.text(HEADER_SIZE, file_len),
             line: self.word(32),

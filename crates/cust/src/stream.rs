@@ -1,7 +1,6 @@
 //! Streams: queues of work that a device does in order.
 
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,9 +8,10 @@ use cust_core::kernel::Access;
 use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
 
 use crate::context::Context;
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
+use crate::host_call;
 use crate::memory::{DeviceBox, DevicePointer};
 use crate::tracker::{self, Captured, Dependency};
 
@@ -165,14 +165,24 @@ impl StreamInner {
 
     /// Waits until nothing of the stream's work touches memory any more. Panics of kernels are
     /// left for the next `synchronize`.
-    pub(crate) fn settle(&self) {
+    ///
+    /// # Errors
+    ///
+    /// The driver's, if it cannot wait, for instance because other code captures the stream: the
+    /// work may still run.
+    pub(crate) fn settle(&self) -> CudaResult<()> {
         let issued = self.issued();
-        // A context that is gone or lost does nothing any more.
-        if let Ok(api) = self.context.bind() {
+        let waited = self.context.bind().and_then(|api| {
             // SAFETY: the stream is alive.
-            let _ = unsafe { api.driver.cuStreamSynchronize(self.raw) };
+            let result = unsafe { api.driver.cuStreamSynchronize(self.raw) };
+            api.check(result, || "waiting for a stream".to_owned())
+        });
+        match waited {
+            Err(error) if !error.ends_all_work() => return Err(error),
+            // A context that is gone or lost does nothing any more.
+            _ => self.mark_past(issued),
         }
-        self.mark_past(issued);
+        Ok(())
     }
 
     pub(crate) fn set_capturing(&self, capturing: bool) {
@@ -277,25 +287,47 @@ impl Stream {
         context.order(self.inner.raw, &other.inner)
     }
 
-    /// Calls `callback` on a thread of the driver when all work put into the stream so far is
-    /// done. It must not call the driver. A panic in it is caught and dropped; if the context is
-    /// lost before its turn comes, it is not called.
+    /// Calls `callback` on another thread when all work put into the stream so far is done. Work put
+    /// in later waits until the callback returns, or calls a function of this crate that calls the
+    /// driver: from then on the callback no longer holds its stream up. So it may use and drop
+    /// whatever it likes, and wait for any stream, its own included.
+    ///
+    /// A panic in it is caught and dropped. If the context is lost before its turn comes, it is
+    /// dropped without being called.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capturing`](crate::error::Error::Capturing) while the stream is captured: a
+    /// callback is called once, a graph any number of times.
     pub fn add_callback<F>(&self, callback: F) -> CudaResult<()>
     where
         F: FnOnce() + Send + 'static,
     {
-        unsafe extern "C" fn call<F: FnOnce()>(callback: *mut c_void) {
+        unsafe extern "C" fn call<F: FnOnce() + Send + 'static>(
+            _stream: CUstream,
+            result: CUresult,
+            callback: *mut c_void,
+        ) {
             // SAFETY: made by `Box::into_raw` below, and passed here once.
             let callback = unsafe { Box::from_raw(callback.cast::<F>()) };
-            // Unwinding into the driver would be undefined.
-            let _ = catch_unwind(AssertUnwindSafe(callback));
+            host_call::call_and_wait(move || {
+                if result == CUresult::CUDA_SUCCESS {
+                    callback();
+                }
+            });
+        }
+        let doing = || "adding a callback to a stream".to_owned();
+        if self.inner.is_capturing() {
+            return Err(Error::Capturing { doing: doing() });
         }
         let api = self.inner.context.bind()?;
         let callback = Box::into_raw(Box::new(callback));
+        // Unlike `cuLaunchHostFunc` this calls back after a fault as well, so that nobody waits for
+        // what the callback captured, such as the sender of a channel.
         // SAFETY: `call` takes exactly this pointer, once.
         let result = unsafe {
             api.driver
-                .cuLaunchHostFunc(self.inner.raw, Some(call::<F>), callback.cast())
+                .cuStreamAddCallback(self.inner.raw, Some(call::<F>), callback.cast(), 0)
         };
         if result != CUresult::CUDA_SUCCESS {
             // SAFETY: the driver did not take it.
@@ -303,7 +335,7 @@ impl Stream {
         } else {
             self.inner.next_number();
         }
-        api.check(result, || "adding a callback to a stream".to_owned())
+        api.check(result, doing)
     }
 
     /// Launches a kernel with raw pointers to its arguments; `launch!` is the checked form.

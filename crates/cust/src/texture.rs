@@ -497,11 +497,11 @@ unsafe impl<'a, T: ArrayElement, P: SurfaceParam> Argument<P> for &'a Surface<T>
 
 /// Waits for what uses the memory, and says how to call the driver.
 fn done_with(context: &Context, trackers: &[&Tracker], destroy: impl FnOnce(&cust_raw::Driver)) {
-    for tracker in trackers {
-        tracker.settle(Access::Write);
-    }
+    // An object that work may still use is leaked.
+    let settle = |tracker: &&Tracker| tracker.settle(Access::Write);
+    let settled = trackers.iter().try_for_each(settle).is_ok();
     // An error means that the context is gone, and the object with it.
-    if let Ok(api) = context.bind() {
+    if settled && let Ok(api) = context.bind() {
         destroy(api.driver);
     }
 }

@@ -259,9 +259,12 @@ impl Tracker {
     }
 
     /// Waits on the host until the uses are over that an access by the host would conflict with.
-    /// Whatever comes of it, they are over afterwards: work that can no longer be waited for is
-    /// that of a context that is lost, and touches nothing any more.
-    pub(crate) fn settle(&self, access: Access) {
+    /// The work of a context that is lost is over.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, if it cannot wait: the memory may still be in use.
+    pub(crate) fn settle(&self, access: Access) -> CudaResult<()> {
         let everything = Dependency {
             tracker: self,
             access,
@@ -270,9 +273,7 @@ impl Tracker {
         };
         let mut waits = Vec::new();
         self.conflicts(&everything, &mut waits);
-        for (stream, _) in waits {
-            stream.settle();
-        }
+        let waited = waits.iter().try_for_each(|(stream, _)| stream.settle());
         let mut uses = self.uses();
         self.user.store(SEVERAL, Ordering::SeqCst);
         // Readers stay where only a writer was waited for.
@@ -281,15 +282,23 @@ impl Tracker {
         self.read.store(is(Access::Read), Ordering::Release);
         self.written.store(is(Access::Write), Ordering::Release);
         self.note_user(&uses);
+        waited
     }
 
     /// Waits on the host until it may access the memory itself.
+    ///
+    /// # Panics
+    ///
+    /// If the driver cannot wait for the work that uses the memory.
     #[inline]
+    #[track_caller]
     pub(crate) fn settle_for_host(&self, access: Access) {
         let written = self.written.load(Ordering::Acquire);
         let read = access == Access::Write && self.read.load(Ordering::Acquire);
-        if written || read {
-            self.settle(access);
+        if (written || read)
+            && let Err(error) = self.settle(access)
+        {
+            panic!("memory that pending work uses cannot be accessed: {error}");
         }
     }
 
@@ -318,8 +327,8 @@ impl Tracker {
                     freed
                 }),
         };
-        if !freed {
-            self.settle(Access::Write);
+        // Memory that work may still use is leaked.
+        if !freed && self.settle(Access::Write).is_ok() {
             // SAFETY: allocated once, freed once, and no longer in use.
             let _ = unsafe { api.driver.cuMemFree_v2(address) };
         }
@@ -463,12 +472,13 @@ pub(crate) unsafe fn run(
     work: impl FnOnce(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
     let mut waits = Vec::new();
+    // First, since who holds the turns may wait for a function of the host's that is here.
+    let api = context.bind()?;
     let _turns = take_turns(dependencies);
     for dependency in dependencies {
         context.require_same(dependency.tracker.context(), &doing)?;
         dependency.tracker.conflicts(dependency, &mut waits);
     }
-    let api = context.bind()?;
     // In the stream that used it, the order is there already.
     let (stream, issued) = match &waits[..] {
         [(stream, _)] => (stream.raw, stream.issued()),

@@ -12,6 +12,7 @@ use cust::memory::{
 use cust::module::Library;
 use cust::prelude::*;
 use cust::stream::WaitUntil;
+use test_outcome::Failure;
 
 const NUMBERS: [u16; 24] = {
     let mut numbers = [0; 24];
@@ -37,12 +38,12 @@ fn rows_and_layers_are_copied() {
         // SAFETY: all bytes make numbers.
         unsafe { rows.set_8(2).unwrap() };
         assert_eq!(rows.as_host_vec().unwrap(), [0x0202; 24]);
-        let error = rows.copy_from(&NUMBERS[1..]).unwrap_err();
+        let error = rows.copy_from(&NUMBERS[1..]).failure();
         assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");
     }
     let none = PitchedBuffer::<u32>::zeroed((0, 5)).unwrap();
     assert_eq!(none.as_host_vec().unwrap(), []);
-    let error = PitchedBuffer::<u32>::zeroed((usize::MAX, 2)).unwrap_err();
+    let error = PitchedBuffer::<u32>::zeroed((usize::MAX, 2)).failure();
     assert!(matches!(error, Error::AllocationTooLarge { .. }), "{error}");
 }
 
@@ -66,7 +67,7 @@ fn arrays_are_copied_in_all_dimensions() {
     let array = Array::from_slice(&colours, 2, ArrayFlags::SURFACE_LDST).unwrap();
     assert_eq!(array.as_host_vec().unwrap(), colours);
     let mut small = PitchedBuffer::<[f32; 4]>::zeroed(1).unwrap();
-    let error = stream.copy_volume(&array, &mut small).unwrap_err();
+    let error = stream.copy_volume(&array, &mut small).failure();
     assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");
 }
 
@@ -102,7 +103,7 @@ fn growable_buffers_grow_in_place() {
     assert_eq!(buffer.len(), 3_000_000);
     let all = buffer.as_slice().as_host_vec().unwrap();
     assert!(all.chunks(300_000).all(|chunk| chunk == block));
-    let error = buffer.extend_zeroed(1 << 20).unwrap_err();
+    let error = buffer.extend_zeroed(1 << 20).failure();
     assert!(matches!(error, Error::OutOfBounds { .. }), "{error}");
     buffer.truncate(5);
     buffer.extend_zeroed(2).unwrap();
@@ -216,9 +217,9 @@ fn libraries_are_looked_into() {
     let threads = library.get_attribute("add", FunctionAttribute::MaxThreadsPerBlock);
     assert!(threads.unwrap() >= 32);
     assert_eq!(library.global("counter").unwrap().1, 4);
-    let error = library.global("none").unwrap_err();
+    let error = library.global("none").failure();
     assert!(matches!(error, Error::GlobalNotFound { .. }), "{error}");
-    let error = library.parameter_sizes("none").unwrap_err();
+    let error = library.parameter_sizes("none").failure();
     assert!(matches!(error, Error::KernelNotFound { .. }), "{error}");
     let function = Module::from_ptx(common::KERNELS, &[]).unwrap();
     let function = function.get_function("add").unwrap();

@@ -7,6 +7,7 @@ use cust::dlpack::{DlDevice, Tensor};
 use cust::error::Error;
 use cust::memory::DeviceCopy;
 use cust::prelude::*;
+use test_outcome::Failure;
 
 fn there_and_back<T: DeviceCopy + PartialEq + std::fmt::Debug>(values: &[T]) {
     let buffer = DeviceBuffer::from_slice(values).unwrap();
@@ -43,7 +44,7 @@ fn arrays_have_their_order() {
         buffer.as_host_vec().unwrap(),
         [101, 102, 111, 112, 121, 122]
     );
-    let error = buffer.as_ndarray((5, 5)).unwrap_err();
+    let error = buffer.as_ndarray((5, 5)).failure();
     assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");
 }
 
@@ -53,7 +54,7 @@ fn buffers_are_cast_to_what_fits() {
     let buffer = DeviceBuffer::from_slice(&[1u8, 0, 2, 0, 3, 0]).unwrap();
     let buffer = buffer.try_cast::<u16>().unwrap();
     assert_eq!(buffer.as_host_vec().unwrap(), [1, 2, 3]);
-    let error = buffer.try_cast::<u32>().unwrap_err();
+    let error = buffer.try_cast::<u32>().failure();
     assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");
 }
 
@@ -66,7 +67,7 @@ fn tensors_are_checked() {
     let raw = Tensor::new(buffer(), &[2, 2]).unwrap().into_raw();
     // SAFETY: it is a tensor that nobody else has.
     unsafe {
-        let error = Tensor::<u16>::from_raw(raw).unwrap_err();
+        let error = Tensor::<u16>::from_raw(raw).failure();
         assert!(matches!(error, Error::Tensor { .. }), "{error}");
         let device = (*raw).dl_tensor.device;
         (*raw).dl_tensor.device = DlDevice {

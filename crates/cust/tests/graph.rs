@@ -13,6 +13,7 @@ use cust::graph::CaptureMode;
 use cust::prelude::*;
 use kernels::*;
 use ptx_emulator::driver::{Schedule, set_schedule};
+use test_outcome::Failure;
 
 fn init() -> Context {
     set_schedule(Schedule::Late);
@@ -40,7 +41,7 @@ fn nodes_come_after_what_they_depend_on() {
         .unwrap();
     graph
         .launch(&kernel, config, add::args(a.read(), b.read(), a.write()))
-        .unwrap_err();
+        .failure();
     let last = graph
         .launch(&kernel, config, add::args(b.read(), b.read(), a.write()))
         .unwrap();
@@ -99,15 +100,13 @@ fn launches_are_changed_as_long_as_they_use_the_same() {
     assert_eq!(graph.get(to).as_host_vec().unwrap(), [-1.0, 4.5]);
 
     let args = affine::args(-1.0, offset(0.0), to.read(), from.write());
-    let error = graph.set_launch(node, &kernel, (1, 1), args).unwrap_err();
+    let error = graph.set_launch(node, &kernel, (1, 1), args).failure();
     assert_eq!(error, Error::GraphUses);
     let args = affine::args(-1.0, offset(0.0), from.read(), to.write());
-    let error = graph.set_launch(copy, &kernel, (1, 1), args).unwrap_err();
+    let error = graph.set_launch(copy, &kernel, (1, 1), args).failure();
     assert_eq!(error, Error::GraphNodeKind);
     let args = affine::args(-1.0, offset(0.0), from.read(), to.write());
-    let error = graph
-        .set_launch(node, &kernel, (1, 9999), args)
-        .unwrap_err();
+    let error = graph.set_launch(node, &kernel, (1, 9999), args).failure();
     assert!(matches!(error, Error::LaunchSize(_)), "{error}");
 }
 
@@ -120,19 +119,19 @@ fn buffers_of_other_graphs_and_outside_of_graphs_are_refused() {
     let mut other = GraphBuilder::new().unwrap();
     let a = one.buffer(DeviceBuffer::<f32>::zeroed(4).unwrap());
     let b = other.buffer(DeviceBuffer::<f32>::zeroed(4).unwrap());
-    let error = one.copy(a, b).unwrap_err();
+    let error = one.copy(a, b).failure();
     assert!(matches!(error, Error::BufferOfGraph { .. }), "{error}");
     let args = add::args(a.read(), a.read(), b.write());
-    let error = one.launch(&kernel, (1, 4), args).unwrap_err();
+    let error = one.launch(&kernel, (1, 4), args).failure();
     assert!(matches!(error, Error::BufferOfGraph { .. }), "{error}");
     let args = add::args(a.read(), a.read(), a.write());
-    let error = one.launch(&kernel, (1, 4), args).unwrap_err();
+    let error = one.launch(&kernel, (1, 4), args).failure();
     assert_eq!(error, Error::AliasedBuffer);
     let args = add::args(a.read(), a.read(), a.write());
-    let error = kernel.launch(&stream(), (1, 4), args).unwrap_err();
+    let error = kernel.launch(&stream(), (1, 4), args).failure();
     assert!(matches!(error, Error::BufferOfGraph { .. }), "{error}");
     let c = one.buffer(DeviceBuffer::<f32>::zeroed(5).unwrap());
-    let error = one.copy(a, c).unwrap_err();
+    let error = one.copy(a, c).failure();
     assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");
     let first = one.set_zero(a).unwrap();
     let second = one.set_zero(c).unwrap();
@@ -199,7 +198,7 @@ fn what_is_put_into_streams_is_captured() {
             main.wait_event(&join, StreamWaitEventFlags::DEFAULT)?;
             assert!(main.is_capturing()?);
             let args = scale_first::args(&factor, &mut out);
-            let error = module.launch(main, (1, 1), args).unwrap_err();
+            let error = module.launch(main, (1, 1), args).failure();
             assert!(matches!(error, Error::Capturing { .. }), "{error}");
             Ok(())
         })
@@ -222,12 +221,12 @@ fn what_is_put_into_streams_is_captured() {
             |main| launch!(module.poke<<<1, 1, 0, main>>>(number.as_device_ptr(), 8u32)),
         )
     };
-    let error = exec.update(&other.unwrap()).unwrap_err();
+    let error = exec.update(&other.unwrap()).failure();
     let code = CudaError::GraphExecUpdateFailure;
     assert_eq!(error.code(), Some(code), "{error}");
 
     // SAFETY: nothing is recorded.
     let failed = unsafe { main.capture(CaptureMode::Global, |_| Err(Error::AliasedBuffer)) };
-    assert_eq!(failed.unwrap_err(), Error::AliasedBuffer);
+    assert_eq!(failed.failure(), Error::AliasedBuffer);
     assert!(!main.is_capturing().unwrap());
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use common::{KERNELS, init, stream};
 use cust::error::Error;
 use cust::prelude::*;
+use test_outcome::Failure;
 
 #[derive(Clone, Copy, DeviceCopy)]
 #[repr(C)]
@@ -117,11 +118,11 @@ fn a_wrong_number_of_arguments_is_an_error() {
     // SAFETY: the launches are refused.
     let (few, many, raw) = unsafe {
         (
-            launch!(module.add<<<1, 1, 0, stream>>>(1u64, 2u64)).unwrap_err(),
-            launch!(module.count<<<1, 1, 0, stream>>>(1u8)).unwrap_err(),
+            launch!(module.add<<<1, 1, 0, stream>>>(1u64, 2u64)).failure(),
+            launch!(module.count<<<1, 1, 0, stream>>>(1u8)).failure(),
             stream
                 .launch(&module.get_function("add").unwrap(), 1, 1, 0, &[])
-                .unwrap_err(),
+                .failure(),
         )
     };
     assert_eq!(
@@ -152,7 +153,7 @@ fn an_argument_of_the_wrong_size_is_an_error() {
     let _context = init();
     let (module, stream) = (module(), stream());
     // SAFETY: the launch is refused.
-    let error = unsafe { launch!(module.scale<<<1, 1, 0, stream>>>(1u64, 2u32)) }.unwrap_err();
+    let error = unsafe { launch!(module.scale<<<1, 1, 0, stream>>>(1u64, 2u32)) }.failure();
     assert_eq!(
         error.to_string(),
         "argument 1 of the kernel `scale` is a u32 of 4 bytes, but the parameter has 16"
@@ -164,7 +165,7 @@ fn a_missing_kernel_is_an_error_of_the_launch() {
     let _context = init();
     let (module, stream) = (module(), stream());
     // SAFETY: the launch is refused.
-    let error = unsafe { launch!(module.subtract<<<1, 1, 0, stream>>>()) }.unwrap_err();
+    let error = unsafe { launch!(module.subtract<<<1, 1, 0, stream>>>()) }.failure();
     assert!(matches!(error, Error::KernelNotFound { .. }));
 }
 
@@ -176,9 +177,9 @@ fn sizes_that_the_device_does_not_have_are_errors() {
     // SAFETY: the launches are refused.
     let (block, grid, shared) = unsafe {
         (
-            launch!(count<<<1, 2048, 0, stream>>>()).unwrap_err(),
-            launch!(count<<<0, 1, 0, stream>>>()).unwrap_err(),
-            launch!(count<<<1, 1, 1 << 20, stream>>>()).unwrap_err(),
+            launch!(count<<<1, 2048, 0, stream>>>()).failure(),
+            launch!(count<<<0, 1, 0, stream>>>()).failure(),
+            launch!(count<<<1, 1, 1 << 20, stream>>>()).failure(),
         )
     };
     assert_eq!(

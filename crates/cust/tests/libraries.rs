@@ -20,12 +20,12 @@ use cust::prelude::*;
 /// missing. `present` says whether a library is there.
 fn start(library: &str, present: unsafe fn() -> bool) -> Option<(Context, Arc<CudaStream>)> {
     if backend() != Backend::Gpu {
-        std::eprintln!("skipped: {library} needs a GPU (CUST_DEVICE=gpu)");
+        test_outcome::skip(format_args!("{library} needs a GPU"));
         return None;
     }
     // SAFETY: it only loads the library.
     if !unsafe { present() } {
-        std::eprintln!("skipped: {library} is not installed");
+        test_outcome::skip(format_args!("{library} is not installed"));
         return None;
     }
     let context = init();

@@ -18,7 +18,7 @@ const HELPER: &[u8] = include_bytes!("lto/helper.ltoir");
 fn linker() -> Option<LtoLinker> {
     match LtoLinker::for_arch("sm_80") {
         Err(error @ Error::NoLinker { .. }) => {
-            eprintln!("skipped: {error}");
+            test_outcome::skip(error);
             None
         }
         linker => Some(linker.unwrap()),
@@ -56,7 +56,7 @@ fn mistakes_are_errors_with_the_linkers_log() {
 fn what_was_linked_runs() {
     let _context = init();
     if backend() != Backend::Gpu {
-        eprintln!("skipped: the emulator runs no machine code");
+        test_outcome::skip("the emulator runs no machine code");
         return;
     }
     if linker().is_none() {

@@ -6,6 +6,7 @@ use common::{init, stream};
 use cust::error::Error;
 use cust::memory::mem_get_info;
 use cust::prelude::*;
+use test_outcome::Failure;
 
 #[derive(Debug, Clone, Copy, PartialEq, cust::DeviceCopy)]
 struct Pair<T> {
@@ -44,18 +45,18 @@ fn derived_types_are_copied() {
 fn lengths_that_differ_are_an_error() {
     let _context = init();
     let mut buffer = DeviceBuffer::<u8>::zeroed(3).unwrap();
-    let error = buffer.copy_from(&[1, 2, 3, 4]).unwrap_err();
+    let error = buffer.copy_from(&[1, 2, 3, 4]).failure();
     assert_eq!(
         error.to_string(),
         "copying to the device: the source has 4 elements, the destination 3"
     );
-    let error = buffer.copy_to(&mut [0; 2]).unwrap_err();
+    let error = buffer.copy_to(&mut [0; 2]).failure();
     assert_eq!(
         error.to_string(),
         "copying from the device: the source has 3 elements, the destination 2"
     );
     let mut other = DeviceBuffer::<u8>::zeroed(5).unwrap();
-    let error = buffer.copy_to(&mut other).unwrap_err();
+    let error = buffer.copy_to(&mut other).failure();
     assert!(matches!(
         error,
         Error::SizeMismatch {
@@ -79,7 +80,7 @@ fn parts_of_buffers() {
     left.index_mut(..1).unwrap().copy_from(&[9]).unwrap();
     assert_eq!(buffer.as_host_vec().unwrap(), [9, 4, 5, 3, 4, 5]);
 
-    let error = buffer.index(4..7).unwrap_err();
+    let error = buffer.index(4..7).failure();
     assert_eq!(
         error.to_string(),
         "the range 4..7 is not inside a buffer of 6 elements"
@@ -187,7 +188,7 @@ fn bytes_and_words_are_set() {
     );
     let mut odd = DeviceBuffer::<u8>::zeroed(6).unwrap();
     // SAFETY: as above.
-    let error = unsafe { odd.as_mut_slice().set_32(0) }.unwrap_err();
+    let error = unsafe { odd.as_mut_slice().set_32(0) }.failure();
     assert!(matches!(error, Error::SizeMismatch { .. }));
 }
 

@@ -22,7 +22,7 @@ fn expect_panic(result: CudaResult<()>) -> KernelPanic {
 #[test]
 fn a_panic_is_returned_once_and_the_context_goes_on() {
     let _turn = TURN.lock();
-    let context = init();
+    let _context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     for _ in 0..3 {
@@ -62,7 +62,7 @@ fn a_panic_is_returned_once_and_the_context_goes_on() {
 #[test]
 fn many_threads_that_panic_make_one_report() {
     let _turn = TURN.lock();
-    let context = init();
+    let _context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let (stream, other) = (stream(), stream());
     // SAFETY: the kernels access no memory of ours.
@@ -83,7 +83,7 @@ fn many_threads_that_panic_make_one_report() {
 #[test]
 fn a_panic_is_told_by_the_kernels_that_can_have_made_it() {
     let _turn = TURN.lock();
-    let context = init();
+    let _context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     let data = DeviceBuffer::<u32>::zeroed(1).unwrap();
@@ -118,7 +118,7 @@ fn events_return_panics_too() {
 #[test]
 fn a_panic_outlives_its_module() {
     let _turn = TURN.lock();
-    let context = init();
+    let _context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     // SAFETY: the kernel has no parameters.

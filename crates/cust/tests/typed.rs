@@ -9,6 +9,7 @@ use cust::error::Error;
 use cust::module::{Embedded, Image};
 use cust::prelude::*;
 use kernels::*;
+use test_outcome::Failure;
 
 #[test]
 fn slices_go_in_and_an_output_comes_back() {
@@ -117,7 +118,7 @@ fn sizes_are_checked_before_the_driver_sees_them() {
     let stream = stream();
     let error = |config: LaunchConfig| {
         let launched = module.launch(&stream, config, nothing::args());
-        match launched.unwrap_err() {
+        match launched.failure() {
             Error::LaunchSize(error) => error.reason,
             other => panic!("{other}"),
         }
@@ -144,7 +145,7 @@ fn sizes_are_checked_before_the_driver_sees_them() {
         "the grid cannot be divided into clusters of 2 × 1 × 1 blocks"
     );
     let config = LaunchConfig::new(1, 32).shared_mem_bytes(1 << 30);
-    match module.launch(&stream, config, nothing::args()).unwrap_err() {
+    match module.launch(&stream, config, nothing::args()).failure() {
         Error::SharedMemory(error) => {
             assert_eq!((error.own, error.dynamic), (0, 1 << 30));
             assert!((48 << 10..1 << 20).contains(&error.most), "{error}");
@@ -192,17 +193,17 @@ fn cooperative_launches_and_priorities() {
 fn a_module_that_is_not_of_the_kernels_crate_is_refused() {
     let _context = init();
     let module = Module::from_ptx(include_str!("ptx/typed.ptx"), &[]).unwrap();
-    let error = module.kernel::<nothing>().unwrap_err();
+    let error = module.kernel::<nothing>().failure();
     assert!(matches!(error, Error::ForeignModule { .. }), "{error}");
     // SAFETY: it is the module of these kernels all the same.
     let kernel = unsafe { module.kernel_unchecked::<nothing>() }.unwrap();
     kernel.launch(&stream(), (1, 1), nothing::args()).unwrap();
 
     let module = KERNELS.load().unwrap();
-    let error = module.kernel::<missing>().unwrap_err();
+    let error = module.kernel::<missing>().failure();
     assert!(matches!(error, Error::KernelNotFound { .. }), "{error}");
     let args = newer::poke::args(1u32);
-    let error = module.launch(&stream(), (1, 1), args).unwrap_err();
+    let error = module.launch(&stream(), (1, 1), args).failure();
     assert!(matches!(error, Error::ArgumentCount { .. }), "{error}");
 }
 
@@ -260,18 +261,18 @@ fn statics_are_global_variables_by_their_types() {
 fn statics_that_the_module_lacks_are_errors() {
     let _context = init();
     let module = KERNELS.load().unwrap();
-    let error = module.global::<UNUSED>().unwrap_err();
+    let error = module.global::<UNUSED>().failure();
     assert!(
         matches!(&error, Error::GlobalNotFound { name } if name == "UNUSED"),
         "{error}"
     );
-    let error = module.global::<plain::WIDE>().unwrap_err();
+    let error = module.global::<plain::WIDE>().failure();
     assert_eq!(
         error.to_string(),
         "the global variable `WIDE` has 4 bytes, but the type asked for has 8"
     );
     let foreign = Module::from_ptx(".version 7.0\n.target sm_70\n.address_size 64", &[]).unwrap();
-    let error = foreign.global::<TICKS>().unwrap_err();
+    let error = foreign.global::<TICKS>().failure();
     assert!(matches!(error, Error::ForeignGlobal { .. }), "{error}");
 }
 

@@ -12,11 +12,15 @@ use crate::traits::DeviceCopy;
 #[cfg(feature = "glam")]
 mod of_glam {
     use super::DeviceCopy;
+    use crate::layout::Layout;
 
     macro_rules! plain {
         ($($ty:ident)*) => {
             // SAFETY: plain numbers.
-            $(unsafe impl DeviceCopy for glam::$ty {})*
+            $(unsafe impl DeviceCopy for glam::$ty {
+                const LAYOUT: Layout =
+                    Layout::core::<Self>(concat!("glam::", stringify!($ty)), &[]);
+            })*
         };
     }
     plain! {
@@ -34,26 +38,45 @@ mod of_glam {
 mod of_half {
     use super::DeviceCopy;
 
+    use crate::layout::{Kind, Layout};
+
     // SAFETY: a number.
-    unsafe impl DeviceCopy for half::f16 {}
+    unsafe impl DeviceCopy for half::f16 {
+        const LAYOUT: Layout = Layout::new::<Self>(Kind::Scalar("half::f16"));
+    }
     // SAFETY: a number.
-    unsafe impl DeviceCopy for half::bf16 {}
+    unsafe impl DeviceCopy for half::bf16 {
+        const LAYOUT: Layout = Layout::new::<Self>(Kind::Scalar("half::bf16"));
+    }
 }
 
 #[cfg(feature = "num-complex")]
 // SAFETY: two values that are `DeviceCopy` themselves.
-unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {}
+unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {
+    const LAYOUT: crate::layout::Layout = crate::layout::Layout::core::<Self>(
+        "num_complex::Complex",
+        const { &[crate::layout::Part::Inner("re and im", &T::LAYOUT)] },
+    );
+}
 
 #[cfg(feature = "nalgebra")]
 mod of_nalgebra {
     use super::DeviceCopy;
+    use crate::layout::{Layout, Part};
+    use core::mem::offset_of;
     use nalgebra::{ArrayStorage, Isometry, Matrix, OPoint, Quaternion, Scalar, Translation, Unit};
     use nalgebra::{Const, DefaultAllocator, DimName, allocator::Allocator};
+
+    /// The description of a type that is made of parts of one type, in an order of its author's.
+    const fn of<Whole, T: DeviceCopy>(name: &'static str) -> Layout {
+        Layout::core::<Whole>(name, const { &[Part::Inner("element", &T::LAYOUT)] })
+    }
 
     // SAFETY: values that are `DeviceCopy` themselves, one after the other.
     unsafe impl<T: DeviceCopy + Scalar, const R: usize, const C: usize> DeviceCopy
         for Matrix<T, Const<R>, Const<C>, ArrayStorage<T, R, C>>
     {
+        const LAYOUT: Layout = of::<Self, [[T; R]; C]>("nalgebra::Matrix");
     }
     // SAFETY: as above.
     unsafe impl<T: DeviceCopy + Scalar, D: DimName> DeviceCopy for OPoint<T, D>
@@ -61,17 +84,39 @@ mod of_nalgebra {
         DefaultAllocator: Allocator<D>,
         Self: Copy,
     {
+        const LAYOUT: Layout = of::<Self, T>("nalgebra::OPoint");
     }
     // SAFETY: as above.
-    unsafe impl<T: DeviceCopy + Scalar> DeviceCopy for Quaternion<T> where Self: Copy {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for Unit<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy + Scalar, const D: usize> DeviceCopy for Translation<T, D> where Self: Copy
-    {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy + Scalar, R: DeviceCopy, const D: usize> DeviceCopy for Isometry<T, R, D> where
-        Self: Copy
+    unsafe impl<T: DeviceCopy + Scalar> DeviceCopy for Quaternion<T>
+    where
+        Self: Copy,
     {
+        const LAYOUT: Layout = of::<Self, T>("nalgebra::Quaternion");
+    }
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy> DeviceCopy for Unit<T> {
+        const LAYOUT: Layout = of::<Self, T>("nalgebra::Unit");
+    }
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy + Scalar, const D: usize> DeviceCopy for Translation<T, D>
+    where
+        Self: Copy,
+    {
+        const LAYOUT: Layout = of::<Self, T>("nalgebra::Translation");
+    }
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy + Scalar, R: DeviceCopy, const D: usize> DeviceCopy for Isometry<T, R, D>
+    where
+        Self: Copy,
+    {
+        const LAYOUT: Layout = Layout::core::<Self>(
+            "nalgebra::Isometry",
+            const {
+                &[
+                    Part::Field("rotation", offset_of!(Self, rotation), &R::LAYOUT),
+                    Part::Field("translation", offset_of!(Self, translation), &T::LAYOUT),
+                ]
+            },
+        );
     }
 }

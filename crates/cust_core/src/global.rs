@@ -20,6 +20,9 @@ pub unsafe trait Global {
     const NAME: &'static str;
     /// The package that it is in.
     const PACKAGE: &'static str;
+    /// The type with its layout, as the host's compiler has it.
+    #[doc(hidden)]
+    const SIGNATURE: &'static str;
 }
 
 /// A `static mut`, whose value the host may change while no kernel uses it.

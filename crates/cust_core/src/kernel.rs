@@ -23,6 +23,9 @@ pub unsafe trait Kernel {
     const NAME: &'static str;
     /// The package that it is in.
     const PACKAGE: &'static str;
+    /// The parameters with their layouts, as the host's compiler has them.
+    #[doc(hidden)]
+    const SIGNATURE: &'static str;
     /// The size that all its blocks have, if it says one: `#[kernel(block_size(256))]`.
     const BLOCK_SIZE: Option<[u32; 3]> = None;
 }
@@ -195,7 +198,8 @@ pub unsafe trait Output {
 /// # Safety
 ///
 /// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize, height: usize }`, where the last row may be short; the rest as for [`Output`].
+/// usize, height: usize }`, where the last row may be short, `width` is at most 2⁴⁰ and `height` at most
+/// 2⁶²; the rest as for [`Output`].
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` has no rows",
     label = "the kernel's parameter is `{Self}`",
@@ -212,8 +216,8 @@ pub unsafe trait OutputRows {
 /// # Safety
 ///
 /// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize, height: usize, depth: usize }`, where the last layer may be short, and `width * height`
-/// does not overflow; the rest as for [`Output`].
+/// usize, height: usize, depth: usize }`, where the last layer may be short, `width` is at most 2⁴⁰, and
+/// `width * height` at most 2⁴⁰ or that of one layer of all elements; the rest as for [`Output`].
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` has no layers",
     label = "the kernel's parameter is `{Self}`",

@@ -21,6 +21,10 @@
 mod ecosystem;
 pub mod global;
 pub mod kernel;
+#[doc(hidden)]
+pub mod layout;
+#[doc(hidden)]
+pub mod signature;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
 pub use traits::DeviceCopy;
@@ -37,6 +41,8 @@ pub mod traits {
     use core::ptr::NonNull;
     use core::time::Duration;
 
+    use crate::layout::{Kind, Layout, Part};
+
     /// A type whose values may be copied to a device, and back, as bytes.
     ///
     /// # Safety
@@ -44,64 +50,117 @@ pub mod traits {
     /// A value must mean the same on the device as on the host: no references and no handles to
     /// the host's resources. Raw pointers may be in it; whose memory they point to is the
     /// business of whoever dereferences them.
-    pub unsafe trait DeviceCopy: Copy {}
+    pub unsafe trait DeviceCopy: Copy {
+        /// What host and device have to agree on: the derive macro describes fields and variants. An
+        /// implementation by hand is compared by size and alignment alone.
+        #[doc(hidden)]
+        const LAYOUT: Layout = Layout::new::<Self>(Kind::Opaque);
+    }
 
     macro_rules! plain {
-        ($($type:ty)*) => {
+        ($kind:ident $($type:ty)*) => {
             // SAFETY: plain numbers without pointers.
-            $(unsafe impl DeviceCopy for $type {})*
+            $(unsafe impl DeviceCopy for $type {
+                const LAYOUT: Layout = Layout::new::<$type>(Kind::$kind(stringify!($type)));
+            })*
         };
     }
     plain! {
-        u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char
+        Scalar
+        u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char Ordering
+    }
+    plain! {
+        NonZero
         NonZeroU8 NonZeroU16 NonZeroU32 NonZeroU64 NonZeroU128 NonZeroUsize
         NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize
     }
 
-    // SAFETY: a number of three values.
-    unsafe impl DeviceCopy for Ordering {}
-    // SAFETY: two numbers.
-    unsafe impl DeviceCopy for Duration {}
     // SAFETY: no bytes at all.
-    unsafe impl DeviceCopy for () {}
+    unsafe impl DeviceCopy for () {
+        const LAYOUT: Layout = Layout::core::<Self>("()", &[]);
+    }
+    // SAFETY: two numbers.
+    unsafe impl DeviceCopy for Duration {
+        const LAYOUT: Layout = Layout::chosen::<Self>("Duration", &[]);
+    }
 
     macro_rules! tuple {
-        ($($name:ident)*) => {
+        ($($name:ident $index:tt)*) => {
             // SAFETY: every field is `DeviceCopy`.
-            unsafe impl<$($name: DeviceCopy),*> DeviceCopy for ($($name,)*) {}
+            unsafe impl<$($name: DeviceCopy),*> DeviceCopy for ($($name,)*) {
+                const LAYOUT: Layout = Layout::core::<Self>(
+                    "tuple",
+                    const {
+                        &[$(Part::Field(
+                            stringify!($index),
+                            core::mem::offset_of!(Self, $index),
+                            &$name::LAYOUT,
+                        )),*]
+                    },
+                );
+            }
         };
     }
-    tuple!(A);
-    tuple!(A B);
-    tuple!(A B C);
-    tuple!(A B C D);
-    tuple!(A B C D E);
-    tuple!(A B C D E F);
-    tuple!(A B C D E F G);
-    tuple!(A B C D E F G H);
+    tuple!(A 0);
+    tuple!(A 0 B 1);
+    tuple!(A 0 B 1 C 2);
+    tuple!(A 0 B 1 C 2 D 3);
+    tuple!(A 0 B 1 C 2 D 3 E 4);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
 
     // SAFETY: nothing but values that are `DeviceCopy` themselves, and tags.
-    unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
+    unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
+        const LAYOUT: Layout = Layout::new::<Self>(Kind::Array(&T::LAYOUT, N));
+    }
     // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for Option<T> {}
+    unsafe impl<T: DeviceCopy> DeviceCopy for Option<T> {
+        const LAYOUT: Layout = Layout::option::<T>();
+    }
     // SAFETY: as above.
-    unsafe impl<T: DeviceCopy, E: DeviceCopy> DeviceCopy for Result<T, E> {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for Reverse<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for MaybeUninit<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: DeviceCopy> DeviceCopy for ManuallyDrop<T> {}
+    unsafe impl<T: DeviceCopy, E: DeviceCopy> DeviceCopy for Result<T, E> {
+        const LAYOUT: Layout = Layout::chosen::<Self>(
+            "Result",
+            const {
+                &[
+                    Part::Inner("Ok", &T::LAYOUT),
+                    Part::Inner("Err", &E::LAYOUT),
+                ]
+            },
+        );
+    }
+
+    // All of them are `repr(transparent)`.
+    macro_rules! transparent {
+        ($($type:ident)*) => {
+            // SAFETY: as above.
+            $(unsafe impl<T: DeviceCopy> DeviceCopy for $type<T> {
+                const LAYOUT: Layout = Layout::core::<Self>(
+                    stringify!($type),
+                    const { &[Part::Field("0", 0, &T::LAYOUT)] },
+                );
+            })*
+        };
+    }
+    transparent!(Wrapping Saturating Reverse MaybeUninit ManuallyDrop);
+
     // SAFETY: no bytes at all.
-    unsafe impl<T: ?Sized> DeviceCopy for PhantomData<T> {}
+    unsafe impl<T: ?Sized> DeviceCopy for PhantomData<T> {
+        const LAYOUT: Layout = Layout::core::<Self>("PhantomData", &[]);
+    }
     // SAFETY: an address is a number; dereferencing it is unsafe.
-    unsafe impl<T> DeviceCopy for *const T {}
+    unsafe impl<T> DeviceCopy for *const T {
+        const LAYOUT: Layout =
+            Layout::new::<Self>(Kind::Pointer("*const", size_of::<T>(), align_of::<T>()));
+    }
     // SAFETY: as above.
-    unsafe impl<T> DeviceCopy for *mut T {}
+    unsafe impl<T> DeviceCopy for *mut T {
+        const LAYOUT: Layout =
+            Layout::new::<Self>(Kind::Pointer("*mut", size_of::<T>(), align_of::<T>()));
+    }
     // SAFETY: as above.
-    unsafe impl<T> DeviceCopy for NonNull<T> {}
+    unsafe impl<T> DeviceCopy for NonNull<T> {
+        const LAYOUT: Layout = Layout::new::<Self>(Kind::NonZero("NonNull"));
+    }
 }

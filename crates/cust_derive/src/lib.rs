@@ -3,61 +3,158 @@
 //! The macro is used through the crates that re-export it: `cust` for host programs, `cust_core`
 //! for `no_std` crates that host and device share.
 
-use proc_macro::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Fields, Path, parse_macro_input, parse_quote};
+use syn::{
+    Attribute, Data, DataEnum, DeriveInput, Field, Fields, Ident, Member, Meta, Path, Token, Type,
+    parse_macro_input, parse_quote,
+};
 
 /// Implements `cust::memory::DeviceCopy`; every field has to be `DeviceCopy` itself.
 #[proc_macro_derive(DeviceCopy)]
-pub fn device_copy(input: TokenStream) -> TokenStream {
+pub fn device_copy(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(input, parse_quote!(::cust::memory::DeviceCopy)).into()
+    let layout = parse_quote!(::cust::memory::layout);
+    expand(input, parse_quote!(::cust::memory::DeviceCopy), layout).into()
 }
 
 /// Implements `cust_core::DeviceCopy`, for crates that do not depend on `cust`.
 #[proc_macro_derive(DeviceCopyCore)]
-pub fn device_copy_core(input: TokenStream) -> TokenStream {
+pub fn device_copy_core(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(input, parse_quote!(::cust_core::DeviceCopy)).into()
+    let layout = parse_quote!(::cust_core::layout);
+    expand(input, parse_quote!(::cust_core::DeviceCopy), layout).into()
 }
 
-/// The implementation, and a function that fails to compile unless every field is `DeviceCopy`,
-/// with the error on that field.
-fn expand(mut input: DeriveInput, path: Path) -> proc_macro2::TokenStream {
+/// The implementation, with a description of the type of which every field has to be `DeviceCopy`: a
+/// field that is not is an error at its type.
+fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
     for parameter in input.generics.type_params_mut() {
         parameter.bounds.push(parse_quote!(#path));
     }
-    let fields: Vec<&syn::Field> = match &input.data {
-        Data::Struct(data) => fields_of(&data.fields),
-        Data::Enum(data) => data
-            .variants
-            .iter()
-            .flat_map(|variant| fields_of(&variant.fields))
-            .collect(),
-        Data::Union(data) => data.fields.named.iter().collect(),
-    };
-    let checks = fields.iter().map(|field| {
-        let ty = &field.ty;
-        quote_spanned!(ty.span()=> assert_device_copy::<#ty>();)
-    });
     let name = &input.ident;
+    let described = |ty: &Type| quote_spanned!(ty.span()=> &<#ty as #path>::LAYOUT);
+    let repr = repr(&input.attrs);
+    let mut chosen = false;
+    let (kind, parts) = match &input.data {
+        Data::Struct(data) => ("struct", offsets(&layout, &data.fields, described)),
+        Data::Union(data) => {
+            let fields = Fields::Named(data.fields.clone());
+            ("union", offsets(&layout, &fields, described))
+        }
+        Data::Enum(data) => {
+            // The representation of an enum without fields is its discriminants, of the enum's size.
+            let plain = data
+                .variants
+                .iter()
+                .all(|variant| variant.fields.is_empty());
+            let promised = repr.iter().any(|word| !word.starts_with("align"));
+            chosen = !plain && !promised;
+            ("enum", variants(&layout, data, &repr, described))
+        }
+    };
+    let head = format!("{kind} {}", text(name));
+    let repr = match repr.is_empty() {
+        true => String::new(),
+        false => format!("repr({})", repr.join(", ")),
+    };
+    // Not by `env!`, which a macro of the crate could stand in for.
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let package = format!(
+        "{} {}",
+        variable("CARGO_PKG_NAME"),
+        variable("CARGO_PKG_VERSION")
+    );
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     quote! {
-        // SAFETY: every field is `DeviceCopy`, which the function below checks.
+        // SAFETY: every field is `DeviceCopy`, which the description requires.
         #[automatically_derived]
-        unsafe impl #impl_generics #path for #name #type_generics #where_clause {}
-
-        const _: () = {
-            fn assert_device_copy<T: #path>() {}
-            #[allow(dead_code)]
-            fn assert_fields #impl_generics () #where_clause {
-                #(#checks)*
-            }
-        };
+        unsafe impl #impl_generics #path for #name #type_generics #where_clause {
+            const LAYOUT: #layout::Layout =
+                #layout::Layout::new::<Self>(#layout::Kind::Composite(#layout::Composite {
+                    name: #head,
+                    package: #package,
+                    repr: #repr,
+                    chosen: #chosen,
+                    parts: const { &[#(#parts),*] },
+                }));
+        }
     }
 }
 
-fn fields_of(fields: &Fields) -> Vec<&syn::Field> {
-    fields.iter().collect()
+/// The fields of a struct or union, with their offsets.
+fn offsets(
+    layout: &Path,
+    fields: &Fields,
+    described: impl Fn(&Type) -> TokenStream,
+) -> Vec<TokenStream> {
+    let fields = fields.iter().zip(fields.members());
+    let field = |(field, member): (&Field, Member)| {
+        let (name, described) = (name(&member), described(&field.ty));
+        quote! {
+            #layout::Part::Field(#name, #layout::offset_of!(Self, #member), #described)
+        }
+    };
+    fields.map(field).collect()
+}
+
+/// The variants of an enum, each followed by its fields.
+fn variants(
+    layout: &Path,
+    data: &DataEnum,
+    repr: &[String],
+    described: impl Fn(&Type) -> TokenStream,
+) -> Vec<TokenStream> {
+    let mut parts = Vec::new();
+    let units = (data.variants.iter()).all(|variant| matches!(variant.fields, Fields::Unit));
+    let integer = repr.iter().find(|word| word.starts_with(['u', 'i']));
+    let integer = integer.map_or("isize", |word| word);
+    let integer = Ident::new(integer, Span::call_site());
+    let mut next = quote!(0i128);
+    for variant in &data.variants {
+        let ident = &variant.ident;
+        let discriminant = match &variant.discriminant {
+            // Only these can be cast, and only of others the expression is the whole truth.
+            _ if units => quote!(Self::#ident as ::core::primitive::i128),
+            Some((_, expression)) => quote!({
+                const DISCRIMINANT: ::core::primitive::#integer = #expression;
+                DISCRIMINANT as ::core::primitive::i128
+            }),
+            None => next,
+        };
+        let name_of_variant = text(ident);
+        parts.push(quote!(#layout::Part::Variant(#name_of_variant, #discriminant)));
+        for (field, member) in variant.fields.iter().zip(variant.fields.members()) {
+            let (name, described) = (name(&member), described(&field.ty));
+            parts.push(quote!(#layout::Part::Inner(#name, #described)));
+        }
+        next = quote!((#discriminant + 1));
+    }
+    parts
+}
+
+/// What the `repr` attributes say.
+fn repr(attributes: &[Attribute]) -> Vec<String> {
+    let attributes = attributes.iter().filter(|a| a.path().is_ident("repr"));
+    let words = attributes.filter_map(|attribute| {
+        let words = Punctuated::<Meta, Token![,]>::parse_terminated;
+        attribute.parse_args_with(words).ok()
+    });
+    let words = words.flatten();
+    words.map(|word| quote!(#word).to_string()).collect()
+}
+
+fn name(member: &Member) -> String {
+    match member {
+        Member::Named(ident) => text(ident),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+/// A name as it is without `r#`.
+fn text(ident: &Ident) -> String {
+    let text = ident.to_string();
+    text.strip_prefix("r#").unwrap_or(&text).to_owned()
 }

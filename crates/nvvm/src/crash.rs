@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The signals that a crash comes as.
 const SIGNALS: [libc::c_int; 5] = [
@@ -17,7 +18,19 @@ const SIGNALS: [libc::c_int; 5] = [
 ];
 
 /// What rustc ends with after a fault of its own.
-const STATUS: libc::c_int = 101;
+pub(crate) const STATUS: libc::c_int = 101;
+
+/// Where the text goes.
+static STDERR: AtomicI32 = AtomicI32::new(libc::STDERR_FILENO);
+
+/// Lets the text of a crash go to what is the standard error now, wherever that goes later.
+pub(crate) fn keep_stderr() {
+    // SAFETY: a plain system call.
+    let copy = unsafe { libc::dup(libc::STDERR_FILENO) };
+    if copy >= 0 {
+        STDERR.store(copy, Ordering::Relaxed);
+    }
+}
 
 /// What was done about the signals before, in their order.
 static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
@@ -56,7 +69,7 @@ extern "C" fn handle(signal: libc::c_int) {
     if !text.is_null() {
         // SAFETY: the text lives while the thread runs what it is about.
         unsafe {
-            libc::write(libc::STDERR_FILENO, text.cast(), length);
+            libc::write(STDERR.load(Ordering::Relaxed), text.cast(), length);
             libc::_exit(STATUS);
         }
     }

@@ -141,6 +141,22 @@ impl Status {
             other => Status::Other(other),
         })
     }
+
+    pub(crate) fn to_result(self) -> nvvmResult {
+        match self {
+            Status::OutOfMemory => result::NVVM_ERROR_OUT_OF_MEMORY,
+            Status::ProgramCreation => result::NVVM_ERROR_PROGRAM_CREATION_FAILURE,
+            Status::IrVersionMismatch => result::NVVM_ERROR_IR_VERSION_MISMATCH,
+            Status::InvalidInput => result::NVVM_ERROR_INVALID_INPUT,
+            Status::InvalidProgram => result::NVVM_ERROR_INVALID_PROGRAM,
+            Status::InvalidIr => result::NVVM_ERROR_INVALID_IR,
+            Status::InvalidOption => result::NVVM_ERROR_INVALID_OPTION,
+            Status::NoModule => result::NVVM_ERROR_NO_MODULE_IN_PROGRAM,
+            Status::Compilation => result::NVVM_ERROR_COMPILATION,
+            Status::Cancelled => result::NVVM_ERROR_CANCELLED,
+            Status::Other(other) => other,
+        }
+    }
 }
 
 impl fmt::Display for Status {

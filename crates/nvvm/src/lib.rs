@@ -14,6 +14,7 @@
 //! # Ok(()) }
 //! ```
 
+mod bounded;
 mod crash;
 mod error;
 mod library;
@@ -21,6 +22,7 @@ mod log;
 mod options;
 mod program;
 
+pub use bounded::{Bound, Outcome, Slow};
 pub use cuda_toolkit::{Arch, Dialect, UnknownArch, Variant};
 pub use error::{Error, Stage, Status};
 pub use libnvvm_sys::LoadError;

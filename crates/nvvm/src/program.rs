@@ -10,7 +10,7 @@ use std::ptr;
 pub struct Program {
     library: Library,
     raw: nvvmProgram,
-    modules: Vec<String>,
+    pub(crate) modules: Vec<String>,
     said_at_crash: String,
 }
 
@@ -94,10 +94,34 @@ impl Program {
             functions.nvvmGetCompiledResultSize,
             functions.nvvmGetCompiledResult,
         );
-        self.with_args(options, compile)
+        self.with_args(&options.to_c_args(), compile)
             .map_err(|status| self.failure_with(options, Stage::Compile, status))?;
         self.read_text(size, output)
             .map_err(|status| self.failure(Stage::Output, status))
+    }
+
+    /// Compiles, and returns libnvvm's result with its output, or with its log after a failure.
+    pub(crate) fn compile_raw(&mut self, options: &Options, traced: bool) -> (i32, Vec<u8>) {
+        let functions = self.library.functions();
+        let compile = functions.nvvmCompileProgram;
+        let output = (
+            functions.nvvmGetCompiledResultSize,
+            functions.nvvmGetCompiledResult,
+        );
+        let log = (functions.nvvmGetProgramLogSize, functions.nvvmGetProgramLog);
+        let mut args = options.to_c_args();
+        if traced {
+            args.extend([c"-Xopt".to_owned(), c"-debug-pass=Executions".to_owned()]);
+        }
+        let compiled = self.with_args(&args, compile);
+        let result = compiled.and_then(|()| self.read_text(output.0, output.1));
+        match result {
+            Ok(text) => (libnvvm_sys::result::NVVM_SUCCESS, text),
+            Err(status) => {
+                let log = self.read_text(log.0, log.1).unwrap_or_default();
+                (status.to_result(), log)
+            }
+        }
     }
 
     /// What libnvvm wrote during the last call: after a success, its warnings.
@@ -112,7 +136,7 @@ impl Program {
 
     pub(crate) fn run_verify(&mut self, options: &Options) -> Result<(), Status> {
         let verify = self.library.functions().nvvmVerifyProgram;
-        self.with_args(options, verify)
+        self.with_args(&options.to_c_args(), verify)
     }
 
     pub(crate) fn failure(&mut self, stage: Stage, status: Status) -> Error {
@@ -126,6 +150,27 @@ impl Program {
     /// As [`Program::failure`]; says so where the reason is an architecture that this libnvvm
     /// does not have.
     fn failure_with(&mut self, options: &Options, stage: Stage, status: Status) -> Error {
+        let log = self.log();
+        self.failure_of(options, stage, status, log)
+    }
+
+    /// A failure to compile, whose log is known already.
+    pub(crate) fn compile_failure(
+        &mut self,
+        options: &Options,
+        status: Status,
+        log: Vec<LogEntry>,
+    ) -> Error {
+        self.failure_of(options, Stage::Compile, status, log)
+    }
+
+    fn failure_of(
+        &mut self,
+        options: &Options,
+        stage: Stage,
+        status: Status,
+        log: Vec<LogEntry>,
+    ) -> Error {
         if status == Status::InvalidOption
             && let Ok(supported) = self.library.supported_archs()
             && !supported.contains(&options.arch)
@@ -136,15 +181,14 @@ impl Program {
                 supported: supported.to_vec(),
             };
         }
-        self.failure(stage, status)
+        Error::Compile { stage, status, log }
     }
 
     fn with_args(
         &mut self,
-        options: &Options,
+        args: &[CString],
         function: unsafe extern "C" fn(nvvmProgram, c_int, *const *const c_char) -> nvvmResult,
     ) -> Result<(), Status> {
-        let args = options.to_c_args();
         let pointers: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
         let call = Call {
             function,

@@ -1,8 +1,11 @@
 //! Small modules through the real libnvvm, and what is said when there is none or it is broken.
 //!
-//! Without a libnvvm the tests that need one print that they were skipped.
+//! Without a libnvvm the tests that need one are skipped.
 
-use nvvm::{Arch, DebugInfo, Error, Library, OptLevel, Options, Program, Severity, Stage, Status};
+use nvvm::{
+    Arch, Bound, DebugInfo, Error, Library, OptLevel, Options, Outcome, Program, Severity, Stage,
+    Status,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +18,7 @@ fn library() -> Option<Library> {
     match Library::find_with(&[fetched()]) {
         Ok(library) => Some(library),
         Err(error @ Error::NotFound { .. }) => {
-            eprintln!("skipped: {error}");
+            test_outcome::skip(error);
             None
         }
         Err(error) => panic!("{error}"),
@@ -46,6 +49,59 @@ fn compile(library: &Library, module: &str, options: &Options) -> Result<String,
 
 const MULTIPLY_ADD: &str =
     "  %m = fmul float %a, %b\n  %s = fadd float %m, %a\n  store float %s, float* %p";
+
+/// A module for which libnvvm needs a second or so.
+fn large() -> String {
+    let mut body = String::new();
+    for n in 0..4000 {
+        let before = if n == 0 {
+            "%a".to_owned()
+        } else {
+            format!("%x{}", n - 1)
+        };
+        body += &format!(
+            "  %q{n} = getelementptr float, float* %p, i64 {n}\n  %l{n} = load float, float* %q{n}\n  \
+             %x{n} = fadd float %l{n}, {before}\n  store float %x{n}, float* %q{n}\n"
+        );
+    }
+    kernel(&body, "")
+}
+
+#[test]
+fn a_compilation_is_bounded() {
+    use std::time::Duration;
+    let Some(library) = library() else { return };
+    let options = Options::new(Arch::SM_90);
+    let within = |module: &str, bound| {
+        let mut program = Program::new(&library).unwrap();
+        program.add_module("test.ll", module.as_bytes()).unwrap();
+        program.compile_within(&options, bound)
+    };
+    let (no, much) = (Duration::ZERO, Duration::from_secs(600));
+    let small = kernel(MULTIPLY_ADD, "");
+    let expected = compile(&library, &small, &options).unwrap();
+    let watched = |pass, all, total| Bound::Function { pass, all, total };
+    for bound in [Bound::Total(much), watched(much, much, much)] {
+        let outcome = within(&small, bound).unwrap();
+        assert!(matches!(outcome, Outcome::Compiled(ptx) if ptx == expected.as_bytes()));
+    }
+    // Errors and their logs come back from the child.
+    let wrong = kernel("  %m = call float @nowhere(float %a)", "");
+    let error = within(&wrong, Bound::Total(much)).unwrap_err();
+    assert!(!error.log().is_empty(), "{error}");
+
+    let large = large();
+    let outcome = within(&large, Bound::Total(no)).unwrap();
+    assert!(matches!(outcome, Outcome::TookLong), "{outcome:?}");
+    let outcome = within(&large, watched(much, much, no)).unwrap();
+    assert!(matches!(outcome, Outcome::TookLong), "{outcome:?}");
+    // Not at once: the first look may come before the first pass.
+    let some = Duration::from_millis(120);
+    match within(&large, watched(much, some, much)).unwrap() {
+        Outcome::Slow(slow) => assert_eq!(slow.function.as_deref(), Some("f"), "{slow:?}"),
+        outcome => panic!("{outcome:?}"),
+    }
+}
 
 #[test]
 fn the_library_tells_about_itself() {
@@ -125,7 +181,10 @@ fn libdevice_is_linked() {
     let Some(library) = library() else { return };
     let toolkit = cuda_toolkit::find(&[fetched()]);
     let Some(libdevice) = toolkit.libdevice else {
-        eprintln!("skipped: no libdevice; searched {:?}", toolkit.searched);
+        test_outcome::skip(format_args!(
+            "no libdevice; searched {:?}",
+            toolkit.searched
+        ));
         return;
     };
     let module = kernel(
@@ -181,6 +240,7 @@ fn an_architecture_that_the_library_lacks() {
     let Some(library) = library() else { return };
     let supported = library.supported_archs().unwrap();
     let Some(&arch) = Arch::KNOWN.iter().find(|arch| !supported.contains(arch)) else {
+        test_outcome::skip("the library supports every known architecture");
         return;
     };
     let error = compile(&library, &kernel("", ""), &Options::new(arch)).unwrap_err();

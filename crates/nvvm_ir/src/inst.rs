@@ -226,6 +226,18 @@ pub struct ParamAttrs {
     pub grid_constant: bool,
     /// `sret` of that type.
     pub sret: Option<Type>,
+    /// The address of an argument that is passed by value, so that the callee may change it, or of
+    /// the result. Nobody uses it after the call. LLVM has no such attribute; it is not written.
+    pub by_value: Option<ByValue>,
+}
+
+/// What a parameter that is passed by its address stands for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ByValue {
+    /// An argument, of this many bytes.
+    Argument(u64),
+    /// The result, of this many bytes.
+    Result(u64),
 }
 
 /// The instructions.

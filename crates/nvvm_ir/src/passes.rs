@@ -2,21 +2,21 @@
 //! that the verifier accepts and leave one that it accepts.
 
 mod bound_inlining;
+mod convergence;
 mod dead_functions;
 mod dead_globals;
-mod internalize;
-mod link;
 mod reachable;
 mod remove_unreachable_blocks;
+mod share_slots;
 
 use crate::module::Module;
 
 pub use bound_inlining::bound_inlining;
+pub use convergence::convergence;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
-pub use internalize::internalize;
-pub use link::{LinkError, link};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
+pub use share_slots::{SlotSharing, share_slots};
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -29,14 +29,8 @@ pub struct Pass {
     pub run: fn(&mut Module),
 }
 
-/// The passes over one module, in the order in which the compiler runs them ([`link`] comes before
-/// them).
+/// The passes over one module, in the order in which the compiler runs them.
 pub const PASSES: &[Pass] = &[
-    Pass {
-        name: "internalize",
-        about: "makes all but kernels and used statics invisible to other modules",
-        run: internalize,
-    },
     Pass {
         name: "remove_unreachable_blocks",
         about: "drops the blocks to which control never comes",
@@ -56,6 +50,21 @@ pub const PASSES: &[Pass] = &[
         name: "bound_inlining",
         about: "marks functions that would become too large as not to be inlined",
         run: bound_inlining,
+    },
+    Pass {
+        name: "convergence",
+        about: "marks functions and calls that can reach a convergent operation as `convergent`",
+        run: convergence,
+    },
+    Pass {
+        name: "share_slots",
+        about: "lets large stack slots that are not live together share memory",
+        run: |module| share_slots(module, SlotSharing::OPTIMIZED),
+    },
+    Pass {
+        name: "share_slots_unoptimized",
+        about: "the same for code that libnvvm does not optimize",
+        run: |module| share_slots(module, SlotSharing::UNOPTIMIZED),
     },
 ];
 

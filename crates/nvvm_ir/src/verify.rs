@@ -42,6 +42,9 @@
 //! 20. **Inline PTX** has the result and operands that its constraints ask for.
 //! 21. **Atomics** have orderings that make sense, a natural alignment, and operate on integers,
 //!     or pointers and floats where the operation allows.
+//! 22. **Convergence.** A call of a `convergent` function or of `convergent` inline PTX is
+//!     `convergent`, and so is a function with such a call. [`verify_legalized`] alone checks it,
+//!     since a pass marks them ([`crate::passes::convergence`]).
 //!
 //! An error names the rule and the function, and shows the instructions around the offending one.
 
@@ -74,7 +77,7 @@ macro_rules! rules {
 rules! {
     Symbols, Signatures, Kernels, Statics, Constants, Cycles, Blocks, Phis, Dominance, Types,
     Memory, Allocations, Switches, Calls, Intrinsics, AddressSpaces, Returns, DebugInformation,
-    Attributes, InlinePtx, Atomics,
+    Attributes, InlinePtx, Atomics, Convergence,
 }
 
 impl Rule {
@@ -126,13 +129,13 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
     check(module, false)
 }
 
-/// Checks a module that is about to be written: the same rules, and rule 6.
+/// Checks a module that is about to be written: the same rules, and rules 6 and 22.
 pub fn verify_legalized(module: &Module) -> Result<(), Vec<VerifyError>> {
     check(module, true)
 }
 
 fn check(module: &Module, legalized: bool) -> Result<(), Vec<VerifyError>> {
-    let mut verifier = Verifier::new(module);
+    let mut verifier = Verifier::new(module, legalized);
     verifier.check_statics();
     if legalized && verifier.errors.is_empty() {
         verifier.check_cycles();
@@ -160,6 +163,8 @@ struct Verifier<'m> {
     /// For each instruction its place in its block.
     position: Vec<u32>,
     debug: debug::Scopes,
+    /// Whether the rules are checked that only a legalized module keeps.
+    legalized: bool,
     /// The function being checked.
     func: Func,
 }
@@ -168,7 +173,7 @@ struct Verifier<'m> {
 const NOWHERE: u32 = u32::MAX;
 
 impl<'m> Verifier<'m> {
-    fn new(m: &'m Module) -> Self {
+    fn new(m: &'m Module, legalized: bool) -> Self {
         Verifier {
             m,
             errors: Vec::new(),
@@ -176,6 +181,7 @@ impl<'m> Verifier<'m> {
             block_index: vec![NOWHERE; m.blocks.len()],
             position: vec![NOWHERE; m.values.len()],
             debug: debug::Scopes::new(m),
+            legalized,
             func: Func(0),
         }
     }

@@ -78,15 +78,17 @@ const EMPTY: &str = "define void @f(i32 %x) {\nstart:\n  ret void\n}\n";
 #[test]
 fn the_sample_keeps_all_rules() {
     for debug in [false, true] {
-        assert_eq!(rules(&common::sample(debug)), []);
+        let mut sample = common::sample(debug);
+        passes::convergence(&mut sample);
+        assert_eq!(rules(&sample), []);
     }
 }
 
 #[test]
 fn the_rules_are_numbered() {
-    assert_eq!(Rule::ALL.len(), 21);
+    assert_eq!(Rule::ALL.len(), 22);
     assert_eq!(Rule::Symbols.number(), 1);
-    assert_eq!(Rule::Atomics.number(), 21);
+    assert_eq!(Rule::Convergence.number(), 22);
 }
 
 #[test]
@@ -683,4 +685,24 @@ fn verification_of_long_functions_takes_linear_time() {
     let start = std::time::Instant::now();
     assert_eq!(rules(&module), []);
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+#[test]
+fn rule_22_convergence() {
+    let text = |f: &str, call: &str| {
+        format!(
+            "declare void @g() convergent\ndefine void @f() {f} {{\nstart:\n  call void {call}\n  ret void\n}}\n"
+        )
+    };
+    let asm = r#"asm sideeffect "bar.sync 0;", ""()"#;
+    holds(&text("convergent", "@g() convergent"));
+    holds(&text("convergent", &format!("{asm} convergent")));
+    holds(&text("", asm));
+    // More than needed is slow, not wrong.
+    holds(&text("convergent", asm));
+    breaks(&text("", "@g() convergent"), Rule::Convergence);
+    breaks(&text("convergent", "@g()"), Rule::Convergence);
+    breaks(&text("", &format!("{asm} convergent")), Rule::Convergence);
+    // Before the pass has run, nothing is asked.
+    assert_eq!(verify(&read(&text("", "@g()"))), Ok(()));
 }

@@ -19,24 +19,30 @@
 
 mod ast;
 mod dead;
+mod frames;
 mod halves;
 mod lexer;
 mod narrow;
+mod outline;
 mod param_stores;
 mod parse;
 mod prototypes;
 mod recursion;
 mod rewrite;
+mod signatures;
 pub mod stack;
 mod write;
 
 pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
+pub use frames::frames;
 pub use halves::join_halves;
 pub use narrow::widen_narrow;
+pub use outline::{Entry, Header, entries, external_functions, header};
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
 pub use recursion::hide_recursion;
+pub use signatures::{signatures, write_signatures};
 
 /// Why a text is not PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

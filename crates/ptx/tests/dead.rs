@@ -28,7 +28,14 @@ fn keeps_what_a_table_of_functions_reaches() {
 
 #[test]
 fn keeps_what_is_asked_for() {
-    let text = ptx::finish(DEBUG, &["packed", "dead"], false).unwrap();
+    let text = ptx::finish(
+        DEBUG,
+        &["packed", "dead"],
+        false,
+        &ptx::stack::Options::default(),
+    )
+    .unwrap()
+    .text;
     for name in ["packed", "dead_string", "$L__func_begin0"] {
         assert!(text.contains(name), "{name} is missing in\n{text}");
     }
@@ -36,7 +43,9 @@ fn keeps_what_is_asked_for() {
 
 #[test]
 fn dwarf_of_dropped_code_is_marked() {
-    let text = ptx::finish(DEBUG, &[], false).unwrap();
+    let text = ptx::finish(DEBUG, &[], false, &ptx::stack::Options::default())
+        .unwrap()
+        .text;
     let ranges = &text[text.find(".debug_ranges").unwrap()..];
     assert!(
         ranges.contains(
@@ -57,11 +66,17 @@ fn dwarf_of_dropped_code_is_marked() {
 fn recursion_does_not_keep_itself_alive() {
     let text = ".version 8.0\n.target sm_70\n.extern .func e();\n.alias other, f;\n
         .func f() { call g; ret; } .func g() { call f; call e; ret; } .entry k() { ret; }";
-    let stripped = ptx::finish(text, &[], false).unwrap();
+    let stripped = ptx::finish(text, &[], false, &ptx::stack::Options::default())
+        .unwrap()
+        .text;
     assert_eq!(stripped.matches(".func").count(), 0, "{stripped}");
     assert!(!stripped.contains(".alias"));
-    let kept = ptx::finish(text, &["other"], false).unwrap();
-    assert_eq!(kept.matches(".func").count(), 3, "{kept}");
+    let kept = ptx::finish(text, &["other"], false, &ptx::stack::Options::default())
+        .unwrap()
+        .text;
+    for function in ["e", "f", "g"] {
+        assert!(kept.contains(&format!(".func {function}")), "{kept}");
+    }
 }
 
 #[test]
@@ -95,4 +110,52 @@ fn some_entries_with_what_they_reach() {
     let text = module.to_string();
     assert!(text.contains(".entry two") && text.contains(".func shared_by_both"));
     assert!(!text.contains(".entry one") && !text.contains("of_one"));
+}
+
+/// Functions that a live kernel or variable refers to in other ways than by a call.
+#[test]
+fn keeps_what_is_referred_to_in_other_ways() {
+    let text = "\
+.version 7.1
+.target sm_75
+.address_size 64
+.func possible() { ret; }
+.func masked() { ret; }
+.func behind() { ret; }
+.func in_a_list() { ret; }
+.func addressed() { ret; }
+.func nested() { ret; }
+.func unused() { ret; }
+.global .u8 bytes[2] = {0xFF(masked), 0xFF00(masked)};
+.global .u64 next = behind+8;
+.global .u64 table[3] = {0, generic(in_a_list), bytes};
+.visible .entry k(.param .u64 k_param_0)
+{
+	.reg .b64 %rd<9>;
+	ld.global.u64 %rd1, [table];
+	ld.global.u64 %rd2, [next];
+	mov.u64 %rd3, addressed+4;
+	Fs: .calltargets possible;
+	call %rd1, Fs;
+	{ { call nested; } }
+	ret;
+}";
+    let mut module = Module::parse(text).unwrap();
+    let removed = remove_dead(&mut module, &[]);
+    assert_eq!((removed.functions, removed.variables), (1, 0));
+    let text = module.to_string();
+    for name in [
+        "possible",
+        "masked",
+        "behind",
+        "in_a_list",
+        "addressed",
+        "nested",
+    ] {
+        assert!(
+            text.contains(&format!(".func {name}(")),
+            "{name} is gone:\n{text}"
+        );
+    }
+    assert!(!text.contains("unused"), "{text}");
 }

@@ -65,3 +65,23 @@ fn divisions_stand_before_the_parts_of_a_result() {
     let changed = ["st.param.b8 [r], %rs1;", "add.u16 %rs1, %rs2, %rs3;"];
     assert!(lines.windows(2).any(|w| w == changed), "{text}");
 }
+
+/// A call takes the parameters that were stored before it.
+#[test]
+fn stores_do_not_pass_a_call() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
+        .func g(.param .b32 p);\n.func f() {\n.reg .b32 %r<3>;\n\
+        .param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall.uni g, (a);\n\
+        st.param.b32 [b], %r2;\ncall.uni g, (b);\nret;\n}\n";
+    let mut module = Module::parse(text).unwrap();
+    assert_eq!(gather_param_stores(&mut module), 0);
+    let text = module.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let kept = [
+        "st.param.b32 [a], %r1;",
+        "call.uni g, (a);",
+        "st.param.b32 [b], %r2;",
+        "call.uni g, (b);",
+    ];
+    assert!(lines.windows(kept.len()).any(|w| w == kept), "{text}");
+}

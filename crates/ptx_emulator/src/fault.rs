@@ -38,6 +38,8 @@ pub enum FaultKind {
     StackOverflow,
     /// Threads wait for each other, and none can go on.
     Deadlock,
+    /// The kernel runs longer than `PTX_EMULATOR_TIME_LIMIT` allows.
+    TimeLimit,
     /// An instruction that is not supported, or used against its rules.
     InvalidInstruction,
     /// A call through something that is no function's address.
@@ -96,7 +98,12 @@ impl fmt::Display for Fault {
         } = self;
         write!(f, "{message} (kernel `{kernel}`")?;
         if function != kernel {
-            write!(f, ", in function `{}`", ptx::stack::demangle(function))?;
+            // Without the hashes of crates.
+            write!(
+                f,
+                ", in function `{:#}`",
+                rustc_demangle::demangle(function)
+            )?;
         }
         write!(f, ", block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})")?;
         if let Some(location) = &self.source_location {
@@ -110,3 +117,27 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_demangled() {
+        let fault = Fault {
+            kind: FaultKind::Trap,
+            message: "trap".to_owned(),
+            kernel: "run".to_owned(),
+            function: "_RNvNtCs1234_7kernels5outer5inner".to_owned(),
+            block: [0; 3],
+            thread: [0; 3],
+            ptx_line: 7,
+            source_location: None,
+        };
+        let text = fault.to_string();
+        assert!(
+            text.contains("in function `kernels::outer::inner`,"),
+            "{text}"
+        );
+    }
+}

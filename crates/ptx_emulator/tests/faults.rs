@@ -189,6 +189,112 @@ fn launches_are_checked() {
     }
 }
 
+/// `atom` and `red` need the alignment of their operand's size, in every state space.
+#[test]
+fn misaligned_atomics() {
+    for body in [
+        "atom.global.add.u32 %r1, [%rd1+2], 1;",
+        "atom.global.cas.b32 %r1, [%rd1+2], 1, 2;",
+        "atom.global.add.u64 %rd2, [%rd1+4], 1;",
+        "red.global.add.u32 [%rd1+1], 1;",
+        "atom.add.u32 %r1, [%rd1+2], 1;",
+        "mov.u32 %r2, small; atom.shared.add.u32 %r1, [%r2+2], 1;",
+        "mov.u32 %r2, small; atom.shared.exch.b64 %rd2, [%r2+4], 1;",
+    ] {
+        let found = fault(&format!("ld.param.u64 %rd1, [data]; {body} ret;"));
+        assert_eq!(found.kind, FaultKind::Misaligned, "{body}: {found}");
+    }
+}
+
+/// The last byte of shared and local memory is in reach, the one after it is not.
+#[test]
+fn bounds_are_exact() {
+    let run = |shared: &str, body: &str| {
+        let device = Device::kernel(shared, "", &format!("{body} ret;"));
+        device.launch("k", 1, 1, Params::new()).map_err(Box::new)
+    };
+    for (size, good, bad) in [
+        (
+            16,
+            "ld.shared.u8 %r2, [%r1+15];",
+            "ld.shared.u8 %r2, [%r1+16];",
+        ),
+        (
+            16,
+            "ld.shared.u32 %r2, [%r1+12];",
+            "ld.shared.u32 %r2, [%r1+16];",
+        ),
+    ] {
+        let shared = format!(".shared .align 16 .b8 small[{size}];");
+        for (body, is_good) in [(good, true), (bad, false)] {
+            for by in [
+                body.to_owned(),
+                body.replace("ld.shared", "ld").replace("%r1", "%rd1"),
+            ] {
+                let address = "mov.u32 %r1, small; cvta.shared.u64 %rd1, small;";
+                let result = run(&shared, &format!("{address} {by}"));
+                match result {
+                    Ok(_) => assert!(is_good, "{size}: {by}"),
+                    Err(found) => {
+                        assert!(!is_good, "{size}: {by}: {found}");
+                        assert_eq!(found.kind, FaultKind::IllegalAddress, "{by}: {found}");
+                    }
+                }
+            }
+        }
+    }
+    // Of a stack frame of 16 bytes.
+    let frame = ".local .align 16 .b8 own[16]; mov.u32 %r1, own; cvta.local.u64 %rd1, own;";
+    for (body, is_good) in [
+        ("ld.local.u8 %r2, [%r1+15];", true),
+        ("ld.local.u8 %r2, [%r1+16];", false),
+        ("ld.local.v2.u32 {%r2, %r3}, [%r1+8];", true),
+        ("ld.local.v2.u64 {%rd2, %rd3}, [%r1+16];", false),
+        ("ld.u8 %r2, [%rd1+15];", true),
+        ("ld.u8 %r2, [%rd1+16];", false),
+    ] {
+        let result = run("", &format!("{frame} {body}"));
+        assert_eq!(result.is_ok(), is_good, "{body}: {:?}", result.err());
+    }
+}
+
+/// A kernel may still hold a checked range of memory that is freed while it runs: the memory stays
+/// until the kernel ends.
+#[test]
+fn memory_freed_while_a_kernel_runs_stays() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    // So large that the allocator returns it to the system at once.
+    const SIZE: usize = 64 << 20;
+    let device = Device::kernel(
+        "",
+        ".param .u64 flags, .param .u64 data",
+        "ld.param.u64 %rd1, [flags]; ld.param.u64 %rd2, [data];
+         mov.u32 %r3, 0;
+         again: st.global.u32 [%rd2], %r3; add.u32 %r3, %r3, 1;
+         st.volatile.global.u32 [%rd1], 1; ld.volatile.global.u32 %r1, [%rd1+4];
+         setp.eq.u32 %p1, %r1, 0; @%p1 bra again;
+         st.global.u32 [%rd2], 7; ret;",
+    );
+    let flags = device.upload(&[0u32; 2]);
+    let data = device.memory.alloc(SIZE, 256).unwrap();
+    // SAFETY: global memory's addresses are the host's, and the kernel accesses whole words.
+    let [running, stop] = [0, 4].map(|at| unsafe { AtomicU32::from_ptr((flags + at) as *mut u32) });
+    std::thread::scope(|scope| {
+        let params = Params::new().u64(flags).u64(data);
+        let kernel = scope.spawn(|| device.launch("k", 1, 1, params).map_err(Box::new));
+        while running.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        assert!(device.memory.free(data));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        stop.store(1, Ordering::SeqCst);
+        // The access may be refused; it may not reach what is no longer there.
+        if let Err(found) = kernel.join().unwrap() {
+            assert_eq!(found.kind, FaultKind::IllegalAddress, "{found}");
+        }
+    });
+}
+
 /// Memory that is freed while nobody uses it is out of reach at once.
 #[test]
 fn freed_memory_is_out_of_reach() {

@@ -198,7 +198,10 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             template: text,
             constraints: constraints.join(","),
             side_effects: !pure_,
-            convergent: !pure_ && mark != Some(DIVERGENT),
+            convergent: match mark {
+                Some(mark) => !pure_ && mark != DIVERGENT,
+                None => !pure_ || is_synchronizing(template),
+            },
         };
         let result = self.ir(|b| b.asm(asm, ret, &args));
         let output = |bx: &mut Self, index: usize| match outputs.len() {
@@ -245,6 +248,17 @@ fn mark_of_table(template: &[InlineAsmTemplatePiece]) -> Option<&'static str> {
     [TESTED, DIVERGENT]
         .into_iter()
         .find(|mark| first.starts_with(mark))
+}
+
+/// Whether an assembly has an instruction that the threads of a warp execute together. `pure` says
+/// that the result depends on the operands alone, which those of other threads belong to for
+/// whoever writes a shuffle so.
+fn is_synchronizing(template: &[InlineAsmTemplatePiece]) -> bool {
+    const WORDS: [&str; 4] = [".sync", ".aligned", "activemask", "bar"];
+    template.iter().any(|piece| match piece {
+        InlineAsmTemplatePiece::String(text) => WORDS.iter().any(|word| text.contains(word)),
+        InlineAsmTemplatePiece::Placeholder { .. } => false,
+    })
 }
 
 /// The name of a label in an assembly's template. The number makes it another one in every copy of

@@ -13,6 +13,7 @@ use rustc_span::def_id::DefId;
 
 use crate::builder::Builder;
 use crate::context::{CodegenCx, Item};
+use crate::diagnostics;
 use crate::markers::{self, Marker};
 
 impl<'tcx> ConstCodegenMethods for CodegenCx<'tcx> {
@@ -323,8 +324,19 @@ impl<'tcx> CodegenCx<'tcx> {
             let layout = rustc_middle::ty::layout::LayoutOf::layout_of(self, ty);
             layout.size.bytes()
         };
-        let mut name = self.symbol(instance);
+        let exported = !nested
+            && !tcx.is_foreign_item(def_id)
+            && tcx.codegen_fn_attrs(def_id).contains_extern_indicator();
+        let record = self.records.statics.get(&def_id);
+        let mut name = match record {
+            Some((symbol, _)) if !exported => crate::context::sanitize(symbol),
+            _ => self.symbol(instance),
+        };
         if self.module.borrow().named(&name).is_some() {
+            // The host finds it by this name.
+            if exported || record.is_some() {
+                diagnostics::taken_symbol(self, def_id, &name);
+            }
             name = self.fresh_name(&name);
         }
         // The contents, and with them the type, come when the static itself is lowered.
@@ -345,7 +357,7 @@ impl<'tcx> CodegenCx<'tcx> {
         if !foreign {
             data.linkage = Linkage::Internal;
             let flags = tcx.codegen_fn_attrs(def_id).flags;
-            if !nested && tcx.codegen_fn_attrs(def_id).contains_extern_indicator() {
+            if exported || record.is_some() {
                 // The host finds it by name; `used` keeps it only where the code refers to it.
                 data.linkage = Linkage::External;
                 data.used = flags.intersects(

@@ -23,6 +23,10 @@ use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::device_functions;
 use crate::markers::{self, Marker};
+use crate::records::Records;
+
+/// What the function of a kernel is named besides the kernel, whose own name the entry has.
+pub(crate) const BODY: &str = "__body";
 
 /// Everything that lowering shares. The traits of `rustc_codegen_ssa` hand it out by shared
 /// reference, so what changes lies in cells.
@@ -49,6 +53,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub symbols: FxHashMap<Symbol, DefId>,
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
+    /// The signatures of kernels and statics, and the symbols of statics.
+    pub records: Records,
     /// The kernels.
     pub kernels: RefCell<Vec<DefId>>,
     /// Whether some function needs instances of itself without end, which is then reported.
@@ -92,6 +98,7 @@ impl<'tcx> CodegenCx<'tcx> {
             current: Default::default(),
             symbols,
             undefined: Default::default(),
+            records: crate::records::collect(tcx),
             kernels: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
@@ -174,7 +181,7 @@ impl<'tcx> CodegenCx<'tcx> {
         let marker = markers::of_function(tcx, instance);
         let mut name = self.symbol(instance);
         if matches!(marker, Marker::Kernel(_)) {
-            name.push_str("__body");
+            name.push_str(BODY);
         }
         let abi = self.fn_abi_of_instance(instance, ty::List::empty());
         let sig = crate::abi::signature(self, abi);

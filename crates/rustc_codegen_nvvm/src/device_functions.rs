@@ -172,7 +172,25 @@ pub(crate) fn declare_intrinsic(
     ret: nvvm_ir::Type,
     args: &[Value],
 ) {
-    const CONVERGENT: &[&str] = &["bar.", "barrier", "match.", "redux.", "shfl.", "vote."];
+    const CONVERGENT: &[&str] = &[
+        "activemask",
+        "bar.",
+        "barrier",
+        "elect",
+        "ldmatrix",
+        "match.",
+        "mbarrier",
+        "mma",
+        "movmatrix",
+        "redux.",
+        "setmaxnreg",
+        "shfl.",
+        "stmatrix",
+        "tcgen05",
+        "vote.",
+        "wgmma",
+        "wmma",
+    ];
     let mut module = cx.module.borrow_mut();
     let params: Vec<nvvm_ir::Type> = args.iter().map(|&arg| module.ty(arg)).collect();
     let sig = module.types.func(ret, &params, false);

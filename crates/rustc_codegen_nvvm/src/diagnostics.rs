@@ -190,6 +190,25 @@ pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     diag.emit();
 }
 
+/// A static with the symbol of another item.
+pub(crate) fn taken_symbol(cx: &CodegenCx<'_>, def_id: DefId, symbol: &str) {
+    let tcx = cx.tcx;
+    let message = format!("the symbol `{symbol}` is already defined");
+    let mut diag = tcx.dcx().struct_span_err(ident_span(tcx, def_id), message);
+    let named = cx.module.borrow().named(symbol);
+    let statics = cx.statics.borrow();
+    let other = statics.iter().find(|&(_, value)| Some(*value) == named);
+    if let Some((&other, _)) = other {
+        let path = tcx.def_path_str(other);
+        diag.span_note(ident_span(tcx, other), format!("it is that of `{path}`"));
+    }
+    diag.note("the host finds a static in a module by its symbol");
+    diag.help(
+        "two statics that one macro makes in one module need functions or modules of their own",
+    );
+    diag.emit();
+}
+
 /// A kernel with a value that nobody would receive.
 pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
     let declaration = def_id

@@ -25,6 +25,10 @@ pub(crate) struct Lowered<'tcx> {
     pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
     /// The largest functions, and how many instructions they have.
     pub largest: Vec<(usize, String)>,
+    /// The functions by their symbols.
+    pub instances: FxHashMap<String, Instance<'tcx>>,
+    /// The symbols of kernels and statics, with their signatures.
+    pub signatures: Vec<(String, String)>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
@@ -54,12 +58,40 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
     }
     report_undefined(&cx, options);
     let largest = largest(&cx);
+    let instances = {
+        let module = cx.module.borrow();
+        let functions = cx.functions.borrow();
+        let named = functions.iter().filter_map(|(&instance, &value)| {
+            let func = module.as_func(value)?;
+            Some((module.func(func).name.clone(), instance))
+        });
+        named.collect()
+    };
     Lowered {
         largest,
+        instances,
+        signatures: signatures(&cx),
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),
     }
+}
+
+/// The symbols and signatures of the kernels and of the statics that they use.
+fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
+    let kernels = cx.kernels.borrow();
+    let kernels = kernels.iter().filter_map(|&def_id| {
+        let name = cx.symbol(Instance::mono(cx.tcx, def_id));
+        let signature = cx.records.kernels.get(&name)?.clone();
+        Some((name, signature))
+    });
+    let statics = cx.statics.borrow();
+    let statics = statics
+        .keys()
+        .filter_map(|def_id| cx.records.statics.get(def_id));
+    let mut signatures: Vec<_> = kernels.chain(statics.cloned()).collect();
+    signatures.sort();
+    signatures
 }
 
 /// The largest functions, by the names that the source has for them.

@@ -41,6 +41,10 @@ pub(crate) struct Options {
     pub optimize_up_to: Option<usize>,
     /// How many times the functions of a cycle of calls may be active.
     pub recursion_depth: Option<u32>,
+    /// Functions that are not optimized: their symbols, or their paths without white space.
+    pub leave_unoptimized: Vec<String>,
+    /// Stack frames of more bytes than this are warned about.
+    pub frame_warning: Option<u64>,
     /// Where lowering starts.
     pub roots: Roots,
 }
@@ -114,8 +118,23 @@ const TABLE: &[Row] = &[
         value: "N",
         default: "",
         doc: "give kernels stack for N nested calls of recursive functions; by default 64, but at \
-              most 32 KiB",
+              most 16 KiB for a kernel",
         set: |options, value| options.recursion_depth = value.parse().ok(),
+    },
+    Row {
+        name: "leave-unoptimized",
+        value: "FUNCTION",
+        default: "",
+        doc: "leave the function of this path (without white space) or symbol unoptimized; may be \
+              given more than once",
+        set: |options, value| options.leave_unoptimized.push(value.to_owned()),
+    },
+    Row {
+        name: "frame-warning",
+        value: "BYTES|off",
+        default: "16384",
+        doc: "warn about functions with a stack frame of more than BYTES",
+        set: |options, value| options.frame_warning = value.parse().ok(),
     },
     Row {
         name: "roots",
@@ -141,6 +160,7 @@ impl Row {
 
     fn accepts(&self, value: &str) -> bool {
         match self.choices() {
+            _ if self.value == "BYTES|off" => value == "off" || value.parse::<u64>().is_ok(),
             Some(mut choices) => choices.any(|choice| choice == value),
             None if self.value == "N" => value.parse::<usize>().is_ok(),
             None => !value.is_empty(),

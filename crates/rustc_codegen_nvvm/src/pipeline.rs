@@ -1,19 +1,20 @@
 //! From the lowered module to PTX: verify, transform, write, libnvvm, and strip what is dead.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use std::{fs, thread};
 
 use cuda_toolkit::Toolkit;
-use nvvm::{Library, OptLevel, Program};
+use nvvm::Library;
 use nvvm_ir::{Dialect, Module, legalize, passes};
-use rustc_middle::ty::TyCtxt;
+use rustc_data_structures::fx::FxHashMap;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
-use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
+use rustc_session::config::OptLevel as RustcOptLevel;
 use rustc_span::def_id::LOCAL_CRATE;
 
-use crate::debuginfo::tells_of_variables;
+use crate::bounded::{self, Libnvvm};
 use crate::diagnostics::toolkit;
 use crate::lower::Lowered;
 use crate::options::{Options, Roots};
@@ -42,6 +43,8 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         asm_spans,
         intrinsic_spans,
         largest,
+        instances,
+        signatures,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -63,16 +66,20 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         kernels,
     };
     let library = load_libnvvm(sess, options)?;
-    let text = transform_and_write(sess, options, module, &library, arch, &dumper)?;
+    let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
         // Only this thread knows the names of rustc's.
         let notice = toolkit::takes_long(name.as_str(), PATIENCE, &largest);
         watched(
             PATIENCE,
             || eprint!("{notice}"),
-            || run_libnvvm(sess, &library, arch, options, name.as_str(), &text),
+            || {
+                let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str());
+                libnvvm.compile(&mut module, dialect, &dumper)
+            },
         )
     })?;
+    drop(module);
     let Ok(ptx) = String::from_utf8(ptx) else {
         sess.dcx().err("libnvvm made PTX that is not UTF-8");
         return None;
@@ -93,9 +100,13 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let for_debugger = sess.opts.optimize == RustcOptLevel::No;
     match ptx::finish(&ptx, &[], for_debugger, &stack) {
         Ok(finished) => {
-            dumper.dump("stripped.ptx", || finished.text.clone());
             toolkit::unbounded_stack(sess, &finished.cycles);
-            Some(finished.text.into_bytes())
+            let finished = finished.text + &ptx::write_signatures(&signatures);
+            dumper.dump("stripped.ptx", || finished.clone());
+            if let Some(limit) = options.frame_warning {
+                warn_of_frames(tcx, &finished, limit, &instances);
+            }
+            Some(finished.into_bytes())
         }
         Err(err) => {
             let mut diag = sess
@@ -108,14 +119,34 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     }
 }
 
-fn transform_and_write(
+/// Warns about functions whose variables take more than `limit` bytes of stack.
+fn warn_of_frames<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    ptx: &str,
+    limit: u64,
+    instances: &FxHashMap<String, Instance<'tcx>>,
+) {
+    let Ok(module) = ptx::Module::parse(ptx) else {
+        return;
+    };
+    for (symbol, bytes) in ptx::frames(&module) {
+        if bytes > limit {
+            // The function that a kernel's entry calls has the name that the user wrote.
+            let body = format!("{symbol}{}", crate::context::BODY);
+            let instance = instances.get(symbol).or_else(|| instances.get(&body));
+            toolkit::large_frame(tcx, symbol, instance.copied(), bytes);
+        }
+    }
+}
+
+fn transform(
     sess: &Session,
     options: &Options,
     mut module: Module,
     library: &Library,
     arch: nvvm::Arch,
     dumper: &Dumper<'_>,
-) -> Option<String> {
+) -> Option<(Module, Dialect)> {
     let dialect = match library.dialect(arch) {
         nvvm::Dialect::Llvm7 => Dialect::Llvm7,
         nvvm::Dialect::Modern => Dialect::Modern,
@@ -140,35 +171,16 @@ fn transform_and_write(
         }
         return None;
     }
-    if let Some(limit) = options.optimize_up_to {
-        leave_unoptimized(&mut module, limit);
-    }
+    bounded::apply_options(&mut module, options);
     if sess.opts.optimize != RustcOptLevel::No {
         passes::bound_inlining(&mut module);
     }
+    passes::convergence(&mut module);
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
     check_legalized(sess, options, &module)?;
-    let text = sess.time("nvvm_write", || nvvm_ir::write_module(&module, dialect));
-    dumper.dump("written.ll", || text.clone());
-    Some(text)
-}
-
-/// Marks the functions of more than so many instructions as not to be optimised.
-fn leave_unoptimized(module: &mut Module, limit: usize) {
-    let large: Vec<_> = module
-        .funcs()
-        .filter(|&func| module.size_of_func(func) > limit)
-        .collect();
-    for func in large {
-        let attrs = &mut module.func_mut(func).attrs;
-        attrs.always_inline = false;
-        attrs.inline_hint = false;
-        attrs.opt_size = false;
-        attrs.no_inline = true;
-        attrs.opt_none = true;
-    }
+    Some((module, dialect))
 }
 
 /// Lets the verifier look at what was lowered.
@@ -251,6 +263,7 @@ pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
         libdevice: given.libdevice.or(usual.libdevice),
         ptxas: given.ptxas.or(usual.ptxas),
         searched: given.searched.into_iter().chain(usual.searched).collect(),
+        ignored: usual.ignored,
     }
 }
 
@@ -266,16 +279,20 @@ fn beside_this_library() -> Option<PathBuf> {
 /// The file this library was loaded from.
 fn libloading_path() -> Option<PathBuf> {
     let address = beside_this_library as fn() -> Option<PathBuf> as usize;
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    mapped_file(&fs::read_to_string("/proc/self/maps").ok()?, address)
+}
+
+/// The file that is mapped at an address, of lines such as
+/// `7f00-7f10 r-xp 00000000 fe:00 123    /path with spaces/lib.so`.
+fn mapped_file(maps: &str, address: usize) -> Option<PathBuf> {
     maps.lines().find_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let start = usize::from_str_radix(start, 16).ok()?;
         let end = usize::from_str_radix(end, 16).ok()?;
-        let path = rest.split_whitespace().nth(4)?;
-        (start..end)
-            .contains(&address)
-            .then(|| Path::new(path).to_path_buf())
+        // Permissions, offset and device have no slash; the inode is a number.
+        let path = rest.get(rest.find(" /")? + 1..)?;
+        (start..end).contains(&address).then(|| PathBuf::from(path))
     })
 }
 
@@ -297,63 +314,15 @@ fn watched<T>(patience: Duration, notice: impl FnOnce() + Send, work: impl FnOnc
     })
 }
 
-fn run_libnvvm(
-    sess: &Session,
-    library: &Library,
-    arch: nvvm::Arch,
-    options: &Options,
-    name: &str,
-    text: &str,
-) -> Option<Vec<u8>> {
-    let mut nvvm_options = nvvm::Options::new(arch);
-    nvvm_options.opt_level = match sess.opts.optimize {
-        RustcOptLevel::No => OptLevel::O0,
-        _ => OptLevel::O3,
-    };
-    nvvm_options.debug = match sess.opts.debuginfo {
-        DebugInfo::None => nvvm::DebugInfo::None,
-        _ if tells_of_variables(sess) => nvvm::DebugInfo::Full,
-        _ => nvvm::DebugInfo::LineInfo,
-    };
-    nvvm_options.fma = options.fma;
-    nvvm_options.ftz = options.ftz;
-    nvvm_options.prec_div = options.prec_div;
-    nvvm_options.prec_sqrt = options.prec_sqrt;
-    let found = find_toolkit(options);
-    let libdevice = found.libdevice.and_then(|found| fs::read(found.path).ok());
-    if libdevice.is_none()
-        && let Some(function) = toolkit::libdevice_function(text)
-    {
-        toolkit::no_libdevice(sess, function, &found.searched);
-        return None;
-    }
-    let result = (|| {
-        let mut program = Program::new(library)?;
-        program.say_at_crash(toolkit::crashed(name));
-        program.add_module("kernels", text.as_bytes())?;
-        if let Some(libdevice) = &libdevice {
-            program.add_libdevice_lazily(libdevice)?;
-        }
-        program.compile(&nvvm_options)
-    })();
-    match result {
-        Ok(ptx) => Some(ptx),
-        Err(err) => {
-            toolkit::refused(sess, &err, text);
-            None
-        }
-    }
-}
-
 /// Writes stages to a folder, if the user named one.
-struct Dumper<'a> {
+pub(crate) struct Dumper<'a> {
     sess: &'a Session,
     dir: Option<PathBuf>,
     crate_name: String,
 }
 
 impl Dumper<'_> {
-    fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
+    pub(crate) fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.{stage}", self.crate_name));
         let written = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text()));
@@ -369,7 +338,18 @@ impl Dumper<'_> {
 mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn paths_of_mapped_files_may_have_spaces() {
+        let maps = "1000-2000 rw-p 00000000 00:00 0 [heap]\n\
+                    2000-3000 r-xp 00001000 fe:00 12345                      /a b/my  lib.so\n";
+        let path = mapped_file(maps, 0x2fff);
+        assert_eq!(path.as_deref(), Some(Path::new("/a b/my  lib.so")));
+        assert_eq!(mapped_file(maps, 0x3000), None);
+        assert_eq!(mapped_file(maps, 0x1000), None);
+    }
 
     #[test]
     fn notice_is_given_of_what_takes_long() {

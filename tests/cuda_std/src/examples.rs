@@ -63,6 +63,13 @@ examples! {
         launch_example!(session, module, atomic_sum, 2, 32, &a.as_dbuf()?, &mut sum);
         expect(sum.as_host_value()?, a.iter().sum(), "the sum")?
     }
+    atomic_histogram |session, module| {
+        let bytes: Vec<u8> = (0..1000).map(|i| (i * i % 7 + i % 200) as u8).collect();
+        let mut to = DeviceBuffer::<u32>::zeroed(256)?;
+        launch_example!(session, module, atomic_histogram, 3, 64, &bytes.as_dbuf()?, &mut to);
+        let count = |value| bytes.iter().filter(|&&byte| u32::from(byte) == value).count() as u32;
+        expect(to.as_host_vec()?, (0..256).map(count).collect(), "the counts")?
+    }
     barrier_hand_over |session, module| {
         let mut to = DeviceBuffer::<u32>::zeroed(128)?;
         launch_example!(session, module, barrier_hand_over, 2, 64, &mut to);
@@ -141,6 +148,11 @@ examples! {
         let mut to = DeviceBuffer::<f64>::zeroed(100)?;
         launch_example!(session, module, memory_copy, 2, 32, &data.as_dbuf()?, &mut to);
         expect(to.as_host_vec()?, data, "the copy")?
+    }
+    per_block_double |session, module| {
+        let mut to = (0..103).collect::<Vec<u32>>().as_dbuf()?;
+        launch_example!(session, module, per_block_double, 2, 8, &mut to);
+        expect(to.as_host_vec()?, (0..103).map(|x| 2 * x).collect(), "the doubles")?
     }
     per_block_sums |session, module| {
         let data = words(150);

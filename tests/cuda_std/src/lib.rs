@@ -121,13 +121,13 @@ pub fn trial(
         let session = session()?;
         let (needed, here) = (arch.capability(), session.capability);
         if here < needed {
-            println!(
-                "{name}: skipped, for it needs compute capability {}.{}, and the device has {}.{}",
+            test_outcome::skip(format_args!(
+                "needs compute capability {}.{}, the device has {}.{}",
                 needed.0, needed.1, here.0, here.1
-            );
+            ));
             return Ok(());
         }
-        run(&session, session.module(arch)?)
+        test_outcome::named(name, || run(&session, session.module(arch)?))
     })
 }
 

@@ -7,11 +7,12 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 const BLOCKS: u32 = 5;
+const LAUNCHES: &str = "a kernel launches a kernel";
 
 fn main() {
     let trials = vec![
         Trial::test("the module calls the device runtime", calls),
-        Trial::test("a kernel launches a kernel", launches),
+        Trial::test(LAUNCHES, || test_outcome::named(LAUNCHES, launches)),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }
@@ -35,7 +36,7 @@ fn launches() -> Result<(), Failed> {
     let context = chosen.into_context();
     let module = match Module::from_ptx(PTX, &[]) {
         Err(error @ Error::DeviceRuntime { .. }) => {
-            println!("left out: {error}");
+            test_outcome::skip(error);
             return Ok(());
         }
         module => module?,

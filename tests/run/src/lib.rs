@@ -7,8 +7,9 @@
 use cust::module::OptLevel;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub mod blocks;
 pub mod cases;
@@ -152,20 +153,42 @@ impl Session {
     }
 }
 
+/// The session, borrowed by one test.
+pub struct Held(MutexGuard<'static, Option<Session>>);
+
+impl Deref for Held {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        self.0.as_ref().expect("`session` makes one")
+    }
+}
+
+impl Held {
+    /// After a fault on the emulator, drops the session, so that the next test gets a new context. On
+    /// a GPU the process may not use the device again; there the bundle's runner starts new ones.
+    fn reset_if_lost(mut self) {
+        if self.on_gpu() || self.context.synchronize().is_ok() {
+            return;
+        }
+        let device = self.context.device();
+        *self.0 = None;
+        // SAFETY: all that lived in the context belonged to the session.
+        if let Err(error) = unsafe { Context::reset(&device) } {
+            eprintln!("the context cannot be reset: {error}");
+        }
+    }
+}
+
 /// The session, for one test at a time: a panic in a kernel is returned by the next synchronize,
 /// which must be that of the same test.
-pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
-    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
-    let session = SESSION.get_or_init(|| {
-        let session = Session::new().map_err(|error| error.to_string())?;
-        Ok(Mutex::new(session))
-    });
-    match session {
-        Ok(session) => Ok(session
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())),
-        Err(error) => Err(error.into()),
+pub fn session() -> Result<Held, Failed> {
+    static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+    let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
+    if session.is_none() {
+        *session = Some(Session::new()?);
     }
+    Ok(Held(session))
 }
 
 /// A trial of one build.
@@ -174,8 +197,14 @@ fn trial(
     name: &str,
     run: impl FnOnce(&Session, Build) -> Result<(), Failed> + Send + 'static,
 ) -> Trial {
-    Trial::test(format!("{}::{name}", build.name()), move || {
-        run(&*session()?, build)
+    let name = format!("{}::{name}", build.name());
+    Trial::test(name.clone(), move || {
+        let session = session()?;
+        let outcome = test_outcome::named(&name, || run(&session, build));
+        if outcome.is_err() {
+            session.reset_if_lost();
+        }
+        outcome
     })
 }
 

@@ -79,7 +79,19 @@ fn on_host(case: Panic, i: u32) -> Option<Said> {
 fn panicked(result: CudaResult<()>) -> Result<KernelPanic, Failed> {
     match result {
         Err(error) => match error.panic() {
-            Some(panic) => Ok(panic.clone()),
+            Some(panic) => {
+                let KernelPanic {
+                    message,
+                    file,
+                    line,
+                    column,
+                    truncated,
+                    ..
+                } = panic;
+                let place = format_args!("{file}:{line}:{column}: {message} … {truncated}");
+                test_outcome::observe("panic", place);
+                Ok(panic.clone())
+            }
             None => Err(format!("another error than a panic: {error}").into()),
         },
         Ok(()) => Err("no panic was returned".into()),

@@ -166,11 +166,13 @@ fn trial(
     let shown = name.clone();
     Trial::test(name, move || {
         let session = session()?;
-        if !session.has(needs) {
-            println!("{shown}: left out, it needs {needs:?}");
-            return Ok(());
-        }
-        run(&session)
+        test_outcome::named(&shown, || {
+            if !session.has(needs) {
+                test_outcome::skip(format_args!("needs {needs:?}"));
+                return Ok(());
+            }
+            run(&session)
+        })
     })
 }
 

@@ -1,4 +1,4 @@
-//! A kernel with shared memory cannot be called: it would be there twice.
+//! A kernel with shared memory is called with the handle that a kernel has: nobody can make another.
 #![no_std]
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
@@ -8,5 +8,17 @@ pub fn called(#[shared] _a: Shared<Array<u32, 32>>) {}
 
 #[kernel]
 pub fn calls() {
-    called(); //~ ERROR cannot find function `called`
+    called(); //~ ERROR this function takes 1 argument but 0 arguments were supplied
+}
+
+#[kernel]
+pub fn itself(#[shared] a: Shared<Array<u32, 32>>) {
+    itself(); //~ ERROR this function takes 1 argument but 0 arguments were supplied
+    called(a);
+}
+
+#[kernel]
+pub fn twice(#[shared] a: Shared<Array<u32, 32>>) {
+    called(a);
+    called(a); //~ ERROR use of moved value
 }

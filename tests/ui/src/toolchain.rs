@@ -31,6 +31,14 @@ pub struct Toolchain {
     making: Mutex<()>,
 }
 
+/// What the compiler made of a source file.
+pub struct Made {
+    /// The PTX.
+    pub ptx: String,
+    /// The NVVM IR, in the architecture's dialect.
+    pub ir: String,
+}
+
 /// The repository's root.
 pub fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -91,6 +99,37 @@ impl Toolchain {
             command.arg("--crate-type=cdylib");
         }
         Ok(command.output()?)
+    }
+
+    /// Compiles a source file for an architecture, and returns the PTX, and the IR that libnvvm got
+    /// for it. The libraries are compiled for [`ARCH`]: all code is made with the last crate.
+    pub fn compile_for(&self, source: &Path, arch: &str, opt_level: u32) -> Result<Made> {
+        let name = source.file_stem().and_then(|name| name.to_str());
+        let name = name.context("the file has no name")?;
+        let out = self.out.join(format!("{name}.{arch}.{opt_level}"));
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir_all(&out)?;
+        let flags = [
+            format!("-Ctarget-cpu={arch}"),
+            "-Cunsafe-allow-abi-mismatch=target-cpu".to_owned(),
+            format!("-Copt-level={opt_level}"),
+            "-Cdebug-assertions=off".to_owned(),
+            format!("-Cllvm-args=--dump={}", out.display()),
+            "--crate-type=cdylib".to_owned(),
+        ];
+        let mut command = self.rustc(source, &flags, Toolkit::Whole)?;
+        let output = command.arg("--out-dir").arg(&out).output()?;
+        if !output.status.success() {
+            bail!(
+                "{} for {arch}:\n{}",
+                source.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        Ok(Made {
+            ptx: fs::read_to_string(out.join(format!("{name}.ptx")))?,
+            ir: fs::read_to_string(out.join(format!("{name}.written.ll")))?,
+        })
     }
 
     fn rustc(&self, source: &Path, flags: &[String], toolkit: Toolkit) -> Result<Command> {

@@ -2,10 +2,12 @@
 
 use core::mem::MaybeUninit;
 
-use super::{Group, Lanes, warp};
+use super::lanes::Present;
+use super::{Group, warp};
 use crate::AnyBits;
+use crate::atomic::{Atomic, Ordering};
 use crate::intrinsics::synchronization;
-use crate::thread;
+use crate::{scope, thread};
 
 /// The threads of this block.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +62,9 @@ impl Block {
     #[inline(always)]
     pub fn reduce<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         let warp = warp();
-        let of_warp = warp.reduce(value, &f);
-        let (_, all) = exchange(warp.number(), warp.count(), of_warp, warp.is_first(), &f);
+        let lanes = Present::of(&warp);
+        let of_warp = lanes.reduce(value, &f);
+        let (_, all) = exchange(warp.number(), warp.count(), of_warp, lanes.is_first(), &f);
         all
     }
 
@@ -69,9 +72,9 @@ impl Block {
     #[inline(always)]
     pub fn inclusive_scan<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         let warp = warp();
-        let up_to = warp.inclusive_scan(value, &f);
-        let last = warp.rank() + 1 == warp.size();
-        let (before, _) = exchange(warp.number(), warp.count(), up_to, last, &f);
+        let lanes = Present::of(&warp);
+        let up_to = lanes.inclusive_scan(value, &f);
+        let (before, _) = exchange(warp.number(), warp.count(), up_to, lanes.is_last(), &f);
         match before {
             Some(before) => f(before, up_to),
             None => up_to,
@@ -99,18 +102,17 @@ impl Block {
         f: impl Fn(T, T) -> T,
     ) -> (T, T) {
         let warp = warp();
-        let up_to = warp.inclusive_scan(value, &f);
-        let last = warp.rank() + 1 == warp.size();
-        let (before, all) = exchange(warp.number(), warp.count(), up_to, last, &f);
-        let in_warp = warp.shuffle_up(up_to, 1);
+        let lanes = Present::of(&warp);
+        let up_to = lanes.inclusive_scan(value, &f);
+        let (before, all) = exchange(warp.number(), warp.count(), up_to, lanes.is_last(), &f);
+        let in_warp = lanes.before(up_to);
         let start = match before {
             Some(before) => f(start, before),
             None => start,
         };
-        let own = if warp.is_first() {
-            start
-        } else {
-            f(start, in_warp)
+        let own = match in_warp {
+            Some(in_warp) => f(start, in_warp),
+            None => start,
         };
         (own, all)
     }
@@ -118,7 +120,7 @@ impl Block {
 
 /// Hands a value of each warp to all threads: those of the warps before in one, if there are any,
 /// and those of all warps in one. `gives` is true for the thread of each warp that has the warp's
-/// value.
+/// value. Warps whose threads have all exited count for nothing.
 #[inline(always)]
 fn exchange<T: AnyBits + Copy>(
     number: u32,
@@ -135,12 +137,33 @@ fn exchange<T: AnyBits + Copy>(
     };
     let slots = (&raw mut SLOTS).cast::<Slot>();
     // SAFETY: there is a slot for each warp, which one thread writes, and barriers are between this
-    // and the reads of this and the call before.
+    // and the reads of this and the call before. Slots are read that were written: all of them where
+    // all threads of the block have come, and else those of the warps that say so.
     unsafe {
         if gives {
             slots.add(number as usize).cast::<T>().write(value);
         }
-        synchronization::barrier_sync::<BARRIER>();
+        let come = synchronization::barrier_red_popc::<BARRIER>(true);
+        if come != thread::threads_in_block() {
+            let warps = warps_that_gave(number, gives);
+            let (mut before, mut all) = (None, None);
+            let mut i = 0;
+            while i < count {
+                if warps >> i & 1 != 0 {
+                    let of_warp = slots.add(i as usize).cast::<T>().read();
+                    if i == number {
+                        before = all;
+                    }
+                    all = Some(match all {
+                        Some(all) => f(all, of_warp),
+                        None => of_warp,
+                    });
+                }
+                i += 1;
+            }
+            synchronization::barrier_sync::<BARRIER>();
+            return (before, all.unwrap_or(value));
+        }
         let mut all = slots.cast::<T>().read();
         let mut before = if number == 0 { None } else { Some(all) };
         let mut i = 1;
@@ -153,5 +176,26 @@ fn exchange<T: AnyBits + Copy>(
         }
         synchronization::barrier_sync::<BARRIER>();
         (before, all)
+    }
+}
+
+/// The warps that have given a value, where some threads of the block have exited. All others come here,
+/// between the barriers of [`exchange`].
+#[cold]
+#[inline(never)]
+fn warps_that_gave(number: u32, gives: bool) -> u32 {
+    #[crate::address_space(shared)]
+    static mut WARPS: MaybeUninit<u32> = MaybeUninit::uninit();
+    // SAFETY: all accesses are atomic, and barriers are between those that make it zero, those that add
+    // to it, and those that read.
+    unsafe {
+        let warps = Atomic::<u32, scope::Block>::from_ptr((&raw mut WARPS).cast());
+        warps.store(0, Ordering::Relaxed);
+        synchronization::barrier_sync::<BARRIER>();
+        if gives {
+            warps.fetch_or(1 << number, Ordering::Relaxed);
+        }
+        synchronization::barrier_sync::<BARRIER>();
+        warps.load(Ordering::Relaxed)
     }
 }

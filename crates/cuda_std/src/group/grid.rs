@@ -25,11 +25,21 @@ pub fn grid() -> Grid {
 /// number.
 const BARRIERS: usize = 1024;
 
-/// Each counts the blocks that have come in its lower bits, and flips its highest bit when all have.
-static BARRIER: [Atomic<u32, Device>; BARRIERS] =
-    [const { Atomic::<u32, Device>::new(0) }; BARRIERS];
+/// The lower half of each names the launch whose it is. The upper half counts the blocks that have come,
+/// and flips its highest bit when all have. What a launch leaves behind, whose blocks exited without
+/// having come, is another launch's, so the next one begins anew.
+static BARRIER: [Atomic<u64, Device>; BARRIERS] =
+    [const { Atomic::<u64, Device>::new(0) }; BARRIERS];
 
-const FLIP: u32 = 1 << 31;
+/// One block.
+const ONE: u64 = 1 << 32;
+const FLIP: u64 = 1 << 63;
+/// What names the launch.
+const NAME: u64 = ONE - 1;
+
+/// How often a block looks at the barrier before it looks whether a thread of the launch has panicked,
+/// after which the barrier may never open.
+const LOOKS: u32 = 64;
 
 impl Group for Grid {
     /// The number of threads; more than 2³² wrap.
@@ -55,13 +65,13 @@ impl Group for Grid {
 #[derive(Debug)]
 pub struct Arrival {
     /// What the first thread of the block found.
-    before: u32,
+    before: u64,
 }
 
 impl Grid {
     /// This launch's barrier.
     #[inline(always)]
-    fn barrier() -> &'static Atomic<u32, Device> {
+    fn barrier() -> &'static Atomic<u64, Device> {
         &BARRIER[special::gridid() as usize % BARRIERS]
     }
 
@@ -74,8 +84,27 @@ impl Grid {
         special::envreg_1() | special::envreg_2() != 0
     }
 
+    /// What this block adds when it comes: all blocks together add 2³¹, each 1, and the first the rest.
+    #[inline(always)]
+    fn own() -> u64 {
+        match thread::block_index() {
+            0 => FLIP - (thread::blocks_in_grid() - 1) * ONE,
+            _ => ONE,
+        }
+    }
+
+    /// What names this launch at its barrier: not zero, and another one than that of the launches which
+    /// had the barrier before, but for the same node of a graph.
+    #[inline(always)]
+    fn name() -> u64 {
+        (special::gridid() / BARRIERS as u64) & (NAME >> 1) | (ONE >> 1)
+    }
+
     /// Arrives at the grid's barrier, after the whole block has come, and goes on without waiting for
     /// other blocks. Each thread arrives once and then waits once.
+    ///
+    /// # Panics
+    /// If the launch is known not to be cooperative.
     #[inline(always)]
     pub fn arrive(&self) -> Arrival {
         // Whatever the block's threads wrote comes before what its first thread says.
@@ -86,26 +115,49 @@ impl Grid {
                 self.is_valid(),
                 "the grid's barrier needs a cooperative launch"
             );
-            // All blocks together add 2³¹: each 1, and the first the rest.
-            let blocks = thread::blocks_in_grid() as u32;
-            let own = match thread::block_index() {
-                0 => FLIP - (blocks - 1),
-                _ => 1,
-            };
-            before = Self::barrier().fetch_add(own, Ordering::AcqRel);
+            let (barrier, name, own) = (Self::barrier(), Self::name(), Self::own());
+            before = barrier.fetch_add(own, Ordering::AcqRel);
+            if before & NAME != name {
+                // Another launch's: what was added there counts for nothing.
+                before = take(barrier, before.wrapping_add(own), name, own);
+            }
         }
         Arrival { before }
     }
 
     /// Waits until all threads of the grid have arrived. What they wrote before they did is visible
-    /// after it.
+    /// after it. After a panic of a thread of the grid, threads that would wait forever exit.
+    ///
+    /// # Panics
+    /// If the block's first thread has exited, or another launch has taken the barrier, as the 1024th
+    /// cooperative launch after this one does.
     #[inline(always)]
     pub fn wait(&self, arrival: Arrival) {
+        let mut open = false;
         if thread::index_in_block() == 0 {
             let barrier = Self::barrier();
-            while (barrier.load(Ordering::Acquire) ^ arrival.before) & FLIP == 0 {}
+            let mut looks = 0;
+            loop {
+                let changed = barrier.load(Ordering::Acquire) ^ arrival.before;
+                if changed & (FLIP | NAME) != 0 {
+                    open = changed & NAME == 0;
+                    break;
+                }
+                looks += 1;
+                if looks == LOOKS {
+                    looks = 0;
+                    if crate::panic::launch_has_panicked() {
+                        // As if the block had not come: the same node of a graph has the same name.
+                        barrier.fetch_sub(Self::own(), Ordering::Relaxed);
+                        break;
+                    }
+                }
+            }
         }
-        thread::sync_threads();
+        if thread::sync_threads_or(open.into()) == 0 {
+            exit_after_panic();
+            panic!("the block's first thread has exited, or another launch has the grid's barrier");
+        }
     }
 
     /// The number of threads.
@@ -120,5 +172,29 @@ impl Grid {
     #[must_use]
     pub fn rank_64(&self) -> u64 {
         thread::index()
+    }
+}
+
+/// Makes the barrier, whose word was `word`, this launch's if no other block has, and comes there; what
+/// the word was before that.
+#[cold]
+#[inline(never)]
+fn take(barrier: &Atomic<u64, Device>, word: u64, name: u64, own: u64) -> u64 {
+    let mut word = word;
+    while word & NAME != name {
+        match barrier.compare_exchange(word, name + own, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => return name,
+            Err(now) => word = now,
+        }
+    }
+    barrier.fetch_add(own, Ordering::AcqRel)
+}
+
+/// Ends a thread for which the barrier never opens, if that is for a panic, which is reported.
+#[cold]
+#[inline(never)]
+fn exit_after_panic() {
+    if crate::panic::launch_has_panicked() {
+        thread::exit();
     }
 }

@@ -121,7 +121,8 @@ pub trait Lanes: Group + Copy {
     /// The lane of a rank; any lane of the group where there is no such rank.
     fn lane_of(&self, rank: u32) -> u32;
 
-    /// The value of the thread with that rank, which is below the size.
+    /// The value of the thread with that rank, which is below the size. From a thread that has exited
+    /// come any bits, in this shuffle and in the others.
     #[inline(always)]
     fn shuffle<T: AnyBits + Copy>(&self, value: T, rank: u32) -> T {
         warp::shuffle(self.mask(), value, self.lane_of(rank))
@@ -216,30 +217,150 @@ pub trait Lanes: Group + Copy {
     /// All values in one, which every thread gets.
     #[inline(always)]
     fn reduce<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
-        let (rank, size) = (self.rank(), self.size());
-        let mut value = value;
-        let mut distance = 1;
-        while distance < size {
-            // After each step the threads of ranks that are multiples of `2 * distance` have the value
-            // of as many.
-            let other = self.shuffle_down(value, distance);
-            if rank + distance < size {
-                value = f(value, other);
-            }
-            distance *= 2;
-        }
-        self.shuffle(value, 0)
+        Present::of(self).reduce(value, &f)
     }
 
     /// The values of all threads up to this one in one.
     #[inline(always)]
     fn inclusive_scan<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
-        let (rank, size) = (self.rank(), self.size());
+        Present::of(self).inclusive_scan(value, &f)
+    }
+
+    /// The values of all threads before this one in one; `start` for the first.
+    #[inline(always)]
+    fn exclusive_scan<T: AnyBits + Copy>(&self, value: T, start: T, f: impl Fn(T, T) -> T) -> T {
+        let present = Present::of(self);
+        let up_to = present.inclusive_scan(value, &f);
+        match present.before(up_to) {
+            Some(before) => f(start, before),
+            None => start,
+        }
+    }
+
+    /// The group is within a segment of so many lanes, a power of two.
+    #[doc(hidden)]
+    const SEGMENT: u32 = 32;
+}
+
+/// The lanes of a group that have not exited: a shuffle from one that has exited gives any bits. All of
+/// them have come here.
+#[derive(Clone, Copy)]
+pub(super) struct Present {
+    lanes: u32,
+    lane: u32,
+    /// The size of the segment that the group is within.
+    segment: u32,
+}
+
+/// A mask of the lowest lanes.
+#[inline(always)]
+fn lowest(count: u32) -> u32 {
+    // Not 32 of them at once, which a shift cannot do.
+    u32::MAX >> (32 - count)
+}
+
+impl Present {
+    #[inline(always)]
+    pub(super) fn of<G: Lanes>(group: &G) -> Present {
+        Present {
+            lanes: warp::ballot(group.mask(), true),
+            lane: thread::lane_id(),
+            segment: G::SEGMENT,
+        }
+    }
+
+    /// Whether this is the first of the lanes.
+    #[inline(always)]
+    pub(super) fn is_first(self) -> bool {
+        self.lanes & special::lanemask_lt() == 0
+    }
+
+    /// Whether this is the last of the lanes.
+    #[inline(always)]
+    pub(super) fn is_last(self) -> bool {
+        self.lanes & special::lanemask_gt() == 0
+    }
+
+    /// The lanes, counted from the segment's first.
+    #[inline(always)]
+    fn in_segment(self) -> u32 {
+        self.lanes >> (self.lane & !(self.segment - 1))
+    }
+
+    /// All values in one, which every lane gets.
+    #[inline(always)]
+    pub(super) fn reduce<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
         let mut distance = 1;
-        while distance < size {
-            let other = self.shuffle_up(value, distance);
-            if rank >= distance {
+        // After each step all lanes of an aligned part of `2 * distance` have the value of that part.
+        if self.in_segment() == lowest(self.segment) {
+            while distance < self.segment {
+                let other = warp::shuffle_xor(self.lanes, value, distance);
+                let (low, high) = match self.lane & distance {
+                    0 => (value, other),
+                    _ => (other, value),
+                };
+                value = f(low, high);
+                distance *= 2;
+            }
+            return value;
+        }
+        while distance < self.segment {
+            let start = (self.lane ^ distance) & !(distance - 1);
+            let others = self.lanes & lowest(distance) << start;
+            let from = match others {
+                0 => self.lane,
+                _ => others.trailing_zeros(),
+            };
+            let other = warp::shuffle(self.lanes, value, from);
+            if others != 0 {
+                let (low, high) = match self.lane & distance {
+                    0 => (value, other),
+                    _ => (other, value),
+                };
+                value = f(low, high);
+            }
+            distance *= 2;
+        }
+        value
+    }
+
+    /// The values of all lanes up to this one in one.
+    #[inline(always)]
+    pub(super) fn inclusive_scan<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
+        let mut value = value;
+        let mut distance = 1;
+        let present = self.in_segment();
+        // The first ones of the segment, without a gap.
+        if present & present.wrapping_add(1) == 0 {
+            let rank = self.lane & (self.segment - 1);
+            while distance < self.segment {
+                let takes = rank >= distance;
+                let from = if takes {
+                    self.lane - distance
+                } else {
+                    self.lane
+                };
+                let other = warp::shuffle(self.lanes, value, from);
+                if takes {
+                    value = f(other, value);
+                }
+                distance *= 2;
+            }
+            return value;
+        }
+        // After each step the lanes of an aligned part of `2 * distance` have the values up to them in
+        // that part.
+        while distance < self.segment {
+            let start = self.lane & !(2 * distance - 1);
+            let below = self.lanes & lowest(distance) << start;
+            let takes = self.lane & distance != 0 && below != 0;
+            let from = match takes {
+                true => 31 - below.leading_zeros(),
+                false => self.lane,
+            };
+            let other = warp::shuffle(self.lanes, value, from);
+            if takes {
                 value = f(other, value);
             }
             distance *= 2;
@@ -247,20 +368,22 @@ pub trait Lanes: Group + Copy {
         value
     }
 
-    /// The values of all threads before this one in one; `start` for the first.
+    /// The value of the lane before this one; nothing for the first.
     #[inline(always)]
-    fn exclusive_scan<T: AnyBits + Copy>(&self, value: T, start: T, f: impl Fn(T, T) -> T) -> T {
-        let all = self.inclusive_scan(value, &f);
-        let before = self.shuffle_up(all, 1);
-        if self.rank() == 0 {
-            start
-        } else {
-            f(start, before)
-        }
+    pub(super) fn before<T: AnyBits + Copy>(self, value: T) -> Option<T> {
+        let below = self.lanes & special::lanemask_lt();
+        let from = match below {
+            0 => self.lane,
+            _ => 31 - below.leading_zeros(),
+        };
+        let before = warp::shuffle(self.lanes, value, from);
+        (below != 0).then_some(before)
     }
 }
 
 impl<const N: u32> Lanes for Tile<N> {
+    const SEGMENT: u32 = N;
+
     #[inline(always)]
     fn mask(&self) -> u32 {
         self.mask

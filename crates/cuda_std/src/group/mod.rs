@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use cuda_std::PerBlock;
-//! use cuda_std::group::{self, Lanes};
+//! use cuda_std::group;
 //! use cuda_std::prelude::*;
 //!
 //! /// The largest element of each block, and where in each warp the sums so far end.
@@ -30,8 +30,8 @@
 //! ```
 //!
 //! # Who takes part
-//! All threads of a group come to the same call, those aside that have ended. Others wait for them, so
-//! code that only some threads reach hangs. What operations are given combines values in the order of
+//! All threads of a group come to the same call, those aside that have exited: reductions and scans are of
+//! the threads that are left. Others wait for them, so code that only some threads reach hangs. What operations are given combines values in the order of
 //! ranks, so it need not be commutative, but associative: `f(f(a, b), c)` is `f(a, f(b, c))`.
 //!
 //! Values move through shuffles, so their types are those that any bits are a value of

@@ -9,8 +9,9 @@
 //! they are. Threads that come to no barrier, or to another one, let the others wait forever, which
 //! is no race.
 //!
-//! For this there must be one handle for each thread. `#[kernel]` makes it, of a static of its own,
-//! when the kernel starts, and the function that it is made in cannot be called.
+//! For this there must be one handle for each thread. The entry of the kernel makes it, of a static of
+//! its own, and passes it to the kernel's function. No code can name the entry; who calls the function
+//! passes on the handle that it has.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -312,7 +313,12 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, 
             assert!(
                 W > 0 && H > 0 && W <= PITCH,
                 "rows have elements, and fit the pitch"
-            )
+            );
+            // Only elements without a size could have more.
+            assert!(
+                PITCH <= 1 << 20 && H <= 1 << 20,
+                "a tile fits shared memory"
+            );
         };
         let (thread, threads) = (thread::thread_idx(), thread::block_dim());
         let first = thread.x as usize;

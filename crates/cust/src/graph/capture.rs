@@ -82,7 +82,7 @@ impl Stream {
         };
         // Buffers that the stream used need not wait for it any more: waiting for a stream that is
         // captured is an error.
-        self.inner().settle();
+        self.inner().settle()?;
         let api = self.context().bind()?;
         // SAFETY: the stream is alive.
         let result = unsafe { api.driver.cuStreamBeginCapture_v2(self.as_inner(), mode) };

@@ -10,7 +10,7 @@ use cust_raw::{
 };
 
 use super::{AnyBuffer, GraphBuilder, Node, Scope};
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 use crate::kernel::InGraph;
 
 /// A number that kernels of a graph set and conditional nodes of it look at.
@@ -83,7 +83,8 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// Those of `body`, and the driver's.
+    /// Those of `body`, the driver's, and [`Error::GraphExchanged`] if `body` moves the graph away,
+    /// for instance with [`std::mem::swap`].
     pub fn if_nonzero(
         &mut self,
         condition: GraphCondition,
@@ -181,17 +182,33 @@ impl GraphBuilder<'_> {
             let list = raw.__bindgen_anon_1.conditional.phGraph_out;
             std::slice::from_raw_parts(list, count as usize).to_vec()
         };
-        let outer = self.scope;
+        let (id, outer) = (self.id, self.scope);
         let first = self.nodes.len();
+        let mut exchanged = false;
         let filled = catch_unwind(AssertUnwindSafe(|| {
             for (raw, case) in bodies.into_iter().zip(0..) {
                 let number = self.scopes;
                 self.scopes += 1;
-                self.scope = Scope { number, raw };
-                fill(self, case)?;
+                let scope = Scope { number, raw };
+                self.scope = scope;
+                let filled = catch_unwind(AssertUnwindSafe(|| fill(self, case)));
+                exchanged = self.id != id || self.scope != scope;
+                match filled {
+                    Ok(_) if exchanged => return Err(Error::GraphExchanged),
+                    Ok(filled) => filled?,
+                    Err(panic) => resume_unwind(panic),
+                }
             }
             Ok(())
         }));
+        if exchanged {
+            // `fill` put another graph here, which this function must not touch. The right one,
+            // wherever it is, stays inside the body, so it can no longer be instantiated.
+            return match filled {
+                Ok(result) => result.map(|()| node),
+                Err(panic) => resume_unwind(panic),
+            };
+        }
         self.scope = outer;
         // Also if not all is there: what is there is done.
         let inside: Vec<_> = self.nodes[first..]

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::function::Function;
-use crate::kernel::{Collector, Kernel, KernelType, LaunchConfig, doing};
+use crate::kernel::{Collector, Kernel, KernelType, LaunchConfig, check_block_size, doing};
 use crate::stream::Stream;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
@@ -39,6 +39,7 @@ impl<'m> GraphBuilder<'m> {
     ///
     /// What the driver says, such as that a node cannot stand where it does.
     pub fn instantiate(mut self) -> CudaResult<GraphExec<'m>> {
+        self.require_complete()?;
         self.free_scratch()?;
         let api = self.context.bind()?;
         let mut raw = std::ptr::null_mut();
@@ -162,6 +163,7 @@ impl<'m> GraphExec<'m> {
         args: Args<K, A>,
     ) -> CudaResult<()> {
         let (function, config): (Function<'m>, LaunchConfig) = ((**kernel).clone(), config.into());
+        check_block_size::<K>(&config)?;
         let doing = || format!("changing a node of a graph: {}", doing(&function, &config));
         let number = self.node(node, doing)?;
         if !matches!(self.graph.nodes[number].kept, Kept::Kernel(..)) {
@@ -243,11 +245,12 @@ impl<'m> GraphExec<'m> {
     pub fn update(&mut self, mut graph: GraphBuilder<'m>) -> CudaResult<()> {
         let doing = || "updating a graph".to_owned();
         self.graph.context.require_same(&graph.context, doing)?;
+        graph.require_complete()?;
         graph.free_scratch()?;
         let api = self.graph.context.bind()?;
+        // Kernels of the last launch use the buffers, and its calls of the host the functions.
+        self.tracker.settle(Access::Write)?;
         update(api, self.raw, graph.raw)?;
-        // Kernels of the last launch use the buffers.
-        self.tracker.settle(Access::Write);
         self.graph = graph;
         self.updated = true;
         Ok(())
@@ -345,7 +348,12 @@ fn same_uses(a: &[(usize, Access)], b: &[(usize, Access)]) -> bool {
 impl Drop for GraphExec<'_> {
     fn drop(&mut self) {
         // Functions of the host's are freed with the nodes.
-        self.tracker.settle(Access::Write);
+        if self.tracker.settle(Access::Write).is_err() {
+            // What a launch may still use is leaked.
+            std::mem::forget(std::mem::take(&mut self.graph.buffers));
+            std::mem::forget(std::mem::take(&mut self.graph.nodes));
+            return;
+        }
         // An error means that the context is gone, and the graph with it.
         if let Ok(api) = self.graph.context.bind() {
             // SAFETY: made by `instantiate`, destroyed once.
@@ -359,5 +367,66 @@ impl std::fmt::Debug for GraphExec<'_> {
         f.debug_struct("GraphExec")
             .field("nodes", &self.graph.nodes.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_says_why_a_graph_cannot_be_updated() {
+        use CUgraphExecUpdateResult as Raw;
+        let kinds = [
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+                GraphUpdateFailure::Topology,
+                "it has other nodes, or another order of them",
+            ),
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
+                GraphUpdateFailure::NodeType,
+                "a node is of another kind",
+            ),
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED,
+                GraphUpdateFailure::Function,
+                "a node's kernel cannot be exchanged for that one",
+            ),
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE,
+                GraphUpdateFailure::Function,
+                "a node's kernel cannot be exchanged for that one",
+            ),
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
+                GraphUpdateFailure::Parameters,
+                "a parameter that cannot be changed differs",
+            ),
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED,
+                GraphUpdateFailure::Attributes,
+                "attributes of a node differ",
+            ),
+            (
+                Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
+                GraphUpdateFailure::NotSupported,
+                "the driver cannot update such a node",
+            ),
+            (
+                Raw(1),
+                GraphUpdateFailure::Other(1),
+                "the driver's reason 1",
+            ),
+            (
+                Raw(99),
+                GraphUpdateFailure::Other(99),
+                "the driver's reason 99",
+            ),
+        ];
+        for (raw, expected, text) in kinds {
+            let reason = GraphUpdateFailure::from_raw(raw);
+            assert_eq!((reason, reason.to_string().as_str()), (expected, text));
+        }
     }
 }

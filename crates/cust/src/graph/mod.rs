@@ -42,7 +42,6 @@ mod nodes;
 use std::any::Any;
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,6 +56,7 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::function::Function;
+use crate::host_call;
 use crate::kernel::{
     Collector, InGraph, Kernel, KernelType, LaunchConfig, attributes, check_block_size, check_size,
     doing,
@@ -475,23 +475,29 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds a call of `function` on a thread of the driver, after the nodes given. It must not call
-    /// the driver; a panic in it is caught and dropped.
+    /// Adds a call of `function` on another thread, after the nodes given. What comes after it waits
+    /// until it returns, or calls a function of this crate that calls the driver, as with
+    /// [`Stream::add_callback`](crate::stream::Stream::add_callback). A panic in it is caught and
+    /// dropped.
     pub fn call<F>(&mut self, after: &[Node], function: F) -> CudaResult<Node>
     where
         F: Fn() + Send + Sync + 'static,
     {
-        unsafe extern "C" fn call<F: Fn()>(function: *mut c_void) {
-            // SAFETY: the graph keeps the box as long as it can be launched.
-            let function = unsafe { &*function.cast::<F>() };
-            // Unwinding into the driver would be undefined.
-            let _ = catch_unwind(AssertUnwindSafe(function));
+        unsafe extern "C" fn call<F: Fn() + Send + Sync + 'static>(function: *mut c_void) {
+            let function = function.cast_const().cast::<F>();
+            // The call may outlive its launch, and so the graph.
+            // SAFETY: the graph keeps the function, which is an `Arc`'s, while it is launched.
+            let function = unsafe {
+                Arc::increment_strong_count(function);
+                Arc::from_raw(function)
+            };
+            host_call::call_and_wait(move || function());
         }
         let doing = || "adding a call of the host to a graph".to_owned();
-        let function = Box::new(function);
+        let function = Arc::new(function);
         let raw = CUDA_HOST_NODE_PARAMS {
             fn_: Some(call::<F>),
-            userData: (&raw const *function).cast_mut().cast(),
+            userData: Arc::as_ptr(&function).cast_mut().cast(),
         };
         let after = self.numbers(after, doing)?;
         let node = self.add_after(Vec::new(), after, doing, |api, node, graph, after| {
@@ -502,7 +508,7 @@ impl<'m> GraphBuilder<'m> {
                     .cuGraphAddHostNode(node, graph, list, count, &raw)
             }
         })?;
-        self.nodes[node.number].kept = Kept::Other(function);
+        self.nodes[node.number].kept = Kept::Other(Box::new(function));
         Ok(node)
     }
 
@@ -547,6 +553,15 @@ impl<'m> GraphBuilder<'m> {
                 api.driver.cuGraphAddEmptyNode(node, graph, list, count)
             }
         })
+    }
+
+    /// Refuses a graph that is inside the body of a conditional node: it was moved out of the
+    /// closure that fills the body.
+    fn require_complete(&self) -> CudaResult<()> {
+        match self.scope.number {
+            0 => Ok(()),
+            _ => Err(Error::GraphExchanged),
+        }
     }
 
     /// The number of a buffer of this graph.

@@ -63,6 +63,7 @@ impl<'m> GraphBuilder<'m> {
     pub fn child(&mut self, mut child: GraphBuilder<'m>, after: &[Node]) -> CudaResult<Node> {
         let doing = || format!("adding a graph of {} nodes to a graph", child.nodes.len());
         self.context.require_same(&child.context, doing)?;
+        child.require_complete()?;
         let after = self.numbers(after, doing)?;
         child.free_scratch()?;
         let first = self.buffers.len();

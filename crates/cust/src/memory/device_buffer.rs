@@ -140,13 +140,13 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 
     /// All elements as rows of `width`, for a kernel's parameter `PerThread2d`, `PerTile`, `PerRow` or
-    /// `PerColumn`. The last row may be short.
+    /// `PerColumn`. The last row may be short. Widths above 2⁴⁰ count as 2⁴⁰.
     pub fn rows_mut(&mut self, width: usize) -> crate::kernel::RowsMut<'_, T> {
         crate::kernel::RowsMut::new(self.as_mut_slice(), width)
     }
 
     /// All elements as layers of `height` rows of `width`, for a kernel's parameter `PerThread3d`. The
-    /// last layer may be short.
+    /// last layer may be short. A layer of more than 2⁴⁰ elements has the rows that the buffer has.
     pub fn volume_mut(&mut self, width: usize, height: usize) -> crate::kernel::VolumeMut<'_, T> {
         crate::kernel::VolumeMut::new(self.as_mut_slice(), width, height)
     }
@@ -190,7 +190,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Gives up ownership: the memory stays allocated. Waits for the work that uses it.
     /// [`cuda_free`](super::cuda_free) frees it.
     pub fn into_device_ptr(self) -> DevicePointer<T> {
-        self.tracker.settle(Access::Write);
+        // Where it cannot wait, whoever uses the pointer has to.
+        let _ = self.tracker.settle(Access::Write);
         let mut this = std::mem::ManuallyDrop::new(self);
         let address = this.address;
         // SAFETY: the tracker is not used again: the value is never dropped.
@@ -216,8 +217,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 
     /// Waits for the work that uses it.
-    pub(crate) fn settle(&self) {
-        self.tracker.settle(Access::Write);
+    pub(crate) fn settle(&self) -> CudaResult<()> {
+        self.tracker.settle(Access::Write)
     }
 
     /// The same memory as `len` elements of another type, for which the bytes have to be good.
@@ -310,9 +311,11 @@ pub(super) fn free(tracker: &Tracker, address: CUdeviceptr, pooled: bool) {
     if pooled {
         return tracker.free_in_order(address);
     }
-    tracker.settle(Access::Write);
-    // An error means that the context is gone, and the memory with it.
-    if let Ok(api) = tracker.context().bind() {
+    // Memory that work may still use is leaked. An error of `bind` means that the context is gone,
+    // and the memory with it.
+    if tracker.settle(Access::Write).is_ok()
+        && let Ok(api) = tracker.context().bind()
+    {
         // SAFETY: allocated once, freed once, and no longer in use.
         let _ = unsafe { api.driver.cuMemFree_v2(address) };
     }

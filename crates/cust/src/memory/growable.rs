@@ -209,7 +209,10 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
 
 impl<T> Drop for GrowableBuffer<T> {
     fn drop(&mut self) {
-        self.tracker.settle(Access::Write);
+        // Memory that work may still use is leaked.
+        if self.tracker.settle(Access::Write).is_err() {
+            return;
+        }
         // An error means that the context is gone, and the memory with it.
         let Ok(api) = self.tracker.context().bind() else {
             return;

@@ -203,7 +203,10 @@ impl<T> Drop for LockedBuffer<T> {
     fn drop(&mut self) {
         let bytes = self.len * size_of::<T>();
         if bytes > 0 {
-            self.tracker.settle(Access::Write);
+            // Memory that work may still use is leaked.
+            if self.tracker.settle(Access::Write).is_err() {
+                return;
+            }
             // An error means that the context is gone, and what it had pinned with it.
             if let Ok(api) = self.tracker.context().bind() {
                 let pointer = self.pointer.as_ptr().cast();

@@ -35,6 +35,8 @@ use crate::error::{CudaResult, Error};
 
 pub use bytemuck::Zeroable;
 pub use copy::{AsyncCopyDestination, CopyDestination};
+#[doc(hidden)]
+pub use cust_core::layout;
 pub use cust_core::traits::DeviceCopy;
 pub use cust_derive::DeviceCopy;
 pub use device_box::DeviceBox;

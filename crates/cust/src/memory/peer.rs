@@ -18,7 +18,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         }
         let (to_context, from_context) = (to.context(), from.context());
         // Streams of two devices know nothing of each other: the host waits for both sides.
-        from.tracker.settle(Access::Read);
+        from.tracker.settle(Access::Read)?;
         let write = Dependency::new(to.tracker, Access::Write, to.address, bytes);
         let doing = || format!("copying {bytes} bytes from {from_context:?} to {to_context:?}");
         // SAFETY: both sides have as many bytes, and `source` is only read by others meanwhile.

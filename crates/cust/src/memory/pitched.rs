@@ -641,8 +641,15 @@ impl<T> Volume<T> for Array<T> {
 
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
-        self.tracker.settle(Access::Write);
-        if self.whole.is_some() {
+        // What work may still use is leaked.
+        let settled = self.tracker.settle(Access::Write).is_ok();
+        if let Some(whole) = self.whole.take() {
+            if !settled {
+                std::mem::forget(whole);
+            }
+            return;
+        }
+        if !settled {
             return;
         }
         // An error means that the context is gone, and the array with it.

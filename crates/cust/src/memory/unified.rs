@@ -256,9 +256,11 @@ impl<T> Drop for UnifiedBuffer<T> {
         if self.len == 0 || size_of::<T>() == 0 {
             return;
         }
-        self.tracker.settle(Access::Write);
-        // An error means that the context is gone, and the memory with it.
-        if let Ok(api) = self.tracker.context().bind() {
+        // Memory that work may still use is leaked. An error of `bind` means that the context is
+        // gone, and the memory with it.
+        if self.tracker.settle(Access::Write).is_ok()
+            && let Ok(api) = self.tracker.context().bind()
+        {
             let address = self.pointer.as_ptr().addr() as u64;
             // SAFETY: allocated once, freed once.
             let _ = unsafe { api.driver.cuMemFree_v2(address) };

@@ -23,11 +23,8 @@ const FUNCTIONS: &[&str] = &[
 
 /// Whether PTX text declares one of its functions.
 pub(super) fn is_called(ptx: &str) -> bool {
-    let declares = |line: &str| {
-        line.contains(".extern") && FUNCTIONS.iter().any(|function| line.contains(function))
-    };
-    // A declaration may go over several lines.
-    ptx.split(';').any(declares)
+    let is_one = |name: &&str| FUNCTIONS.iter().any(|function| name.starts_with(function));
+    ptx::external_functions(ptx).iter().any(is_one)
 }
 
 /// Where it may be.

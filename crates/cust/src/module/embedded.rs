@@ -21,12 +21,18 @@ use crate::error::{CudaError, CudaResult, Error, WrongDevice};
 #[macro_export]
 macro_rules! include_module {
     ($name:literal) => {{
-        const PARTS: (&[&str], &[(&str, $crate::module::Image)]) = {
+        const PARTS: $crate::module::Parts = {
+            #[allow(unused_imports)]
             use $crate::module::Image;
-            include!(concat!(env!("OUT_DIR"), "/", $name, ".module.rs"))
+            ::core::include!(::core::concat!(
+                ::core::env!("OUT_DIR"),
+                "/",
+                $name,
+                ".module.rs"
+            ))
         };
         // SAFETY: the build script that wrote this file built the images from these packages.
-        unsafe { $crate::module::Embedded::new(PARTS.0, PARTS.1) }
+        unsafe { $crate::module::Embedded::with_signatures(PARTS) }
     }};
 }
 
@@ -39,12 +45,26 @@ pub enum Image {
     Cubin(&'static [u8]),
 }
 
+/// The symbols of a module's kernels and statics, each with its signature.
+type Signatures = &'static [(&'static str, &'static str)];
+
+/// What `cuda_builder` writes of a module: its packages, its forms, and the signatures of each
+/// architecture.
+#[doc(hidden)]
+pub type Parts = (
+    &'static [&'static str],
+    &'static [(&'static str, Image)],
+    &'static [(&'static str, Signatures)],
+);
+
 /// A module that the program carries, in forms for one or more architectures. See
 /// [`include_module!`](crate::include_module).
 #[derive(Debug, Clone, Copy)]
 pub struct Embedded {
     packages: &'static [&'static str],
     images: &'static [(&'static str, Image)],
+    /// For each architecture; none if they are not known.
+    signatures: Option<&'static [(&'static str, Signatures)]>,
 }
 
 impl Embedded {
@@ -59,7 +79,26 @@ impl Embedded {
         packages: &'static [&'static str],
         images: &'static [(&'static str, Image)],
     ) -> Embedded {
-        Embedded { packages, images }
+        Embedded {
+            packages,
+            images,
+            signatures: None,
+        }
+    }
+
+    /// As [`Embedded::new`], with the signatures of kernels and statics, which are compared with
+    /// those of this program when they are looked up.
+    ///
+    /// # Safety
+    ///
+    /// The images were built from these packages, and have these signatures.
+    #[doc(hidden)]
+    pub const unsafe fn with_signatures((packages, images, signatures): Parts) -> Embedded {
+        Embedded {
+            packages,
+            images,
+            signatures: Some(signatures),
+        }
     }
 
     /// Loads what fits the current context's device best: machine code for it, else the PTX of the
@@ -74,7 +113,7 @@ impl Embedded {
         let device = context.device();
         let device_arch = device.compute_capability()?;
         let emulated = context.backend() == Backend::Emulator;
-        let mut fitting: Vec<(Arch, Image)> = Vec::new();
+        let mut fitting: Vec<(Arch, &str, Image)> = Vec::new();
         for (name, image) in self.images {
             let Some(arch) = Arch::parse(name) else {
                 continue;
@@ -84,18 +123,18 @@ impl Embedded {
                 Image::Cubin(_) => !emulated && arch.runs_cubin_on(device_arch),
             };
             if fits {
-                fitting.push((arch, *image));
+                fitting.push((arch, name, *image));
             }
         }
         // Machine code before PTX, and then the newest.
-        fitting.sort_by_key(|(arch, image)| {
+        fitting.sort_by_key(|(arch, _, image)| {
             (
                 matches!(image, Image::Ptx(_)),
                 std::cmp::Reverse((arch.number, arch.suffix)),
             )
         });
         let mut refused = None;
-        for (_, image) in fitting {
+        for (_, name, image) in fitting {
             let loaded = match image {
                 Image::Cubin(cubin) => Module::from_cubin(cubin, options),
                 Image::Ptx(ptx) => Module::from_ptx(ptx, options),
@@ -106,7 +145,14 @@ impl Embedded {
                     refused.get_or_insert(error);
                 }
                 Err(error) => return Err(error),
-                Ok(module) => return Ok(load::of_packages(module, self.packages)),
+                Ok(module) => {
+                    let of_arch = |all: &'static [(&str, Signatures)]| {
+                        let found = all.iter().find(|(arch, _)| *arch == name);
+                        found.map_or(&[][..], |&(_, signatures)| signatures)
+                    };
+                    let signatures = self.signatures.map(of_arch);
+                    return Ok(load::of_packages(module, self.packages, signatures));
+                }
             }
         }
         Err(refused.unwrap_or_else(|| self.nothing_fits(device_arch)))

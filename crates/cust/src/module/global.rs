@@ -20,7 +20,7 @@ use cust_core::kernel::Atomic;
 
 use super::Module;
 use super::symbol::Symbol;
-use crate::error::{CudaResult, Error};
+use crate::error::{CudaResult, Error, signature_mismatch};
 use crate::memory::{CopyDestination, DeviceCopy, DevicePointer};
 
 /// The variable of a module that the static `G` is there.
@@ -40,7 +40,8 @@ impl Module {
     /// # Errors
     ///
     /// [`Error::ForeignGlobal`] for other modules, [`Error::GlobalNotFound`] for a static that no
-    /// kernel of the module uses, and [`Error::GlobalSize`] if it has another size there.
+    /// kernel of the module uses, and [`Error::GlobalSize`] or [`Error::Signature`] if it has another
+    /// type there.
     ///
     /// The [documentation of `module`](crate::module#typed-global-variables) has an example.
     pub fn global<G: GlobalType>(&self) -> CudaResult<Global<'_, G>> {
@@ -50,8 +51,15 @@ impl Module {
                 package: G::PACKAGE,
             });
         }
-        // SAFETY: what was embedded was built from the package that `G` is of.
-        unsafe { self.global_unchecked() }
+        // SAFETY: what was embedded was built from the package that `G` is of, and the signatures,
+        // which describe the type on both sides, are compared below.
+        let global = unsafe { self.global_unchecked()? };
+        match self.signature(G::SYMBOL) {
+            Some(device) if device != G::SIGNATURE => {
+                Err(signature_mismatch(G::NAME, G::SIGNATURE, device))
+            }
+            _ => Ok(global),
+        }
     }
 
     /// As [`Module::global`]; the mutable reference says that no kernel of the module is launched

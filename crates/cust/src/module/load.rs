@@ -11,7 +11,7 @@ use cust_raw::CUmodule;
 
 use super::jit::{JitOptions, ModuleJitOption};
 use super::linker::Linker;
-use super::{Module, device_runtime, ptx_text};
+use super::{Module, device_runtime};
 use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::{
@@ -68,7 +68,7 @@ impl Module {
             linker.add_ptx(ptx)?;
             linker.add_device_runtime()?;
             let mut module = linker.load()?;
-            module.entries = Some(ptx_text::entries(ptx));
+            module.entries = Some(ptx::entries(ptx));
             return Ok(module);
         }
         let mut jit = JitOptions::new(options);
@@ -78,7 +78,7 @@ impl Module {
             report: contains(ptx.as_bytes(), SLOT_NAME.to_bytes()),
             stacks: contains(ptx.as_bytes(), RECORD_PREFIX.as_bytes()),
         };
-        finish(context, raw, Some(ptx_text::entries(ptx)), has)
+        finish(context, raw, Some(ptx::entries(ptx)), has)
     }
 
     /// Loads PTX text that is a C string.
@@ -227,7 +227,7 @@ struct Has {
 fn finish(
     context: Context,
     raw: CUmodule,
-    entries: Option<Vec<ptx_text::Entry>>,
+    entries: Option<Vec<ptx::Entry>>,
     has: Has,
 ) -> CudaResult<Module> {
     let mut module = Module {
@@ -238,6 +238,7 @@ fn finish(
         has_stacks: has.stacks,
         kernels: Mutex::new(HashMap::new()),
         packages: &[],
+        signatures: None,
     };
     let context = module.context().clone();
     if has.stacks {
@@ -256,8 +257,13 @@ fn finish(
 }
 
 /// Notes what a module was built from.
-pub(super) fn of_packages(mut module: Module, packages: &'static [&'static str]) -> Module {
+pub(super) fn of_packages(
+    mut module: Module,
+    packages: &'static [&'static str],
+    signatures: Option<&'static [(&'static str, &'static str)]>,
+) -> Module {
     module.packages = packages;
+    module.signatures = signatures;
     module
 }
 
@@ -278,7 +284,7 @@ fn refuse_text_that_is_no_ptx(text: &str) -> CudaResult<()> {
     if text.trim().is_empty() {
         return Err(invalid_ptx("it is empty", None, ""));
     }
-    if ptx_text::version(text).is_none() {
+    if ptx::header(text).version.is_none() {
         let first: String = text.trim_start().chars().take(60).collect();
         let first = first.lines().next().unwrap_or_default();
         let reason = format!("it is not PTX: it has no `.version`; it begins with `{first}`");
@@ -302,7 +308,7 @@ fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOption
                 Err(_) => "unknown".to_owned(),
             };
             Error::PtxTooNew(Box::new(PtxTooNew {
-                ptx: ptx_text::version(ptx),
+                ptx: ptx::header(ptx).version.map(str::to_owned),
                 driver,
             }))
         }

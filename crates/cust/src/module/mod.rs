@@ -1,8 +1,7 @@
 //! Modules: device code loaded into a context.
 //!
 //! `embedded.rs` chooses among the images that a program carries; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
-//! options of the driver's compiler; `ptx_text.rs` reads from PTX what errors and checks need;
-//! `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
+//! options of the driver's compiler; `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
 //! module.
 //!
 //! # Typed global variables
@@ -44,7 +43,6 @@ mod library;
 mod linker;
 mod load;
 mod lto;
-mod ptx_text;
 mod symbol;
 
 use std::collections::HashMap;
@@ -65,7 +63,7 @@ use crate::stack::{Need, read_record};
 use crate::tracker::Tracker;
 
 pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
-pub use embedded::{Embedded, Image};
+pub use embedded::{Embedded, Image, Parts};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
@@ -73,7 +71,7 @@ pub use linker::{LinkInput, Linker};
 pub use lto::{LtoInput, LtoLinker};
 pub use symbol::{Symbol, SymbolName};
 
-use ptx_text::Entry;
+use ptx::Entry;
 
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
@@ -90,6 +88,8 @@ pub struct Module {
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     /// The packages that it is known to be built from.
     packages: &'static [&'static str],
+    /// The signatures of its kernels and statics by their symbols, if they are known.
+    signatures: Option<&'static [(&'static str, &'static str)]>,
 }
 
 // SAFETY: the driver's modules may be used from any thread.
@@ -145,7 +145,8 @@ impl Module {
         if stack.bytes > 0 {
             self.context().note_need(self.raw, stack);
         }
-        Ok(Kernel::new(raw, name, parameters, stack))
+        let signature = self.signature(name);
+        Ok(Kernel::new(raw, name, parameters, stack, signature))
     }
 
     /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
@@ -288,6 +289,14 @@ impl Module {
         self.packages.contains(&package)
     }
 
+    /// The signature of a kernel or static: none if the module's signatures are not known, and empty
+    /// if it has no such item.
+    pub(crate) fn signature(&self, symbol: &str) -> Option<&'static str> {
+        let signatures = self.signatures?;
+        let found = signatures.iter().find(|(name, _)| *name == symbol);
+        Some(found.map_or("", |&(_, signature)| signature))
+    }
+
     pub(crate) fn tracker(&self) -> &Tracker {
         &self.tracker
     }
@@ -334,7 +343,9 @@ impl std::fmt::Debug for Module {
 impl Drop for Module {
     fn drop(&mut self) {
         // Kernels that still run need its code, and the memory for its panics.
-        self.tracker.settle(Access::Write);
+        if self.tracker.settle(Access::Write).is_err() {
+            return;
+        }
         let api = self.context().bind();
         if let Ok(api) = api {
             // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An

@@ -82,7 +82,7 @@ pub mod newer {
 }
 
 /// How often `tick` was launched, which it counts.
-#[address_space(global, name = "TICKS")]
+#[address_space(global, unsafe(name = "TICKS"))]
 pub static TICKS: AtomicU32 = AtomicU32::new(5);
 
 /// The same variable, as a plain one.
@@ -94,7 +94,7 @@ pub mod plain {
     pub static mut COUNT: u32 = 5;
 
     /// Of another size than the variable.
-    #[address_space(global, name = "TICKS")]
+    #[address_space(global, unsafe(name = "TICKS"))]
     pub static mut WIDE: [u32; 2] = [5, 0];
 }
 

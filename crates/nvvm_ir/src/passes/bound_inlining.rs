@@ -95,7 +95,7 @@ fn break_cycles(module: &mut Module, calls: &mut [Vec<Func>]) {
 
 /// The sets of several functions each of which calls each other, over others or directly
 /// (Tarjan's strongly connected components).
-fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
+pub(super) fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
     const UNSEEN: usize = usize::MAX;
     const DONE: usize = usize::MAX - 1;
     let mut cycles = Vec::new();
@@ -144,7 +144,7 @@ fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
 }
 
 /// The functions that a function calls, once for each call.
-fn calls_of(module: &Module, func: Func) -> Vec<Func> {
+pub(super) fn calls_of(module: &Module, func: Func) -> Vec<Func> {
     let mut calls = Vec::new();
     for &block in &module.func(func).blocks {
         for &inst in &module.block(block).insts {

@@ -371,6 +371,7 @@ impl Verifier<'_> {
         }
         self.check_attrs(ret, &call.ret_attrs)
             .map_err(|message| (Rule::Attributes, message))?;
+        self.check_convergence(call)?;
         match &call.callee {
             Callee::Value(value) => {
                 let generic = m.types.addr_space(m.ty(*value)) == Some(AddrSpace::Generic);
@@ -387,6 +388,27 @@ impl Verifier<'_> {
             Callee::Intrinsic(intrinsic) => self.check_intrinsic(*intrinsic, ret, params),
             Callee::Asm(asm) => self.check_asm(asm, ret, params),
         }
+    }
+
+    /// Rule 22.
+    fn check_convergence(&self, call: &Call) -> Check {
+        let m = self.m;
+        let convergent = match &call.callee {
+            Callee::Value(value) => m
+                .as_func(*value)
+                .is_some_and(|func| m.func(func).attrs.convergent),
+            Callee::Asm(asm) => asm.convergent,
+            Callee::Intrinsic(_) => false,
+        };
+        let here = m.func(self.func).attrs.convergent;
+        ensure(
+            !self.legalized || convergent <= call.convergent && call.convergent <= here,
+            Rule::Convergence,
+            || match call.convergent {
+                true => "a convergent call in a function that is not convergent".into(),
+                false => "a call that is not convergent of what is convergent".into(),
+            },
+        )
     }
 
     fn check_musttail(&self, inst: Value, call: &Call) -> Check {

@@ -19,6 +19,8 @@ pub const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
 pub const FLOOR: &str = "__cuda_std_stack_floor";
 /// The variable that panics and overflows are reported through.
 const REPORT: &str = "__cuda_std_report";
+/// The variable that names launches in which a thread panicked.
+const LAUNCHES: &str = "__cuda_std_panicked_launches";
 
 /// The PTX that a module is completed with. It outlives the completed module, which borrows it.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +37,7 @@ const HANDLER: &str = "
     .reg .pred %p;
     .reg .b16 %byte;
     .reg .b32 %r<8>;
-    .reg .b64 %report, %name, %length, %left, %at, %to;
+    .reg .b64 %report, %name, %length, %left, %at, %to, %launch;
     ld.param.u64 %name, [name];
     ld.param.u64 %length, [length];
     ld.param.u64 %left, [left];
@@ -44,6 +46,7 @@ const HANDLER: &str = "
     @%p bra $known;
     trap;
 $known:
+// launches
     atom.global.cas.b32 %r0, [__cuda_std_report+8], 0, 1;
     setp.ne.s32 %p, %r0, 0;
     @%p bra $done;
@@ -64,7 +67,9 @@ $known:
     mov.u32 %r3, 1;
     st.u32 [%report+52], %r3;
     cvt.u32.u64 %r4, %left;
-    st.u32 [%report+56], %r4;
+    st.u32 [%report+32], %r4;
+    mov.u64 %launch, %gridid;
+    st.u64 [%report+56], %launch;
     add.s64 %to, %report, 64;
     mov.u64 %at, 0;
 $copy:
@@ -83,6 +88,18 @@ $copied:
 $done:
     exit;
 }
+";
+
+/// Records the launch for threads that wait at the barrier of the grid, in modules that have such
+/// threads or panics.
+const NOTE_LAUNCH: &str = "
+    mov.u64 %launch, %gridid;
+    and.b64 %at, %launch, 127;
+    shl.b64 %at, %at, 3;
+    mov.u64 %to, __cuda_std_panicked_launches;
+    add.s64 %to, %to, %at;
+    add.s64 %launch, %launch, 1;
+    st.relaxed.gpu.global.u64 [%to], %launch;
 ";
 
 /// The longest name of a function in a report.
@@ -121,7 +138,8 @@ impl Texts {
         if !has(REPORT) {
             let _ = writeln!(source, ".weak .global .align 8 .b8 {REPORT}[16];");
         }
-        source.push_str(HANDLER);
+        let note = if has(LAUNCHES) { NOTE_LAUNCH } else { "" };
+        source.push_str(&HANDLER.replace("// launches\n", note));
         for (index, (name, reserve)) in analysis.reserves.iter().enumerate() {
             let shown = demangle(name);
             let bytes = &shown.as_bytes()[..shown.len().min(NAME_BYTES)];

@@ -4,13 +4,16 @@ use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 use std::sync::Arc;
 
 use cust_raw::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype, CUresult, CUstream,
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUgraphNodeType, CUmemorytype, CUresult,
+    CUstream,
 };
 
 use super::queue::{Promised, Work, in_stream, is_late};
 use super::state::{Array, Context, State, from_pointer, state};
 use super::{Outcome, api};
 
+const MEMCPY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY;
+const MEMSET: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The pointer to a range of device memory that is allocated in full.
@@ -183,7 +186,7 @@ impl Copy {
             work = Some(kept);
         }
         let work = work.unwrap_or_else(|| self.work(&context));
-        in_stream(state, &context, &stream, work)?;
+        in_stream(state, &context, &stream, MEMCPY, work)?;
         if waits {
             stream.finish(&context);
             context.check()?;
@@ -284,7 +287,7 @@ impl<T: std::marker::Copy + Send + Sync + 'static> Set<T> {
         if self.is_empty() {
             return Ok(());
         }
-        in_stream(state, &context, &stream, self.work(&context))
+        in_stream(state, &context, &stream, MEMSET, self.work(&context))
     }
 }
 

@@ -218,11 +218,10 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Records work put into a stream.
-    pub(super) fn record(&self, stream: &Stream, work: Work) -> Outcome {
+    /// Records work put into a stream, as a node of a kind.
+    pub(super) fn record(&self, stream: &Stream, kind: CUgraphNodeType, work: Work) -> Outcome {
         let mut last = lock(&self.last);
         let after = last.entry(stream.id).or_default();
-        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL;
         *after = vec![self.graph.add(kind, Action::Work(work), after.clone())];
         Ok(())
     }
@@ -703,7 +702,9 @@ api! {
         // As it is now: what is changed later is for later launches.
         let nodes = lock(&exec.nodes).clone();
         let conditions = lock(&exec.conditions).clone();
-        in_stream(state, &context, &stream, Arc::new(move || run(&nodes, &conditions)))
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
+        let work = Arc::new(move || run(&nodes, &conditions));
+        in_stream(state, &context, &stream, kind, work)
     }
 
     fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) {

@@ -4,8 +4,8 @@ use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cust_raw::{
-    CUfunction, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUresult, CUstream,
-    launch_param,
+    CUfunction, CUgraphNodeType, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig,
+    CUresult, CUstream, launch_param,
 };
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -33,7 +33,7 @@ fn fault_code(kind: &FaultKind) -> CUresult {
         FaultKind::StackOverflow => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
         FaultKind::InvalidCall => CUresult::CUDA_ERROR_INVALID_PC,
         FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
-        FaultKind::Deadlock => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Deadlock | FaultKind::TimeLimit => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
         FaultKind::Trap | FaultKind::Breakpoint | FaultKind::InvalidLaunch => {
             CUresult::CUDA_ERROR_LAUNCH_FAILED
         }
@@ -115,7 +115,8 @@ impl Launch {
         context.check()?;
         // SAFETY: as the caller promises.
         let work = unsafe { self.work(state, &context)? };
-        in_stream(state, &context, &stream, work)
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL;
+        in_stream(state, &context, &stream, kind, work)
     }
 
     /// The launch as work, its parameters copied.

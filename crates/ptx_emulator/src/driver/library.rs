@@ -1,6 +1,7 @@
 //! Libraries, which are modules that belong to no context until they are used; and the linker,
 //! which makes one module of several.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex};
 
@@ -15,25 +16,46 @@ use super::{Outcome, api, put, put_optional};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Makes one text of several: the header of the first, and what the first definition or
-/// declaration of each name says.
-fn join(texts: &[String]) -> String {
-    let mut joined = String::new();
-    for (i, text) in texts.iter().enumerate() {
-        for line in text.lines() {
-            let start = line.trim_start();
-            let header = [".version", ".target", ".address_size"];
-            let is_header = header.iter().any(|directive| start.starts_with(directive));
-            // What another text defines needs no declaration.
-            let is_declaration = start.starts_with(".extern") && !start.contains(".shared");
-            if (is_header && i > 0) || (is_declaration && texts.len() > 1) {
-                continue;
-            }
-            joined.push_str(line);
-            joined.push('\n');
-        }
+/// The name that an item declares without a definition: what another module defines, or shared memory
+/// whose size the launch gives.
+fn external<'a>(item: &ptx::Item<'a>) -> Option<&'a str> {
+    let (linkage, name) = match item {
+        ptx::Item::Function(one) => (one.linkage, one.name),
+        ptx::Item::Variable(one) => (one.linkage, one.name),
+        _ => return None,
+    };
+    (linkage == ptx::Linkage::Extern).then_some(name)
+}
+
+/// Makes one module of several: the header of the first, all definitions, and one declaration of each
+/// name that none of them defines.
+fn join(texts: &[String]) -> Result<String, CUresult> {
+    let [first, others @ ..] = texts else {
+        return Err(INVALID);
+    };
+    if others.is_empty() {
+        return Ok(first.clone());
     }
-    joined
+    let parse = |text| ptx::Module::parse(text).map_err(|_| CUresult::CUDA_ERROR_INVALID_PTX);
+    let mut modules = texts.iter().map(|text| parse(text.as_str()));
+    let mut joined = modules.next().ok_or(INVALID)??;
+    for module in modules {
+        joined.items.extend(module?.items);
+    }
+    let defined: HashSet<&str> = (joined.items.iter())
+        .filter(|item| external(item).is_none())
+        .filter_map(|item| match item {
+            ptx::Item::Function(one) => Some(one.name),
+            ptx::Item::Variable(one) => Some(one.name),
+            _ => None,
+        })
+        .collect();
+    let mut declared = HashSet::new();
+    (joined.items).retain(|item| match external(item) {
+        Some(name) => !defined.contains(name) && declared.insert(name),
+        None => true,
+    });
+    Ok(joined.to_string())
 }
 
 fn add_input(link: CUlinkState, kind: CUjitInputType, bytes: &[u8]) -> Outcome {
@@ -99,7 +121,7 @@ api! {
 
     fn cuLinkComplete(link: CUlinkState, image: *mut *mut c_void, size: *mut usize) {
         let link = state()?.link(from_pointer(link))?;
-        let text = CString::new(join(&lock(&link.texts))).map_err(|_| INVALID)?;
+        let text = CString::new(join(&lock(&link.texts))?).map_err(|_| INVALID)?;
         let len = text.as_bytes_with_nul().len();
         let mut output = lock(&link.output);
         // It lives as long as the link's state.
@@ -273,5 +295,44 @@ api! {
             put_optional(size, parameter.size);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A caller, and what it calls, as the writer of `ptx` prints them: parameters and the semicolon
+    /// of a declaration are on lines of their own.
+    #[test]
+    fn a_declaration_of_several_lines_gives_way_to_the_definition() {
+        let of = |items: &str| {
+            let text = format!(".version 7.0\n.target sm_70\n.address_size 64\n{items}");
+            ptx::Module::parse(&text).unwrap().to_string()
+        };
+        let caller = of(".extern .func (.param .b32 r) twice(.param .b32 a);\n\
+             .extern .func (.param .b32 r) missing(.param .b32 a);\n\
+             .extern .shared .align 4 .b8 room[];\n.visible .entry k() { ret; }");
+        assert!(caller.contains("twice(\n"), "{caller}");
+        let callee = of(".extern .func (.param .b32 r) missing(.param .b32 a);\n\
+             .extern .shared .align 4 .b8 room[];\n\
+             .visible .func (.param .b32 r) twice(.param .b32 a) { ret; }");
+        let joined = join(&[caller, callee]).unwrap();
+        let count = |text: &str| joined.matches(text).count();
+        assert_eq!(count(".version"), 1, "{joined}");
+        assert_eq!(count("twice"), 1, "{joined}");
+        assert_eq!(count("missing"), 1, "{joined}");
+        assert_eq!(count("room"), 1, "{joined}");
+        assert_eq!(count(".entry k"), 1, "{joined}");
+        ptx::Module::parse(&joined).unwrap();
+    }
+
+    #[test]
+    fn a_module_that_cannot_be_read_is_an_error() {
+        let texts = [
+            ".version 7.0\n.target sm_70\n".to_owned(),
+            "nonsense".to_owned(),
+        ];
+        assert_eq!(join(&texts), Err(CUresult::CUDA_ERROR_INVALID_PTX));
     }
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 use cust_raw::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED, CUcontext,
-    CUdeviceptr, CUmem_advise, CUmemAttach_flags, CUmemLocation, CUmemorytype, CUpointer_attribute,
-    CUresult, CUstream,
+    CUdeviceptr, CUgraphNodeType, CUmem_advise, CUmemAttach_flags, CUmemLocation, CUmemorytype,
+    CUpointer_attribute, CUresult, CUstream,
 };
 
 use super::device::total_memory;
@@ -237,7 +237,8 @@ api! {
             Some(context) => context.release(address, &[BlockKind::Device]),
             None => Ok(()),
         });
-        in_stream(state()?, &context, &stream, work)
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE;
+        in_stream(state()?, &context, &stream, kind, work)
     }
 
     fn cuMemHostAlloc(host: *mut *mut c_void, size: usize, flags: c_uint) {

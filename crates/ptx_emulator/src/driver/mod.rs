@@ -47,6 +47,12 @@ pub use queue::{Schedule, set_schedule};
 /// What the functions are made of: `Err` is the code to return.
 type Outcome = Result<(), CUresult>;
 
+/// What a program is told whose emulator is compiled without optimization: a dependency cannot
+/// choose its own profile.
+const UNOPTIMIZED: &str = "note: the emulator is compiled without optimization, which makes it about \
+                           20 times slower; add to the Cargo.toml of the workspace:\n\
+                           \n    [profile.dev.package.ptx_emulator]\n    opt-level = 3\n";
+
 /// The driver API's functions, on the emulator.
 ///
 /// ```
@@ -62,6 +68,9 @@ type Outcome = Result<(), CUresult>;
 pub fn driver() -> &'static Driver {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     DRIVER.get_or_init(|| {
+        if cfg!(unoptimized) {
+            eprintln!("{UNOPTIMIZED}");
+        }
         let mut driver = Driver::unsupported();
         device::fill(&mut driver);
         context::fill(&mut driver);

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
-use cust_raw::{CUresult, CUstream_flags};
+use cust_raw::{CUgraphNodeType, CUresult, CUstream_flags};
 
 use super::Outcome;
 use super::state::{Context, State, Stream, lock};
@@ -80,6 +80,8 @@ impl<T: Copy> Promised<T> {
 
 enum Item {
     Do(Work, Arc<OnceLock<Outcome>>),
+    /// A function of the host's, which has a thread of its own.
+    Call(Work),
     /// A call of the host that is made whatever happened before; it is told of that.
     Tell(Box<dyn FnOnce(CUresult) + Send>),
     /// Another stream has to have done its work up to a number.
@@ -157,6 +159,7 @@ impl Stream {
                 return call(context.check().err().unwrap_or(CUresult::CUDA_SUCCESS));
             }
             Item::Do(work, outcome) => (work, outcome),
+            Item::Call(work) => (work, Arc::default()),
         };
         // A lost context does nothing more.
         if let Err(code) = context.check() {
@@ -176,13 +179,26 @@ impl Stream {
         let _ = outcome.set(result);
     }
 
-    /// Does one piece of work, if there is some and nobody else does one.
+    /// Does one piece of work, if there is some and nobody else does one. It does not wait for
+    /// functions of the host's, which may wait for the caller.
     fn step(&self, context: &Context) {
-        let next = {
-            let state = lock(&self.queue.state);
-            state.done + 1
-        };
-        self.run_up_to(context, next);
+        let state = lock(&self.queue.state);
+        if state.running {
+            return;
+        }
+        match state.items.front() {
+            None | Some(Item::Call(_) | Item::Tell(_)) => {}
+            Some(Item::WaitFor(other, number)) if !other.queue.is_done(*number) => {
+                let other = Arc::clone(other);
+                drop(state);
+                other.step(context);
+            }
+            Some(_) => {
+                let next = state.done + 1;
+                drop(state);
+                self.run_up_to(context, next);
+            }
+        }
     }
 
     /// Whether its work up to the number is done. Asking often enough gets it done: with the late
@@ -204,15 +220,17 @@ impl Stream {
 }
 
 /// Puts work into a stream: after what is in it, and beside other streams as CUDA allows. What
-/// goes wrong when it is put in is returned; with the late schedule it goes well.
+/// goes wrong when it is put in is returned; with the late schedule it goes well. A capture of the
+/// stream records a node of the kind.
 pub(super) fn in_stream(
     state: &State,
     context: &Arc<Context>,
     stream: &Arc<Stream>,
+    kind: CUgraphNodeType,
     work: Work,
 ) -> Outcome {
     if let Some(capture) = stream.capture() {
-        return capture.record(stream, work);
+        return capture.record(stream, kind, work);
     }
     let late = is_late();
     if late {
@@ -243,12 +261,13 @@ pub(super) fn host_function(
     state: &State,
     context: &Arc<Context>,
     stream: &Arc<Stream>,
+    kind: CUgraphNodeType,
     work: Work,
 ) -> Outcome {
     if let Some(capture) = stream.capture() {
-        return capture.record(stream, work);
+        return capture.record(stream, kind, work);
     }
-    spawn(state, context, stream, Item::Do(work, Arc::default()))
+    spawn(state, context, stream, Item::Call(work))
 }
 
 /// Puts a function of the host's into a stream that is called whatever happened before.
@@ -275,6 +294,23 @@ fn spawn(state: &State, context: &Arc<Context>, stream: &Arc<Stream>, item: Item
         Ok(_) => Ok(()),
         Err(_) => Err(CUresult::CUDA_ERROR_OPERATING_SYSTEM),
     }
+}
+
+/// Lets a stream that is destroyed run to its end; nobody waits for it here.
+pub(super) fn leave(context: &Arc<Context>, stream: Arc<Stream>) {
+    let number = stream.queue.issued();
+    if stream.queue.is_done(number) {
+        return;
+    }
+    lock(&context.leaving).push(Arc::clone(&stream));
+    let owner = Arc::clone(context);
+    let run = move || {
+        stream.run_up_to(&owner, number);
+        lock(&owner.leaving).retain(|other| !Arc::ptr_eq(other, &stream));
+    };
+    let thread = std::thread::Builder::new().name("destroyed stream".to_owned());
+    // Else whoever waits for the context does its work.
+    let _ = thread.spawn(run);
 }
 
 /// Lets later work of a stream come after another's up to the number.

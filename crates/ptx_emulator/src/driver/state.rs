@@ -91,6 +91,8 @@ pub(super) struct Context {
     /// What was allocated and registered, by address.
     pub(super) blocks: Mutex<BTreeMap<u64, Block>>,
     pub(super) null_stream: Arc<Stream>,
+    /// Streams that were destroyed while there was work in them.
+    pub(super) leaving: Mutex<Vec<Arc<Stream>>>,
     /// Work in the default stream excludes work in streams that wait for it.
     pub(super) legacy: RwLock<()>,
     /// Reserved addresses, by their starts.
@@ -289,6 +291,7 @@ impl State {
             sticky: Mutex::default(),
             blocks: Mutex::default(),
             null_stream: Arc::new(Stream::new(handle, 0, 0)),
+            leaving: Mutex::default(),
             legacy: RwLock::new(()),
             reservations: Mutex::default(),
             default_pool: Mutex::default(),
@@ -486,6 +489,7 @@ impl State {
     /// All streams of a context, the default one included.
     pub(super) fn streams(&self, context: &Context) -> Vec<Arc<Stream>> {
         let mut streams = vec![Arc::clone(&context.null_stream)];
+        streams.extend(lock(&context.leaving).iter().cloned());
         for object in lock(&self.objects).values() {
             if let Object::Stream(stream) = object
                 && stream.context == context.handle

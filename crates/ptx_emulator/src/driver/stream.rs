@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cust_raw::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUevent_flags, CUhostFn, CUresult, CUstream,
-    CUstream_flags, CUstreamCallback,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUevent_flags, CUgraphNodeType, CUhostFn, CUresult,
+    CUstream, CUstream_flags, CUstreamCallback,
 };
 
 use super::queue::{self, Promised, Work, host_function, in_stream, wait_for};
@@ -79,7 +79,8 @@ fn record(event: CUevent, stream: CUstream) -> Outcome {
         *lock(&happens.happened) = Some(Instant::now());
         Ok(())
     });
-    in_stream(state, &context, &stream, work)?;
+    let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+    in_stream(state, &context, &stream, kind, work)?;
     let number = stream.queue.issued();
     *mark = Some((stream, number));
     Ok(())
@@ -125,8 +126,8 @@ api! {
         // What is in it still runs to its end.
         let (context, stream) = state.stream(handle)?;
         state.remove(handle);
-        stream.finish(&context);
-        Ok(())
+        queue::leave(&context, stream);
+        context.check()
     }
 
     fn cuStreamSynchronize(stream: CUstream) {
@@ -220,7 +221,8 @@ api! {
         let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let (context, stream) = state()?.stream(from_pointer(stream))?;
         context.check()?;
-        host_function(state()?, &context, &stream, host_work(function, data))
+        let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST;
+        host_function(state()?, &context, &stream, kind, host_work(function, data))
     }
 
     fn cuEventCreate(event: *mut CUevent, flags: c_uint) {
@@ -367,7 +369,8 @@ fn write_value<W: 'static>(
         write(unsafe { &*word.get() });
         Ok(())
     });
-    in_stream(state, &context, &stream, work)
+    let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    in_stream(state, &context, &stream, kind, work)
 }
 
 fn wait_value<W: 'static>(
@@ -387,5 +390,6 @@ fn wait_value<W: 'static>(
         Ok(())
     });
     // The caller goes on, and may be the one who writes the value.
-    host_function(state, &context, &stream, work)
+    let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    host_function(state, &context, &stream, kind, work)
 }

@@ -445,3 +445,61 @@ fn launches_from_every_thread_of_a_pool() {
     });
     assert_eq!(total(module), 5 + 50 * 32);
 }
+
+/// Each captured call becomes a node of its own kind, as on a GPU.
+#[test]
+fn captured_nodes_have_the_kinds_of_their_calls() {
+    let _context = context();
+    let module = load(PTX).unwrap();
+    let add = function(module, c"add").unwrap();
+    let driver = driver();
+    unsafe extern "C" fn nothing(_: *mut c_void) {}
+    let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    let (mut stream, mut graph) = (null_mut(), null_mut());
+    let (mut amount, mut start) = (1u32, 2u64);
+    let mut params = [
+        (&raw mut amount).cast::<c_void>(),
+        (&raw mut start).cast::<c_void>(),
+    ];
+    let (mut a, mut b) = (0, 0);
+    // SAFETY: the pointers are valid for the calls, and the graph is never launched.
+    let kinds = unsafe {
+        assert_eq!(driver.cuStreamCreate(&mut stream, 1), SUCCESS);
+        assert_eq!(driver.cuMemAlloc_v2(&mut a, 64), SUCCESS);
+        assert_eq!(driver.cuMemAlloc_v2(&mut b, 64), SUCCESS);
+        assert_eq!(driver.cuStreamBeginCapture_v2(stream, mode), SUCCESS);
+        assert_eq!(driver.cuMemsetD8Async(a, 7, 64, stream), SUCCESS);
+        assert_eq!(driver.cuMemcpyDtoDAsync_v2(b, a, 64, stream), SUCCESS);
+        let (params, extra) = (params.as_mut_ptr(), null_mut());
+        let launched = driver.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, params, extra);
+        assert_eq!(launched, SUCCESS);
+        assert_eq!(
+            driver.cuLaunchHostFunc(stream, Some(nothing), null_mut()),
+            SUCCESS
+        );
+        assert_eq!(driver.cuStreamEndCapture(stream, &mut graph), SUCCESS);
+        let mut count = 0;
+        assert_eq!(
+            driver.cuGraphGetNodes(graph, null_mut(), &mut count),
+            SUCCESS
+        );
+        let mut nodes = vec![null_mut(); count];
+        let found = driver.cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut count);
+        assert_eq!(found, SUCCESS);
+        let kind = |node| {
+            let mut kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
+            assert_eq!(driver.cuGraphNodeGetType(node, &mut kind), SUCCESS);
+            kind
+        };
+        nodes.into_iter().map(kind).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        kinds,
+        [
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
+        ]
+    );
+}

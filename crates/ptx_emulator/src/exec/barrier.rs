@@ -261,4 +261,22 @@ mod tests {
         assert_eq!((state.odd, state.pending), (false, 1));
         assert!(state.apply(Action::Arrive, 2, 0).is_err());
     }
+
+    /// Bytes may come before they are expected; the phase waits for both.
+    #[test]
+    fn bytes_that_come_early_do_not_end_a_phase() {
+        let mut state = State {
+            expected: 1,
+            pending: 1,
+            bytes: 0,
+            odd: false,
+        };
+        state.apply(Action::Complete, 0, 64).unwrap();
+        state.apply(Action::Arrive, 1, 0).unwrap();
+        assert_eq!((state.odd, state.pending, state.bytes), (false, 0, -64));
+        state.apply(Action::Expect, 0, 32).unwrap();
+        assert!(!state.odd);
+        state.apply(Action::Expect, 0, 32).unwrap();
+        assert_eq!((state.odd, state.pending, state.bytes), (true, 1, 0));
+    }
 }

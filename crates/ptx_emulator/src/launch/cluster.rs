@@ -246,7 +246,19 @@ impl Worker<'_> {
             }
             Event::Preempted | Event::Unfinished | Event::Frame => {
                 cluster.seats[seat].state = State::Preempted;
-                Ok(())
+                let launch = self.context.launch;
+                let kernel = || {
+                    self.program.code().functions[launch.kernel as usize]
+                        .name
+                        .clone()
+                };
+                match launch.time.check(kernel) {
+                    Some(message) => {
+                        let kind = FaultKind::TimeLimit;
+                        Err(self.fault_at(cluster, seat, kind, message))
+                    }
+                    None => Ok(()),
+                }
             }
             Event::Sync => self
                 .arrive(cluster, seat)

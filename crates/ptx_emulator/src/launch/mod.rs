@@ -9,6 +9,7 @@ mod cluster;
 pub(crate) mod element;
 pub(crate) mod matrix;
 pub(crate) mod sync;
+mod time;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -107,6 +108,8 @@ pub(crate) struct Shared<'l> {
     params: &'l [u128],
     params_len: u64,
     stop: AtomicBool,
+    /// When it began, and how long it may take.
+    time: time::Time,
 }
 
 impl Shared<'_> {
@@ -317,6 +320,7 @@ pub fn launch(
         params: &params,
         params_len: config.params.len() as u64,
         stop: AtomicBool::new(false),
+        time: time::Time::new(),
     };
     let queue = Mutex::new(Queue {
         next: 0,

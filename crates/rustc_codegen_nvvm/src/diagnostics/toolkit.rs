@@ -4,8 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nvvm::{Arch, Error};
+use nvvm::{Arch, Error, Slow};
 use rustc_errors::Diag;
+use rustc_middle::ty::print::with_no_trimmed_paths;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::{EarlySession, Session};
 use rustc_span::Span;
 
@@ -160,6 +162,66 @@ pub(crate) fn takes_long(krate: &str, after: Duration, largest: &[(usize, String
         after.as_secs(),
         largest.join(", ")
     )
+}
+
+/// A function that libnvvm took too long for.
+pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
+    let mut diag = sess.dcx().struct_warn(format!(
+        "libnvvm took more than {:.0} s to optimize the function `{path}`, which is left unoptimized",
+        slow.time.as_secs_f64()
+    ));
+    diag.note(format!("it was in the pass `{}`", slow.pass));
+    diag.help(format!(
+        "`CudaBuilder::leave_unoptimized(\"{path}\")`, or \
+         `-Cllvm-args=--leave-unoptimized={path}`, spares that time, and makes the result \
+         independent of the machine's speed"
+    ));
+    diag.emit();
+}
+
+/// Several functions that libnvvm took too long for, or something that is no function.
+pub(crate) fn large_left_unoptimized(sess: &Session, limit: usize) {
+    let mut diag = sess.dcx().struct_warn(format!(
+        "libnvvm takes too long: functions of more than {limit} instructions are left unoptimized"
+    ));
+    diag.help(format!(
+        "`CudaBuilder::optimize_up_to({limit})`, or `-Cllvm-args=--optimize-up-to={limit}`, spares \
+         that time"
+    ));
+    diag.emit();
+}
+
+/// The last resort.
+pub(crate) fn all_left_unoptimized(sess: &Session, krate: &str) {
+    sess.dcx().warn(format!(
+        "libnvvm takes too long: `{krate}` is compiled without optimization"
+    ));
+}
+
+/// A function whose variables take much stack.
+pub(crate) fn large_frame<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    symbol: &str,
+    instance: Option<Instance<'tcx>>,
+    bytes: u64,
+) {
+    let name = match instance {
+        Some(instance) => with_no_trimmed_paths!(instance.to_string()),
+        None => symbol.to_owned(),
+    };
+    let message = format!("the stack frame of `{name}` has {bytes} bytes");
+    let mut diag = tcx.dcx().struct_warn(message);
+    if let Some(instance) = instance {
+        diag.span(tcx.def_span(instance.def_id()));
+    }
+    diag.note(
+        "each thread of a launch has such a frame in local memory; functions that are inlined count",
+    );
+    diag.help(
+        "pass large values by reference, or keep them in global or shared memory; \
+         `-Cllvm-args=--frame-warning=off` silences this warning",
+    );
+    diag.emit();
 }
 
 /// libnvvm crashed, and nothing but a text can be written any more. rustc's errors look so.

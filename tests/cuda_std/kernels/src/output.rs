@@ -27,7 +27,7 @@ pub fn out_per_thread(mut to: PerThread<u64>, mut also: PerThread<u64>) {
 #[kernel]
 pub fn out_per_thread_chunk(mut to: PerThreadChunk<u64, 3>) {
     let me = thread::index();
-    for (i, to) in to.own() {
+    for (i, to) in to.whole() {
         for (k, to) in to.iter_mut().enumerate() {
             *to += ((i + k) as u64) << 32 | me;
         }

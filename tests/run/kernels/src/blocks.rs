@@ -183,7 +183,7 @@ pub unsafe fn block_exit(output: *mut u32) {
 pub static mut FACTORS: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 
 /// In global memory; the host reads it by its name.
-#[address_space(global, name = "LAUNCHES")]
+#[address_space(global, unsafe(name = "LAUNCHES"))]
 static mut LAUNCHES: [u32; 3] = [100, 0, 7];
 
 /// Scales by what is in constant memory, and leaves a trace in global memory.

@@ -488,9 +488,7 @@ pub fn merge_path(a: &[u32], b: &[u32], mut to: cuda_std::PerThreadChunk<u32, 4>
             j += usize::from(!from_a);
         }
     };
-    to.each(|start, to| merge(start, to));
-    let (start, rest) = to.rest();
-    merge(start, rest);
+    to.each(|start, to| merge(start, to), merge);
 }
 
 /// Components of a graph by the lowest number in each: edges join trees, whose roots they look for.

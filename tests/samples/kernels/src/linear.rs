@@ -288,15 +288,12 @@ pub fn saxpy4(a: f32, x: &[Float4], mut y: PerThread<Float4>) {
 /// As [`saxpy4()`], over plain floats.
 #[kernel]
 pub fn saxpy_chunks(a: f32, x: &[f32], mut y: PerThreadChunk<f32, 4>) {
-    y.each(|start, y| {
+    let add = |start: usize, y: &mut [f32]| {
         for (y, x) in y.iter_mut().zip(&x[start..]) {
             *y += a * x;
         }
-    });
-    let (start, rest) = y.rest();
-    for (i, y) in rest.iter_mut().enumerate() {
-        *y += a * x[start + i];
-    }
+    };
+    y.each(|start, y| add(start, y), add);
 }
 
 /// The sum of the products of halves, two at a time.

@@ -1,0 +1,144 @@
+//! Makes the project of README.md, as printed, builds it outside of the workspace, and runs it on
+//! the emulator. Only the dependencies by `git` become ones by `path`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A fenced block of README.md that contains a text.
+fn block(readme: &str, has: &str) -> String {
+    let mut found = readme
+        .split("\n```")
+        // Every second part is inside of a block; the first line of it is the language.
+        .skip(1)
+        .step_by(2)
+        .filter_map(|part| part.split_once('\n'))
+        .filter(|(_, block)| block.contains(has));
+    let (_, block) = found
+        .next()
+        .unwrap_or_else(|| panic!("README.md has no block with `{has}`"));
+    assert!(
+        found.next().is_none(),
+        "README.md has two blocks with `{has}`"
+    );
+    format!("{block}\n")
+}
+
+/// Replaces `name = { git = "…" }` by the crate's path in this repository.
+fn with_paths(manifest: &str, root: &Path) -> String {
+    let line = |line: &str| match line.split_once(" = { git = ") {
+        Some((name, _)) => {
+            let path = root.join("crates").join(name);
+            format!("{name} = {{ path = {:?} }}\n", path.display().to_string())
+        }
+        None => format!("{line}\n"),
+    };
+    manifest.lines().map(line).collect()
+}
+
+struct Project {
+    folder: PathBuf,
+    target: PathBuf,
+}
+
+impl Project {
+    /// Writes the project of README.md.
+    fn new(name: &str) -> Project {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = root.canonicalize().unwrap();
+        let readme = fs::read_to_string(root.join("README.md")).unwrap();
+        // Outside of this workspace, whose profiles and lock file would hold for it.
+        let folder = std::env::temp_dir().join(format!("readme-{}", std::process::id()));
+        let project = Project {
+            target: folder.join("target"),
+            folder: folder.join(name),
+        };
+        let manifests = ["\n[build-dependencies]", "\n[dependencies]\ncuda_std"];
+        let [host, kernels] = manifests.map(|has| with_paths(&block(&readme, has), &root));
+        project.write("Cargo.toml", &host);
+        project.write("kernels/Cargo.toml", &kernels);
+        project.write("build.rs", &block(&readme, "// build.rs"));
+        project.write(
+            "src/main.rs",
+            &block(&readme, "fn main() -> Result<(), Box"),
+        );
+        project.write("kernels/src/lib.rs", &block(&readme, "#![no_std]"));
+        // The versions that this repository was tested with.
+        for folder in ["", "kernels/"] {
+            let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();
+            project.write(&format!("{folder}Cargo.lock"), &lock);
+        }
+        project
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn replace(&self, file: &str, old: &str, new: &str) {
+        let text = fs::read_to_string(self.folder.join(file)).unwrap();
+        assert!(text.contains(old), "{text}");
+        self.write(file, &text.replace(old, new));
+    }
+
+    /// `cargo run`: standard output, standard error, success.
+    fn run(&self) -> (String, String, bool) {
+        let mut command = Command::new(env!("CARGO"));
+        command
+            .args(["run", "--quiet"])
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .env("CUST_DEVICE", "emulator");
+        // Of the package that this test is of.
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "RUSTFLAGS"] {
+            command.env_remove(name);
+        }
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&stdout), text(&stderr), status.success())
+    }
+}
+
+#[test]
+fn the_steps_of_the_readme_work() {
+    let first = Project::new("first");
+    let (stdout, stderr, success) = first.run();
+    if stderr.contains("libnvvm") && stderr.contains("not found") {
+        return eprintln!("skipped: {stderr}");
+    }
+    assert!(success, "{stderr}");
+    assert!(stdout.starts_with("running on"), "{stdout}");
+    assert!(!stderr.contains("without optimization"), "{stderr}");
+
+    // Another project of the same names, in the same target folder, has its own kernels.
+    let second = Project::new("second");
+    second.replace("kernels/src/lib.rs", "a[i] + b[i]", "a[i] - b[i]");
+    second.replace("src/main.rs", "[3.0; 1000]", "[-1.0; 1000]");
+    let (_, stderr, success) = second.run();
+    assert!(success, "{stderr}");
+    let (_, stderr, success) = first.run();
+    assert!(success, "{stderr}");
+
+    // An error of the device code alone is shown once, and its path is the user's.
+    first.replace(
+        "kernels/src/lib.rs",
+        "use cuda_std::prelude::*;",
+        "use cuda_std::prelude::*;\n#[cfg(target_arch = \"nvptx64\")]\nconst WRONG: u32 = \"one\";",
+    );
+    let (_, stderr, success) = first.run();
+    assert!(!success);
+    assert_eq!(stderr.matches("error[E0308]").count(), 1, "{stderr}");
+    assert_eq!(
+        stderr.matches("--> kernels/src/lib.rs:5:").count(),
+        1,
+        "{stderr}"
+    );
+    assert!(stderr.matches("rerun-if-changed").count() < 4, "{stderr}");
+    fs::remove_dir_all(first.folder.parent().unwrap()).unwrap();
+}

@@ -1,0 +1,92 @@
+//! Names in expansions: those of the user's that must not be captured, and those of the package.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Generics, Ident, Lifetime, Type};
+
+/// A name that begins like `prefix`, and that no name in the tokens begins like. Expansions declare
+/// generic parameters and constants, which hygiene does not keep apart from the user's names.
+pub fn fresh(tokens: &impl ToTokens, prefix: &str) -> String {
+    fn collect(tokens: TokenStream, names: &mut Vec<String>) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => collect(group.stream(), names),
+                TokenTree::Ident(ident) => names.push(text(&ident)),
+                _ => {}
+            }
+        }
+    }
+    let mut names = Vec::new();
+    collect(tokens.to_token_stream(), &mut names);
+    let mut fresh = prefix.to_owned();
+    while names.iter().any(|name| name.starts_with(&fresh)) {
+        fresh.push('_');
+    }
+    fresh
+}
+
+/// A name as it is without `r#`.
+pub fn text(ident: &Ident) -> String {
+    let text = ident.to_string();
+    text.strip_prefix("r#").unwrap_or(&text).to_owned()
+}
+
+/// The package's name. Not by `env!`, which a macro of the crate could stand in for.
+pub fn package() -> String {
+    std::env::var("CARGO_PKG_NAME").unwrap_or_default()
+}
+
+/// The package's name and version.
+pub fn package_and_version() -> String {
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    format!("{} {version}", package())
+}
+
+/// The type with the lifetimes of the function left out, for an item outside of the function.
+pub fn without_lifetimes(ty: &Type, generics: &Generics) -> Type {
+    struct Eraser<'a>(&'a Generics);
+
+    impl VisitMut for Eraser<'_> {
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            if self.0.lifetimes().any(|own| own.lifetime == *lifetime) {
+                *lifetime = Lifetime::new("'_", lifetime.span());
+            }
+            visit_mut::visit_lifetime_mut(self, lifetime);
+        }
+    }
+
+    let mut ty = ty.clone();
+    Eraser(generics).visit_type_mut(&mut ty);
+    ty
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fresh, without_lifetimes};
+    use quote::{ToTokens, quote};
+
+    #[test]
+    fn names_of_the_user_are_not_captured() {
+        assert_eq!(fresh(&quote!(fn f(a: A)), "__A"), "__A");
+        assert_eq!(fresh(&quote!(fn f(a: &[__A0])), "__A"), "__A_");
+        assert_eq!(
+            fresh(&quote!(fn f<'__k>(a: &'__k (__A0, __A_1))), "__A"),
+            "__A__"
+        );
+        assert_eq!(fresh(&quote!(fn f<'__k>(a: &'__k u32)), "__k"), "__k_");
+    }
+
+    #[test]
+    fn lifetimes_of_the_function_are_left_out() {
+        let function: syn::ItemFn = syn::parse_quote!(
+            fn f<'a>(x: Pair<'a, &'static u8, for<'b> fn(&'b u8)>) {}
+        );
+        let syn::FnArg::Typed(typed) = &function.sig.inputs[0] else {
+            unreachable!()
+        };
+        let ty = without_lifetimes(&typed.ty, &function.sig.generics);
+        let text = ty.to_token_stream().to_string().replace(' ', "");
+        assert_eq!(text, "Pair<'_,&'staticu8,for<'b>fn(&'bu8)>");
+    }
+}

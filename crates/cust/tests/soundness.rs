@@ -1,0 +1,583 @@
+//! Attacks on the host's interface without `unsafe`: what exchanges, leaks, re-enters, and drops in
+//! odd orders. Each has to be harmless or an error. On the emulator with the late schedule, so that
+//! what nobody waits for is not done.
+
+mod common;
+#[path = "common/typed.rs"]
+mod kernels;
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{backend, stream};
+use cuda_std::prelude::kernel;
+use cuda_std::texture::{Surface, Texture};
+use cust::device::DeviceAttribute;
+use cust::error::Error;
+use cust::graph::{GraphBuilder, GraphUpdateFailure};
+use cust::memory::{Array, ArrayFlags, MemoryPool, PitchedBuffer};
+use cust::prelude::*;
+use cust::texture::TextureConfig;
+use kernels::*;
+use ptx_emulator::driver::{Schedule, set_schedule};
+
+fn init() -> Context {
+    set_schedule(Schedule::Late);
+    cust::quick_init_on(backend()).expect("the device can be used")
+}
+
+/// Calls `test` on another thread, and fails if it takes longer than a deadlock would let it.
+fn in_time<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
+    let (sender, receiver) = channel();
+    let thread = std::thread::spawn(move || {
+        let _ = sender.send(test());
+    });
+    match receiver.recv_timeout(Duration::from_secs(60)) {
+        Ok(result) => result,
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it does not return"),
+        Err(_) => std::panic::resume_unwind(thread.join().expect_err("it sent nothing")),
+    }
+}
+
+const LEN: usize = 4096;
+const PART: usize = 64;
+
+fn config() -> LaunchConfig {
+    LaunchConfig::for_elements(LEN, 256)
+}
+
+#[test]
+fn callbacks_may_wait_for_their_own_stream() {
+    in_time(|| {
+        let _context = init();
+        let stream = Arc::new(stream());
+        let mut device = DeviceBuffer::<u32>::zeroed(4).unwrap();
+        let module = KERNELS.load().unwrap();
+        let mut unified = UnifiedBuffer::new(&1.0f32, LEN).unwrap();
+        let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+        let args = add::args(&one, &one, &mut unified);
+        module.launch(&stream, config(), args).unwrap();
+        let mut locked = LockedBuffer::from_slice(&[1u32, 2, 3, 4]).unwrap();
+        stream.upload(&locked, &mut device).unwrap();
+        let exec = {
+            let mut graph = GraphBuilder::new().unwrap();
+            let buffer = graph.buffer(DeviceBuffer::<u32>::zeroed(4).unwrap());
+            graph.set_zero(buffer).unwrap();
+            let mut exec = graph.instantiate().unwrap();
+            exec.launch(&stream).unwrap();
+            exec
+        };
+        let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+        event.record(&stream).unwrap();
+        let (sender, receiver) = channel();
+        let own = Arc::clone(&stream);
+        stream
+            .add_callback(move || {
+                locked[0] = 5;
+                let seen = (locked[0], unified[7]);
+                event.synchronize().unwrap();
+                // Later work of this stream waits for nothing but this callback, which waits for it.
+                own.upload(&locked, &mut device).unwrap();
+                own.synchronize().unwrap();
+                let copy = device.as_host_vec().unwrap();
+                own.context().synchronize().unwrap();
+                drop((locked, unified, device, exec, module, event, own));
+                sender.send((seen, copy)).unwrap();
+            })
+            .unwrap();
+        stream.synchronize().unwrap();
+        let (seen, copy) = receiver.recv().unwrap();
+        assert_eq!(seen, (5, 2.0));
+        assert_eq!(copy, [5, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn a_callback_that_leaves_the_device_alone_holds_its_stream_up() {
+    in_time(|| {
+        let _context = init();
+        let stream = stream();
+        let (sender, receiver) = channel::<()>();
+        let wait = move || receiver.recv().unwrap_or_default();
+        stream.add_callback(wait).unwrap();
+        for _ in 0..100 {
+            assert!(!stream.query().unwrap());
+        }
+        drop(sender);
+        stream.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn callbacks_wait_for_each_other() {
+    in_time(|| {
+        let _context = init();
+        let (first, second) = (Arc::new(stream()), Arc::new(stream()));
+        let (sender, receiver) = channel();
+        // More than there are threads kept for them.
+        for _ in 0..20 {
+            let (other, sender) = (Arc::clone(&second), sender.clone());
+            let inner = move || {
+                let nested = Arc::clone(&other);
+                let done = sender.clone();
+                other.add_callback(move || done.send(()).unwrap()).unwrap();
+                nested.synchronize().unwrap();
+            };
+            first.add_callback(inner).unwrap();
+        }
+        first.synchronize().unwrap();
+        for _ in 0..20 {
+            receiver.recv().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_call_of_a_graph_may_wait_and_outlive_its_graph() {
+    in_time(|| {
+        let _context = init();
+        let stream = Arc::new(stream());
+        let own = Arc::clone(&stream);
+        let (sender, receiver) = channel();
+        let alive = Arc::new(());
+        let watched = Arc::downgrade(&alive);
+        let mut graph = GraphBuilder::new().unwrap();
+        let call = move || {
+            own.synchronize().unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            sender.send(Arc::strong_count(&alive)).unwrap();
+        };
+        graph.call(&[], call).unwrap();
+        let mut graph = graph.instantiate().unwrap();
+        graph.launch(&stream).unwrap();
+        graph.launch(&stream).unwrap();
+        drop(graph);
+        for _ in 0..2 {
+            assert_eq!(receiver.recv().unwrap(), 1);
+        }
+        while watched.strong_count() > 0 {
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn streams_are_dropped_without_waiting_for_their_callbacks() {
+    in_time(|| {
+        let _context = init();
+        let (go, may_go) = channel::<()>();
+        let (sender, receiver) = channel();
+        let stream = stream();
+        stream
+            .add_callback(move || {
+                let _ = may_go.recv();
+                sender.send(3).unwrap();
+            })
+            .unwrap();
+        drop(stream);
+        drop(go);
+        assert_eq!(receiver.recv().unwrap(), 3);
+    });
+}
+
+#[test]
+fn callbacks_are_not_captured() {
+    let _context = init();
+    let stream = stream();
+    // SAFETY: nothing is recorded.
+    let captured = unsafe {
+        stream.capture(Default::default(), |stream| {
+            stream.add_callback(|| panic!("it would be called by each launch"))
+        })
+    };
+    assert!(matches!(captured, Err(Error::Capturing { .. })));
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_waker_may_drop_what_the_stream_uses() {
+    struct Wake(
+        Mutex<Option<LockedBuffer<u32>>>,
+        std::sync::mpsc::Sender<()>,
+    );
+    impl std::task::Wake for Wake {
+        fn wake(self: Arc<Self>) {
+            let buffer = self.0.lock().unwrap().take();
+            drop(buffer);
+            let _ = self.1.send(());
+        }
+    }
+    in_time(|| {
+        let _context = init();
+        let stream = stream();
+        let mut device = DeviceBuffer::<u32>::zeroed(4).unwrap();
+        let locked = LockedBuffer::from_slice(&[1u32; 4]).unwrap();
+        stream.upload(&locked, &mut device).unwrap();
+        let (go, may_go) = channel::<()>();
+        let wait = move || may_go.recv().unwrap_or_default();
+        stream.add_callback(wait).unwrap();
+        let (sender, receiver) = channel();
+        let waker = Arc::new(Wake(Mutex::new(Some(locked)), sender)).into();
+        let mut future = std::pin::pin!(stream.finished().unwrap());
+        let mut context = std::task::Context::from_waker(&waker);
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        drop(go);
+        receiver.recv().unwrap();
+        assert_eq!(device.as_host_vec().unwrap(), [1; 4]);
+    });
+}
+
+#[test]
+fn graphs_cannot_be_exchanged_inside_of_a_body() {
+    let _context = init();
+    let build = || {
+        let mut graph = GraphBuilder::new().unwrap();
+        let buffer = graph.buffer(DeviceBuffer::<u32>::zeroed(4).unwrap());
+        let condition = graph.condition(1).unwrap();
+        (graph, buffer, condition)
+    };
+    // The nodes of the one would use the buffers of the other.
+    let ((mut graph, _, condition), (mut other, buffer, _)) = (build(), build());
+    let error = graph.if_nonzero(condition, |body| {
+        std::mem::swap(body, &mut other);
+        body.set_zero(buffer).map(drop)
+    });
+    assert_eq!(error.unwrap_err(), Error::GraphExchanged);
+    // `other` is the first graph now, still inside of the body.
+    assert_eq!(other.instantiate().unwrap_err(), Error::GraphExchanged);
+    graph.instantiate().unwrap();
+
+    // Moved out, and used as a whole while it is inside.
+    let (mut graph, _, condition) = build();
+    let error = graph.while_nonzero(condition, |body| {
+        let whole = std::mem::replace(body, GraphBuilder::new()?);
+        assert_eq!(whole.instantiate().unwrap_err(), Error::GraphExchanged);
+        Ok(())
+    });
+    assert_eq!(error.unwrap_err(), Error::GraphExchanged);
+    let (mut graph, _, condition) = build();
+    let mut parent = GraphBuilder::new().unwrap();
+    let error = graph.if_nonzero(condition, |body| {
+        let whole = std::mem::replace(body, GraphBuilder::new()?);
+        assert_eq!(parent.child(whole, &[]).unwrap_err(), Error::GraphExchanged);
+        Ok(())
+    });
+    assert_eq!(error.unwrap_err(), Error::GraphExchanged);
+
+    // Two bodies, exchanged with each other, and back.
+    let ((mut a, _, first), (mut b, _, second)) = (build(), build());
+    let mut inner = None;
+    let outer = a.if_nonzero(first, |a| {
+        inner = Some(b.if_nonzero(second, |b| {
+            std::mem::swap(a, b);
+            Ok(())
+        }));
+        std::mem::swap(a, &mut b);
+        Ok(())
+    });
+    assert_eq!(inner.unwrap().unwrap_err(), Error::GraphExchanged);
+    // The first is where it was; the second was never left.
+    outer.unwrap();
+    a.instantiate().unwrap();
+    assert_eq!(b.instantiate().unwrap_err(), Error::GraphExchanged);
+
+    // A panic does not hide it.
+    let ((mut graph, _, condition), (mut other, ..)) = (build(), build());
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = graph.if_nonzero(condition, |body| {
+            std::mem::swap(body, &mut other);
+            panic!("inside of the body")
+        });
+    }));
+    assert!(caught.is_err());
+    assert_eq!(other.instantiate().unwrap_err(), Error::GraphExchanged);
+}
+
+#[test]
+fn a_changed_launch_has_the_block_size_of_its_kernel() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let mut graph = GraphBuilder::new().unwrap();
+    let kernel = module.kernel::<nothing>().unwrap();
+    let node = graph.launch(&kernel, (1, 1), nothing::args()).unwrap();
+    let mut graph = graph.instantiate().unwrap();
+    let sized_kernel = module.kernel::<sized::limited>().unwrap();
+    let error = graph.set_launch(node, &sized_kernel, (1, 8), sized::limited::args());
+    assert!(matches!(error, Err(Error::LaunchSize(_))), "{error:?}");
+    let config = (1, (16, 2));
+    let set = graph.set_launch(node, &sized_kernel, config, sized::limited::args());
+    set.unwrap();
+}
+
+#[test]
+fn events_of_several_processes_order_nothing_by_themselves() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (a, b) = (stream(), stream());
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut middle = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let flags = EventFlags::DISABLE_TIMING | EventFlags::INTERPROCESS;
+    let event = Event::new(flags).unwrap();
+    let args = add::args(&one, &one, &mut middle);
+    module.launch(&a, config(), args).unwrap();
+    event.record(&a).unwrap();
+    // As the other process may do, which this one is not told of.
+    let driver = a.context().driver().unwrap();
+    // SAFETY: both are alive.
+    let recorded = unsafe { driver.cuEventRecord(event.as_raw(), b.as_inner()) };
+    assert_eq!(recorded, cust::raw::CUresult::CUDA_SUCCESS);
+    b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
+    let args = add::args(&middle, &one, &mut result);
+    module.launch(&b, config(), args).unwrap();
+    b.synchronize().unwrap();
+    assert_eq!(result.as_host_vec().unwrap(), [3.0; LEN]);
+}
+
+#[test]
+fn a_pool_gets_memory_back_after_all_streams_that_use_it() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let pool = MemoryPool::new().unwrap();
+    for own_pool in [false, true] {
+        let (quick, slow) = (stream(), stream());
+        let mut in_quick = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+        let mut in_slow = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+        {
+            let mut shared = match own_pool {
+                true => pool.zeroed::<f32>(LEN).unwrap(),
+                false => DeviceBuffer::<f32>::zeroed(LEN).unwrap(),
+            };
+            shared.copy_from(&[1.0f32; LEN]).unwrap();
+            let args = add::args(&shared, &shared, &mut in_quick);
+            module.launch(&quick, config(), args).unwrap();
+            let args = add::args(&shared, &shared, &mut in_slow);
+            module.launch(&slow, config(), args).unwrap();
+        }
+        // Frees it, so that others may get it, while the second kernel may not have begun.
+        quick.synchronize().unwrap();
+        let others: Vec<_> = (0..8)
+            .map(|_| DeviceBuffer::from_slice(&[77.0f32; LEN]).unwrap())
+            .collect();
+        slow.synchronize().unwrap();
+        assert_eq!(in_slow.as_host_vec().unwrap(), [2.0; LEN]);
+        assert_eq!(in_quick.as_host_vec().unwrap(), [2.0; LEN]);
+        drop(others);
+    }
+}
+
+#[test]
+fn many_uses_are_merged_without_losing_their_places() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let parts = 100;
+    let one = DeviceBuffer::from_slice(&[1.0f32; PART]).unwrap();
+    for part in [0, 1, 62, 63, 64, 99] {
+        let (writer, reader) = (stream(), stream());
+        let mut all = DeviceBuffer::<f32>::zeroed(parts * PART).unwrap();
+        for at in 0..parts {
+            let mut whole = all.as_mut_slice();
+            let to = whole.index_mut(at * PART..(at + 1) * PART).unwrap();
+            let args = add::args(&one, &one, to);
+            module.launch(&writer, (1, 64), args).unwrap();
+        }
+        let mut result = DeviceBuffer::<f32>::zeroed(PART).unwrap();
+        let from = all.index(part * PART..(part + 1) * PART).unwrap();
+        let args = add::args(from, &one, &mut result);
+        module.launch(&reader, (1, 64), args).unwrap();
+        reader.synchronize().unwrap();
+        let mut found = [0.0; PART];
+        result.copy_to(&mut found).unwrap();
+        assert_eq!(found, [3.0; PART], "part {part}");
+    }
+}
+
+#[test]
+fn a_write_of_one_part_leaves_the_uses_of_others_known() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (a, b, c) = (stream(), stream(), stream());
+    let one = DeviceBuffer::from_slice(&[1.0f32; PART]).unwrap();
+    let mut all = DeviceBuffer::<f32>::zeroed(2 * PART).unwrap();
+    let mut result = DeviceBuffer::<f32>::zeroed(PART).unwrap();
+    let mut whole = all.as_mut_slice();
+    let args = add::args(&one, &one, whole.index_mut(..PART).unwrap());
+    module.launch(&a, (1, 64), args).unwrap();
+    // The second stream is past the first write, so it may forget what it overwrites.
+    let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+    event.record(&a).unwrap();
+    b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
+    let args = add::args(&one, &one, whole.index_mut(PART..).unwrap());
+    module.launch(&b, (1, 64), args).unwrap();
+    let args = add::args(all.index(..PART).unwrap(), &one, &mut result);
+    module.launch(&c, (1, 64), args).unwrap();
+    c.synchronize().unwrap();
+    assert_eq!(result.as_host_vec().unwrap(), [3.0; PART]);
+}
+
+#[test]
+fn words_are_set_at_their_alignment_alone() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::from_slice(&[0u8; 12]).unwrap();
+    let mut whole = buffer.as_mut_slice();
+    for (range, fits) in [
+        (0..8, true),
+        (1..9, false),
+        (2..6, false),
+        (4..12, true),
+        (0..7, false),
+    ] {
+        let mut part = whole.index_mut(range.clone()).unwrap();
+        // SAFETY: any bytes are numbers.
+        let set = unsafe { part.set_32(0x0101_0101) };
+        assert_eq!(set.is_ok(), fits, "{range:?}");
+        assert!(fits || matches!(set, Err(Error::SizeMismatch { .. })));
+    }
+    assert_eq!(buffer.as_host_vec().unwrap(), [1; 12]);
+}
+
+#[test]
+fn rows_begin_where_textures_may() {
+    let context = init();
+    let attribute = DeviceAttribute::TextureAlignment;
+    let align = context.device().get_attribute(attribute).unwrap() as usize;
+    let rows = PitchedBuffer::<u8>::zeroed((3, 2)).unwrap();
+    assert_eq!(rows.pitch(), align.max(256));
+    let rows = PitchedBuffer::<u8>::zeroed((align.max(256) + 1, 2)).unwrap();
+    assert_eq!(rows.pitch(), 2 * align.max(256));
+}
+
+#[test]
+fn errors_read_the_same_by_debug() {
+    let _context = init();
+    let reason = GraphUpdateFailure::Topology;
+    let error = Error::GraphUpdate { reason };
+    assert_eq!(format!("{error:?}"), error.to_string());
+    let error = Module::from_ptx("no PTX", &[]).unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+}
+
+/// A texture and a surface, which may be of one array.
+#[kernel]
+pub fn mix(_surface: Surface<u32, 1>, _texture: Texture<u32, 1>) {}
+
+const MIX: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry mix(.param .u64 surface, .param .u64 texture) { ret; }
+";
+
+#[test]
+fn a_launch_does_not_read_by_a_texture_what_it_writes_by_a_surface() {
+    let _context = init();
+    let module = Module::from_ptx(MIX, &[]).unwrap();
+    // SAFETY: the kernel has the parameters of `mix`.
+    let kernel = unsafe { module.kernel_unchecked::<mix>().unwrap() };
+    let array = || Arc::new(Array::from_slice(&[1u32; 8], 8, ArrayFlags::SURFACE_LDST).unwrap());
+    let (one, other, stream) = (array(), array(), stream());
+    let config = TextureConfig::default();
+    let surface = cust::texture::Surface::new(Arc::clone(&one)).unwrap();
+    let same = cust::texture::Texture::new(one, &config).unwrap();
+    let different = cust::texture::Texture::new(other, &config).unwrap();
+    let error = kernel.launch(&stream, (1, 1), mix::args(&surface, &same));
+    assert!(
+        matches!(error, Err(Error::AliasedImage { .. })),
+        "{error:?}"
+    );
+    kernel
+        .launch(&stream, (1, 1), mix::args(&surface, &different))
+        .unwrap();
+    let (surface, same): (&'static _, &'static _) =
+        (Box::leak(Box::new(surface)), Box::leak(Box::new(same)));
+    let mut graph = GraphBuilder::new().unwrap();
+    let error = graph.launch(&kernel, (1, 1), mix::args(surface, same));
+    assert!(
+        matches!(error, Err(Error::AliasedImage { .. })),
+        "{error:?}"
+    );
+    stream.synchronize().unwrap();
+}
+
+/// Set in the processes that tests start: what to do there.
+const CHILD: &str = "CUST_TEST_CHILD";
+
+/// Does something in a process of its own, and returns what it printed and whether it ended well.
+fn child(action: &str) -> (String, bool) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "in_a_child", "--nocapture", "--include-ignored"])
+        .env("PTX_EMULATOR_TIME_LIMIT", "0.3")
+        .env(CHILD, action);
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    (text, output.status.success())
+}
+
+#[test]
+#[ignore = "runs in the processes that the other tests start"]
+fn in_a_child() {
+    let action = std::env::var(CHILD).unwrap_or_default();
+    let _context = cust::quick_init_on(backend()).unwrap();
+    match action.as_str() {
+        "panic" | "synchronized" => {
+            let module = Module::from_ptx(common::PANICS, &[]).unwrap();
+            let stream = stream();
+            // SAFETY: the kernel panics.
+            unsafe { launch!(module.always<<<1, 1, 0, stream>>>()).unwrap() };
+            if action == "synchronized" {
+                stream.synchronize().unwrap_err();
+            }
+        }
+        "loop" => {
+            let module = Module::from_ptx(LOOP, &[]).unwrap();
+            let stream = stream();
+            // SAFETY: the kernel never ends.
+            unsafe { launch!(module.forever<<<1, 1, 0, stream>>>()).unwrap() };
+            let error = stream.synchronize().unwrap_err();
+            assert_eq!(error.code(), Some(CudaError::LaunchTimeout));
+            println!("RESULT {error}");
+        }
+        _ => {}
+    }
+}
+
+const LOOP: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry forever() {
+AGAIN:
+    bra AGAIN;
+}
+";
+
+#[test]
+fn a_panic_that_nobody_waited_for_is_printed_at_exit() {
+    let (text, success) = child("panic");
+    assert!(success, "{text}");
+    assert!(
+        text.contains("warning: the kernel `always` panicked at "),
+        "{text}"
+    );
+    let (text, success) = child("synchronized");
+    assert!(success, "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+#[test]
+fn an_endless_kernel_ends_at_the_time_limit() {
+    if backend() == Backend::Gpu {
+        return;
+    }
+    let (text, success) = in_time(|| child("loop"));
+    assert!(success, "{text}");
+    let expected =
+        "the kernel has run for more than 0.3 s, the limit that PTX_EMULATOR_TIME_LIMIT sets";
+    assert!(
+        text.contains(expected) && text.contains("kernel `forever`"),
+        "{text}"
+    );
+}

@@ -1,0 +1,22 @@
+//! Tells the crate which compiler compiles it: the layouts of some types are the compiler's choice.
+
+use std::env;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=RUSTC");
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = Command::new(rustc).arg("--version").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let mut version = version.unwrap_or_default().trim().to_owned();
+    // Such a compiler chooses anew for each crate graph.
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    if flags.contains("randomize-layout") {
+        version += &format!(
+            " with random layouts for {}",
+            env::var("TARGET").unwrap_or_default()
+        );
+    }
+    println!("cargo::rustc-env=CUST_CORE_COMPILER={version}");
+}

@@ -1,0 +1,415 @@
+//! Compiles in a child process, so that a compilation which does not end can be stopped.
+//!
+//! libnvvm cannot be interrupted, and a thread of it cannot be killed. A forked child can: the
+//! parent measures the CPU time that the child takes, and kills it beyond a bound. To find the
+//! function that takes the time, libnvvm names each pass and function before it runs the pass
+//! (`-debug-pass=Executions` of LLVM's legacy pass manager). That output goes to a file in memory,
+//! of which the parent reads the end from time to time.
+
+use crate::{Error, Options, Program, Status, parse_log};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// What a compilation may cost, in CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// For all of it. It runs at full speed, and says nothing of where the time goes.
+    Total(Duration),
+    /// For one function: in one pass, and in all passes together. libnvvm is about an eighth slower.
+    Function {
+        /// In one pass.
+        pass: Duration,
+        /// In all passes.
+        all: Duration,
+        /// For the whole program.
+        total: Duration,
+    },
+}
+
+/// What a bounded compilation came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// PTX.
+    Compiled(Vec<u8>),
+    /// The whole program took longer than it may.
+    TookLong,
+    /// A function took longer than [`Bound::Function`].
+    Slow(Slow),
+}
+
+/// A function that libnvvm takes long for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slow {
+    /// Its symbol. None: libnvvm was not at a function.
+    pub function: Option<String>,
+    /// The pass that ran when the bound was exceeded, in libnvvm's words.
+    pub pass: String,
+    /// The CPU time that the function had taken.
+    pub time: Duration,
+    /// The CPU time that the program had taken.
+    pub total: Duration,
+}
+
+/// How long a child may sleep before it is taken for blocked: a lock may have been held by another
+/// thread when the process was forked.
+const BLOCKED: Duration = Duration::from_secs(60);
+
+/// How often a child's time is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+impl Program {
+    /// Compiles as [`Program::compile`] does, within a bound.
+    ///
+    /// # Errors
+    /// Those of [`Program::compile`].
+    pub fn compile_within(&mut self, options: &Options, bound: Bound) -> Result<Outcome, Error> {
+        match self.in_child(options, bound) {
+            Ok(outcome) => outcome,
+            // Without a child there is no bound.
+            Err(_) => self.compile(options).map(Outcome::Compiled),
+        }
+    }
+
+    fn in_child(&mut self, options: &Options, bound: Bound) -> io::Result<Result<Outcome, Error>> {
+        let traced = matches!(bound, Bound::Function { .. });
+        let mut result = memory_file()?;
+        let trace = memory_file()?;
+        let (ended, alive) = pipe()?;
+        // SAFETY: the child calls libnvvm, whose state no other thread uses, and the allocator,
+        // which every C library makes usable in a forked child.
+        let pid = unsafe { libc::fork() };
+        match pid {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => self.be_child(options, &mut result, traced.then_some(&trace)),
+            _ => {}
+        }
+        drop(alive);
+        let child = Child(pid);
+        let found = child.watch(&ended, bound, Trace::new(trace))?;
+        if let Some(outcome) = found {
+            return Ok(Ok(outcome));
+        }
+        let status = child.wait();
+        if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
+            if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == crate::crash::STATUS {
+                // It has told of the crash.
+                std::process::exit(crate::crash::STATUS);
+            }
+            return Err(io::Error::other("libnvvm's process was killed"));
+        }
+        result.seek(SeekFrom::Start(0))?;
+        let mut code = [0; 4];
+        result.read_exact(&mut code)?;
+        let mut text = Vec::new();
+        result.read_to_end(&mut text)?;
+        Ok(match Status::from_result(i32::from_ne_bytes(code)) {
+            Ok(()) => Ok(Outcome::Compiled(text)),
+            Err(status) => Err(self.compile_failure(
+                options,
+                status,
+                parse_log(&String::from_utf8_lossy(&text), &self.modules),
+            )),
+        })
+    }
+
+    /// Compiles, writes what came of it, and ends the process.
+    fn be_child(&mut self, options: &Options, result: &mut File, trace: Option<&File>) -> ! {
+        // SAFETY: plain system calls. The child is not to outlive a parent that is killed.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if let Some(trace) = trace {
+                crate::crash::keep_stderr();
+                libc::dup2(trace.as_raw_fd(), libc::STDERR_FILENO);
+            }
+        }
+        let (code, text) = self.compile_raw(options, trace.is_some());
+        let written = result
+            .write_all(&code.to_ne_bytes())
+            .and_then(|()| result.write_all(&text));
+        // SAFETY: ends the process without the destructors and handlers that are the parent's.
+        unsafe { libc::_exit(i32::from(written.is_err())) }
+    }
+}
+
+/// A child process, which ends with this value.
+struct Child(libc::pid_t);
+
+impl Child {
+    /// Waits until the child ends by itself, or a bound is exceeded.
+    fn watch(
+        &self,
+        ended: &OwnedFd,
+        bound: Bound,
+        mut trace: Trace,
+    ) -> io::Result<Option<Outcome>> {
+        let mut last = Duration::ZERO;
+        let mut progress = Instant::now();
+        loop {
+            if wait_for_end(ended, TICK)? {
+                return Ok(None);
+            }
+            let now = self.cpu_time()?;
+            if now > last {
+                progress = Instant::now();
+            } else if progress.elapsed() > BLOCKED {
+                return Err(io::Error::other("libnvvm's process is blocked"));
+            }
+            match bound {
+                Bound::Total(limit) if now > limit => return Ok(Some(Outcome::TookLong)),
+                Bound::Total(_) => {}
+                Bound::Function { pass, all, total } => {
+                    if let Some(mut slow) = trace.sample(now - last, pass, all)? {
+                        slow.total = now;
+                        return Ok(Some(Outcome::Slow(slow)));
+                    }
+                    if now > total {
+                        return Ok(Some(Outcome::TookLong));
+                    }
+                }
+            }
+            last = now;
+        }
+    }
+
+    fn cpu_time(&self) -> io::Result<Duration> {
+        let mut clock = 0;
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: both pointers are valid for the calls.
+        let failed = unsafe {
+            libc::clock_getcpuclockid(self.0, &mut clock) != 0
+                || libc::clock_gettime(clock, &mut time) != 0
+        };
+        if failed {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+
+    fn wait(self) -> libc::c_int {
+        let status = self.reap();
+        std::mem::forget(self);
+        status
+    }
+
+    fn reap(&self) -> libc::c_int {
+        let mut status = 0;
+        // SAFETY: the pointer is valid for the call. A signal may interrupt it.
+        while unsafe { libc::waitpid(self.0, &mut status, 0) } == -1
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        status
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // SAFETY: it is a child that was not waited for.
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
+        self.reap();
+    }
+}
+
+/// The names of passes and functions that libnvvm writes.
+struct Trace {
+    file: File,
+    read: u64,
+    current: Current,
+    /// The time of each function.
+    functions: HashMap<String, Duration>,
+    /// The time in the current pass on the current function.
+    in_pass: Duration,
+}
+
+/// What libnvvm is at.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Current {
+    pass: String,
+    function: Option<String>,
+    /// Counts executions.
+    number: u64,
+}
+
+/// A trace is cut to nothing when it is longer than this, in bytes.
+const LONGEST_TRACE: u64 = 64 << 20;
+/// So much of its end is looked at.
+const LOOKED_AT: u64 = 1 << 20;
+
+impl Trace {
+    fn new(file: File) -> Trace {
+        Trace {
+            file,
+            read: 0,
+            current: Current::default(),
+            functions: HashMap::new(),
+            in_pass: Duration::ZERO,
+        }
+    }
+
+    /// Looks at what libnvvm is at, and counts a time for it.
+    fn sample(
+        &mut self,
+        time: Duration,
+        pass: Duration,
+        all: Duration,
+    ) -> io::Result<Option<Slow>> {
+        let length = self.file.metadata()?.len();
+        let before = self.current.number;
+        if length != self.read {
+            let from = self.read.max(length.saturating_sub(LOOKED_AT));
+            let mut text = vec![0; (length - from.min(length)) as usize];
+            // The child writes by the same open file: its position must not move.
+            std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut text, from)?;
+            self.current.advance(&String::from_utf8_lossy(&text));
+            self.read = length;
+            if length > LONGEST_TRACE {
+                self.file.set_len(0)?;
+                self.read = 0;
+            }
+        }
+        if self.current.number != before {
+            self.in_pass = Duration::ZERO;
+        }
+        self.in_pass += time;
+        let function = self.current.function.clone().unwrap_or_default();
+        let total = self.functions.entry(function).or_default();
+        *total += time;
+        let slow = self.in_pass > pass || (*total > all && self.current.function.is_some());
+        Ok(slow.then(|| Slow {
+            function: self.current.function.clone(),
+            pass: self.current.pass.clone(),
+            time: *total,
+            total: Duration::ZERO,
+        }))
+    }
+}
+
+impl Current {
+    /// Reads lines such as `[…] 0x…  Executing Pass 'Dead Store Elimination' on Function 'f'...`.
+    fn advance(&mut self, text: &str) {
+        for line in text.lines() {
+            let Some((_, rest)) = line.split_once(" Executing Pass '") else {
+                continue;
+            };
+            let Some((pass, on)) = rest.split_once("' on ") else {
+                continue;
+            };
+            let Some((kind, name)) = on.split_once(" '") else {
+                continue;
+            };
+            let Some(name) = name.strip_suffix("'...") else {
+                continue;
+            };
+            self.number += 1;
+            pass.clone_into(&mut self.pass);
+            match kind {
+                "Function" => self.function = Some(name.to_owned()),
+                // Several names: of functions that call each other.
+                "Call Graph Nodes" => {
+                    let first = name.split(", ").next().unwrap_or(name);
+                    self.function = Some(first.to_owned());
+                }
+                "Module" => self.function = None,
+                // A loop, which is the last function's.
+                _ => {}
+            }
+        }
+    }
+}
+
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a C string, and a descriptor that is returned is nobody else's.
+    unsafe {
+        let fd = libc::memfd_create(c"libnvvm".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // For a trace that is cut: what follows is written at its new end.
+        libc::fcntl(fd, libc::F_SETFL, libc::O_APPEND);
+        Ok(File::from_raw_fd(fd))
+    }
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: the pointer is valid for the call, and the descriptors are nobody else's.
+    unsafe {
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+/// Whether the other end of a pipe was closed within a time.
+fn wait_for_end(end: &OwnedFd, time: Duration) -> io::Result<bool> {
+    let mut poll = libc::pollfd {
+        fd: end.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: the pointer is valid for the call.
+    match unsafe { libc::poll(&mut poll, 1, time.as_millis() as libc::c_int) } {
+        -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => Ok(false),
+        -1 => Err(io::Error::last_os_error()),
+        ready => Ok(ready > 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "[t] 0x1 Executing Pass 'Loop Pass Manager' on Function 'f'...\n\
+                        [t] 0x1  Executing Pass 'Unroll loops' on Loop 'bb1'...\n";
+
+    #[test]
+    fn passes_and_functions_are_read() {
+        let mut current = Current::default();
+        current.advance(TEXT);
+        let expected = Current {
+            pass: "Unroll loops".to_owned(),
+            function: Some("f".to_owned()),
+            number: 2,
+        };
+        assert_eq!(current, expected);
+        current.advance("[t] 0x1 Executing Pass 'Inlining' on Call Graph Nodes 'g, h'...\nother\n");
+        assert_eq!(
+            (current.function.as_deref(), current.number),
+            (Some("g"), 3)
+        );
+        current.advance("[t] 0x1 Executing Pass 'Global Variable Optimizer' on Module 'm'...\n");
+        assert_eq!(current.function, None);
+    }
+
+    #[test]
+    fn time_is_counted_for_passes_and_functions() {
+        let second = Duration::from_secs(1);
+        let mut file = memory_file().unwrap();
+        let mut trace = Trace::new(file.try_clone().unwrap());
+        file.write_all(TEXT.as_bytes()).unwrap();
+        assert_eq!(trace.sample(second, second * 2, second * 9).unwrap(), None);
+        assert_eq!(trace.sample(second, second * 2, second * 9).unwrap(), None);
+        let slow = trace.sample(second, second * 2, second * 9).unwrap();
+        let slow = slow.expect("three seconds in a pass that may take two");
+        assert_eq!(slow.function.as_deref(), Some("f"));
+        assert_eq!(
+            (slow.pass.as_str(), slow.time),
+            ("Unroll loops", second * 3)
+        );
+        // Another pass, on the same function.
+        file.write_all(TEXT.as_bytes()).unwrap();
+        assert_eq!(trace.sample(second, second * 2, second * 4).unwrap(), None);
+        assert!(
+            trace
+                .sample(second, second * 2, second * 4)
+                .unwrap()
+                .is_some()
+        );
+    }
+}

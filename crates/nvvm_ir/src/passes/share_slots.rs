@@ -1,0 +1,340 @@
+//! `share_slots`, which lets stack slots that are never live at the same time share memory.
+
+mod live;
+mod place;
+
+use std::collections::{HashMap, HashSet};
+
+use super::bound_inlining::cycles;
+use crate::inst::{Callee, InstKind, ParamAttrs};
+use crate::intrinsic::Intrinsic;
+use crate::module::{Linkage, Module};
+use crate::types::TypeKind;
+use crate::uses::{Symbol, SymbolWalk};
+use crate::value::{Func, Value, ValueKind};
+use live::{Frame, analyze};
+use place::{Layout, place};
+
+/// Which slots [`share_slots`] lets share memory.
+#[derive(Copy, Clone, Debug)]
+pub struct SlotSharing {
+    /// Slots of up to this many bytes keep their own memory: libnvvm may put them in registers.
+    pub keep: u64,
+    /// Frames of up to this many bytes, with all functions that may be inlined into them, stay as
+    /// they are: variables apart from each other tell libnvvm more than parts of one.
+    pub frame: u64,
+    /// Whether a function that is not inlined gets its slots from its caller too.
+    pub across_calls: bool,
+}
+
+impl SlotSharing {
+    /// For code that libnvvm optimizes. It splits no variable of more than 1 KiB into registers
+    /// (`-sroa-size-limit` in the crate `nvvm`).
+    pub const OPTIMIZED: SlotSharing = SlotSharing {
+        keep: 1024,
+        frame: 4096,
+        across_calls: false,
+    };
+
+    /// For code that libnvvm does not optimize.
+    pub const UNOPTIMIZED: SlotSharing = SlotSharing {
+        keep: 32,
+        frame: 1024,
+        across_calls: true,
+    };
+}
+
+/// Lets large stack slots that are never live at the same time share memory, over calls too.
+///
+/// libnvvm must not do this: its stack coloring relies on `llvm.lifetime` markers, which other
+/// passes of it do not respect. And it comes too late for what is inlined: a value that is moved
+/// through N inlined functions has N slots in one frame.
+///
+/// So the slots of a function become parts of one block of memory, the arena. A function that is
+/// reached by direct calls alone gets its arena from its caller, as an additional last parameter:
+/// it lies in the caller's arena, beside the slots that are live at that call. All other functions
+/// (kernels, functions whose address is taken, recursive ones) have an arena of their own, an
+/// `alloca`. Whether a function is inlined then no longer matters. Two slots overlap only if the
+/// analysis in [`live`] proves that no instruction finds both live, or if one belongs to a callee
+/// and the other is dead at the call.
+///
+/// The markers of slots in an arena are removed: to libnvvm an arena is an ordinary variable, which
+/// lives as long as its function.
+pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
+    let shared = takers(module, sharing);
+    let funcs: Vec<Func> = module.funcs().collect();
+    let mut frames: HashMap<Func, Frame> = HashMap::new();
+    let mut layouts: HashMap<Func, Layout> = HashMap::new();
+    // What the slots of a function and of all that it may have inlined come to if nothing is shared.
+    let mut apart: HashMap<Func, u64> = HashMap::new();
+    for func in callees_first(module, &funcs, &shared) {
+        let has_arena = |callee| shared.contains(&callee) && layouts.contains_key(&callee);
+        let frame = analyze(module, func, sharing.keep, &has_arena);
+        if frame.slots.is_empty() && frame.calls.is_empty() {
+            continue;
+        }
+        let own = frame.slots.iter().filter(|slot| !slot.param);
+        let own: u64 = own.map(|slot| slot.size).sum();
+        let of_calls = frame.calls.iter().map(|call| apart[&call.callee]);
+        apart.insert(func, of_calls.fold(own, u64::saturating_add));
+        layouts.insert(func, place(&frame, &layouts));
+        frames.insert(func, frame);
+    }
+    // What pays at the functions that have an arena of their own decides.
+    let pays = |func: &Func| {
+        let (apart, together) = (apart[func], layouts[func].size);
+        apart > sharing.frame && u128::from(together) * 4 <= u128::from(apart) * 3
+    };
+    let mut chosen: HashSet<Func> = HashSet::new();
+    let mut open: Vec<Func> = (layouts.keys().copied())
+        .filter(|func| !shared.contains(func) && pays(func))
+        .collect();
+    while let Some(func) = open.pop() {
+        if chosen.insert(func) {
+            open.extend(frames[&func].calls.iter().map(|call| call.callee));
+        }
+    }
+    // A caller of a function that takes an arena has to have one, too.
+    loop {
+        let more: Vec<Func> = (frames.iter())
+            .filter(|(func, frame)| {
+                let mut callees = frame.calls.iter().map(|call| call.callee);
+                !chosen.contains(func) && callees.any(|callee| chosen.contains(&callee))
+            })
+            .map(|(&func, _)| func)
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        // What such a caller calls takes one then, if it has slots at all.
+        open.extend(more);
+        while let Some(func) = open.pop() {
+            if chosen.insert(func) {
+                open.extend(frames[&func].calls.iter().map(|call| call.callee));
+            }
+        }
+    }
+    // In the order of the module, not of the hash map: the output is the same each time.
+    let takers: Vec<Func> = (funcs.iter().copied())
+        .filter(|func| chosen.contains(func) && shared.contains(func))
+        .collect();
+    for &func in &takers {
+        add_parameter(module, func, layouts[&func].align);
+    }
+    for func in funcs.into_iter().filter(|func| chosen.contains(func)) {
+        let arena = if shared.contains(&func) {
+            *module.func(func).params.last().expect("it was added")
+        } else {
+            own_arena(module, func, &layouts[&func])
+        };
+        rewrite(module, func, arena, &frames[&func], &layouts[&func]);
+    }
+}
+
+/// The functions that may take an arena from their callers: those with a body that are called
+/// directly alone, by calls of their own signature, and that do not reach themselves.
+fn takers(module: &Module, sharing: SlotSharing) -> HashSet<Func> {
+    let mut excluded: HashSet<Func> = HashSet::new();
+    let mut calls: Vec<Vec<Func>> = vec![Vec::new(); module.funcs.len()];
+    let mut walk = SymbolWalk::new(module);
+    let exclude = |symbol, excluded: &mut HashSet<Func>| {
+        if let Symbol::Func(func) = symbol {
+            excluded.insert(func);
+        }
+    };
+    for global in module.globals() {
+        if let Some(init) = module.global(global).init {
+            walk.walk(module, init, &mut |symbol| exclude(symbol, &mut excluded));
+        }
+    }
+    for func in module.funcs() {
+        let data = module.func(func);
+        let attrs = &data.attrs;
+        let internal = data.linkage == Linkage::Internal && data.kernel.is_none();
+        let variadic = matches!(
+            module.types.kind(data.sig),
+            TypeKind::Func { variadic: true, .. }
+        );
+        let stays = attrs.no_inline && !sharing.across_calls;
+        if !internal || variadic || stays || attrs.read_none || data.blocks.is_empty() {
+            excluded.insert(func);
+        }
+        for &block in &data.blocks {
+            for &inst in &module.block(block).insts {
+                let Some(inst) = module.inst(inst) else {
+                    continue;
+                };
+                let mut direct = None;
+                if let InstKind::Call(call) = &inst.kind
+                    && let Callee::Value(callee) = call.callee
+                    && let ValueKind::Func(callee_func) = module.value(callee).kind
+                {
+                    direct = Some(callee);
+                    calls[func.0 as usize].push(callee_func);
+                    let same = call.sig == module.func(callee_func).sig;
+                    if call.musttail || !same {
+                        excluded.extend([func, callee_func]);
+                    }
+                    if call.args.contains(&callee) {
+                        excluded.insert(callee_func);
+                    }
+                }
+                inst.kind.for_each_operand(|operand| {
+                    if Some(operand) != direct
+                        && !matches!(
+                            module.value(operand).kind,
+                            ValueKind::Inst(_) | ValueKind::Param(..)
+                        )
+                    {
+                        walk.walk(module, operand, &mut |symbol| {
+                            exclude(symbol, &mut excluded);
+                        });
+                    }
+                });
+            }
+        }
+    }
+    for (i, callees) in calls.iter().enumerate() {
+        let func = Func(i as u32);
+        if callees.contains(&func) {
+            excluded.insert(func);
+        }
+    }
+    excluded.extend(cycles(&calls).into_iter().flatten());
+    (module.funcs())
+        .filter(|func| !excluded.contains(func))
+        .collect()
+}
+
+/// All functions, those that take an arena before those that call them.
+fn callees_first(module: &Module, funcs: &[Func], shared: &HashSet<Func>) -> Vec<Func> {
+    let mut order = Vec::with_capacity(funcs.len());
+    let mut seen: HashSet<Func> = HashSet::new();
+    for &root in funcs {
+        // A function is pushed again, as left, below those that it calls.
+        let mut stack = vec![(root, false)];
+        while let Some((func, left)) = stack.pop() {
+            if left {
+                order.push(func);
+            } else if seen.insert(func) {
+                stack.push((func, true));
+                let callees = super::bound_inlining::calls_of(module, func);
+                let callees = callees.into_iter().filter(|func| shared.contains(func));
+                stack.extend(callees.map(|func| (func, false)));
+            }
+        }
+    }
+    order
+}
+
+/// Gives a function a last parameter, its arena.
+fn add_parameter(module: &mut Module, func: Func, align: u64) {
+    let ptr = module.types.ptr();
+    let data = module.func(func);
+    let TypeKind::Func { ret, params, .. } = module.types.kind(data.sig) else {
+        unreachable!("a function's type is a signature")
+    };
+    let (ret, mut params, index) = (*ret, params.clone(), data.params.len() as u32);
+    params.push(ptr);
+    let sig = module.types.func(ret, &params, false);
+    let value = module.push_value(ptr, ValueKind::Param(func, index));
+    module.value_mut(value).name = Some("arena".into());
+    let data = module.func_mut(func);
+    data.sig = sig;
+    data.params.push(value);
+    data.param_attrs.push(ParamAttrs {
+        nonnull: true,
+        align,
+        ..ParamAttrs::default()
+    });
+}
+
+/// Gives a function an arena of its own.
+fn own_arena(module: &mut Module, func: Func, layout: &Layout) -> Value {
+    let i64 = module.types.int(64);
+    let array = module.types.array(i64, layout.size.div_ceil(8));
+    // In a structure: LLVM's inliner merges arrays of different calls.
+    let ty = module.types.structure(&[array], false);
+    let entry = module.func(func).blocks[0];
+    let ptr = module.types.ptr();
+    let kind = InstKind::Alloca {
+        ty,
+        count: None,
+        align: layout.align,
+    };
+    let arena = module.push_inst(entry, ptr, kind, None);
+    module.value_mut(arena).name = Some("arena".into());
+    // In front of all that is made of it.
+    let insts = &mut module.block_mut(entry).insts;
+    insts.rotate_right(1);
+    arena
+}
+
+/// Makes the slots of a function parts of its arena, and passes parts of it to the calls.
+fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout: &Layout) {
+    let i8 = module.types.int(8);
+    let address = |module: &mut Module, base: Value, offset: u64| InstKind::Gep {
+        element: i8,
+        base,
+        indices: vec![module.const_i64(offset as i64)],
+        inbounds: true,
+    };
+    let slots: HashSet<Value> = frame.slots.iter().map(|slot| slot.value).collect();
+    for (i, (slot, &offset)) in frame.slots.iter().zip(&layout.slots).enumerate() {
+        if slot.param {
+            continue;
+        }
+        let whole = &frame.slots[frame.whole(i).0];
+        let base = if whole.param { whole.value } else { arena };
+        let kind = address(module, base, offset);
+        module
+            .inst_mut(slot.value)
+            .expect("a slot is an instruction")
+            .kind = kind;
+    }
+    let entry = module.func(func).blocks[0];
+    let mut parts = Vec::new();
+    for (call, &offset) in frame.calls.iter().zip(&layout.calls) {
+        let kind = address(module, arena, offset);
+        let ptr = module.types.ptr();
+        let part = module.push_inst(entry, ptr, kind, None);
+        parts.push(module.block_mut(entry).insts.pop().expect("it was pushed"));
+        let sig = module.func(call.callee).sig;
+        let data = module
+            .inst_mut(call.inst)
+            .expect("a call is an instruction");
+        let InstKind::Call(call) = &mut data.kind else {
+            unreachable!("it was found as a call")
+        };
+        call.sig = sig;
+        call.args.push(part);
+        if !call.arg_attrs.is_empty() {
+            call.arg_attrs.push(ParamAttrs::default());
+        }
+    }
+    // Behind the arena, in front of the first call.
+    let insts = &mut module.block_mut(entry).insts;
+    let at = insts
+        .iter()
+        .position(|&inst| inst == arena)
+        .map_or(0, |at| at + 1);
+    insts.splice(at..at, parts);
+    let is_marker = |module: &Module, inst: Value| match module.inst(inst).map(|inst| &inst.kind) {
+        Some(InstKind::Call(call)) => {
+            matches!(
+                call.callee,
+                Callee::Intrinsic(Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd)
+            ) && slots.contains(&call.args[1])
+        }
+        _ => false,
+    };
+    let copies: HashSet<Value> = frame.copies.iter().copied().collect();
+    for block in module.func(func).blocks.clone() {
+        let insts = std::mem::take(&mut module.block_mut(block).insts);
+        let insts = insts
+            .into_iter()
+            .filter(|&inst| !is_marker(module, inst) && !copies.contains(&inst));
+        let insts = insts.collect();
+        module.block_mut(block).insts = insts;
+    }
+}

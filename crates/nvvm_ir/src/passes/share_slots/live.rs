@@ -1,0 +1,618 @@
+//! When each slot of a function is live.
+//!
+//! A slot whose address stays in the function (only loads, stores, copies and calls with a
+//! `nocapture` parameter use it) is live from where it may have been written first to where it may
+//! be read last. A slot whose address goes elsewhere is live from its first use to the marker of its
+//! lifetime's end, behind which an access would be undefined behavior in Rust; without a marker for
+//! its start it is live from the function's. At an instruction a slot is live if it is so before it or after it,
+//! or if the instruction uses it: so the arguments and the result of a call never overlap.
+//!
+//! A slot that is copied whole becomes a part of the slot that it is copied from or to where the two
+//! are not live together otherwise: the copy goes away. Parameters that are passed by value are such
+//! slots, too, so that a value that is moved through several functions is in one place.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::inst::{ByValue, Call, Callee, InstKind, ParamAttrs};
+use crate::intrinsic::Intrinsic;
+use crate::module::Module;
+use crate::value::{Block, Const, Func, Value, ValueKind};
+
+/// The slots of a function that may share memory, and the calls that take a part of its arena.
+pub(super) struct Frame {
+    pub slots: Vec<Slot>,
+    pub calls: Vec<ArenaCall>,
+    /// For each slot the slots that are live together with it, itself included.
+    pub overlaps: Vec<Set>,
+    /// Copies whose source and destination became one.
+    pub copies: Vec<Value>,
+}
+
+/// An `alloca` of a constant size, or the memory behind a parameter.
+pub(super) struct Slot {
+    pub value: Value,
+    pub size: u64,
+    pub align: u64,
+    /// Whether it is memory of the caller's.
+    pub param: bool,
+    /// The slot that it is a part of, and where it lies there.
+    pub part_of: Option<(usize, u64)>,
+}
+
+impl Frame {
+    /// The slot that a slot is a part of in the end, and where it lies there.
+    pub(super) fn whole(&self, slot: usize) -> (usize, u64) {
+        let (mut slot, mut offset) = (slot, 0);
+        while let Some((whole, at)) = self.slots[slot].part_of {
+            (slot, offset) = (whole, offset + at);
+        }
+        (slot, offset)
+    }
+}
+
+/// A call of a function that takes an arena.
+pub(super) struct ArenaCall {
+    pub inst: Value,
+    pub callee: Func,
+    /// The slots that are live at the call.
+    pub live: Set,
+}
+
+/// A set of slots.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Set(Vec<u64>);
+
+impl Set {
+    pub(super) fn new(slots: usize) -> Set {
+        Set(vec![0; slots.div_ceil(64)])
+    }
+
+    pub(super) fn contains(&self, slot: usize) -> bool {
+        self.0[slot / 64] >> (slot % 64) & 1 != 0
+    }
+
+    pub(super) fn insert(&mut self, slot: usize) {
+        self.0[slot / 64] |= 1 << (slot % 64);
+    }
+
+    fn remove(&mut self, slot: usize) {
+        self.0[slot / 64] &= !(1 << (slot % 64));
+    }
+
+    fn add(&mut self, other: &Set) {
+        (self.0.iter_mut().zip(&other.0)).for_each(|(to, from)| *to |= from);
+    }
+
+    fn keep(&mut self, other: &Set) {
+        (self.0.iter_mut().zip(&other.0)).for_each(|(to, from)| *to &= from);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        (self.0.iter().enumerate()).flat_map(|(i, &word)| {
+            (0..64).filter_map(move |bit| (word >> bit & 1 != 0).then_some(64 * i + bit))
+        })
+    }
+}
+
+/// What an instruction does to the slots.
+#[derive(Default)]
+struct Effect {
+    uses: Vec<usize>,
+    starts: Option<usize>,
+    ends: Option<usize>,
+}
+
+/// An instruction of a block that does something to the slots, or is a call that takes an arena.
+struct Event {
+    effect: Effect,
+    call: Option<(Value, Func)>,
+    copy: Option<Copy>,
+}
+
+/// A copy of some bytes of a slot to another. One of the slots is copied whole, and becomes a part of
+/// the other if they are never live together but for the copy.
+#[derive(Clone, Copy)]
+struct Copy {
+    inst: Value,
+    from: usize,
+    to: usize,
+    part: usize,
+    whole: usize,
+    offset: u64,
+}
+
+/// Finds the slots of more than `keep` bytes, and when they are live.
+pub(super) fn analyze(
+    module: &Module,
+    func: Func,
+    keep: u64,
+    has_arena: &dyn Fn(Func) -> bool,
+) -> Frame {
+    let slots = slots(module, func, keep);
+    let mut uses = Uses::new(module, func, &slots);
+    let blocks = &module.func(func).blocks;
+    let mut events: Vec<Vec<Event>> = Vec::with_capacity(blocks.len());
+    for &block in blocks {
+        let mut of_block = Vec::new();
+        for &value in &module.block(block).insts {
+            let Some(inst) = module.inst(value) else {
+                continue;
+            };
+            let effect = uses.effect(module, &inst.kind);
+            let call = match &inst.kind {
+                InstKind::Call(call) => direct_callee(module, call)
+                    .filter(|&callee| has_arena(callee))
+                    .map(|callee| (value, callee)),
+                _ => None,
+            };
+            let nothing =
+                effect.uses.is_empty() && effect.starts.is_none() && effect.ends.is_none();
+            if !nothing || call.is_some() {
+                let copy = uses.copy(module, value, &slots);
+                of_block.push(Event { effect, call, copy });
+            }
+        }
+        events.push(of_block);
+    }
+    let mut escaped = uses.escaped;
+    let mut at_entry = Set::new(slots.len());
+    for (i, slot) in slots.iter().enumerate() {
+        match by_value(module, slot.value) {
+            Some(ByValue::Argument(_)) => at_entry.insert(i),
+            // The caller reads it at last.
+            Some(ByValue::Result(_)) => escaped.insert(i),
+            None => {}
+        }
+    }
+    let mut started = Set::new(slots.len());
+    for event in events.iter().flatten() {
+        event
+            .effect
+            .starts
+            .iter()
+            .for_each(|&slot| started.insert(slot));
+    }
+    // Slots that are live from the start: their address may be anywhere, and no marker tells.
+    (0..slots.len())
+        .filter(|&slot| !slots[slot].param)
+        .filter(|&slot| escaped.contains(slot) && !started.contains(slot))
+        .for_each(|slot| at_entry.insert(slot));
+    let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+    let successors: Vec<Vec<usize>> = (blocks.iter())
+        .map(|&block| {
+            let last = module.terminator(block).and_then(|last| module.inst(last));
+            let to = last.map(|last| last.kind.successors()).unwrap_or_default();
+            to.iter().map(|block| index[block]).collect()
+        })
+        .collect();
+    let begun = begun(&events, &successors, at_entry, slots.len());
+    let needed = needed(&events, &successors, &escaped, slots.len());
+    let alone: Vec<Set> = (0..slots.len())
+        .map(|slot| {
+            let mut alone = Set::new(slots.len());
+            alone.insert(slot);
+            alone
+        })
+        .collect();
+    // The same as `overlaps`, but for what a copy alone brings together.
+    let mut conflicts = alone.clone();
+    let mut copies = Vec::new();
+    let mut frame = Frame {
+        calls: Vec::new(),
+        overlaps: alone,
+        copies: Vec::new(),
+        slots,
+    };
+    for (block, events) in events.iter().enumerate() {
+        // Before each event and behind the last one.
+        let mut needed_at = vec![needed[block].clone()];
+        for event in events.iter().rev() {
+            let mut before = needed_at[needed_at.len() - 1].clone();
+            need(&mut before, &event.effect, &escaped);
+            needed_at.push(before);
+        }
+        needed_at.reverse();
+        let mut begun_at = begun[block].clone();
+        for (event, needed) in events.iter().zip(needed_at.windows(2)) {
+            let mut before = begun_at.clone();
+            before.keep(&needed[0]);
+            begin(&mut begun_at, &event.effect);
+            let mut after = begun_at.clone();
+            after.keep(&needed[1]);
+            let mut live = before.clone();
+            live.add(&after);
+            event.effect.uses.iter().for_each(|&slot| live.insert(slot));
+            for slot in live.iter() {
+                frame.overlaps[slot].add(&live);
+                let mut others = live.clone();
+                if let Some(Copy { from, to, .. }) = event.copy
+                    && (slot == from || slot == to)
+                    && ![&before, &after]
+                        .iter()
+                        .any(|set| set.contains(from) && set.contains(to))
+                {
+                    others.remove(from ^ to ^ slot);
+                }
+                conflicts[slot].add(&others);
+            }
+            copies.extend(event.copy);
+            if let Some((inst, callee)) = event.call {
+                frame.calls.push(ArenaCall { inst, callee, live });
+            }
+        }
+    }
+    for copy in copies {
+        merge(&mut frame, &mut conflicts, copy);
+    }
+    frame
+}
+
+/// Makes a slot that is copied whole a part of the slot that it is copied from or to, if they are
+/// not live together.
+fn merge(frame: &mut Frame, conflicts: &mut [Set], copy: Copy) {
+    let (whole, offset) = frame.whole(copy.whole);
+    let offset = offset + copy.offset;
+    let (part, outer) = (copy.part, &frame.slots[whole]);
+    let slot = &frame.slots[part];
+    let fits = offset.is_multiple_of(slot.align)
+        && outer.align >= slot.align
+        && offset + slot.size <= outer.size;
+    if !fits || slot.param || slot.part_of.is_some() || whole == part {
+        return;
+    }
+    if conflicts[whole].contains(part) || conflicts[part].contains(whole) {
+        return;
+    }
+    frame.slots[part].part_of = Some((whole, offset));
+    frame.copies.push(copy.inst);
+    for sets in [&mut frame.overlaps[..], conflicts] {
+        let of_part = sets[part].clone();
+        sets[whole].add(&of_part);
+        for set in sets.iter_mut().filter(|set| set.contains(part)) {
+            set.insert(whole);
+        }
+    }
+    for call in frame
+        .calls
+        .iter_mut()
+        .filter(|call| call.live.contains(part))
+    {
+        call.live.insert(whole);
+    }
+}
+
+/// What a parameter stands for, if it is memory that the function may write to.
+fn by_value(module: &Module, value: Value) -> Option<ByValue> {
+    match module.value(value).kind {
+        ValueKind::Param(func, i) => {
+            let attrs = &module.func(func).param_attrs[i as usize];
+            attrs.by_value.filter(|_| !attrs.readonly)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn direct_callee(module: &Module, call: &Call) -> Option<Func> {
+    match call.callee {
+        Callee::Value(callee) => module.as_func(callee),
+        _ => None,
+    }
+}
+
+/// The slots of more than `keep` bytes. A variable that a debugger is told of stays an `alloca`.
+fn slots(module: &Module, func: Func, keep: u64) -> Vec<Slot> {
+    let data = module.func(func);
+    let Some(&entry) = data.blocks.first() else {
+        return Vec::new();
+    };
+    let named: HashSet<Value> = data.variables.iter().map(|&(value, _)| value).collect();
+    let slot = |&value: &Value| match module.inst(value)?.kind {
+        InstKind::Alloca {
+            ty,
+            count: None,
+            align,
+        } => Some(Slot {
+            value,
+            size: module.types.size(ty),
+            align: align.max(module.types.align(ty)),
+            param: false,
+            part_of: None,
+        }),
+        _ => None,
+    };
+    let mut slots: Vec<Slot> = (module.block(entry).insts.iter())
+        .filter(|value| !named.contains(value))
+        .filter_map(slot)
+        .filter(|slot| slot.size > keep)
+        .collect();
+    if slots.is_empty() {
+        return slots;
+    }
+    for (&value, attrs) in data.params.iter().zip(&data.param_attrs) {
+        if let Some(ByValue::Argument(size) | ByValue::Result(size)) = by_value(module, value)
+            && size > keep
+        {
+            slots.push(Slot {
+                value,
+                size,
+                align: attrs.align.max(1),
+                param: true,
+                part_of: None,
+            });
+        }
+    }
+    slots
+}
+
+/// Which values are addresses within which slots, and which slots' addresses go elsewhere.
+struct Uses {
+    slots: HashMap<Value, usize>,
+    derived: HashMap<Value, Vec<usize>>,
+    escaped: Set,
+}
+
+impl Uses {
+    fn new(module: &Module, func: Func, slots: &[Slot]) -> Uses {
+        let index: HashMap<Value, usize> = slots.iter().map(|slot| slot.value).zip(0..).collect();
+        let mut derived: HashMap<Value, Vec<usize>> = index
+            .iter()
+            .map(|(&value, &slot)| (value, vec![slot]))
+            .collect();
+        // Until nothing is added: a φ may stand before what it takes.
+        let mut changed = !slots.is_empty();
+        while changed {
+            changed = false;
+            for &block in &module.func(func).blocks {
+                for &value in &module.block(block).insts {
+                    let Some(inst) = module.inst(value) else {
+                        continue;
+                    };
+                    let mut from: Vec<usize> = Vec::new();
+                    for_each_base(&inst.kind, |base| {
+                        from.extend(derived.get(&base).into_iter().flatten());
+                    });
+                    if from.is_empty() {
+                        continue;
+                    }
+                    let to = derived.entry(value).or_default();
+                    for slot in from {
+                        if !to.contains(&slot) {
+                            to.push(slot);
+                            changed = true;
+                        }
+                    }
+                }
+            }
+        }
+        Uses {
+            slots: index,
+            derived,
+            escaped: Set::new(slots.len()),
+        }
+    }
+
+    /// The copy that an instruction is, if it copies a slot whole, from or to another one.
+    fn copy(&self, module: &Module, inst: Value, slots: &[Slot]) -> Option<Copy> {
+        let InstKind::Call(call) = &module.inst(inst)?.kind else {
+            return None;
+        };
+        let Callee::Intrinsic(Intrinsic::Memcpy) = call.callee else {
+            return None;
+        };
+        let &[to, from, len, volatile] = &call.args[..] else {
+            return None;
+        };
+        let int = |value| match module.as_const(value) {
+            Some(&Const::Int(int)) => u64::try_from(int).ok(),
+            _ => None,
+        };
+        if int(volatile) != Some(0) {
+            return None;
+        }
+        let len = int(len)?;
+        // The slot that an address is in, and where.
+        let place = |mut value: Value| {
+            let mut offset = 0u64;
+            loop {
+                if let Some(&slot) = self.slots.get(&value) {
+                    return (offset + len <= slots[slot].size).then_some((slot, offset));
+                }
+                let InstKind::Gep {
+                    element,
+                    base,
+                    indices,
+                    ..
+                } = &module.inst(value)?.kind
+                else {
+                    return None;
+                };
+                let &[index] = &indices[..] else { return None };
+                let step = int(index)?.checked_mul(module.types.size(*element))?;
+                offset = offset
+                    .checked_add(step)
+                    .filter(|&offset| offset < 1 << 40)?;
+                value = *base;
+            }
+        };
+        let ((to, to_at), (from, from_at)) = (place(to)?, place(from)?);
+        let is_part = |slot: usize| slots[slot].size == len && !slots[slot].param;
+        let (part, whole, offset) = match () {
+            _ if to == from => return None,
+            _ if is_part(to) => (to, from, from_at),
+            _ if is_part(from) => (from, to, to_at),
+            _ => return None,
+        };
+        Some(Copy {
+            inst,
+            from,
+            to,
+            part,
+            whole,
+            offset,
+        })
+    }
+
+    /// What an instruction does. Remembers the slots whose address it takes elsewhere.
+    fn effect(&mut self, module: &Module, kind: &InstKind) -> Effect {
+        let mut effect = Effect::default();
+        let mut harmless: Vec<Value> = Vec::new();
+        let mut used: Vec<Value> = Vec::new();
+        for_each_base(kind, |base| harmless.push(base));
+        match kind {
+            InstKind::Load { ptr, .. } => used.push(*ptr),
+            // Where the address is stored, it goes elsewhere, as `value` says below.
+            InstKind::Store { ptr, value, .. } if ptr != value => used.push(*ptr),
+            InstKind::AtomicRmw { ptr, value, .. } if ptr != value => used.push(*ptr),
+            InstKind::CmpXchg {
+                ptr, expected, new, ..
+            } if ptr != expected && ptr != new => used.push(*ptr),
+            InstKind::Call(call) => match &call.callee {
+                Callee::Intrinsic(Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd)
+                    if let Some(&slot) = call.args.get(1).and_then(|ptr| self.slots.get(ptr)) =>
+                {
+                    match call.callee {
+                        Callee::Intrinsic(Intrinsic::LifetimeStart) => effect.starts = Some(slot),
+                        _ => effect.ends = Some(slot),
+                    }
+                    return effect;
+                }
+                Callee::Intrinsic(Intrinsic::Memcpy | Intrinsic::Memmove | Intrinsic::Memset) => {
+                    used.extend(&call.args)
+                }
+                Callee::Value(_) => {
+                    let keeps = |i: usize| keeps_no_address(module, call, i);
+                    let args = call.args.iter().enumerate();
+                    used.extend(args.filter(|&(i, _)| keeps(i)).map(|(_, &arg)| arg));
+                    // The same address may also go where it is kept.
+                    let args = call.args.iter().enumerate();
+                    let kept: Vec<Value> = args
+                        .filter(|&(i, _)| !keeps(i))
+                        .map(|(_, &arg)| arg)
+                        .collect();
+                    used.retain(|arg| !kept.contains(arg));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        kind.for_each_operand(|operand| {
+            let Some(slots) = self.derived.get(&operand) else {
+                return;
+            };
+            if used.contains(&operand) {
+                effect.uses.extend(slots);
+            } else if !harmless.contains(&operand) {
+                effect.uses.extend(slots);
+                slots.iter().for_each(|&slot| self.escaped.insert(slot));
+            }
+        });
+        effect
+    }
+}
+
+/// Whether a call's callee keeps no copy of the address that is its `i`th argument.
+fn keeps_no_address(module: &Module, call: &Call, i: usize) -> bool {
+    let keeps_none = |attrs: &ParamAttrs| attrs.nocapture || attrs.by_value.is_some();
+    let declared = direct_callee(module, call)
+        .and_then(|callee| module.func(callee).param_attrs.get(i))
+        .is_some_and(keeps_none);
+    declared || call.arg_attrs.get(i).is_some_and(keeps_none)
+}
+
+/// Calls `f` on the operands that the result is an address into the same object of.
+fn for_each_base(kind: &InstKind, mut f: impl FnMut(Value)) {
+    use crate::inst::CastOp::{AddrSpaceCast, Bitcast};
+    match kind {
+        InstKind::Gep { base, indices, .. } if !indices.contains(base) => f(*base),
+        InstKind::Cast {
+            op: Bitcast | AddrSpaceCast,
+            value,
+        }
+        | InstKind::Freeze(value) => f(*value),
+        InstKind::Select {
+            then, otherwise, ..
+        } => {
+            f(*then);
+            f(*otherwise)
+        }
+        InstKind::Phi(incoming) => incoming.iter().for_each(|&(value, _)| f(value)),
+        _ => {}
+    }
+}
+
+fn begin(begun: &mut Set, effect: &Effect) {
+    if let Some(slot) = effect.ends {
+        begun.remove(slot);
+    }
+    effect.uses.iter().for_each(|&slot| begun.insert(slot));
+}
+
+fn need(needed: &mut Set, effect: &Effect, escaped: &Set) {
+    for slot in effect.starts.into_iter().chain(effect.ends) {
+        if !escaped.contains(slot) {
+            needed.remove(slot);
+        }
+    }
+    effect.uses.iter().for_each(|&slot| needed.insert(slot));
+}
+
+/// For each block the slots that may have begun to be used at its start.
+fn begun(
+    events: &[Vec<Event>],
+    successors: &[Vec<usize>],
+    at_entry: Set,
+    slots: usize,
+) -> Vec<Set> {
+    let mut begun = vec![Set::new(slots); events.len()];
+    if let Some(entry) = begun.first_mut() {
+        *entry = at_entry;
+    }
+    let mut seen = vec![false; events.len()];
+    let mut open = vec![0; usize::from(!events.is_empty())];
+    while let Some(block) = open.pop() {
+        seen[block] = true;
+        let mut out = begun[block].clone();
+        events[block]
+            .iter()
+            .for_each(|event| begin(&mut out, &event.effect));
+        for &to in &successors[block] {
+            let old = begun[to].clone();
+            begun[to].add(&out);
+            if begun[to] != old || !seen[to] {
+                open.push(to);
+            }
+        }
+    }
+    begun
+}
+
+/// For each block the slots that may be used behind its end. One whose address is elsewhere always
+/// is.
+fn needed(
+    events: &[Vec<Event>],
+    successors: &[Vec<usize>],
+    escaped: &Set,
+    slots: usize,
+) -> Vec<Set> {
+    let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); events.len()];
+    for (from, to) in successors.iter().enumerate() {
+        to.iter().for_each(|&to| predecessors[to].push(from));
+    }
+    let mut needed = vec![escaped.clone(); events.len()];
+    debug_assert!(needed.iter().all(|set| set.0.len() == slots.div_ceil(64)));
+    let mut open: Vec<usize> = (0..events.len()).collect();
+    while let Some(block) = open.pop() {
+        let mut before = needed[block].clone();
+        for event in events[block].iter().rev() {
+            need(&mut before, &event.effect, escaped);
+        }
+        for &from in &predecessors[block] {
+            let old = needed[from].clone();
+            needed[from].add(&before);
+            if needed[from] != old {
+                open.push(from);
+            }
+        }
+    }
+    needed
+}

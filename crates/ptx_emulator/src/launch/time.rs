@@ -1,0 +1,63 @@
+//! Kernels that take long: a note on stderr that names the kernel, and a limit.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The environment variable that limits the time of a launch, in seconds. Without it there is no
+/// limit, as on a GPU without a display.
+const VARIABLE: &str = "PTX_EMULATOR_TIME_LIMIT";
+/// After this time a note says which kernel is still running.
+const NOTE_AFTER: Duration = Duration::from_secs(20);
+
+/// When a launch began.
+pub(crate) struct Time {
+    began: Instant,
+    noted: AtomicBool,
+}
+
+fn limit() -> Option<Duration> {
+    static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let value = std::env::var(VARIABLE)
+            .ok()
+            .filter(|value| !value.is_empty())?;
+        let seconds = value.parse::<f64>().ok();
+        let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        if limit.is_none() {
+            eprintln!(
+                "warning: {VARIABLE} is `{value}`, expected a number of seconds; no limit is set"
+            );
+        }
+        limit
+    })
+}
+
+impl Time {
+    pub(crate) fn new() -> Time {
+        Time {
+            began: Instant::now(),
+            noted: AtomicBool::new(false),
+        }
+    }
+
+    /// Says on stderr that the kernel takes long, once; and returns a message if it has taken
+    /// longer than the limit. Called once in a time slice of each thread.
+    pub(crate) fn check(&self, kernel: impl FnOnce() -> String) -> Option<String> {
+        let elapsed = self.began.elapsed();
+        if let Some(limit) = limit().filter(|&limit| elapsed > limit) {
+            let seconds = limit.as_secs_f64();
+            return Some(format!(
+                "the kernel has run for more than {seconds} s, the limit that {VARIABLE} sets"
+            ));
+        }
+        if elapsed > NOTE_AFTER && !self.noted.swap(true, Ordering::Relaxed) {
+            let (kernel, seconds) = (kernel(), NOTE_AFTER.as_secs());
+            eprintln!(
+                "note: the kernel `{kernel}` has been running on the PTX emulator for {seconds} s; \
+                 `{VARIABLE}=SECONDS` sets a limit"
+            );
+        }
+        None
+    }
+}

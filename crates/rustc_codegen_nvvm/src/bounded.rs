@@ -1,0 +1,255 @@
+//! Runs libnvvm so that it always finishes: a function that takes too long is left unoptimized.
+//!
+//! Most programs compile within [`UNWATCHED`]. One that does not is compiled again while libnvvm
+//! names what it is at, and the function that exceeds its bound is marked `optnone`, until the
+//! program compiles. After [`STRIKES`] such functions, or [`PROGRAM`], all large functions are marked,
+//! and then the whole program.
+
+use std::fs;
+use std::time::Duration;
+
+use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
+use nvvm_ir::{Dialect, Func, Module};
+use rustc_session::Session;
+use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
+
+use crate::debuginfo::tells_of_variables;
+use crate::diagnostics::toolkit;
+use crate::options::Options;
+use crate::pipeline::{Dumper, find_toolkit};
+
+/// The CPU time that libnvvm has without being watched.
+const UNWATCHED: Duration = Duration::from_secs(15);
+
+/// The CPU time for one function in one pass, and in all.
+const PASS: Duration = Duration::from_secs(5);
+const FUNCTION: Duration = Duration::from_secs(12);
+
+/// The CPU time for the program until another way is tried: one by one, and without large functions.
+const PROGRAM: Duration = Duration::from_secs(60);
+
+/// How many functions are left unoptimized one by one.
+const STRIKES: usize = 4;
+
+/// With more of them, all functions of more instructions than this.
+const LARGE: usize = 500;
+
+/// A compilation by libnvvm.
+pub(crate) struct Libnvvm<'a> {
+    sess: &'a Session,
+    library: &'a Library,
+    options: nvvm::Options,
+    krate: &'a str,
+    toolkit: cuda_toolkit::Toolkit,
+}
+
+/// What is optimized, and what it may cost.
+enum Level {
+    /// All.
+    Unwatched,
+    /// All but the functions that took too long.
+    Functions { left: usize, time: Duration },
+    /// All but large functions.
+    Large,
+    /// Nothing, or the program asks for that.
+    Unbounded,
+}
+
+impl Level {
+    fn bound(&self) -> Option<Bound> {
+        let watched = |total| Bound::Function {
+            pass: PASS,
+            all: FUNCTION,
+            total,
+        };
+        match *self {
+            Level::Unwatched => Some(Bound::Total(UNWATCHED)),
+            Level::Functions { time, .. } => Some(watched(time)),
+            Level::Large => Some(watched(PROGRAM)),
+            Level::Unbounded => None,
+        }
+    }
+}
+
+impl<'a> Libnvvm<'a> {
+    pub(crate) fn new(
+        sess: &'a Session,
+        library: &'a Library,
+        arch: nvvm::Arch,
+        options: &Options,
+        krate: &'a str,
+    ) -> Self {
+        let mut nvvm_options = nvvm::Options::new(arch);
+        nvvm_options.opt_level = match sess.opts.optimize {
+            RustcOptLevel::No => OptLevel::O0,
+            _ => OptLevel::O3,
+        };
+        nvvm_options.debug = match sess.opts.debuginfo {
+            DebugInfo::None => nvvm::DebugInfo::None,
+            _ if tells_of_variables(sess) => nvvm::DebugInfo::Full,
+            _ => nvvm::DebugInfo::LineInfo,
+        };
+        nvvm_options.fma = options.fma;
+        nvvm_options.ftz = options.ftz;
+        nvvm_options.prec_div = options.prec_div;
+        nvvm_options.prec_sqrt = options.prec_sqrt;
+        Libnvvm {
+            sess,
+            library,
+            options: nvvm_options,
+            krate,
+            toolkit: find_toolkit(options),
+        }
+    }
+
+    /// Compiles to PTX. Errors are reported, and then there is none.
+    pub(crate) fn compile(
+        mut self,
+        module: &mut Module,
+        dialect: Dialect,
+        dumper: &Dumper<'_>,
+    ) -> Option<Vec<u8>> {
+        let mut level = match self.options.opt_level {
+            OptLevel::O0 => Level::Unbounded,
+            _ => Level::Unwatched,
+        };
+        loop {
+            let text = self
+                .sess
+                .time("nvvm_write", || nvvm_ir::write_module(module, dialect));
+            dumper.dump("written.ll", || text.clone());
+            match self.attempt(&text, level.bound())? {
+                Outcome::Compiled(ptx) => return Some(ptx),
+                Outcome::TookLong => self.lower_level(module, &mut level, None),
+                Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
+            }
+        }
+    }
+
+    /// Chooses what is left unoptimized next, and warns.
+    fn lower_level(&mut self, module: &mut Module, level: &mut Level, slow: Option<&Slow>) {
+        let (left, time) = match *level {
+            Level::Unwatched => {
+                *level = Level::Functions {
+                    left: STRIKES,
+                    time: PROGRAM,
+                };
+                return;
+            }
+            Level::Functions { left, time } => (left, time),
+            Level::Large | Level::Unbounded => {
+                toolkit::all_left_unoptimized(self.sess, self.krate);
+                self.options.opt_level = OptLevel::O0;
+                *level = Level::Unbounded;
+                return;
+            }
+        };
+        let func = slow
+            .and_then(|slow| slow.function.as_deref())
+            .and_then(|name| module.funcs().find(|&func| module.func(func).name == name))
+            .filter(|&func| !module.func(func).attrs.opt_none);
+        if let (Some(func), Some(slow)) = (func, slow)
+            && left > 0
+        {
+            toolkit::left_unoptimized(self.sess, &path(&module.func(func).name), slow);
+            leave_unoptimized(module, func);
+            *level = Level::Functions {
+                left: left - 1,
+                time: time.saturating_sub(slow.total),
+            };
+        } else {
+            toolkit::large_left_unoptimized(self.sess, LARGE);
+            leave_large_unoptimized(module, LARGE);
+            *level = Level::Large;
+        }
+    }
+
+    fn attempt(&self, text: &str, bound: Option<Bound>) -> Option<Outcome> {
+        let found = &self.toolkit.libdevice;
+        let libdevice = found.as_ref().and_then(|found| fs::read(&found.path).ok());
+        if libdevice.is_none()
+            && let Some(function) = toolkit::libdevice_function(text)
+        {
+            toolkit::no_libdevice(self.sess, function, &self.toolkit.searched);
+            return None;
+        }
+        let result = (|| {
+            let mut program = Program::new(self.library)?;
+            program.say_at_crash(toolkit::crashed(self.krate));
+            program.add_module("kernels", text.as_bytes())?;
+            if let Some(libdevice) = &libdevice {
+                program.add_libdevice_lazily(libdevice)?;
+            }
+            match bound {
+                Some(bound) => program.compile_within(&self.options, bound),
+                None => program.compile(&self.options).map(Outcome::Compiled),
+            }
+        })();
+        match result {
+            Ok(outcome) => Some(outcome),
+            Err(err) => {
+                toolkit::refused(self.sess, &err, text);
+                None
+            }
+        }
+    }
+}
+
+/// Marks the functions that the options name as not to be optimized.
+pub(crate) fn apply_options(module: &mut Module, options: &Options) {
+    if let Some(limit) = options.optimize_up_to {
+        leave_large_unoptimized(module, limit);
+    }
+    if options.leave_unoptimized.is_empty() {
+        return;
+    }
+    let is_named = |symbol: &str| {
+        let path = path(symbol);
+        (options.leave_unoptimized.iter()).any(|name| name == symbol || *name == path)
+    };
+    let named: Vec<Func> = module
+        .funcs()
+        .filter(|&func| is_named(&module.func(func).name))
+        .collect();
+    for func in named {
+        leave_unoptimized(module, func);
+    }
+}
+
+/// A function's path as the option `--leave-unoptimized` takes it.
+fn path(symbol: &str) -> String {
+    let mut path = format!("{:#}", rustc_demangle::demangle(symbol));
+    path.retain(|character| !character.is_whitespace());
+    path
+}
+
+/// Marks the functions of more than so many instructions as not to be optimized.
+fn leave_large_unoptimized(module: &mut Module, limit: usize) {
+    let large: Vec<Func> = module
+        .funcs()
+        .filter(|&func| module.size_of_func(func) > limit)
+        .collect();
+    for func in large {
+        leave_unoptimized(module, func);
+    }
+}
+
+fn leave_unoptimized(module: &mut Module, func: Func) {
+    let attrs = &mut module.func_mut(func).attrs;
+    attrs.always_inline = false;
+    attrs.inline_hint = false;
+    attrs.opt_size = false;
+    attrs.no_inline = true;
+    attrs.opt_none = true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_no_white_space_and_no_hash() {
+        assert_eq!(path("_RNvMNtCs1234_1a1bNtB2_1S1f"), "<a::b::S>::f");
+        assert_eq!(path("kernel"), "kernel");
+    }
+}

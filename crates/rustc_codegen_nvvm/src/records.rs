@@ -1,0 +1,92 @@
+//! What `#[kernel]`, `#[constant]` and `#[address_space]` say of their items: the signatures that the
+//! host compares, and the symbols of statics.
+//!
+//! They say it in statics of the section `nvvm.record`, each a `cust_core::signature::Record`, that
+//! the compiler reads and never lowers.
+
+use rustc_abi::Size;
+use rustc_data_structures::fx::FxHashMap;
+use rustc_hir::def::DefKind;
+use rustc_middle::middle::exported_symbols::ExportedSymbol;
+use rustc_middle::mir::interpret::{Allocation, GlobalAlloc};
+use rustc_middle::ty::TyCtxt;
+use rustc_span::def_id::DefId;
+
+/// The records of all crates.
+#[derive(Default)]
+pub(crate) struct Records {
+    /// The signatures of kernels, by their names.
+    pub kernels: FxHashMap<String, String>,
+    /// The symbols and the signatures of statics.
+    pub statics: FxHashMap<DefId, (String, String)>,
+}
+
+/// Reads the records of the crate and of the crates it is built on.
+pub(crate) fn collect(tcx: TyCtxt<'_>) -> Records {
+    let mut records = Records::default();
+    let mut add = |def_id: DefId| {
+        if is_record(tcx, def_id)
+            && let Ok(alloc) = tcx.eval_static_initializer(def_id)
+            && let Some((symbol, text, item)) = read(tcx, alloc.inner())
+        {
+            match item {
+                Some(item) => drop(records.statics.insert(item, (symbol, text))),
+                None => drop(records.kernels.insert(symbol, text)),
+            }
+        }
+    };
+    for &cnum in tcx.crates(()) {
+        for &(symbol, _) in tcx.exported_non_generic_symbols(cnum) {
+            if let ExportedSymbol::NonGeneric(def_id) = symbol {
+                add(def_id);
+            }
+        }
+    }
+    for local in tcx.hir_body_owners() {
+        add(local.to_def_id());
+    }
+    records
+}
+
+fn is_record(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    matches!(tcx.def_kind(def_id), DefKind::Static { nested: false, .. })
+        && !tcx.is_foreign_item(def_id)
+        && (tcx.codegen_fn_attrs(def_id).link_section)
+            .is_some_and(|section| section.as_str() == "nvvm.record")
+}
+
+/// The symbol, the signature, and the static that it is of.
+fn read(tcx: TyCtxt<'_>, record: &Allocation) -> Option<(String, String, Option<DefId>)> {
+    let symbol = string(tcx, record, 0)?;
+    let signature = string(tcx, record, 16)?;
+    let item = match target(tcx, record, 32) {
+        Some(GlobalAlloc::Static(def_id)) => Some(def_id),
+        _ => None,
+    };
+    Some((symbol, signature, item))
+}
+
+/// What the pointer at an offset points to.
+fn target<'tcx>(tcx: TyCtxt<'tcx>, record: &Allocation, at: u64) -> Option<GlobalAlloc<'tcx>> {
+    let provenance = record.provenance().get_ptr(Size::from_bytes(at))?;
+    Some(tcx.global_alloc(provenance.alloc_id()))
+}
+
+/// The `&str` at an offset.
+fn string(tcx: TyCtxt<'_>, record: &Allocation, at: u64) -> Option<String> {
+    let word = |at: u64| {
+        let range = at as usize..at as usize + 8;
+        let bytes = record.inspect_with_uninit_and_ptr_outside_interpreter(range);
+        bytes.try_into().ok().map(u64::from_le_bytes)
+    };
+    let (start, len) = (word(at)? as usize, word(at + 8)? as usize);
+    let GlobalAlloc::Memory(alloc) = target(tcx, record, at)? else {
+        return None;
+    };
+    let alloc = alloc.inner();
+    if start.checked_add(len)? > alloc.len() {
+        return None;
+    }
+    let bytes = alloc.inspect_with_uninit_and_ptr_outside_interpreter(start..start + len);
+    String::from_utf8(bytes.to_vec()).ok()
+}

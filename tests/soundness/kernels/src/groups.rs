@@ -1,0 +1,162 @@
+//! Shared memory, partitions of output, groups and panics.
+
+use core::fmt;
+use core::mem;
+
+use cuda_std::prelude::*;
+use cuda_std::shared::{Array, Shared};
+use cuda_std::{PerThread2d, PerThread3d, PerThreadChunk, PerTile, group};
+
+/// Its block has 32 threads, so this index is in bounds; another kernel's blocks may have more.
+#[kernel(block_size(32))]
+pub fn narrow(mut to: PerThread<u32>) {
+    let squares: [u32; 32] = core::array::from_fn(|i| (i * i) as u32);
+    to.each(|_, to| *to = squares[thread::thread_idx_x() as usize]);
+}
+
+#[kernel]
+pub fn calls_narrow(to: PerThread<u32>) {
+    narrow(to);
+}
+
+/// Calls itself with the one handle that there is, which ends in the phase it began in.
+#[kernel(block_size(64))]
+pub fn recursive(depth: u32, #[shared] mut tile: Shared<Array<u32, 64>>, mut to: PerThread<u32>) {
+    tile.own().each(|i, element| *element = i as u32 + depth);
+    let sum = tile.read(|tile| tile.iter().sum::<u32>());
+    if depth > 0 {
+        recursive(depth - 1, tile, to);
+    } else {
+        to.each(|_, to| *to = sum);
+    }
+}
+
+/// Handles of one type that some threads swap.
+#[kernel(block_size(64))]
+pub fn swapped(
+    #[shared] mut a: Shared<Array<u32, 64>>,
+    #[shared] mut b: Shared<Array<u32, 64>>,
+    mut to: PerThread<u32>,
+) {
+    if thread::thread_idx_x() % 2 == 0 {
+        mem::swap(&mut a, &mut b);
+    }
+    a.own().each(|_, x| *x = 1);
+    b.own().each(|_, x| *x = 2);
+    // The threads wait at different barriers, which open when the others come to them.
+    if thread::thread_idx_x() % 2 == 0 {
+        mem::swap(&mut a, &mut b);
+    }
+    let a = a.share();
+    to.each(|i, to| *to = a[i % 64]);
+}
+
+/// How often each element is visited, for every width.
+#[kernel]
+pub fn visit_tiles(mut to: PerTile<u32, 2, 3>) {
+    for mut tile in to.tiles() {
+        tile.each(|_, to| *to += 1);
+        for (_, to) in tile.own() {
+            *to += 0x100;
+        }
+    }
+}
+
+#[kernel]
+pub fn visit_2d(mut to: PerThread2d<u32>) {
+    to.each(|_, to| *to += 1);
+    for (_, to) in to.own() {
+        *to += 0x100;
+    }
+}
+
+#[kernel]
+pub fn visit_3d(mut to: PerThread3d<u32>) {
+    to.each(|_, to| *to += 1);
+    for (_, to) in to.own() {
+        *to += 0x100;
+    }
+}
+
+#[kernel]
+pub fn visit_chunks(mut to: PerThreadChunk<u32, 4>) {
+    to.each(
+        |_, chunk| chunk.iter_mut().for_each(|to| *to += 1),
+        |_, rest| rest.iter_mut().for_each(|to| *to += 1),
+    );
+}
+
+/// Which threads exit before the reductions: a bit for each.
+fn exits(exit: &[u32]) -> bool {
+    let thread = thread::index_in_block() as usize;
+    exit[thread / 32] >> (thread % 32) & 1 != 0
+}
+
+/// Reductions and scans of the threads that are left. The function is associative alone: it keeps the
+/// first one's upper half and the last one's lower half, and adds what is between.
+fn join(a: [u16; 4], b: [u16; 4]) -> [u16; 4] {
+    [a[0], b[1], a[2].wrapping_add(b[2]), a[3].max(b[3])]
+}
+
+#[kernel]
+pub fn reduce(exit: &[u32], mut to: PerThread<[[u16; 4]; 6]>) {
+    if exits(exit) {
+        return;
+    }
+    let thread = thread::index_in_block() as u16;
+    let value = [thread, thread, 1, thread];
+    let start = [1000, 1000, 0, 0];
+    let (block, warp, tile) = (group::block(), group::warp(), group::tile::<8>());
+    let result = [
+        block.reduce(value, join),
+        block.inclusive_scan(value, join),
+        block.exclusive_scan_with_total(value, start, join).0,
+        warp.reduce(value, join),
+        tile.exclusive_scan(value, start, join),
+        group::coalesced().inclusive_scan(value, join),
+    ];
+    to.each(|_, to| *to = result);
+}
+
+/// Whether a thread panics before the grid's barrier.
+#[kernel]
+pub fn grid_sync(panics: u32, mut to: PerThread<u32>) {
+    assert!(thread::index() != u64::from(panics), "before the barrier");
+    for _ in 0..3 {
+        group::grid().sync();
+    }
+    to.each(|i, to| *to = i as u32);
+}
+
+/// One block's arrival, for which nobody waits.
+#[kernel]
+pub fn forget_arrival() {
+    if thread::block_index() == 0 {
+        mem::forget(group::grid().arrive());
+    }
+}
+
+/// A message whose formatting does not come to an end.
+struct Odd(u32);
+
+impl fmt::Display for Odd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("half a message")?;
+        match self.0 {
+            0 => thread::exit(),
+            1 => panic!("within a message"),
+            2 => {
+                println!("printed within a message");
+                Ok(())
+            }
+            _ => Err(fmt::Error),
+        }
+    }
+}
+
+#[kernel]
+pub fn odd_message(kind: u32) {
+    if thread::first() {
+        panic!("{}, and more", Odd(kind));
+    }
+}

@@ -1,0 +1,213 @@
+//! Shared memory, partitions of output, groups and panics.
+
+#![forbid(unsafe_code)]
+
+use cust::error::Error;
+use cust::kernel::LaunchConfig;
+use cust::prelude::*;
+use soundness_tests::KERNELS;
+use soundness_tests_kernels::groups;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn start() -> Result<(cust::ChosenDevice, Module, Stream), Box<dyn std::error::Error>> {
+    let device = cust::init_auto()?;
+    let module = KERNELS.load()?;
+    Ok((
+        device,
+        module,
+        Stream::new(StreamFlags::NON_BLOCKING, None)?,
+    ))
+}
+
+/// The message of the panic that a wait returns.
+fn panic_of(result: CudaResult<()>) -> String {
+    match result {
+        Err(Error::KernelPanic(panic)) => panic.message.clone(),
+        other => panic!("no panic but {other:?}"),
+    }
+}
+
+#[test]
+fn what_an_entry_assumes_of_its_blocks_is_not_assumed_in_calls() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 64])?;
+    let kernel = module.kernel::<groups::calls_narrow>()?;
+    kernel.launch(&stream, (1, 64), groups::calls_narrow::args(&mut to))?;
+    let message = panic_of(stream.synchronize());
+    assert!(
+        message.contains("the len is 32 but the index is"),
+        "{message}"
+    );
+    let kernel = module.kernel::<groups::narrow>()?;
+    kernel.launch(&stream, (2, 32), groups::narrow::args(&mut to))?;
+    stream.synchronize()?;
+    let expected: Vec<u32> = (0..64).map(|i| (i % 32) * (i % 32)).collect();
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn handles_of_shared_memory_are_passed_on_and_swapped() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 64])?;
+    let kernel = module.kernel::<groups::recursive>()?;
+    kernel.launch(&stream, (1, 64), groups::recursive::args(3, &mut to))?;
+    stream.synchronize()?;
+    assert_eq!(to.as_host_vec()?, [2016; 64]);
+    let kernel = module.kernel::<groups::swapped>()?;
+    kernel.launch(&stream, (1, 64), groups::swapped::args(&mut to))?;
+    stream.synchronize()?;
+    let expected: Vec<u32> = (0..64).map(|i| if i % 2 == 0 { 2 } else { 1 }).collect();
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn no_element_is_visited_twice_for_any_width() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let shape = ((2, 2), (4, 4));
+    for width in [1, 3, 11, 1 << 31, 1 << 32, 1 << 62, 1 << 63, usize::MAX] {
+        let mut to = DeviceBuffer::from_slice(&[0u32; 11])?;
+        let kernel = module.kernel::<groups::visit_tiles>()?;
+        kernel.launch(
+            &stream,
+            shape,
+            groups::visit_tiles::args(to.rows_mut(width)),
+        )?;
+        stream.synchronize()?;
+        assert_eq!(to.as_host_vec()?, [0x101; 11], "tiles of width {width}");
+        let mut to = DeviceBuffer::from_slice(&[0u32; 11])?;
+        let kernel = module.kernel::<groups::visit_2d>()?;
+        kernel.launch(&stream, shape, groups::visit_2d::args(to.rows_mut(width)))?;
+        stream.synchronize()?;
+        assert_eq!(to.as_host_vec()?, [0x101; 11], "rows of width {width}");
+        for height in [1, 2, 1 << 33, 1 << 63, usize::MAX] {
+            let mut to = DeviceBuffer::from_slice(&[0u32; 11])?;
+            let kernel = module.kernel::<groups::visit_3d>()?;
+            let arguments = groups::visit_3d::args(to.volume_mut(width, height));
+            kernel.launch(&stream, ((2, 2, 1), (4, 2, 2)), arguments)?;
+            stream.synchronize()?;
+            assert_eq!(to.as_host_vec()?, [0x101; 11], "volume {width} by {height}");
+        }
+    }
+    for len in [0, 1, 3, 4, 5, 127, 128, 129] {
+        let mut to = DeviceBuffer::from_slice(&vec![0u32; len])?;
+        let kernel = module.kernel::<groups::visit_chunks>()?;
+        kernel.launch(&stream, (2, 8), groups::visit_chunks::args(&mut to))?;
+        stream.synchronize()?;
+        assert_eq!(to.as_host_vec()?, vec![1; len], "chunks of {len}");
+    }
+    Ok(())
+}
+
+fn join(a: [u16; 4], b: [u16; 4]) -> [u16; 4] {
+    [a[0], b[1], a[2] + b[2], a[3].max(b[3])]
+}
+
+#[test]
+fn reductions_are_of_the_threads_that_are_left() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::reduce>()?;
+    let gone: [[u32; 4]; 7] = [
+        [0, 0, 0, 0],
+        [1, 0, 0, 0],
+        [u32::MAX, 0, 0, 0],
+        [0x5555_5555, 0xaaaa_aaaa, 0xffff_0000, 0x0000_ffff],
+        [0x7fff_ffff, u32::MAX, 0x8000_0000, 0x1248_1248],
+        [0, u32::MAX, u32::MAX, 0],
+        [u32::MAX, u32::MAX, u32::MAX, 0x3fff_ffff],
+    ];
+    for threads in [128u32, 100, 33, 32, 20] {
+        for gone in &gone {
+            let exit = DeviceBuffer::from_slice(gone)?;
+            let mut to = DeviceBuffer::from_slice(&vec![[[9u16; 4]; 6]; threads as usize])?;
+            kernel.launch(&stream, (1, threads), groups::reduce::args(&exit, &mut to))?;
+            stream.synchronize()?;
+            let left: Vec<u16> = (0..threads as u16)
+                .filter(|&t| gone[usize::from(t) / 32] >> (t % 32) & 1 == 0)
+                .collect();
+            let of =
+                |threads: &mut dyn Iterator<Item = u16>| threads.map(|t| [t, t, 1, t]).reduce(join);
+            let start = [1000, 1000, 0, 0];
+            let after = |before: Option<[u16; 4]>| before.map_or(start, |x| join(start, x));
+            let found = to.as_host_vec()?;
+            for &t in &left {
+                let mut all = left.iter().copied();
+                let mut up_to = left.iter().copied().filter(|&x| x <= t);
+                let mut before = left.iter().copied().filter(|&x| x < t);
+                let mut warp = left.iter().copied().filter(|&x| x / 32 == t / 32);
+                let mut tile = left.iter().copied().filter(|&x| x < t && x / 8 == t / 8);
+                let mut lanes = (left.iter().copied()).filter(|&x| x <= t && x / 32 == t / 32);
+                let expected = [
+                    of(&mut all).unwrap(),
+                    of(&mut up_to).unwrap(),
+                    after(of(&mut before)),
+                    of(&mut warp).unwrap(),
+                    after(of(&mut tile)),
+                    of(&mut lanes).unwrap(),
+                ];
+                assert_eq!(
+                    found[usize::from(t)],
+                    expected,
+                    "thread {t} of {threads}, without {gone:x?}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_panic_before_the_grids_barrier_ends_the_launch() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::grid_sync>()?;
+    let shape = LaunchConfig::new(3, 64).cooperative();
+    let mut to = DeviceBuffer::from_slice(&[7u32; 192])?;
+    // The first thread of a block, another one, and none.
+    for panics in [0, 64, 191] {
+        kernel.launch(&stream, shape, groups::grid_sync::args(panics, &mut to))?;
+        assert_eq!(panic_of(stream.synchronize()), "before the barrier");
+    }
+    kernel.launch(&stream, shape, groups::grid_sync::args(192, &mut to))?;
+    stream.synchronize()?;
+    assert_eq!(to.as_host_vec()?, (0..192).collect::<Vec<u32>>());
+    Ok(())
+}
+
+#[test]
+fn a_forgotten_arrival_is_not_another_launchs() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let forget = module.kernel::<groups::forget_arrival>()?;
+    let shape = LaunchConfig::new(3, 32).cooperative();
+    // Each leaves a barrier behind; there are 1024.
+    for _ in 0..1025 {
+        forget.launch(&stream, shape, groups::forget_arrival::args())?;
+    }
+    stream.synchronize()?;
+    let kernel = module.kernel::<groups::grid_sync>()?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 96])?;
+    kernel.launch(&stream, shape, groups::grid_sync::args(96, &mut to))?;
+    stream.synchronize()?;
+    assert_eq!(to.as_host_vec()?, (0..96).collect::<Vec<u32>>());
+    Ok(())
+}
+
+#[test]
+fn messages_that_do_not_come_to_an_end_are_reported() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::odd_message>()?;
+    let expected = [
+        "half a message [the thread exited while it formatted this message]",
+        "half a message",
+        "half a message, and more",
+        "half a message",
+    ];
+    for (kind, expected) in expected.into_iter().enumerate() {
+        kernel.launch(&stream, (2, 32), groups::odd_message::args(kind as u32))?;
+        assert_eq!(panic_of(stream.synchronize()), expected);
+        // Nothing of it is left for the next one.
+        stream.synchronize()?;
+    }
+    Ok(())
+}
