@@ -62,7 +62,7 @@ fn a_panic_is_returned_once_and_the_context_goes_on() {
 #[test]
 fn many_threads_that_panic_make_one_report() {
     let _turn = TURN.lock();
-    let _context = init();
+    let context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let (stream, other) = (stream(), stream());
     // SAFETY: the kernels access no memory of ours.
@@ -83,7 +83,7 @@ fn many_threads_that_panic_make_one_report() {
 #[test]
 fn a_panic_is_told_by_the_kernels_that_can_have_made_it() {
     let _turn = TURN.lock();
-    let _context = init();
+    let context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     let data = DeviceBuffer::<u32>::zeroed(1).unwrap();
@@ -105,7 +105,7 @@ fn a_panic_is_told_by_the_kernels_that_can_have_made_it() {
 #[test]
 fn events_return_panics_too() {
     let _turn = TURN.lock();
-    let _context = init();
+    let context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     // SAFETY: the kernel has no parameters.
@@ -118,7 +118,7 @@ fn events_return_panics_too() {
 #[test]
 fn a_panic_outlives_its_module() {
     let _turn = TURN.lock();
-    let _context = init();
+    let context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     // SAFETY: the kernel has no parameters.
@@ -131,7 +131,7 @@ fn a_panic_outlives_its_module() {
 #[test]
 fn a_panic_is_told_to_those_who_may_have_caused_it() {
     let _turn = TURN.lock();
-    let _context = init();
+    let context = init();
     let (module, other_module) = (
         Module::from_ptx(PANICS, &[]).unwrap(),
         Module::from_ptx(PANICS, &[]).unwrap(),
