@@ -250,6 +250,16 @@ impl CudaBuilder {
         self.backend_option("cuda", absolute(folder.as_ref()))
     }
 
+    /// How many calls of recursive functions may be nested in kernels. By default 64, but with at
+    /// most 32 KiB of stack for them; `#[kernel(stack_size = BYTES)]` sets the stack of one kernel.
+    ///
+    /// Each thread that the device can hold gets this stack, used or not: 16 KiB are 4.4 GB on an
+    /// H100. A kernel without recursion gets what it needs, whatever this says.
+    #[must_use]
+    pub fn recursion_depth(self, calls: u32) -> Self {
+        self.backend_option("recursion-depth", calls.to_string())
+    }
+
     /// Writes every stage of the backend's work into a folder.
     #[must_use]
     pub fn dump(self, folder: impl AsRef<Path>) -> Self {

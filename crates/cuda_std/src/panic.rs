@@ -48,6 +48,10 @@ pub mod report {
     pub const MESSAGE_LEN: usize = 44;
     /// `u32`: the length of the message before it was cut to fit.
     pub const MESSAGE_TOTAL: usize = 48;
+    /// `u32`: 0 for a panic, 1 for a stack overflow, which the compiler's check of recursive functions
+    /// reports with the function's name in the place of the file's, and at [`LINE`] the bytes of stack
+    /// that were left, an `i32`.
+    pub const KIND: usize = 52;
     /// `u64`: the number of the panicking thread's launch.
     pub const LAUNCH: usize = 56;
     /// The file's name, and behind it the message, in UTF-8.
@@ -90,13 +94,16 @@ mod device {
     };
 
     /// The numbers of launches that panicked, one more than they are, each at its number's remainder: a
-    /// GPU runs 128 grids at a time.
-    static LAUNCHES: [AtomicU64; 128] = [const { AtomicU64::new(0) }; 128];
+    /// GPU runs 128 grids at a time. Stack overflows, which the compiler's check reports, are recorded
+    /// here, too, hence the name.
+    #[unsafe(no_mangle)]
+    static __cuda_std_panicked_launches: [AtomicU64; 128] = [const { AtomicU64::new(0) }; 128];
 
-    /// This launch's number as [`LAUNCHES`] has it, and where.
+    /// This launch's number as [`__cuda_std_panicked_launches`] has it, and where.
     fn launch() -> (u64, &'static AtomicU64) {
         let number = intrinsics::special::gridid();
-        (number.wrapping_add(1), &LAUNCHES[(number % 128) as usize])
+        let place = &__cuda_std_panicked_launches[(number % 128) as usize];
+        (number.wrapping_add(1), place)
     }
 
     pub(super) fn launch_has_panicked() -> bool {
@@ -225,8 +232,8 @@ mod device {
             panic_with(&pieces, Location::caller())
         }
 
-        /// No memory, where the program does not say what to do then. It is not told where, as alloc's own
-        /// handler is not.
+        /// No memory, where the program does not say what to do then. alloc does not tell it where that
+        /// was, so the host, which adds the heap's size, leaves the location out.
         #[unsafe(no_mangle)]
         #[inline(never)]
         #[cold]
@@ -234,7 +241,7 @@ mod device {
             let pieces = [
                 Text("memory allocation of "),
                 Number(size),
-                Text(" bytes failed"),
+                Text(" bytes failed: the device's heap is used up"),
             ];
             panic_with(&pieces, Location::caller())
         }

@@ -48,6 +48,8 @@ use proc_macro::TokenStream;
 /// - `block_size(X, Y, Z)`: blocks have exactly this size, which the compiler makes use of.
 /// - `min_blocks = N`: as the second number of `launch_bounds`, beside `block_size`.
 /// - `max_registers = N`: threads use at most so many registers.
+/// - `stack_size = BYTES`: threads have a stack of this size, instead of the size that the compiler
+///   computes. Only kernels with recursion need it: see `CudaBuilder::recursion_depth`.
 /// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size (from `sm_90` on).
 /// - `max_blocks_per_cluster = N`: clusters have at most so many blocks (from `sm_90` on).
 /// - `device_launch`: kernels launch this one, by `cuda_std::dynamic`.

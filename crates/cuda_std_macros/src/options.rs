@@ -48,6 +48,12 @@ const KINDS: &[Kind] = &[
         largest: 255,
     },
     Kind {
+        name: "stack_size",
+        usage: "`stack_size = BYTES`",
+        counts: 1..=1,
+        largest: 512 << 10,
+    },
+    Kind {
         name: "max_blocks_per_cluster",
         usage: "`max_blocks_per_cluster = N`",
         counts: 1..=1,
@@ -164,6 +170,7 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
         "cluster_dims" => format!(";cluster={list}"),
         "min_blocks" => format!(";minctasm={list}"),
         "max_registers" => format!(";maxnreg={list}"),
+        "stack_size" => format!(";stack={list}"),
         _ => format!(";maxcluster={list}"),
     };
     Ok((name, part))
@@ -199,8 +206,13 @@ mod tests {
             "nvvm.kernel;maxntid=256;minctasm=2;maxnreg=64;cluster=2,1,1"
         );
         assert_eq!(
-            text(quote!(block_size(16, 16), min_blocks = 4)).unwrap(),
-            "nvvm.kernel;reqntid=16,16;minctasm=4"
+            text(quote!(
+                block_size(16, 16),
+                min_blocks = 4,
+                stack_size = 8192
+            ))
+            .unwrap(),
+            "nvvm.kernel;reqntid=16,16;minctasm=4;stack=8192"
         );
         let wrong = [
             (quote!(fast), "no option `fast`"),
@@ -210,6 +222,7 @@ mod tests {
             (quote!(max_registers(64)), "it is written"),
             (quote!(max_registers = 0), "from 1 to 255"),
             (quote!(max_registers = 8, max_registers = 9), "there twice"),
+            (quote!(stack_size = 1048576), "from 1 to 524288"),
             (quote!(cluster_dims(4, 8)), "at most 16 blocks"),
         ];
         for (tokens, message) in wrong {

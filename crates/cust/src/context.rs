@@ -19,11 +19,12 @@ use cust_raw::{
 
 use crate::backend::{Api, Backend, set_default};
 use crate::device::{Device, DeviceAttribute};
-use crate::error::{CudaError, CudaResult, Error, KernelPanic};
+use crate::error::{CudaError, CudaResult, Error};
 use crate::finished::Shared as Waiting;
 use crate::function::CacheConfig;
 use crate::host_call::let_stream_go_on;
-use crate::report::{self, Pending, Report};
+use crate::report::{self, Pending, Report, Reported};
+use crate::stack::{self, Stack};
 use crate::stream::StreamInner;
 
 /// Freed device memory is kept for later buffers up to this part of all.
@@ -52,7 +53,8 @@ bitflags::bitflags! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResourceLimit {
-    /// Bytes of stack for each thread of a kernel.
+    /// Bytes of stack for each thread of a kernel with recursion or calls through pointers. Launches
+    /// raise the limit to what their kernels need, until it is set: then it stays as it was set.
     StackSize,
     /// Bytes for `print!` output until the host fetches it at a synchronize.
     PrintfFifoSize,
@@ -122,6 +124,7 @@ struct ContextInner {
     limits: OnceLock<DeviceLimits>,
     /// The pool that device memory comes from, where the device has pools; made on first use.
     pool: OnceLock<Option<Handle<CUmemoryPool>>>,
+    stack: Stack,
 }
 
 /// A launch that may not be done.
@@ -234,6 +237,7 @@ impl Context {
             ordering: Mutex::new(None),
             limits: OnceLock::new(),
             pool: OnceLock::new(),
+            stack: Stack::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
         report_untold_at_exit();
@@ -311,11 +315,18 @@ impl Context {
     }
 
     /// Sets a limit. The driver may round the value.
+    ///
+    /// [`ResourceLimit::StackSize`] stays as it is set: launches no longer raise it, and unloading
+    /// modules no longer lowers it.
     pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no pointers.
         let result = unsafe { api.driver.cuCtxSetLimit(limit.raw(), value) };
-        api.check(result, || format!("setting the limit {limit:?} to {value}"))
+        api.check(result, || format!("setting the limit {limit:?} to {value}"))?;
+        if limit == ResourceLimit::StackSize {
+            self.user_set_stack();
+        }
+        Ok(())
     }
 
     /// The CUDA version that the driver supports, as (major, minor).
@@ -453,6 +464,10 @@ impl Context {
     /// made current for this thread.
     pub fn driver(&self) -> CudaResult<&'static cust_raw::Driver> {
         Ok(self.bind()?.driver)
+    }
+
+    pub(crate) fn stack(&self) -> &Stack {
+        &self.inner.stack
     }
 
     pub(crate) fn api(&self) -> &'static Api {
@@ -760,6 +775,10 @@ impl Context {
         let waited = waited.map_err(|error| match error {
             Error::Driver(mut error) if error.code.is_sticky() => {
                 error.kernels = self.kernels_in_flight();
+                let recursive = self.stack().recursive_among(&error.kernels);
+                if !recursive.is_empty() {
+                    stack::hint(&mut error, &recursive);
+                }
                 Error::Driver(error)
             }
             error => error,
@@ -771,7 +790,11 @@ impl Context {
         }
         match (waited, panic) {
             (Ok(()), None) => Ok(()),
-            (Ok(()), Some(panic)) => Err(Error::KernelPanic(Box::new(panic))),
+            (Ok(()), Some(Reported::Panic(panic))) => Err(Error::KernelPanic(Box::new(panic))),
+            (Ok(()), Some(Reported::Overflow(mut overflow))) => {
+                overflow.limit = self.stack_limit();
+                Err(Error::StackOverflow(Box::new(overflow)))
+            }
             (Err(Error::Driver(mut error)), Some(panic)) => {
                 let detail = error.detail.take().map_or(String::new(), |d| d + "; ");
                 error.detail = Some(format!("{detail}before that, {panic}"));
@@ -783,12 +806,20 @@ impl Context {
 
     /// The next panic that was reported, and that whoever waits for this stream, or for several, has
     /// not been told.
-    fn take_panic(&self, stream: Option<usize>) -> Option<KernelPanic> {
+    fn take_panic(&self, stream: Option<usize>) -> Option<Reported> {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
         self.take_reports(&reports, &mut pending, stream);
         // What is no stream's handle stands for several.
-        report::tell(&mut pending, stream.filter(|&stream| stream != usize::MAX))
+        let stream = stream.filter(|&stream| stream != usize::MAX);
+        let mut reported = report::tell(&mut pending, stream)?;
+        if let Reported::Panic(panic) = &mut reported
+            && panic.is_out_of_heap()
+        {
+            let limit = self.get_resource_limit(ResourceLimit::MallocHeapSize);
+            panic.explain_heap(limit.ok());
+        }
+        Some(reported)
     }
 
     /// Takes complete reports out. `waited` is the stream that was waited for, `None` for all.

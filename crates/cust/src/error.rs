@@ -101,6 +101,11 @@ pub enum Error {
     #[error(transparent)]
     KernelPanic(Box<KernelPanic>),
 
+    /// A recursive function of a kernel had too little stack left. The context goes on working; what
+    /// the thread had not yet written is missing.
+    #[error(transparent)]
+    StackOverflow(Box<StackOverflow>),
+
     /// There is no CUDA driver on this machine.
     #[error(
         "{reason}. Install NVIDIA's driver, or run on the PTX emulator: \
@@ -545,7 +550,7 @@ pub struct KernelPanic {
     pub message: String,
     /// How many bytes of the message did not fit the report.
     pub truncated: usize,
-    /// The source file.
+    /// The source file; empty where the location is not known, as for a failed allocation.
     pub file: String,
     /// The line in it.
     pub line: u32,
@@ -567,6 +572,26 @@ impl KernelPanic {
             _ => None,
         }
     }
+
+    /// Whether it is the report of `cuda_std`'s allocator.
+    pub(crate) fn is_out_of_heap(&self) -> bool {
+        self.message.starts_with("memory allocation of ")
+            && self
+                .message
+                .ends_with(" bytes failed: the device's heap is used up")
+    }
+
+    /// Adds the heap's size and what to do. The location is one in `cuda_std`, since alloc does not
+    /// tell which allocation failed.
+    pub(crate) fn explain_heap(&mut self, limit: Option<usize>) {
+        self.file.clear();
+        (self.line, self.column) = (0, 0);
+        if let Some(limit) = limit {
+            self.message += &format!(", which has {limit} bytes");
+        }
+        self.message += "\nhelp: before the first launch, set a larger size with \
+             `Context::set_resource_limit(ResourceLimit::MallocHeapSize, BYTES)`";
+    }
 }
 
 impl fmt::Display for KernelPanic {
@@ -578,10 +603,13 @@ impl fmt::Display for KernelPanic {
         }
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.thread;
+        if !self.file.is_empty() {
+            write!(f, " at {}:{}:{}", self.file, self.line, self.column)?;
+        }
         write!(
             f,
-            " at {}:{}:{} in block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}): {}",
-            self.file, self.line, self.column, self.message
+            " in block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}): {}",
+            self.message
         )?;
         if self.truncated > 0 {
             write!(f, " … ({} bytes more)", self.truncated)?;
@@ -591,6 +619,56 @@ impl fmt::Display for KernelPanic {
 }
 
 impl std::error::Error for KernelPanic {}
+
+/// A stack overflow that a recursive function found before it happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StackOverflow {
+    /// The function that was entered.
+    pub function: String,
+    /// The bytes of stack that were left in it.
+    pub left: i32,
+    /// The stack's size in bytes, as the context's limit is now.
+    pub limit: Option<usize>,
+    /// The index of the thread's block in the grid.
+    pub block: [u32; 3],
+    /// The index of the thread in its block.
+    pub thread: [u32; 3],
+    /// The kernels of the module that were launched and not yet waited for: one of them did it.
+    pub kernels: Vec<String>,
+}
+
+impl fmt::Display for StackOverflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stack overflow in ")?;
+        match &self.kernels[..] {
+            [] => write!(f, "a kernel")?,
+            [kernel] => write!(f, "the kernel `{kernel}`")?,
+            kernels => write!(f, "one of the kernels `{}`", kernels.join("`, `"))?,
+        }
+        let [bx, by, bz] = self.block;
+        let [tx, ty, tz] = self.thread;
+        write!(
+            f,
+            ", in the recursive function `{}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})",
+            self.function
+        )?;
+        if let Some(limit) = self.limit {
+            write!(
+                f,
+                ": each thread has {limit} bytes, of which {} are left",
+                self.left
+            )?;
+        }
+        f.write_str(
+            "\nhelp: set the stack of the kernel with `#[kernel(stack_size = BYTES)]`, that of all \
+             recursion with `CudaBuilder::recursion_depth`, or the limit with \
+             `Context::set_resource_limit(ResourceLimit::StackSize, BYTES)`",
+        )
+    }
+}
+
+impl std::error::Error for StackOverflow {}
 
 /// PTX of a newer version than the driver knows.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

@@ -12,6 +12,7 @@ use crate::error::{CudaResult, signature_mismatch};
 use crate::kernel::LaunchConfig;
 use crate::module::Module;
 use crate::report::Report;
+use crate::stack::Need;
 
 macro_rules! dimensions {
     ($(#[$doc:meta])* $name:ident) => {
@@ -187,6 +188,8 @@ pub(crate) struct Kernel {
     pub(crate) name: Arc<str>,
     /// The sizes of its parameters in bytes, where the driver or the PTX text tells.
     pub(crate) parameters: Option<Box<[usize]>>,
+    /// The stack that its threads need.
+    pub(crate) stack: Need,
     /// The signature, if the module's are known.
     signature: Option<&'static str>,
     /// The address of the host's signature that was found to be the same last.
@@ -214,12 +217,14 @@ impl Kernel {
         raw: CUfunction,
         name: &str,
         parameters: Option<Vec<usize>>,
+        stack: Need,
         signature: Option<&'static str>,
     ) -> Kernel {
         Kernel {
             raw,
             name: name.into(),
             parameters: parameters.map(Vec::into_boxed_slice),
+            stack,
             signature,
             checked: AtomicPtr::new(std::ptr::null_mut()),
             limits: OnceLock::new(),

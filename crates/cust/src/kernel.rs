@@ -509,7 +509,7 @@ impl<'a> Collector<'a> {
         let mut pointers = self.pointers(function)?;
         let captured = Captured::Refused;
         let inner = stream.inner();
-        crate::launch::note_launch(function, stream);
+        crate::launch::note_launch(function, stream)?;
         // SAFETY: as the caller promises.
         unsafe {
             tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {

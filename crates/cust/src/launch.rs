@@ -230,7 +230,7 @@ pub(crate) unsafe fn launch_raw(
         return Err(wrong_count(function, parameters, arguments.len()));
     }
     let (api, sure) = context.bind_for_launch()?;
-    note_launch(function, stream);
+    note_launch(function, stream)?;
     // SAFETY: the handles are alive; the arguments are as the caller promises. The driver copies
     // them before it returns, and does not write to them.
     let launch = || unsafe {
@@ -253,11 +253,16 @@ pub(crate) unsafe fn launch_raw(
     Ok(())
 }
 
-/// Before a launch: a panic may be this kernel's.
-pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) {
+/// Before a launch: a panic may be this kernel's, and it has the stack that it needs.
+pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResult<()> {
+    let kernel = &function.kernel;
+    function
+        .context()
+        .ensure_stack(kernel.stack, &kernel.name)?;
     if let Some(report) = function.report() {
         report.note_launch(stream.as_inner() as usize, &function.kernel.name);
     }
+    Ok(())
 }
 
 /// After a launch: its number in the stream.

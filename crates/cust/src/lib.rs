@@ -110,6 +110,7 @@ mod backend;
 mod ecosystem;
 mod host_call;
 mod report;
+mod stack;
 mod tracker;
 
 use std::fmt;

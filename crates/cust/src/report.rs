@@ -14,7 +14,7 @@ use cust_raw::{CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE};
 use cust_raw::{CUdeviceptr, CUmodule, CUresult};
 
 use crate::backend::Api;
-use crate::error::{CudaResult, KernelPanic};
+use crate::error::{CudaResult, KernelPanic, StackOverflow};
 
 /// The variable that device code reports through.
 pub(crate) const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
@@ -37,9 +37,28 @@ struct ReportSlot {
     pad: u32,
 }
 
+/// The value of `kind` for a stack overflow, whose function stands in the place of the file.
+const KIND_OVERFLOW: u32 = 1;
+
+/// What a report is of.
+#[derive(Clone)]
+pub(crate) enum Reported {
+    Panic(KernelPanic),
+    Overflow(StackOverflow),
+}
+
+impl std::fmt::Display for Reported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reported::Panic(panic) => panic.fmt(f),
+            Reported::Overflow(overflow) => overflow.fmt(f),
+        }
+    }
+}
+
 /// A panic that somebody has still to be told of.
 pub(crate) struct Pending {
-    pub(crate) panic: KernelPanic,
+    pub(crate) panic: Reported,
     /// The streams that it may have happened in: whoever waits for one of them is told. If there
     /// is none left, whoever waits next.
     streams: Vec<usize>,
@@ -64,7 +83,7 @@ impl Pending {
 }
 
 /// The first that a wait for a stream, or for what is not one stream, is told.
-pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<KernelPanic> {
+pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<Reported> {
     for at in 0..pending.len() {
         let (told, more) = pending[at].tell(stream);
         if told {
@@ -231,6 +250,20 @@ impl Report {
                 streams.push(*stream);
             }
         }
+        if self.word(52) == KIND_OVERFLOW {
+            let overflow = StackOverflow {
+                function: self.text(HEADER_SIZE, file_len),
+                left: self.word(32) as i32,
+                block: words(8),
+                thread: words(20),
+                kernels,
+                limit: None,
+            };
+            return Some(Pending {
+                panic: Reported::Overflow(overflow),
+                streams,
+            });
+        }
         let mut message = self.text(HEADER_SIZE + file_len, message_len);
         if state == STATE_WRITING {
             message.push_str(" [the thread exited while it formatted this message]");
@@ -245,7 +278,10 @@ impl Report {
             thread: words(20),
             kernels,
         };
-        Some(Pending { panic, streams })
+        Some(Pending {
+            panic: Reported::Panic(panic),
+            streams,
+        })
     }
 
     fn text(&self, offset: usize, len: usize) -> String {

@@ -181,7 +181,10 @@ fn libdevice_is_linked() {
     let Some(library) = library() else { return };
     let toolkit = cuda_toolkit::find(&[fetched()]);
     let Some(libdevice) = toolkit.libdevice else {
-        test_outcome::skip(format_args!("no libdevice; searched {:?}", toolkit.searched));
+        test_outcome::skip(format_args!(
+            "no libdevice; searched {:?}",
+            toolkit.searched
+        ));
         return;
     };
     let module = kernel(

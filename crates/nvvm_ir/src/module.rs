@@ -87,6 +87,8 @@ pub struct KernelAttrs {
     pub cluster: Option<[u32; 3]>,
     /// `.maxclusterrank`.
     pub max_cluster: Option<u32>,
+    /// Bytes of stack of each thread. libnvvm is not told: it is for `ptx::stack`.
+    pub stack_size: Option<u32>,
 }
 
 /// A function.

@@ -30,6 +30,7 @@ mod prototypes;
 mod recursion;
 mod rewrite;
 mod signatures;
+pub mod stack;
 mod write;
 
 pub use ast::*;
@@ -60,11 +61,25 @@ impl<'a> Module<'a> {
     }
 }
 
+/// PTX that is ready for ptxas and the driver.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The text.
+    pub text: String,
+    /// Calls that make the stack of kernels unbounded.
+    pub cycles: Vec<stack::Cycle>,
+}
+
 /// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
 /// symbols `keep` reaches, and avoids what ptxas compiles wrongly. Unless it is for a debugger,
 /// `.target debug` goes too, with which libnvvm marks line tables: ptxas and the driver take it to
-/// mean that nothing is to be optimized.
-pub fn finish(text: &str, keep: &[&str], for_debugger: bool) -> Result<String, Error> {
+/// mean that nothing is to be optimized. Last, the kernels get what [`stack`] says.
+pub fn finish(
+    text: &str,
+    keep: &[&str],
+    for_debugger: bool,
+    options: &stack::Options,
+) -> Result<Finished, Error> {
     let mut module = Module::parse(text)?;
     if !for_debugger {
         module.target.retain(|&option| option != "debug");
@@ -75,5 +90,11 @@ pub fn finish(text: &str, keep: &[&str], for_debugger: bool) -> Result<String, E
     gather_param_stores(&mut module);
     hide_recursion(&mut module);
     declare_functions(&mut module);
-    Ok(module.to_string())
+    let analysis = stack::analyze(&module, options);
+    let texts = stack::Texts::new(&module, &analysis);
+    stack::complete(&mut module, &texts)?;
+    Ok(Finished {
+        text: module.to_string(),
+        cycles: analysis.cycles,
+    })
 }

@@ -207,7 +207,7 @@ fn no_input_panics() {
     let mut random = Random(1);
     for text in [GRAMMAR, DEBUG] {
         for end in (0..text.len()).step_by(3) {
-            let _ = ptx::finish(&text[..end], &[], false);
+            let _ = ptx::finish(&text[..end], &[], false, &ptx::stack::Options::default());
         }
         let pieces = [
             "{",
@@ -247,7 +247,12 @@ fn no_input_panics() {
                     }
                 }
             }
-            let _ = ptx::finish(&String::from_utf8_lossy(&bytes), &[], false);
+            let _ = ptx::finish(
+                &String::from_utf8_lossy(&bytes),
+                &[],
+                false,
+                &ptx::stack::Options::default(),
+            );
         }
     }
 }

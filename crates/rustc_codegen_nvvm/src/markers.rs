@@ -70,6 +70,7 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
             "cluster" => attrs.cluster = Some(extent()),
             "maxcluster" => attrs.max_cluster = Some(*numbers.first()?),
             "maxnreg" => attrs.max_registers = Some(*numbers.first()?),
+            "stack" => attrs.stack_size = Some(*numbers.first()?),
             // Of the Rust function's parameters, not the entry's: see `grid_constants`.
             "gridconst" => {}
             _ => return None,

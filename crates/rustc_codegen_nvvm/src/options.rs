@@ -39,6 +39,8 @@ pub(crate) struct Options {
     pub prec_sqrt: bool,
     /// Functions of more instructions than this are not optimised.
     pub optimize_up_to: Option<usize>,
+    /// How many times the functions of a cycle of calls may be active.
+    pub recursion_depth: Option<u32>,
     /// Functions that are not optimized: their symbols, or their paths without white space.
     pub leave_unoptimized: Vec<String>,
     /// Stack frames of more bytes than this are warned about.
@@ -110,6 +112,14 @@ const TABLE: &[Row] = &[
         doc: "leave functions of more than N instructions unoptimised: libnvvm's time grows much \
               faster than their size",
         set: |options, value| options.optimize_up_to = value.parse().ok(),
+    },
+    Row {
+        name: "recursion-depth",
+        value: "N",
+        default: "",
+        doc: "give kernels stack for N nested calls of recursive functions; by default 64, but at \
+              most 16 KiB for a kernel",
+        set: |options, value| options.recursion_depth = value.parse().ok(),
     },
     Row {
         name: "leave-unoptimized",

@@ -54,6 +54,17 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         dir: options.dump.clone(),
         crate_name: name.to_string(),
     };
+    let kernels = (module.funcs())
+        .filter_map(|func| {
+            let data = module.func(func);
+            let size = data.kernel.as_ref()?.stack_size?;
+            Some((data.name.clone(), size.into()))
+        })
+        .collect();
+    let stack = ptx::stack::Options {
+        depth: options.recursion_depth,
+        kernels,
+    };
     let library = load_libnvvm(sess, options)?;
     let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
@@ -87,9 +98,10 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     // What libnvvm marks for debuggers ptxas does not optimize: right for a build without
     // optimizations, whose functions are many and large, and for no other.
     let for_debugger = sess.opts.optimize == RustcOptLevel::No;
-    match ptx::finish(&ptx, &[], for_debugger) {
-        Ok(stripped) => {
-            let finished = stripped + &ptx::write_signatures(&signatures);
+    match ptx::finish(&ptx, &[], for_debugger, &stack) {
+        Ok(finished) => {
+            toolkit::unbounded_stack(sess, &finished.cycles);
+            let finished = finished.text + &ptx::write_signatures(&signatures);
             dumper.dump("stripped.ptx", || finished.clone());
             if let Some(limit) = options.frame_warning {
                 warn_of_frames(tcx, &finished, limit, &instances);

@@ -92,6 +92,11 @@ impl Session {
         })
     }
 
+    /// The device's context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// The module of a build, for all but the cases.
     pub fn module(&self, build: Build) -> Result<&Module, Failed> {
         self.part(build, None)

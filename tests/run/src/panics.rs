@@ -229,9 +229,14 @@ fn without_memory(session: &Session, build: Build) -> Result<(), Failed> {
         ))?;
     }
     let panic = panicked(stream.synchronize())?;
-    expect(
-        &panic.message[..],
-        "memory allocation of 8796093022208 bytes failed",
-        "the message",
-    )
+    let heap = session
+        .context()
+        .get_resource_limit(ResourceLimit::MallocHeapSize)?;
+    let message = format!(
+        "memory allocation of 8796093022208 bytes failed: the device's heap is used up, which has \
+         {heap} bytes\nhelp: before the first launch, set a larger size with \
+         `Context::set_resource_limit(ResourceLimit::MallocHeapSize, BYTES)`"
+    );
+    expect(panic.message, message, "the message")?;
+    expect(panic.file, String::new(), "the file")
 }

@@ -99,7 +99,7 @@ impl<'m> GraphExec<'m> {
         }
         dependencies.extend_from_slice(collector.dependencies());
         for function in &functions {
-            crate::launch::note_launch(function, stream);
+            crate::launch::note_launch(function, stream)?;
         }
         let refused = Captured::Refused;
         // Nobody finds out about an event between its being recorded anew and the note of it. The

@@ -13,18 +13,13 @@ use super::jit::{JitOptions, ModuleJitOption};
 use super::linker::Linker;
 use super::{Module, device_runtime};
 use crate::backend::Backend;
-use crate::context::{Context, ResourceLimit};
+use crate::context::Context;
 use crate::error::{
     CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, SharedMemory, WrongDevice,
 };
 use crate::report::{Report, SLOT_NAME};
+use crate::stack::RECORD_PREFIX;
 use crate::tracker::Tracker;
-
-/// The stack that each thread gets at least, in bytes, once a module is loaded whose kernels can
-/// panic: formatting a panic's message calls through function pointers, so the driver cannot tell
-/// how much stack it needs, and its default of 1024 bytes is too little. A program may set more
-/// with [`Context::set_resource_limit`].
-pub const PANIC_STACK_SIZE: usize = 4096;
 
 /// What a binary image is, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +74,11 @@ impl Module {
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
-        let can_panic = contains(ptx.as_bytes(), SLOT_NAME.to_bytes());
-        finish(context, raw, Some(ptx::entries(ptx)), can_panic)
+        let has = Has {
+            report: contains(ptx.as_bytes(), SLOT_NAME.to_bytes()),
+            stacks: contains(ptx.as_bytes(), RECORD_PREFIX.as_bytes()),
+        };
+        finish(context, raw, Some(ptx::entries(ptx)), has)
     }
 
     /// Loads PTX text that is a C string.
@@ -178,8 +176,11 @@ fn load_binary(
         .map_err(|error| explain_binary_error(&context, error, &jit))?;
     // A fat binary may be compressed: only the driver knows what is in it.
     let is_cubin = ImageKind::of(image) == ImageKind::Cubin;
-    let can_panic = !is_cubin || contains(image, SLOT_NAME.to_bytes());
-    finish(context, raw, None, can_panic)
+    let has = Has {
+        report: !is_cubin || contains(image, SLOT_NAME.to_bytes()),
+        stacks: !is_cubin || contains(image, RECORD_PREFIX.as_bytes()),
+    };
+    finish(context, raw, None, has)
 }
 
 /// Whether `needle` is in `haystack`.
@@ -214,34 +215,43 @@ fn load_image(
     Ok(raw)
 }
 
-/// Makes the module ready for panics in its kernels, if there can be any.
+/// Which variables of `cuda_std` and of the compiler an image may have.
+#[derive(Clone, Copy)]
+struct Has {
+    report: bool,
+    stacks: bool,
+}
+
+/// Makes the module ready for panics in its kernels, if there can be any, and for what its kernels
+/// need of the stack.
 fn finish(
     context: Context,
     raw: CUmodule,
     entries: Option<Vec<ptx::Entry>>,
-    can_panic: bool,
+    has: Has,
 ) -> CudaResult<Module> {
     let mut module = Module {
         raw,
         tracker: Tracker::new(context),
         report: None,
         entries,
+        has_stacks: has.stacks,
         kernels: Mutex::new(HashMap::new()),
         packages: &[],
         signatures: None,
     };
-    if !can_panic {
+    let context = module.context().clone();
+    if has.stacks {
+        context.add_stack(raw)?;
+    }
+    if !has.report {
         return Ok(module);
     }
-    let context = module.context().clone();
     if let Some(report) = Report::install(context.bind()?, raw)? {
         let report = Arc::new(report);
         context.add_report(&report);
         // The module owns the report from here on, also if what follows fails.
         module.report = Some(report);
-        if context.get_resource_limit(ResourceLimit::StackSize)? < PANIC_STACK_SIZE {
-            context.set_resource_limit(ResourceLimit::StackSize, PANIC_STACK_SIZE)?;
-        }
     }
     Ok(module)
 }

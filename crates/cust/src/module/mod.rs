@@ -59,6 +59,7 @@ use crate::error::{CudaResult, Error};
 use crate::function::{Function, Kernel};
 use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
+use crate::stack::{Need, read_record};
 use crate::tracker::Tracker;
 
 pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
@@ -67,7 +68,6 @@ pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
 pub use linker::{LinkInput, Linker};
-pub use load::PANIC_STACK_SIZE;
 pub use lto::{LtoInput, LtoLinker};
 pub use symbol::{Symbol, SymbolName};
 
@@ -82,6 +82,8 @@ pub struct Module {
     report: Option<Arc<Report>>,
     /// The kernels as the PTX text lists them, if it was loaded from PTX.
     entries: Option<Vec<Entry>>,
+    /// Whether it says how much stack its kernels need.
+    has_stacks: bool,
     /// Kernels looked up so far.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     /// The packages that it is known to be built from.
@@ -136,7 +138,15 @@ impl Module {
         };
         // The text first: asking the driver ends with an error code, which its tools report.
         let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
-        Ok(Kernel::new(raw, name, parameters, self.signature(name)))
+        let stack = match self.has_stacks {
+            true => read_record(api, self.raw, name)?,
+            false => Need::default(),
+        };
+        if stack.bytes > 0 {
+            self.context().note_need(self.raw, stack);
+        }
+        let signature = self.signature(name);
+        Ok(Kernel::new(raw, name, parameters, stack, signature))
     }
 
     /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
@@ -341,6 +351,9 @@ impl Drop for Module {
             // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An
             // error means that the context is gone, and the module with it.
             let _ = unsafe { api.driver.cuModuleUnload(self.raw) };
+        }
+        if self.has_stacks {
+            self.context().remove_stack(self.raw);
         }
         if let Some(report) = &self.report {
             self.context().remove_report(report);

@@ -73,6 +73,7 @@ pub(crate) fn declaration(function: &ptx::Function) -> Function {
         template: Vec::new(),
         frame_size: 0,
         frame_align: 16,
+        stack_bytes: ptx::stack::frame_bytes(function) as usize,
         params: Vec::new(),
         returns: Vec::new(),
         shared: Vec::new(),

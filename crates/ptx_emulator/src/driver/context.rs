@@ -216,7 +216,12 @@ api! {
             CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY => &mut limits.l2_fetch,
             _ => return Err(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT),
         };
-        *slot = value;
+        *slot = match limit {
+            // As on a GPU.
+            CUlimit::CU_LIMIT_STACK_SIZE => (value.checked_next_multiple_of(16))
+                .ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?,
+            _ => value,
+        };
         Ok(())
     }
 

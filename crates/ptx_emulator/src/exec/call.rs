@@ -89,6 +89,8 @@ pub(crate) struct Frame {
     /// Its memory in the stack.
     pub base: usize,
     pub top: usize,
+    /// Bytes of the stack limit in use.
+    pub used: usize,
 }
 
 /// The stack as bytes, and a frame's registers: what a [`Place`] is relative to.
@@ -126,9 +128,11 @@ impl Thread {
     pub fn open_frame(&mut self, index: u32, function: &Function, limit: usize) -> bool {
         let base = (self.top + CALL_OVERHEAD).next_multiple_of(function.frame_align as usize);
         let top = base + function.frame_size as usize;
-        if top > limit {
+        let used = self.used.saturating_add(function.stack_bytes);
+        if used > limit {
             return false;
         }
+        self.used = used;
         self.function = index;
         self.base = base;
         self.top = top;
@@ -210,11 +214,16 @@ pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *con
             registers: thread.register_base,
             base: thread.base,
             top: thread.top,
+            used: thread.used,
         };
         if !thread.open_frame(index, function, c.launch.stack_limit) {
+            let (limit, used) = (c.launch.stack_limit, thread.used);
             let message = format!(
-                "stack overflow: the call of `{}` needs more than the {} bytes of the stack limit",
-                function.name, c.launch.stack_limit
+                "stack overflow: the call of `{}` needs {} bytes, and {} of the stack's {limit} are \
+                 left",
+                ptx::stack::demangle(&function.name),
+                function.stack_bytes,
+                limit.saturating_sub(used),
             );
             return c.fault(at, FaultKind::StackOverflow, message);
         }
@@ -249,6 +258,7 @@ pub(crate) unsafe fn ret(at: *const Inst, _: *mut u64, c: &mut Context) -> *cons
         thread.register_base = frame.registers;
         thread.base = frame.base;
         thread.top = frame.top;
+        thread.used = frame.used;
         c.sync_frame();
         c.stop(frame.call.add(1), Event::Frame)
     }
@@ -462,8 +472,11 @@ pub(crate) unsafe fn allocate(at: *const Inst, r: *mut u64, c: &mut Context) -> 
         let top = usize::try_from(size)
             .ok()
             .and_then(|size| base.checked_add(size));
-        match top {
-            Some(top) if top <= c.launch.stack_limit => thread.top = top,
+        let used = top.map(|top| thread.used.saturating_add(top - thread.top));
+        match (top, used) {
+            (Some(top), Some(used)) if used <= c.launch.stack_limit => {
+                (thread.top, thread.used) = (top, used);
+            }
             _ => {
                 let message = format!("stack overflow: `alloca` of {size} bytes");
                 return c.fault(at, FaultKind::StackOverflow, message);
@@ -476,11 +489,15 @@ pub(crate) unsafe fn allocate(at: *const Inst, r: *mut u64, c: &mut Context) -> 
     }
 }
 
+/// What the stack pointer of hardware is when a thread begins; it goes down from there. Measured on
+/// sm_90.
+const STACK_START: usize = 0xff_fdc0;
+
 /// `stacksave d`.
 pub(crate) unsafe fn save_stack(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     unsafe {
-        Regs(r).set_raw((*at).d, (*c.thread).top as u64);
+        Regs(r).set_raw((*at).d, STACK_START.wrapping_sub((*c.thread).used) as u64);
         at.add(1)
     }
 }
@@ -490,13 +507,18 @@ pub(crate) unsafe fn restore_stack(at: *const Inst, r: *mut u64, c: &mut Context
     // SAFETY: the new top is checked to be inside the frame.
     unsafe {
         let thread = &mut *c.thread;
-        let top = Regs(r).raw((*at).a) as usize;
+        let pointer = Regs(r).raw((*at).a) as usize;
+        let used = STACK_START.wrapping_sub(pointer);
         let least = thread.base + c.code.functions[thread.function as usize].frame_size as usize;
-        if top < least || top > thread.top {
-            let message = format!("`stackrestore` of {top:#x}, which `stacksave` did not return");
-            return c.fault(at, FaultKind::InvalidInstruction, message);
+        let freed = thread.used.checked_sub(used);
+        match freed.and_then(|freed| thread.top.checked_sub(freed)) {
+            Some(top) if top >= least => (thread.top, thread.used) = (top, used),
+            _ => {
+                let message =
+                    format!("`stackrestore` of {pointer:#x}, which `stacksave` did not return");
+                return c.fault(at, FaultKind::InvalidInstruction, message);
+            }
         }
-        thread.top = top;
         c.sync_frame();
         at.add(1)
     }

@@ -294,6 +294,7 @@ impl Worker<'_> {
         thread.frames.clear();
         thread.registers.clear();
         thread.top = 0;
+        thread.used = 0;
         thread.next = function.code.as_ptr();
         // The kernel's own frame is part of what it is known to need, so it always fits.
         thread.open_frame(launch.kernel, function, usize::MAX);

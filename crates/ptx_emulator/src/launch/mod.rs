@@ -48,7 +48,8 @@ pub struct LaunchConfig {
     pub shared_bytes: u32,
     /// The parameters' bytes, each at the offset that its [`crate::ParamInfo`] says.
     pub params: Vec<u8>,
-    /// Bytes of stack for each thread, beyond what the kernel is known to need without recursion.
+    /// Bytes of stack for each thread. A kernel that needs more without recursion and calls through
+    /// pointers gets what it needs, as the driver does it.
     pub stack_limit: usize,
     /// Receives what the kernel prints, one call for each `vprintf`; `None` is the process's
     /// stdout.
@@ -152,6 +153,8 @@ pub(crate) struct Thread {
     /// Where the current frame's memory begins and ends.
     pub base: usize,
     pub top: usize,
+    /// Bytes of the stack limit that are in use.
+    pub used: usize,
     pub frames: Vec<Frame>,
     /// The phase of the cluster's barrier in which it arrived last, from 1 on.
     pub cluster_arrivals: u64,
@@ -172,6 +175,7 @@ impl Thread {
             stack: Vec::new(),
             base: 0,
             top: 0,
+            used: 0,
             frames: Vec::new(),
             cluster_arrivals: 0,
         })
@@ -308,7 +312,7 @@ pub fn launch(
         dynamic_shared: config.shared_bytes,
         total_shared: info.static_shared.saturating_add(config.shared_bytes),
         shared_bytes,
-        stack_limit: info.stack_need.saturating_add(config.stack_limit),
+        stack_limit: info.stack_need.max(config.stack_limit),
         heap_limit: config.heap_limit as u64,
         workers,
         grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),

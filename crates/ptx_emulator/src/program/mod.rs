@@ -53,7 +53,8 @@ pub struct KernelInfo {
     pub static_shared: u32,
     /// Bytes of local memory of each thread, called functions left out.
     pub local_bytes: usize,
-    /// Bytes of stack of each thread, called functions included, each counted once.
+    /// Bytes of stack of each thread with the functions that it calls by name, as far as these do
+    /// not call themselves: what ptxas computes, and the driver provides whatever the limit is.
     pub stack_need: usize,
     /// `.maxntid` or `.reqntid`: the most threads of a block.
     pub max_threads: Option<u32>,
@@ -79,6 +80,9 @@ pub(crate) struct Function {
     pub template: Vec<u64>,
     pub frame_size: u32,
     pub frame_align: u32,
+    /// What a call of it takes of the stack limit: what a GPU's function is taken to need, not what
+    /// the frame here has.
+    pub stack_bytes: usize,
     pub params: Vec<Place>,
     pub returns: Vec<Place>,
     /// Offset and size of the shared variables that the code mentions.
@@ -371,7 +375,7 @@ impl Inner {
             if function.kernel.is_some() {
                 results.push((
                     index,
-                    stack_need(functions, &taken, index as u32),
+                    stack_need(functions, index as u32),
                     shared_need(functions, &taken, index as u32),
                 ));
             }

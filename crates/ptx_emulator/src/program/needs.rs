@@ -1,6 +1,6 @@
 //! What a kernel needs of stack and shared memory, with all the functions that it may call.
 
-use super::{CALL_OVERHEAD, Function};
+use super::Function;
 
 /// What a function may call.
 fn callees<'f>(
@@ -17,18 +17,16 @@ fn callees<'f>(
     function.calls.iter().chain(indirect).copied()
 }
 
-/// The deepest stack from a function, where a function that calls itself counts once.
-pub(super) fn stack_need(functions: &[Function], taken: &[u32], root: u32) -> usize {
-    let own = |index: u32| {
-        let function = &functions[index as usize];
-        CALL_OVERHEAD + function.frame_size as usize + function.frame_align as usize
-    };
+/// The deepest stack from a function through calls by name, where a function that calls itself
+/// counts once.
+pub(super) fn stack_need(functions: &[Function], root: u32) -> usize {
+    let own = |index: u32| functions[index as usize].stack_bytes;
+    let called = |index: u32| functions[index as usize].calls.clone();
     // A depth-first walk that keeps its own stack, since calls may nest deeper than the host's
     // allows.
     let mut need: Vec<Option<usize>> = vec![None; functions.len()];
     let mut open = vec![false; functions.len()];
-    let mut path: Vec<(u32, Vec<u32>, usize)> =
-        vec![(root, callees(functions, taken, root).collect(), 0)];
+    let mut path: Vec<(u32, Vec<u32>, usize)> = vec![(root, called(root), 0)];
     open[root as usize] = true;
     while let Some((index, pending, deepest)) = path.last_mut() {
         let index = *index;
@@ -38,7 +36,7 @@ pub(super) fn stack_need(functions: &[Function], taken: &[u32], root: u32) -> us
                 None if open[callee as usize] => {}
                 None => {
                     open[callee as usize] = true;
-                    path.push((callee, callees(functions, taken, callee).collect(), 0));
+                    path.push((callee, called(callee), 0));
                 }
             },
             None => {

@@ -38,6 +38,28 @@ pub(crate) fn check_arch(sess: &EarlySession) {
     sess.dcx().abort_if_errors();
 }
 
+/// Recursion, for which no stack is known to be enough: one note for all of it.
+pub(crate) fn unbounded_stack(sess: &Session, cycles: &[ptx::stack::Cycle]) {
+    const SHOWN: usize = 4;
+    let Some(bytes) = cycles.iter().map(|cycle| cycle.bytes).max() else {
+        return;
+    };
+    let mut diag = sess.dcx().struct_note(
+        "the stack of kernels is not bounded: they may call functions that call themselves",
+    );
+    for cycle in cycles.iter().take(SHOWN) {
+        diag.note(cycle.to_string());
+    }
+    if cycles.len() > SHOWN {
+        diag.note(format!("… and {} further cycles", cycles.len() - SHOWN));
+    }
+    diag.help(format!(
+        "{bytes} bytes of stack are reserved for that; `#[kernel(stack_size = BYTES)]` or \
+         `CudaBuilder::recursion_depth` changes it"
+    ));
+    diag.emit();
+}
+
 /// libnvvm cannot be loaded.
 pub(crate) fn no_libnvvm(sess: &Session, err: &Error) {
     match err {

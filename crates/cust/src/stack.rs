@@ -1,0 +1,383 @@
+//! The stack limit of a context, which follows what its kernels need.
+//!
+//! The compiler stores with a module how much stack each kernel needs that has recursion or calls
+//! through pointers; for other kernels the driver knows. Before the first launch of a kernel that
+//! needs more than the limit, the limit is raised to the kernel's need. When a module goes, the limit
+//! is lowered to what the others need. A limit that the user set stays as it is.
+//!
+//! Recursive functions compare the stack pointer with the stack's end, which is in a variable of
+//! their module. The stack's start is measured by a kernel, once for each context.
+
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cust_raw::{CUdeviceptr, CUfunction, CUlimit, CUmodule, CUresult, CUstreamCaptureMode};
+
+use crate::backend::Api;
+use crate::context::Context;
+use crate::error::{CudaError, CudaResult, DriverError};
+
+/// The start of the names of records, which a kernel's name follows.
+pub(crate) const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
+/// The variable that tells recursive functions where the stack ends.
+pub(crate) const FLOOR: &std::ffi::CStr = c"__cuda_std_stack_floor";
+
+/// What a kernel needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Bytes; 0 if the driver knows by itself.
+    pub(crate) bytes: usize,
+    /// Whether the kernel may need any number of bytes.
+    pub(crate) recursive: bool,
+}
+
+/// The state of a context's limit.
+#[derive(Default)]
+pub(crate) struct Stack {
+    /// Launches that need no more than this may go ahead. `usize::MAX` once the user set the limit.
+    enough: AtomicUsize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// The limit before it was raised.
+    base: Option<usize>,
+    /// Whether the limit is the user's.
+    user: bool,
+    /// The stack pointer with which threads start, if it could be measured.
+    start: Option<Option<u64>>,
+    modules: Vec<Loaded>,
+    /// Kernels launched that may need any stack.
+    recursive: Vec<String>,
+}
+
+/// A module whose kernels need stack.
+struct Loaded {
+    module: usize,
+    need: usize,
+    /// The address of its [`FLOOR`].
+    floor: Option<CUdeviceptr>,
+}
+
+impl Stack {
+    /// Which of these kernels may need any stack, as far as the limit was raised for them.
+    pub(crate) fn recursive_among(&self, kernels: &[String]) -> Vec<String> {
+        let inner = self.lock();
+        let known = |kernel: &&String| inner.recursive.contains(kernel);
+        kernels.iter().filter(known).cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl Context {
+    /// Raises the limit before a launch, if the kernel needs that.
+    #[inline]
+    pub(crate) fn ensure_stack(&self, need: Need, kernel: &str) -> CudaResult<()> {
+        if need.bytes <= self.stack().enough.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.raise_stack(need, kernel)
+    }
+
+    #[cold]
+    fn raise_stack(&self, need: Need, kernel: &str) -> CudaResult<()> {
+        let api = self.bind()?;
+        let mut inner = self.stack().lock();
+        let limit = limit(api)?;
+        inner.base.get_or_insert(limit);
+        if need.recursive && !inner.recursive.iter().any(|known| known == kernel) {
+            inner.recursive.push(kernel.to_owned());
+        }
+        let mut now = limit;
+        if need.bytes > limit && !inner.user {
+            let mut bytes = need.bytes;
+            loop {
+                let result = set_limit(api, bytes);
+                if result == CUresult::CUDA_SUCCESS {
+                    now = bytes;
+                    break;
+                }
+                // What is reserved for recursion is a guess: with less memory it may be less, and
+                // the checks tell when that is not enough.
+                let less = bytes / 2;
+                if !need.recursive || less <= limit {
+                    return api.check(result, || {
+                        format!(
+                            "reserving {} bytes of stack for each thread of the kernel `{kernel}`",
+                            need.bytes
+                        )
+                    });
+                }
+                bytes = less;
+            }
+        }
+        set_floors(api, &inner, now);
+        self.stack()
+            .enough
+            .store(now.max(need.bytes), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The user's own limit: from now on it stays.
+    pub(crate) fn user_set_stack(&self) {
+        let stack = self.stack();
+        let mut inner = stack.lock();
+        inner.user = true;
+        stack.enough.store(usize::MAX, Ordering::Relaxed);
+        if let Ok(api) = self.bind()
+            && let Ok(limit) = limit(api)
+        {
+            set_floors(api, &inner, limit);
+        }
+    }
+
+    /// Records what a kernel of a module needs, so that the limit is not lowered below that.
+    pub(crate) fn note_need(&self, module: CUmodule, need: Need) {
+        let mut inner = self.stack().lock();
+        if let Some(loaded) = inner
+            .modules
+            .iter_mut()
+            .find(|m| m.module == module as usize)
+        {
+            loaded.need = loaded.need.max(need.bytes);
+        }
+    }
+
+    /// Prepares a module with recursive functions or kernels that need stack.
+    pub(crate) fn add_stack(&self, module: CUmodule) -> CudaResult<()> {
+        let api = self.bind()?;
+        let mut inner = self.stack().lock();
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the pointers are valid for the call, and the module is loaded.
+        let found = unsafe {
+            api.driver
+                .cuModuleGetGlobal_v2(&mut address, &mut size, module, FLOOR.as_ptr())
+        };
+        let floor = (found == CUresult::CUDA_SUCCESS && size == 8).then_some(address);
+        if floor.is_some() && inner.start.is_none() {
+            inner.start = Some(measure(api));
+        }
+        inner.modules.push(Loaded {
+            module: module as usize,
+            need: 0,
+            floor,
+        });
+        if floor.is_some() {
+            let limit = limit(api)?;
+            set_floors(api, &inner, limit);
+        }
+        Ok(())
+    }
+
+    /// Lowers the limit to what is still needed, after a module was unloaded.
+    pub(crate) fn remove_stack(&self, module: CUmodule) {
+        let stack = self.stack();
+        let mut inner = stack.lock();
+        let before = inner.modules.len();
+        inner
+            .modules
+            .retain(|loaded| loaded.module != module as usize);
+        let (Some(base), false) = (inner.base, inner.user) else {
+            return;
+        };
+        if inner.modules.len() == before {
+            return;
+        }
+        let Ok(api) = self.bind() else {
+            return;
+        };
+        let needed = inner
+            .modules
+            .iter()
+            .map(|loaded| loaded.need)
+            .max()
+            .unwrap_or(0)
+            .max(base);
+        if limit(api).is_ok_and(|limit| limit > needed) {
+            set_floors(api, &inner, needed);
+            // Without success there is more stack than needed.
+            if set_limit(api, needed) == CUresult::CUDA_SUCCESS {
+                stack.enough.store(needed, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The limit, for messages.
+    pub(crate) fn stack_limit(&self) -> Option<usize> {
+        limit(self.bind().ok()?).ok()
+    }
+}
+
+fn limit(api: &Api) -> CudaResult<usize> {
+    let mut value = 0;
+    // SAFETY: the pointer is valid for the call, and a context is current.
+    let result = unsafe {
+        api.driver
+            .cuCtxGetLimit(&mut value, CUlimit::CU_LIMIT_STACK_SIZE)
+    };
+    api.check(result, || "asking for the stack's limit".to_owned())?;
+    Ok(value)
+}
+
+/// Sets the limit, also while a stream of this thread is captured.
+fn set_limit(api: &Api, bytes: usize) -> CUresult {
+    let _relaxed = Relaxed::new(api);
+    // SAFETY: takes no pointers.
+    unsafe {
+        api.driver
+            .cuCtxSetLimit(CUlimit::CU_LIMIT_STACK_SIZE, bytes)
+    }
+}
+
+/// Tells all recursive functions where the stack ends. Those of which it is not known check nothing.
+fn set_floors(api: &Api, inner: &Inner, limit: usize) {
+    let Some(Some(start)) = inner.start else {
+        return;
+    };
+    let floor = start.wrapping_sub(limit as u64);
+    let _relaxed = Relaxed::new(api);
+    for address in inner.modules.iter().filter_map(|loaded| loaded.floor) {
+        // SAFETY: the variable has 8 bytes. An error means that the context is lost.
+        let _ = unsafe {
+            api.driver
+                .cuMemcpyHtoD_v2(address, (&raw const floor).cast(), 8)
+        };
+    }
+}
+
+/// What the record of a kernel says; nothing for a kernel without one.
+pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResult<Need> {
+    let Ok(name) = std::ffi::CString::new(format!("{RECORD_PREFIX}{kernel}")) else {
+        return Ok(Need::default());
+    };
+    let (mut address, mut size) = (0, 0);
+    // SAFETY: the pointers are valid for the call, and the module is loaded.
+    let found = unsafe {
+        api.driver
+            .cuModuleGetGlobal_v2(&mut address, &mut size, module, name.as_ptr())
+    };
+    if found != CUresult::CUDA_SUCCESS || size != 8 {
+        return Ok(Need::default());
+    }
+    let mut record = [0u32; 2];
+    let _relaxed = Relaxed::new(api);
+    // SAFETY: the variable has 8 bytes, as the array.
+    let result = unsafe {
+        api.driver
+            .cuMemcpyDtoH_v2(record.as_mut_ptr().cast(), address, 8)
+    };
+    api.check(result, || {
+        format!("reading how much stack the kernel `{kernel}` needs")
+    })?;
+    Ok(Need {
+        bytes: record[0] as usize,
+        recursive: record[1] != 0,
+    })
+}
+
+const PROBE: &str = ".version 7.5
+.target sm_75
+.address_size 64
+.visible .global .align 8 .u64 start;
+.visible .entry probe() {
+    .reg .b64 %pointer;
+    stacksave.u64 %pointer;
+    st.global.u64 [start], %pointer;
+    ret;
+}
+\0";
+
+/// The stack pointer with which threads start, as a kernel sees it that has nothing on its stack.
+fn measure(api: &Api) -> Option<u64> {
+    let _relaxed = Relaxed::new(api);
+    let ok = |result| (result == CUresult::CUDA_SUCCESS).then_some(());
+    let mut module: CUmodule = std::ptr::null_mut();
+    let mut kernel: CUfunction = std::ptr::null_mut();
+    let (mut address, mut size, mut start) = (0, 0, 0u64);
+    let null = std::ptr::null_mut();
+    // SAFETY: the pointers are valid for the calls, and the kernel has no parameters.
+    unsafe {
+        ok(api
+            .driver
+            .cuModuleLoadData(&mut module, PROBE.as_ptr().cast()))?;
+        let measured = (|| {
+            ok(api
+                .driver
+                .cuModuleGetFunction(&mut kernel, module, c"probe".as_ptr()))?;
+            ok((api.driver).cuModuleGetGlobal_v2(
+                &mut address,
+                &mut size,
+                module,
+                c"start".as_ptr(),
+            ))?;
+            ok(api.driver.cuLaunchKernel(
+                kernel,
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                0,
+                null,
+                null.cast(),
+                null.cast(),
+            ))?;
+            ok(api
+                .driver
+                .cuMemcpyDtoH_v2((&raw mut start).cast(), address, 8))?;
+            Some(start)
+        })();
+        let _ = api.driver.cuModuleUnload(module);
+        measured
+    }
+}
+
+/// As long as it lives, calls of this thread that a capture forbids are allowed.
+struct Relaxed<'a> {
+    api: &'a Api,
+    before: CUstreamCaptureMode,
+}
+
+impl<'a> Relaxed<'a> {
+    fn new(api: &'a Api) -> Relaxed<'a> {
+        let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the pointer is valid for the call. Without success the mode stays.
+        let _ = unsafe { api.driver.cuThreadExchangeStreamCaptureMode(&mut before) };
+        Relaxed { api, before }
+    }
+}
+
+impl Drop for Relaxed<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        let _ = unsafe {
+            self.api
+                .driver
+                .cuThreadExchangeStreamCaptureMode(&mut self.before)
+        };
+    }
+}
+
+/// A hint for an error that a stack overflow may have caused.
+pub(crate) fn hint(error: &mut DriverError, kernels: &[String]) {
+    if !matches!(
+        error.code,
+        CudaError::IllegalAddress | CudaError::LaunchFailed | CudaError::HardwareStackError
+    ) {
+        return;
+    }
+    let text = format!(
+        "help: this may be a stack overflow, since `{}` has recursion: \
+         `#[kernel(stack_size = BYTES)]` or `ResourceLimit::StackSize` gives it a larger stack",
+        kernels.join("`, `")
+    );
+    let detail = error.detail.take();
+    let detail = detail.map_or(String::new(), |detail| detail + "; ");
+    error.detail = Some(detail + &text);
+}

@@ -1,0 +1,401 @@
+//! The stack that kernels need.
+//!
+//! ptxas computes the stack of a kernel from the calls that it sees, and the driver provides it. For
+//! recursion and calls through pointers it cannot: such a kernel gets what the context's limit says,
+//! 1024 bytes by default, and writes beyond it where it needs more. [`analyze`] finds what these
+//! kernels need; [`complete`] stores it with the module, and has recursive functions check what is
+//! left of the stack.
+//!
+//! A set of functions that call each other counts [`Options::depth`] times, but with at most
+//! [`RECURSION_BYTES`] unless the depth is the user's. Formatting, which calls itself through
+//! `&dyn Debug` and the like, is nested as deep as the type of what it prints: the deepest path on
+//! which no function is twice counts [`FORMATTING_DEPTH`] times.
+
+mod checks;
+mod frame;
+mod graph;
+
+use std::collections::{BTreeMap, HashMap};
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use crate::{Function, Module};
+use graph::Graph;
+
+pub use checks::{FLOOR, RECORD_PREFIX, Texts, complete};
+pub use frame::frame_bytes;
+
+/// How many times the functions of a cycle of calls may be active, unless the user says otherwise.
+pub const RECURSION_DEPTH: u32 = 64;
+/// The most bytes that a cycle of calls gets by default.
+pub const RECURSION_BYTES: u64 = 32 << 10;
+/// How many times the deepest path through formatting counts.
+pub const FORMATTING_DEPTH: u64 = 1;
+/// The stack that every kernel has.
+pub const DEFAULT_LIMIT: u64 = 1024;
+
+/// What the user says of stacks.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How many times the functions of a cycle of calls may be active.
+    pub depth: Option<u32>,
+    /// Kernels with a stack of so many bytes.
+    pub kernels: BTreeMap<String, u64>,
+}
+
+/// The stack that a kernel needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The kernel.
+    pub kernel: String,
+    /// In bytes, with all functions that it may call. A kernel whose stack ptxas computes has 0.
+    pub bytes: u64,
+    /// Whether the kernel may call a cycle of functions, so that the bytes are a default.
+    pub recursive: bool,
+}
+
+/// Functions that call each other, such that no stack is enough in general.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// The functions, by their names in the source, each of which calls the next.
+    pub functions: Vec<String>,
+    /// The function that makes a call through a pointer by which the cycle comes about, if it does.
+    pub indirect: Option<String>,
+    /// The stack that kernels have for it, in bytes.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for Cycle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const SHOWN: usize = 5;
+        for name in self.functions.iter().take(SHOWN) {
+            write!(f, "`{name}` calls ")?;
+        }
+        if self.functions.len() > SHOWN {
+            write!(
+                f,
+                "{} further functions, and then ",
+                self.functions.len() - SHOWN
+            )?;
+        }
+        write!(f, "`{}`", self.functions.first().map_or("", |name| name))?;
+        match &self.indirect {
+            Some(caller) => write!(
+                f,
+                ", through a function pointer or trait object in `{caller}`"
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What [`analyze`] found.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// Every kernel.
+    pub needs: Vec<Need>,
+    /// The cycles of calls that kernels reach, but for those of formatting.
+    pub cycles: Vec<Cycle>,
+    /// The recursive functions, and the stack that has to be left when they are entered.
+    reserves: Vec<(String, u64)>,
+}
+
+/// Computes the stack of every kernel.
+pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
+    let graph = Graph::new(module);
+    let count = graph.functions.len();
+    let mut frames: Vec<u64> = graph
+        .functions
+        .iter()
+        .map(|function| frame_bytes(function))
+        .collect();
+    let mut digraph: DiGraph<(), ()> = DiGraph::new();
+    for _ in 0..count {
+        digraph.add_node(());
+    }
+    for (caller, calls) in graph.calls.iter().enumerate() {
+        for &callee in calls {
+            digraph.add_edge(NodeIndex::new(caller), NodeIndex::new(callee), ());
+        }
+    }
+    let mut analysis = Analysis::default();
+    let mut state = vec![State::default(); count];
+    let mut component = vec![usize::MAX; count];
+    // Callees come before their callers.
+    for (number, members) in tarjan_scc(&digraph).into_iter().enumerate() {
+        let members: Vec<usize> = members.into_iter().map(NodeIndex::index).collect();
+        for &member in &members {
+            component[member] = number;
+        }
+        let recursive = members.len() > 1 || graph.calls[members[0]].contains(&members[0]);
+        let beyond = || {
+            let calls = members.iter().flat_map(|&member| &graph.calls[member]);
+            calls.copied().filter(|&callee| component[callee] != number)
+        };
+        let deepest = beyond().map(|callee| state[callee].need).max().unwrap_or(0);
+        let formatting = recursive && is_formatting(&graph, &members);
+        if recursive && !formatting {
+            for &member in &members {
+                frames[member] += CHECK_BYTES;
+            }
+        }
+        let mut own = frames[members[0]];
+        if recursive {
+            let round = longest_path(&graph, &frames, &members);
+            let depth = match options.depth {
+                _ if formatting => Some(FORMATTING_DEPTH),
+                Some(depth) => Some(depth.into()),
+                None => known_depth(&graph, &members),
+            };
+            own = match depth {
+                Some(depth) => round.saturating_mul(depth),
+                None => {
+                    (round.saturating_mul(RECURSION_DEPTH.into())).min(RECURSION_BYTES.max(round))
+                }
+            };
+        }
+        let known = State {
+            need: own.saturating_add(deepest),
+            recursive: recursive && !formatting || beyond().any(|callee| state[callee].recursive),
+            unbounded: recursive
+                || members.iter().any(|&member| graph.indirect[member])
+                || beyond().any(|callee| state[callee].unbounded),
+            checked: recursive && !formatting,
+            reserve: 0,
+        };
+        for &member in &members {
+            state[member] = known;
+        }
+        if recursive && !formatting && known_depth(&graph, &members).is_none() {
+            analysis.cycles.push(cycle(&graph, &members, own));
+        }
+        // Up to the next check. In a cycle every function has one.
+        for &member in &members {
+            let reserve = |&callee: &usize| match state[callee].checked {
+                true => frames[callee],
+                false => state[callee].reserve,
+            };
+            let calls = graph.calls[member].iter();
+            let below = match formatting {
+                true => deepest,
+                false => calls.map(reserve).max().unwrap_or(0),
+            };
+            let own = if known.checked { 0 } else { own };
+            state[member].reserve = own.saturating_add(below);
+        }
+    }
+    for (index, function) in graph.functions.iter().enumerate() {
+        let State {
+            need,
+            recursive,
+            unbounded,
+            checked,
+            reserve,
+        } = state[index];
+        if checked {
+            // What reports an overflow calls nothing.
+            let reserve = reserve.saturating_add(REPORT_BYTES);
+            analysis.reserves.push((function.name.to_owned(), reserve));
+        }
+        if function.entry {
+            let given = options.kernels.get(function.name).copied();
+            analysis.needs.push(Need {
+                kernel: function.name.to_owned(),
+                bytes: given.unwrap_or(match unbounded {
+                    true => need.next_multiple_of(16),
+                    false => 0,
+                }),
+                recursive,
+            });
+        }
+    }
+    let reached = reached(&graph);
+    let live = |cycle: &Cycle| cycle.functions.iter().any(|name| reached.contains(name));
+    analysis.cycles.retain(live);
+    analysis
+}
+
+/// What the check adds to the frame of a recursive function: its registers.
+const CHECK_BYTES: u64 = 32;
+/// The stack that the report of an overflow takes.
+const REPORT_BYTES: u64 = 128;
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// The deepest stack from here.
+    need: u64,
+    recursive: bool,
+    /// Whether ptxas cannot compute it.
+    unbounded: bool,
+    /// Whether it looks how much stack is left.
+    checked: bool,
+    /// The deepest stack up to functions that look, these included.
+    reserve: u64,
+}
+
+/// The names of the functions that kernels reach.
+fn reached(graph: &Graph<'_, '_>) -> std::collections::HashSet<String> {
+    let mut seen = vec![false; graph.functions.len()];
+    let kernels = graph.functions.iter().enumerate();
+    let mut pending: Vec<usize> = kernels
+        .filter(|(_, function)| function.entry)
+        .map(|(index, _)| index)
+        .collect();
+    while let Some(index) = pending.pop() {
+        if !std::mem::replace(&mut seen[index], true) {
+            pending.extend(&graph.calls[index]);
+        }
+    }
+    let names = graph.functions.iter().zip(seen);
+    names
+        .filter(|(_, seen)| *seen)
+        .map(|(function, _)| name_of(function))
+        .collect()
+}
+
+/// The heaviest path that a depth-first walk finds among functions that call each other, where no
+/// function counts twice.
+fn longest_path(graph: &Graph<'_, '_>, frames: &[u64], members: &[usize]) -> u64 {
+    let places: HashMap<usize, usize> = members
+        .iter()
+        .enumerate()
+        .map(|(place, &member)| (member, place))
+        .collect();
+    let mut best = 0;
+    // A walk from each would take long where the functions are many.
+    for &root in members.iter().take(64) {
+        let mut known: Vec<Option<u64>> = vec![None; members.len()];
+        let mut open = vec![false; members.len()];
+        let inner = |member: usize| -> Vec<usize> {
+            graph.calls[member]
+                .iter()
+                .copied()
+                .filter(|c| places.contains_key(c))
+                .collect()
+        };
+        let mut path = vec![(root, inner(root), 0u64)];
+        open[places[&root]] = true;
+        while let Some((member, pending, deepest)) = path.last_mut() {
+            let member = *member;
+            if let Some(callee) = pending.pop() {
+                match known[places[&callee]] {
+                    Some(bytes) => *deepest = (*deepest).max(bytes),
+                    None if open[places[&callee]] => {}
+                    None => {
+                        open[places[&callee]] = true;
+                        path.push((callee, inner(callee), 0));
+                    }
+                }
+                continue;
+            }
+            let total = frames[member].saturating_add(*deepest);
+            known[places[&member]] = Some(total);
+            open[places[&member]] = false;
+            path.pop();
+            if let Some((_, _, deepest)) = path.last_mut() {
+                *deepest = (*deepest).max(total);
+            }
+            best = best.max(total);
+        }
+    }
+    best
+}
+
+/// A shortest cycle through a function of the component, for messages.
+fn cycle(graph: &Graph<'_, '_>, members: &[usize], bytes: u64) -> Cycle {
+    // The first by name that is not of core, so that the message is about the user's code.
+    let key = |&&member: &&usize| {
+        let name = name_of(graph.functions[member]);
+        (is_of_library(&name), name)
+    };
+    let start = *members.iter().min_by_key(key).unwrap_or(&members[0]);
+    let mut previous: HashMap<usize, usize> = HashMap::new();
+    let mut pending = std::collections::VecDeque::from([start]);
+    let mut last = start;
+    'search: while let Some(member) = pending.pop_front() {
+        for &callee in &graph.calls[member] {
+            if callee == start {
+                last = member;
+                break 'search;
+            }
+            if members.contains(&callee) && !previous.contains_key(&callee) {
+                previous.insert(callee, member);
+                pending.push_back(callee);
+            }
+        }
+    }
+    let mut path = vec![last];
+    while let Some(&before) = path.last().and_then(|member| previous.get(member)) {
+        path.push(before);
+    }
+    path.reverse();
+    let direct = |from: usize, to: usize| graph.direct[from].contains(&to);
+    let steps = path.iter().zip(path.iter().cycle().skip(1));
+    let indirect = steps
+        .filter(|(from, to)| !direct(**from, **to))
+        .map(|(from, _)| *from)
+        .next();
+    Cycle {
+        functions: path
+            .iter()
+            .map(|&member| name_of(graph.functions[member]))
+            .collect(),
+        indirect: indirect.map(|member| name_of(graph.functions[member])),
+        bytes,
+    }
+}
+
+/// A function's name in the source.
+pub fn name_of(function: &Function<'_>) -> String {
+    demangle(function.name)
+}
+
+/// The name in the source that a symbol stands for.
+pub fn demangle(symbol: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(symbol))
+}
+
+/// Whether a function is of the device's library, by the first path in its name; those of primitive
+/// types begin with no path.
+fn is_of_library(name: &str) -> bool {
+    let name = name.trim_start_matches(|c: char| !c.is_alphabetic());
+    let name = name.strip_prefix("mut ").unwrap_or(name);
+    match name.split_once("::") {
+        Some((first, _)) => {
+            matches!(first, "core" | "alloc" | "cuda_std" | "str")
+                || !first.chars().all(|c| c.is_alphanumeric() || c == '_')
+        }
+        None => true,
+    }
+}
+
+/// Whether the functions call each other only since formatting goes through trait objects, and
+/// panics format their messages.
+fn is_formatting(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
+    let names: Vec<String> = members
+        .iter()
+        .map(|&m| name_of(graph.functions[m]))
+        .collect();
+    let formats = |name: &String| name.contains("core::fmt::");
+    names.iter().any(formats)
+        && names
+            .iter()
+            .all(|name| formats(name) || is_of_library(name))
+}
+
+/// How deep recursion is of which that is known: core's sorts go down by the logarithm of the length.
+fn known_depth(graph: &Graph<'_, '_>, members: &[usize]) -> Option<u64> {
+    let depth = |&member: &usize| {
+        let name = name_of(graph.functions[member]);
+        match name.starts_with("core::slice::sort::") {
+            true if name.contains("::pivot::") => Some(6),
+            true => Some(24),
+            false => None,
+        }
+    };
+    members
+        .iter()
+        .map(depth)
+        .try_fold(0, |most, depth| Some(most.max(depth?)))
+}

@@ -1,0 +1,158 @@
+//! The stack that kernels need: recursion, tables of functions, vtables.
+
+use ptx::Module;
+use ptx::stack::{Options, RECURSION_BYTES, analyze};
+
+const HEAD: &str = ".version 7.5\n.target sm_75\n.address_size 64\n";
+
+fn needs(text: &str, options: &Options) -> Vec<(String, u64, bool)> {
+    let text = format!("{HEAD}{text}");
+    let module = Module::parse(&text).unwrap();
+    let needs = analyze(&module, options).needs;
+    needs
+        .into_iter()
+        .map(|need| (need.kernel, need.bytes, need.recursive))
+        .collect()
+}
+
+/// A call of a function through a pointer, of one 64-bit parameter.
+const CALL: &str = "{ .param .b64 a; st.param.b64 [a], %rd1;
+    prototype: .callprototype _ (.param .b64 _); call %rd2, (a), prototype; }";
+
+#[test]
+fn what_ptxas_bounds_needs_no_record() {
+    let text = ".func leaf() { .local .align 4 .b8 room[5000]; ret; }
+        .visible .entry k() { call leaf; ret; }";
+    assert_eq!(
+        needs(text, &Options::default()),
+        [("k".to_owned(), 0, false)]
+    );
+}
+
+#[test]
+fn recursion_counts_as_often_as_the_depth_says() {
+    let text = ".func f() { .local .align 16 .b8 room[112]; .reg .b32 %r<2>; call f; ret; }
+        .visible .entry k() { call f; ret; }";
+    let with = |depth| {
+        let options = Options {
+            depth,
+            ..Options::default()
+        };
+        needs(text, &options)[0].clone()
+    };
+    let (_, ten, recursive) = with(Some(10));
+    let (_, eleven, _) = with(Some(11));
+    let (_, default, _) = with(None);
+    assert!(recursive);
+    assert!(eleven - ten >= 112 && eleven - ten < 200, "{ten} {eleven}");
+    assert!(
+        default > 64 * 112 && default <= RECURSION_BYTES + 100,
+        "{default}"
+    );
+}
+
+#[test]
+fn kernels_with_a_size_of_their_own_have_it() {
+    let text = ".func f() { call f; ret; } .visible .entry k() { call f; ret; }";
+    let mut options = Options::default();
+    options.kernels.insert("k".to_owned(), 4096);
+    assert_eq!(needs(text, &options), [("k".to_owned(), 4096, true)]);
+}
+
+#[test]
+fn a_table_reaches_its_functions_alone() {
+    // `other` has the signature too, and is in another table, which nobody calls through.
+    let text = format!(
+        ".func small(.param .b64 a);
+        .func other(.param .b64 a);
+        .global .align 8 .u64 table[2] = {{small, small}};
+        .global .align 8 .u64 unused[1] = {{other}};
+        .func small(.param .b64 a) {{ .local .align 8 .b8 room[800]; ret; }}
+        .func other(.param .b64 a) {{ .local .align 8 .b8 room[9000]; ret; }}
+        .visible .entry k(.param .u64 i) {{
+            .reg .b64 %rd<5>;
+            ld.param.u64 %rd1, [i];
+            mov.u64 %rd3, table;
+            shl.b64 %rd4, %rd1, 3;
+            add.s64 %rd3, %rd3, %rd4;
+            ld.global.u64 %rd2, [%rd3];
+            {CALL}
+            ret;
+        }}"
+    );
+    let (_, bytes, recursive) = needs(&text, &Options::default())[0].clone();
+    assert!((800..1400).contains(&bytes) && !recursive, "{bytes}");
+}
+
+#[test]
+fn a_call_of_a_method_reaches_what_vtables_have_at_its_place() {
+    let kernel = |offset: u32| {
+        format!(
+            ".func first(.param .b64 a);
+            .func second(.param .b64 a);
+            .global .align 8 .u64 vtable[5] = {{0, 8, 8, first, second}};
+            .func first(.param .b64 a) {{ .local .align 8 .b8 room[800]; ret; }}
+            .func second(.param .b64 a) {{ .local .align 8 .b8 room[9000]; ret; }}
+            .visible .entry k(.param .u64 object, .param .u64 methods) {{
+                .reg .b64 %rd<5>;
+                ld.param.u64 %rd1, [object];
+                st.global.u64 [%rd1], vtable;
+                ld.param.u64 %rd3, [methods];
+                ld.u64 %rd2, [%rd3+{offset}];
+                {CALL}
+                ret;
+            }}"
+        )
+    };
+    let bytes = |offset| needs(&kernel(offset), &Options::default())[0].1;
+    assert!((800..1400).contains(&bytes(24)), "{}", bytes(24));
+    assert!((9000..9600).contains(&bytes(32)), "{}", bytes(32));
+}
+
+#[test]
+fn cycles_are_named_with_the_call_through_a_pointer() {
+    let text = format!(
+        "{HEAD}.func even(.param .b64 a);
+        .func odd(.param .b64 a) {{ .reg .b64 %rd<3>; ld.param.u64 %rd1, [a];
+            ld.u64 %rd2, [%rd1+8]; {CALL} ret; }}
+        .func even(.param .b64 a) {{ .reg .b64 %rd<3>; ld.param.u64 %rd1, [a];
+            st.global.u64 [%rd1], even;
+            {{ .param .b64 a; st.param.b64 [a], %rd1; call odd, (a); }} ret; }}
+        .visible .entry k(.param .u64 p) {{ .reg .b64 %rd<2>; ld.param.u64 %rd1, [p];
+            {{ .param .b64 a; st.param.b64 [a], %rd1; call even, (a); }} ret; }}"
+    );
+    let module = Module::parse(&text).unwrap();
+    let cycles = analyze(&module, &Options::default()).cycles;
+    assert_eq!(cycles.len(), 1);
+    assert_eq!(
+        cycles[0].to_string(),
+        "`even` calls `odd` calls `even`, through a function pointer or trait object in `odd`"
+    );
+}
+
+#[test]
+fn records_and_checks_are_written() {
+    let text = format!(
+        "{HEAD}.func f() {{ call f; ret; }} .visible .entry k() {{ call f; ret; }}
+        .visible .entry plain() {{ ret; }}"
+    );
+    let finished = ptx::finish(&text, &[], false, &Options::default())
+        .unwrap()
+        .text;
+    for part in [
+        "__cuda_std_stack_of_k[2]",
+        "__cuda_std_stack_of_plain[2] = {0, 0}",
+        "stacksave.u64",
+        ".weak .global .align 8 .u64 __cuda_std_stack_floor",
+        "call __cuda_std_stack_overflow",
+    ] {
+        assert!(finished.contains(part), "{part} is missing in\n{finished}");
+    }
+    // One check, since one function is recursive; and nothing of it where none is.
+    assert_eq!(finished.matches("stacksave").count(), 1);
+    let plain = format!("{HEAD}.visible .entry plain() {{ ret; }}");
+    let plain = ptx::finish(&plain, &[], false, &Options::default())
+        .unwrap()
+        .text;
+    assert!(!plain.contains("__cuda_std"), "{plain}");
+}
