@@ -120,6 +120,7 @@ fn passing_constant<'tcx>(
 /// Emits the entry of a kernel.
 pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: KernelAttrs) {
     let tcx = cx.tcx;
+    crate::lifetimes::check(tcx, def_id);
     let instance = Instance::mono(tcx, def_id);
     let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
     if !abi.ret.layout.is_zst() && !abi.ret.layout.is_uninhabited() {
