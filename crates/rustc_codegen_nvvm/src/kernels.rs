@@ -379,7 +379,12 @@ pub(crate) fn definitions(
                 && !tcx.is_foreign_item(def_id)
             {
                 let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
-                symbols.insert(rustc_span::Symbol::intern(name), def_id);
+                let symbol = rustc_span::Symbol::intern(name);
+                // Only a declaration of the kernel itself may stand for a kernel.
+                match markers::of_def(tcx, def_id) {
+                    Marker::Kernel(_) => drop(symbols.entry(symbol).or_insert(def_id)),
+                    _ => drop(symbols.insert(symbol, def_id)),
+                }
             }
         }
     };
