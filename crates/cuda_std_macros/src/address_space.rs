@@ -56,6 +56,12 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
         let message = "each block has shared memory of its own, which the host cannot find by name";
         return Err(Error::new_spanned(name, message));
     }
+    if let Some(name) = &name
+        && crate::names::is_reserved(&name.value())
+    {
+        let message = crate::names::reserved(&name.value());
+        return Err(Error::new_spanned(name, message));
+    }
     // A name of its own comes first, then one given here, and one that is made up for a static
     // which another crate can name.
     let text = item.ident.to_string();

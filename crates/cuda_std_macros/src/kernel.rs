@@ -73,6 +73,10 @@ fn check(
             "a kernel's name has to be ASCII: the host launches it by this name, and names in PTX are ASCII",
         );
     }
+    let name = crate::names::text(&signature.ident);
+    if crate::names::is_reserved(&name) {
+        errors.add(&signature.ident, crate::names::reserved(&name));
+    }
     if let Some(asyncness) = &signature.asyncness {
         errors.add(
             asyncness,

@@ -223,7 +223,11 @@ fn what_the_entry_assumes_is_not_in_the_function() {
     );
     let text = text.to_string().replace(' ', "");
     let (function, entry) = text.split_once("export_name=\"f\"").expect("an entry");
-    for own in ["assume_block_size(32", "STORAGE", "nvvm.kernel"] {
+    for own in [
+        "assume_block_size(32",
+        "STORAGE",
+        "link_section=\"nvvm.kernel",
+    ] {
         assert!(!function.contains(own), "{function}");
         assert!(entry.contains(own), "{entry}");
     }

@@ -32,6 +32,47 @@ pub fn text(ident: &Ident) -> String {
     text.strip_prefix("r#").unwrap_or(&text).to_owned()
 }
 
+/// Whether the compiler, libdevice, the driver or the device runtime defines symbols of this name, so
+/// that no kernel and no static may have it. The compiler's own names start with `__`.
+pub fn is_reserved(name: &str) -> bool {
+    const OF_F128: &[&str] = &[
+        "ceil",
+        "floor",
+        "fma",
+        "fmax",
+        "fmaximum",
+        "fmin",
+        "fminimum",
+        "fmod",
+        "rint",
+        "round",
+        "roundeven",
+        "sqrt",
+        "trunc",
+    ];
+    let of_cuda = name
+        .strip_prefix("cuda")
+        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()));
+    of_cuda
+        || ["__", "llvm.", "nvvm."]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        || matches!(
+            name,
+            "malloc" | "free" | "printf" | "vprintf" | "rust_eh_personality"
+        )
+        || name
+            .strip_suffix("f128")
+            .is_some_and(|rest| OF_F128.contains(&rest))
+}
+
+/// What is said of a reserved name.
+pub fn reserved(name: &str) -> String {
+    format!(
+        "the name `{name}` is reserved for the compiler and CUDA's device functions: choose another"
+    )
+}
+
 /// The package's name. Not by `env!`, which a macro of the crate could stand in for.
 pub fn package() -> String {
     std::env::var("CARGO_PKG_NAME").unwrap_or_default()

@@ -20,11 +20,13 @@ use crate::traits::DeviceCopy;
 ///
 /// Inherent constants come before those of [`Unknown`], and are there if their bounds hold.
 #[derive(Debug)]
-pub struct Probe<P>(PhantomData<P>);
+pub struct Probe<P: ?Sized>(PhantomData<P>);
 
 /// What [`Probe`] says of other types.
 #[allow(missing_docs, reason = "the names are those of `Parameter`'s fields")]
 pub trait Unknown {
+    const SIZE: usize = 0;
+    const ALIGN: usize = 1;
     const VALUE: Option<&'static Layout> = None;
     const SLICE: Option<&'static Layout> = None;
     const REFERENCE: Option<&'static Layout> = None;
@@ -38,7 +40,13 @@ pub trait Unknown {
     const SURFACE: Option<(ImageShape, usize)> = None;
 }
 
-impl<P> Unknown for Probe<P> {}
+impl<P: ?Sized> Unknown for Probe<P> {}
+
+#[allow(missing_docs, reason = "as above")]
+impl<P> Probe<P> {
+    pub const SIZE: usize = size_of::<P>();
+    pub const ALIGN: usize = align_of::<P>();
+}
 
 #[allow(missing_docs, reason = "as above")]
 impl<P: DeviceCopy> Probe<P> {
@@ -138,8 +146,8 @@ macro_rules! parameter {
         use $crate::signature::Unknown as _;
         $crate::signature::Parameter {
             grid_constant: $grid_constant,
-            size: ::core::mem::size_of::<$ty>(),
-            align: ::core::mem::align_of::<$ty>(),
+            size: $crate::signature::Probe::<$ty>::SIZE,
+            align: $crate::signature::Probe::<$ty>::ALIGN,
             value: $crate::signature::Probe::<$ty>::VALUE,
             slice: $crate::signature::Probe::<$ty>::SLICE,
             reference: $crate::signature::Probe::<$ty>::REFERENCE,
@@ -173,6 +181,7 @@ pub struct Signature {
 
 impl Signature {
     /// The length of the text.
+    #[allow(clippy::len_without_is_empty, reason = "no signature is empty")]
     pub const fn len(&self) -> usize {
         let mut writer = Writer::<0>::new();
         writer.signature(self);

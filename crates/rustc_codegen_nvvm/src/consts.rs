@@ -317,6 +317,9 @@ impl<'tcx> CodegenCx<'tcx> {
         else {
             rustc_span::bug!("{def_id:?} is no static")
         };
+        if space == AddrSpace::Constant && mutability.is_not() {
+            diagnostics::check_constant_memory(tcx, def_id);
+        }
         let size = if nested {
             0
         } else {

@@ -160,7 +160,9 @@ impl<'tcx> CodegenCx<'tcx> {
                 .symbols
                 .get(&symbol)
                 .copied()
-                .filter(|&found| found != def_id);
+                .filter(|&found| found != def_id && tcx.def_kind(found).is_fn_like())
+                // A kernel may be named as a function of C is, and stands in for none.
+                .filter(|&found| !matches!(markers::of_def(tcx, found), Marker::Kernel(_)));
             // libdevice's functions are faster than those of compiler-builtins.
             let libm = device_functions::libm(symbol.as_str());
             if let Some(definition) = definition

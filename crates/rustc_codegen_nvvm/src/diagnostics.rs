@@ -13,7 +13,7 @@ use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;
 use rustc_hir::def::DefKind;
 use rustc_middle::mono::CollectionMode;
-use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_middle::ty::{self, Instance, TyCtxt, TypingEnv};
 use rustc_span::Span;
 use rustc_span::def_id::DefId;
 
@@ -207,6 +207,37 @@ pub(crate) fn taken_symbol(cx: &CodegenCx<'_>, def_id: DefId, symbol: &str) {
         "two statics that one macro makes in one module need functions or modules of their own",
     );
     diag.emit();
+}
+
+/// Reports a static of constant memory that code without `unsafe` could write to: one of a type with
+/// interior mutability. `cuda_std::Constant` has it for the host's writes alone.
+pub(crate) fn check_constant_memory(tcx: TyCtxt<'_>, def_id: DefId) {
+    let env = TypingEnv::fully_monomorphized();
+    let ty = Instance::mono(tcx, def_id).ty(tcx, env);
+    let value = match *ty.kind() {
+        ty::Adt(adt, args)
+            if tcx.crate_name(adt.did().krate).as_str() == "cuda_std"
+                && tcx.item_name(adt.did()).as_str() == "Constant" =>
+        {
+            args.type_at(0)
+        }
+        _ => ty,
+    };
+    if value.is_freeze(tcx, env) {
+        return;
+    }
+    let span = ident_span(tcx, def_id);
+    tcx.dcx()
+        .struct_span_err(
+            span,
+            format!("constant memory cannot hold `{value}`: the type has interior mutability"),
+        )
+        .with_span_label(span, "kernels cannot write constant memory")
+        .with_help(
+            "use `#[address_space(global)]` for what kernels change, or `#[constant]` for what the \
+             host changes",
+        )
+        .emit();
 }
 
 /// A kernel with a value that nobody would receive.

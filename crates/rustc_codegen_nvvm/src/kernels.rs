@@ -120,6 +120,7 @@ fn passing_constant<'tcx>(
 /// Emits the entry of a kernel.
 pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: KernelAttrs) {
     let tcx = cx.tcx;
+    crate::lifetimes::check(tcx, def_id);
     let instance = Instance::mono(tcx, def_id);
     let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
     if !abi.ret.layout.is_zst() && !abi.ret.layout.is_uninhabited() {
@@ -378,7 +379,12 @@ pub(crate) fn definitions(
                 && !tcx.is_foreign_item(def_id)
             {
                 let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
-                symbols.insert(rustc_span::Symbol::intern(name), def_id);
+                let symbol = rustc_span::Symbol::intern(name);
+                // Only a declaration of the kernel itself may stand for a kernel.
+                match markers::of_def(tcx, def_id) {
+                    Marker::Kernel(_) => drop(symbols.entry(symbol).or_insert(def_id)),
+                    _ => drop(symbols.insert(symbol, def_id)),
+                }
             }
         }
     };

@@ -9,7 +9,7 @@ static mut NONE: u32 = 0;
 #[address_space(local)] //~ ERROR there is no address space `local` for statics
 static mut LOCAL: u32 = 0;
 
-#[address_space(shared, global)] //~ ERROR choose an address space
+#[address_space(shared, global)] //~ ERROR the only option is
 static mut TWO: u32 = 0;
 
 #[address_space(shared)]

@@ -10,3 +10,4 @@ pub fn run() {}
 //~? ERROR mixing `-Ctarget-cpu`
 //~? ERROR mixing `-Ctarget-cpu`
 //~? ERROR mixing `-Ctarget-cpu`
+//~? ERROR mixing `-Ctarget-cpu`

@@ -13,3 +13,13 @@ pub unsafe fn memset(to: *mut u8, n: usize) { for i in 0..n { unsafe { to.add(i)
 
 #[kernel]
 pub fn r#type() {}
+
+mod c {
+    unsafe extern "C" {
+        pub fn fabs(x: f64) -> f64;
+    }
+}
+
+// The call is one of libdevice's function, not of the kernel.
+#[kernel]
+pub fn fabs(x: f64, to: *mut f64) { unsafe { to.write(c::fabs(x)) } }

@@ -1,0 +1,211 @@
+//! What a kernel may not assume of its parameters: that they live longer than the launch.
+//!
+//! The host lends a kernel its buffers until the kernel completes. A kernel that could call a reference
+//! `'static` could keep it in a static, and read it after the host has freed the buffer.
+
+use rustc_abi::FieldIdx;
+use rustc_attr_ir::LangItem;
+use rustc_data_structures::fx::FxHashSet;
+use rustc_infer::infer::TyCtxtInferExt;
+use rustc_infer::infer::outlives::env::OutlivesEnvironment;
+use rustc_infer::traits::ObligationCause;
+use rustc_middle::ty::{self, GenericArgKind, Region, Ty, TyCtxt, TypeVisitableExt, TypingMode};
+use rustc_span::Span;
+use rustc_span::def_id::{CRATE_DEF_ID, DefId};
+use rustc_trait_selection::regions::OutlivesEnvironmentBuildExt;
+use rustc_trait_selection::traits::ObligationCtxt;
+
+use crate::diagnostics;
+
+/// The number of types in one parameter beyond which it is refused unread: no finite type has as many.
+const MOST_TYPES: usize = 10_000;
+
+/// Why a parameter is refused.
+enum Refused<'tcx> {
+    /// It holds a `'static` reference, or a reference of a lifetime that outlives `'static`.
+    Static(Region<'tcx>),
+    /// It holds an address of the host's code.
+    FnPointer(Ty<'tcx>),
+    /// It has more types than are read.
+    Endless,
+}
+
+/// Reports every parameter of a kernel that may hold a `'static` reference or a function pointer.
+pub(crate) fn check(tcx: TyCtxt<'_>, kernel: DefId) {
+    let sig = tcx.fn_sig(kernel).instantiate_identity();
+    let sig = tcx.liberate_late_bound_regions(kernel, sig.skip_norm_wip());
+    let param_env = tcx.param_env(kernel);
+    check_bounds(tcx, kernel, param_env);
+    let infcx = tcx.infer_ctxt().build(TypingMode::non_body_analysis());
+    let inputs = sig.inputs().iter().copied();
+    let outlives = OutlivesEnvironment::new(&infcx, CRATE_DEF_ID, param_env, inputs);
+    for (index, &ty) in sig.inputs().iter().enumerate() {
+        let mut search = Search {
+            tcx,
+            param_env,
+            outlives: &outlives,
+            seen: FxHashSet::default(),
+        };
+        if let Err(refused) = search.value(ty, true) {
+            report(tcx, parameter_span(tcx, kernel, index), refused);
+        }
+    }
+}
+
+/// Reports trait bounds on a kernel's lifetimes: `&'a u32: Trait` with an implementation for
+/// `&'static u32` alone says that `'a` is `'static`.
+fn check_bounds<'tcx>(tcx: TyCtxt<'tcx>, kernel: DefId, param_env: ty::ParamEnv<'tcx>) {
+    let bound = param_env.caller_bounds().find(|clause| {
+        let on_trait = match clause.kind().skip_binder() {
+            // Elaborated from every other trait bound.
+            ty::ClauseKind::Trait(bound) => !tcx.is_lang_item(bound.def_id(), LangItem::MetaSized),
+            ty::ClauseKind::Projection(_) => true,
+            _ => false,
+        };
+        on_trait && (clause.has_free_regions() || clause.has_bound_vars())
+    });
+    if let Some(bound) = bound {
+        tcx.dcx()
+            .struct_span_err(
+                diagnostics::ident_span(tcx, kernel),
+                format!("a kernel's lifetimes cannot have trait bounds such as `{bound}`"),
+            )
+            .with_help("leave the bound out")
+            .emit();
+    }
+}
+
+fn parameter_span(tcx: TyCtxt<'_>, kernel: DefId, index: usize) -> Span {
+    let declaration = kernel
+        .as_local()
+        .and_then(|local| tcx.hir_node_by_def_id(local).fn_decl());
+    declaration
+        .and_then(|declaration| declaration.inputs.get(index))
+        .map_or_else(|| diagnostics::ident_span(tcx, kernel), |ty| ty.span)
+}
+
+fn report(tcx: TyCtxt<'_>, span: Span, refused: Refused<'_>) {
+    let (message, label, help) = match refused {
+        Refused::Static(region) => (
+            "a kernel's parameter cannot hold a `'static` reference: the host may free the memory \
+             after the launch"
+                .to_owned(),
+            match region.is_static() {
+                true => "`'static` is part of this type".to_owned(),
+                false => format!("`{region}` outlives `'static` by a bound"),
+            },
+            "leave the lifetime out, as in `&[u32]`, or name it without the bound `'static`",
+        ),
+        Refused::FnPointer(ty) => (
+            "a kernel's parameter cannot hold a function pointer: the host's functions have no \
+             address on the device"
+                .to_owned(),
+            format!("`{ty}` is part of this type"),
+            "pass a number, and `match` on it in the kernel",
+        ),
+        Refused::Endless => (
+            format!("a kernel's parameter cannot consist of more than {MOST_TYPES} types"),
+            "this type has more".to_owned(),
+            "pass a raw pointer to the part of the type that refers to itself",
+        ),
+    };
+    tcx.dcx()
+        .struct_span_err(span, message)
+        .with_span_label(span, label)
+        .with_help(help)
+        .emit();
+}
+
+struct Search<'a, 'tcx> {
+    tcx: TyCtxt<'tcx>,
+    param_env: ty::ParamEnv<'tcx>,
+    outlives: &'a OutlivesEnvironment<'tcx>,
+    seen: FxHashSet<(Ty<'tcx>, bool)>,
+}
+
+impl<'tcx> Search<'_, 'tcx> {
+    /// Searches a value of a type: its fields, and what its references refer to. `here` is whether the
+    /// value is among the parameter's own bytes.
+    fn value(&mut self, ty: Ty<'tcx>, here: bool) -> Result<(), Refused<'tcx>> {
+        if !self.seen.insert((ty, here)) {
+            return Ok(());
+        }
+        if self.seen.len() > MOST_TYPES {
+            return Err(Refused::Endless);
+        }
+        match *ty.kind() {
+            ty::Ref(region, pointee, _) => {
+                self.region(region)?;
+                self.value(pointee, false)
+            }
+            ty::Array(element, _) | ty::Slice(element) | ty::Pat(element, _) => {
+                self.value(element, here)
+            }
+            ty::Tuple(elements) => elements
+                .iter()
+                .try_for_each(|element| self.value(element, here)),
+            ty::Adt(adt, _) if adt.is_phantom_data() => Ok(()),
+            ty::Adt(adt, args) => {
+                self.regions(ty)?;
+                for variant in adt.variants() {
+                    for field in 0..variant.fields.len() {
+                        let field = &variant.fields[FieldIdx::from_usize(field)];
+                        let ty = field.ty(self.tcx, args).skip_norm_wip();
+                        self.alias(ty, here)?;
+                    }
+                }
+                Ok(())
+            }
+            ty::Alias(..) => self.alias(ty, here),
+            ty::FnPtr(..) if here => Err(Refused::FnPointer(ty)),
+            _ => self.regions(ty),
+        }
+    }
+
+    /// Searches a value of a type that may hold associated types.
+    fn alias(&mut self, ty: Ty<'tcx>, here: bool) -> Result<(), Refused<'tcx>> {
+        if !ty.has_aliases() {
+            return self.value(ty, here);
+        }
+        self.regions(ty)?;
+        let infcx = self.tcx.infer_ctxt().build(TypingMode::non_body_analysis());
+        let ocx = ObligationCtxt::new(&infcx);
+        let cause = ObligationCause::dummy();
+        let normalized = ocx.normalize(&cause, self.param_env, ty::Unnormalized::new_wip(ty));
+        // Its errors are those of the type's definition, which rustc has reported.
+        let _ = ocx.evaluate_obligations_error_on_ambiguity();
+        let resolved = infcx.deeply_resolve_via_unification_table(normalized);
+        match resolved.kind() {
+            ty::Alias(..) => Ok(()),
+            _ => self.value(resolved, here),
+        }
+    }
+
+    /// Searches the lifetimes that a type names, as in the arguments of a `struct`.
+    fn regions(&self, ty: Ty<'tcx>) -> Result<(), Refused<'tcx>> {
+        let mut walker = ty.walk();
+        while let Some(arg) = walker.next() {
+            match arg.kind() {
+                GenericArgKind::Lifetime(region) => self.region(region)?,
+                GenericArgKind::Type(ty) => match ty.kind() {
+                    ty::RawPtr(..) | ty::FnPtr(..) | ty::FnDef(..) => walker.skip_current_subtree(),
+                    ty::Adt(adt, _) if adt.is_phantom_data() => walker.skip_current_subtree(),
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn region(&self, region: Region<'tcx>) -> Result<(), Refused<'tcx>> {
+        let known = self.outlives.free_region_map();
+        let is_static = region.is_static()
+            || matches!(region.kind(), ty::ReEarlyParam(_) | ty::ReLateParam(_))
+                && known.sub_free_regions(self.tcx, self.tcx.lifetimes.re_static, region);
+        match is_static {
+            true => Err(Refused::Static(region)),
+            false => Ok(()),
+        }
+    }
+}

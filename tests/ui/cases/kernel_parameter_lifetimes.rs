@@ -1,0 +1,36 @@
+//! Lifetimes that a kernel's parameters may have, and `'static` where it says nothing of memory.
+//@ check-pass
+#![no_std]
+
+use core::marker::PhantomData;
+use cuda_std::prelude::*;
+
+static NAMES: [&str; 2] = ["one", "two"];
+
+#[derive(Clone, Copy)]
+pub struct Any<T: 'static>(pub T);
+
+#[derive(Clone, Copy)]
+pub struct Tagged<'a, T: 'static> {
+    pub data: &'a [u32],
+    pub tag: PhantomData<(&'static T, fn(T) -> T)>,
+    pub raw: *const &'static u32,
+}
+
+#[derive(Clone, Copy)]
+pub struct List<'a> {
+    pub value: u32,
+    pub next: Option<&'a List<'a>>,
+}
+
+#[kernel]
+pub fn named<'a: 'b, 'b>(_: &'a [u32], _: &'b [&'a u32], _: Tagged<'b, fn(u32)>, _: List<'a>) {}
+
+#[kernel]
+pub fn no_lifetimes(_: Any<u32>, _: *const fn(), _: PhantomData<&'static u32>, mut to: PerThread<u32>) {
+    let text: &'static str = NAMES[1];
+    to.each(|_, to| *to = text.len() as u32);
+}
+
+#[kernel]
+pub fn constant(#[grid_constant] _: &[u32; 4]) {}
