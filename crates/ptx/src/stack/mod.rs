@@ -32,9 +32,9 @@ pub const RECURSION_DEPTH: u32 = 64;
 /// The stack that a kernel with recursion gets by default, unless [`RECURSION_DEPTH`] needs less. On an
 /// H100 (2026-11-23) it was enough for sorts, recursive functions, trait objects and `BTreeMap`.
 pub const RECURSION_BYTES: u64 = 16 << 10;
-/// The most local memory that a thread can have on any GPU (CUDA Programming Guide, "Technical
-/// Specifications per Compute Capability").
-pub const MAX_BYTES: u64 = 512 << 10;
+/// The most that is recorded: a record has 32 bits. GPUs give a thread 512 KiB; `cust` raises the limit as
+/// far as the device does.
+pub const MAX_BYTES: u64 = 1 << 30;
 /// How many times the deepest path through formatting counts.
 pub const FORMATTING_DEPTH: u64 = 1;
 /// The stack that every kernel has.
