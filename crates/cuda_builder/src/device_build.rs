@@ -363,13 +363,14 @@ impl Session<'_> {
         format!("{:016x}", hasher.finish())
     }
 
-    /// Passes warnings on: cargo does not show the output of a build script that succeeds. Lints of
-    /// a crate that the program depends on too are shown by the program's own build.
+    /// Passes warnings and the compiler's notes on: cargo does not show the output of a build script
+    /// that succeeds. Lints of a crate that the program depends on too are shown by the program's own
+    /// build.
     fn warn(&self, report: &Report) {
         let embedded = self.options.embed.is_some();
         let mut shown = BTreeSet::new();
         for diagnostic in &report.diagnostics {
-            let is_new = diagnostic.level == Level::Warning
+            let is_new = diagnostic.level != Level::Error
                 && !(embedded && diagnostic.code.is_some())
                 && !diagnostic.is_count()
                 && shown.insert(&diagnostic.rendered);

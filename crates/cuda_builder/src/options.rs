@@ -250,8 +250,9 @@ impl CudaBuilder {
         self.backend_option("cuda", absolute(folder.as_ref()))
     }
 
-    /// How many calls of recursive functions may be nested in kernels. By default 64, but with at
-    /// most 32 KiB of stack for them; `#[kernel(stack_size = BYTES)]` sets the stack of one kernel.
+    /// How many calls of recursive functions may be nested in kernels. By default 64, but a
+    /// kernel gets at most 16 KiB of stack, or twice what it needs without nested calls if that is
+    /// more. A deeper recursion ends in `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets the stack of one kernel.
     ///
     /// Each thread that the device can hold gets this stack, used or not: 16 KiB are 4.4 GB on an
     /// H100. A kernel without recursion gets what it needs, whatever this says.

@@ -775,7 +775,7 @@ impl Context {
         let waited = waited.map_err(|error| match error {
             Error::Driver(mut error) if error.code.is_sticky() => {
                 error.kernels = self.kernels_in_flight();
-                let recursive = self.stack().recursive_among(&error.kernels);
+                let recursive = self.stack().doubtful_among(&error.kernels);
                 if !recursive.is_empty() {
                     stack::hint(&mut error, &recursive);
                 }

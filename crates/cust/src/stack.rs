@@ -23,6 +23,9 @@ pub(crate) const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
 /// The variable that tells recursive functions where the stack ends.
 pub(crate) const FLOOR: &std::ffi::CStr = c"__cuda_std_stack_floor";
 
+/// A limit is not raised by fewer bytes than this.
+const LEAST_RAISE: usize = 16;
+
 /// What a kernel needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -49,8 +52,8 @@ struct Inner {
     /// The stack pointer with which threads start, if it could be measured.
     start: Option<Option<u64>>,
     modules: Vec<Loaded>,
-    /// Kernels launched that may need any stack.
-    recursive: Vec<String>,
+    /// Kernels launched whose stack may not be enough.
+    doubtful: Vec<String>,
 }
 
 /// A module whose kernels need stack.
@@ -62,10 +65,10 @@ struct Loaded {
 }
 
 impl Stack {
-    /// Which of these kernels may need any stack, as far as the limit was raised for them.
-    pub(crate) fn recursive_among(&self, kernels: &[String]) -> Vec<String> {
+    /// Which of these kernels may have had too little stack.
+    pub(crate) fn doubtful_among(&self, kernels: &[String]) -> Vec<String> {
         let inner = self.lock();
-        let known = |kernel: &&String| inner.recursive.contains(kernel);
+        let known = |kernel: &&String| inner.doubtful.contains(kernel);
         kernels.iter().filter(known).cloned().collect()
     }
 
@@ -90,31 +93,21 @@ impl Context {
         let mut inner = self.stack().lock();
         let limit = limit(api)?;
         inner.base.get_or_insert(limit);
-        if need.recursive && !inner.recursive.iter().any(|known| known == kernel) {
-            inner.recursive.push(kernel.to_owned());
-        }
         let mut now = limit;
         if need.bytes > limit && !inner.user {
-            let mut bytes = need.bytes;
-            loop {
-                let result = set_limit(api, bytes);
-                if result == CUresult::CUDA_SUCCESS {
-                    now = bytes;
-                    break;
-                }
-                // What is reserved for recursion is a guess: with less memory it may be less, and
-                // the checks tell when that is not enough.
-                let less = bytes / 2;
-                if !need.recursive || less <= limit {
-                    return api.check(result, || {
-                        format!(
-                            "reserving {} bytes of stack for each thread of the kernel `{kernel}`",
-                            need.bytes
-                        )
-                    });
-                }
-                bytes = less;
-            }
+            now = raise(limit, need.bytes, |bytes| set_limit(api, bytes)).or_else(|result| {
+                api.check(result, || {
+                    format!(
+                        "reserving {} bytes of stack for each thread of the kernel `{kernel}`",
+                        need.bytes
+                    )
+                })
+                .map(|()| limit)
+            })?;
+        }
+        let doubtful = need.recursive || now < need.bytes;
+        if doubtful && !inner.doubtful.iter().any(|known| known == kernel) {
+            inner.doubtful.push(kernel.to_owned());
         }
         set_floors(api, &inner, now);
         self.stack()
@@ -222,6 +215,27 @@ fn limit(api: &Api) -> CudaResult<usize> {
     };
     api.check(result, || "asking for the stack's limit".to_owned())?;
     Ok(value)
+}
+
+/// Raises the limit to `need`, or as far as the device has memory for it: the need is an upper bound, so
+/// less may do, and an overflow is reported when it happens. Returns the limit.
+fn raise(
+    limit: usize,
+    need: usize,
+    mut set: impl FnMut(usize) -> CUresult,
+) -> Result<usize, CUresult> {
+    let mut excess = need - limit;
+    while excess >= LEAST_RAISE {
+        match set(limit + excess) {
+            CUresult::CUDA_SUCCESS => return Ok(limit + excess),
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY | CUresult::CUDA_ERROR_INVALID_VALUE => {
+                // The driver rounds limits up to multiples of 16.
+                excess = excess / 2 / 16 * 16;
+            }
+            result => return Err(result),
+        }
+    }
+    Ok(limit)
 }
 
 /// Sets the limit, also while a stream of this thread is captured.
@@ -373,11 +387,32 @@ pub(crate) fn hint(error: &mut DriverError, kernels: &[String]) {
         return;
     }
     let text = format!(
-        "help: this may be a stack overflow, since `{}` has recursion: \
+        "help: this may be a stack overflow, since `{}` has recursion or got less stack than it \
+         may need: \
          `#[kernel(stack_size = BYTES)]` or `ResourceLimit::StackSize` gives it a larger stack",
         kernels.join("`, `")
     );
     let detail = error.detail.take();
     let detail = detail.map_or(String::new(), |detail| detail + "; ");
     error.detail = Some(detail + &text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_too_large_is_raised_as_far_as_possible() {
+        let raised = |available: usize, need| {
+            raise(1024, need, |bytes| match bytes <= available {
+                true => CUresult::CUDA_SUCCESS,
+                false => CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+            })
+        };
+        assert_eq!(raised(1 << 20, 54_000), Ok(54_000));
+        assert_eq!(raised(20_000, 1024 + 65_536), Ok(1024 + 16_384));
+        assert_eq!(raised(1024, 1 << 20), Ok(1024));
+        let lost = raise(1024, 4096, |_| CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+        assert_eq!(lost, Err(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
+    }
 }

@@ -105,7 +105,7 @@ fn a_panic_is_told_by_the_kernels_that_can_have_made_it() {
 #[test]
 fn events_return_panics_too() {
     let _turn = TURN.lock();
-    let context = init();
+    let _context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let stream = stream();
     // SAFETY: the kernel has no parameters.
@@ -131,7 +131,7 @@ fn a_panic_outlives_its_module() {
 #[test]
 fn a_panic_is_told_to_those_who_may_have_caused_it() {
     let _turn = TURN.lock();
-    let context = init();
+    let _context = init();
     let (module, other_module) = (
         Module::from_ptx(PANICS, &[]).unwrap(),
         Module::from_ptx(PANICS, &[]).unwrap(),

@@ -1,7 +1,7 @@
 //! The stack that kernels need: recursion, tables of functions, vtables.
 
 use ptx::Module;
-use ptx::stack::{Options, RECURSION_BYTES, analyze};
+use ptx::stack::{MAX_BYTES, Options, RECURSION_BYTES, analyze};
 
 const HEAD: &str = ".version 7.5\n.target sm_75\n.address_size 64\n";
 
@@ -49,6 +49,31 @@ fn recursion_counts_as_often_as_the_depth_says() {
         default > 64 * 112 && default <= RECURSION_BYTES + 100,
         "{default}"
     );
+}
+
+#[test]
+fn a_kernel_gets_16_kib_for_all_its_recursion() {
+    let kernel = |frame: u32| {
+        let text = format!(
+            ".func f() {{ .local .align 16 .b8 room[400]; call f; call g; ret; }}
+            .func g() {{ .local .align 16 .b8 room[400]; call g; ret; }}
+            .visible .entry k() {{ .local .align 16 .b8 room[{frame}]; call f; ret; }}"
+        );
+        let depth = Options {
+            depth: Some(40),
+            ..Options::default()
+        };
+        let bytes = |options| needs(&text, options)[0].1;
+        (bytes(&Options::default()), bytes(&depth))
+    };
+    let (default, asked) = kernel(16);
+    assert_eq!(default, RECURSION_BYTES);
+    assert!(asked > 2 * 40 * 400, "{asked}");
+    // Frames that are there in any case do not take all of it.
+    let (default, _) = kernel(20_000);
+    assert!((40_000..45_000).contains(&default), "{default}");
+    // A record has 32 bits.
+    assert_eq!(kernel(2_000_000_000).0, MAX_BYTES);
 }
 
 #[test]

@@ -72,13 +72,6 @@ impl Session {
         let chosen = cust::init_auto()?;
         let device = chosen.to_string();
         let context = chosen.into_context();
-        // Unoptimised code with `format!` and recursion needs more than the default of 1 KiB. On a
-        // GPU this is reserved for every thread that can be resident.
-        let stack = match context.backend() {
-            Backend::Gpu => 32 << 10,
-            Backend::Emulator => 128 << 10,
-        };
-        context.set_resource_limit(ResourceLimit::StackSize, stack)?;
         let (major, minor) = context.device().compute_capability()?;
         Ok(Session {
             modules: [const { [const { OnceLock::new() }; PARTS] }; 2],
