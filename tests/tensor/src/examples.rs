@@ -158,9 +158,7 @@ examples! {
             texture => texture?,
         };
         let mut to = DeviceBuffer::<f32>::zeroed(64)?;
-        // SAFETY: the texture is of floats, of two dimensions, and lives until the end.
-        let handle = unsafe { cuda_std::texture::Texture::from_raw(texture.as_raw()) };
-        run!(session, texture_resize, 1, 64, handle, 8, 8, &mut to);
+        run!(session, texture_resize, 1, 64, &texture, 8, 8, &mut to);
         // At its own size, the picture is what it was.
         compare(&bits(&to.as_host_vec()?), &bits(&picture))?;
     }

@@ -13,7 +13,7 @@ fn fill(table: &mut [u64], x: u64) {
 }
 
 #[kernel]
-pub unsafe fn large(i: u32, out: *mut u64) { //~ WARNING the stack frame of `large_frame::large` has 40000 bytes
+pub unsafe fn large(i: u32, out: *mut u64) { //~ WARNING the stack frame of `large` has 40000 bytes
     let mut table = [0; 5000];
     fill(&mut table, i.into());
     unsafe { *out = table.iter().fold(0, |sum, x| sum ^ x) };
