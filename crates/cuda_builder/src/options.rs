@@ -252,13 +252,22 @@ impl CudaBuilder {
 
     /// How many calls of recursive functions may be nested in kernels. By default 64, but a
     /// kernel gets at most 16 KiB of stack, or twice what it needs without nested calls if that is
-    /// more. A deeper recursion ends in `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets the stack of one kernel.
+    /// more. A deeper recursion ends in `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets
+    /// the stack of one kernel.
     ///
     /// Each thread that the device can hold gets this stack, used or not: 16 KiB are 4.4 GB on an
     /// H100. A kernel without recursion gets what it needs, whatever this says.
     #[must_use]
     pub fn recursion_depth(self, calls: u32) -> Self {
         self.backend_option("recursion-depth", calls.to_string())
+    }
+
+    /// Warns about functions whose stack frame has more than `bytes` bytes (16,384 by default), or
+    /// about none.
+    #[must_use]
+    pub fn frame_warning(self, bytes: Option<u64>) -> Self {
+        let value = bytes.map_or("off".to_owned(), |bytes| bytes.to_string());
+        self.backend_option("frame-warning", value)
     }
 
     /// Writes every stage of the backend's work into a folder.
@@ -356,7 +365,9 @@ mod tests {
             .prec_div(false)
             .prec_sqrt(false)
             .optimize_up_to(700)
+            .recursion_depth(8)
             .leave_unoptimized("<a as b>::c")
+            .frame_warning(Some(1 << 20))
             // For tests of the compiler: it has no method of its own.
             .backend_option("roots", "all");
         let given = &builder.backend_options;
@@ -368,6 +379,7 @@ mod tests {
             "ftz=on",
             "prec-div=off",
             "leave-unoptimized=<aasb>::c",
+            "frame-warning=1048576",
         ] {
             assert!(
                 flags.contains(&format!("-Cllvm-args=--{flag}")),

@@ -421,7 +421,14 @@ test result: which. $passed passed; $failed failed; 0 ignored; 0 measured; 0 fil
 [ $failed -eq 0 ]
 "#
         );
-        std::fs::write(&path, text).unwrap();
+        // Another process writes the file: a process that another test starts would inherit its
+        // descriptor, and a file that is open for writing cannot be executed.
+        let source = path.with_extension("txt");
+        std::fs::write(&source, text).unwrap();
+        let copied = std::process::Command::new("cp")
+            .args([&source, &path])
+            .status();
+        assert!(copied.unwrap().success());
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let settings = Settings {
             out,
