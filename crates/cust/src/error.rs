@@ -456,6 +456,9 @@ fn list_names(prefix: &str, names: &[String]) -> String {
     if names.is_empty() {
         return "it has no kernels".to_owned();
     }
+    // The order of drivers differs.
+    let mut names: Vec<&String> = names.iter().collect();
+    names.sort();
     let shown: Vec<_> = names
         .iter()
         .take(SHOWN)

@@ -42,8 +42,8 @@ fn a_missing_kernel_is_an_error_that_lists_the_others() {
     let error = module.get_function("ad").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the module has no kernel `ad`; its kernels are `add`, `scale`, `reverse`, `count`, \
-         `bounded`"
+        "the module has no kernel `ad`; its kernels are `add`, `bounded`, `count`, `reverse`, \
+         `scale`"
     );
     let error = module.get_function("a\0b").unwrap_err();
     assert!(matches!(error, Error::NulInName { .. }));
