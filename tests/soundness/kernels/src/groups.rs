@@ -132,6 +132,7 @@ pub fn grid_sync(panics: u32, mut to: PerThread<u32>) {
 #[kernel]
 pub fn forget_arrival() {
     if thread::block_index() == 0 {
+        #[allow(clippy::forget_non_drop, reason = "what is forgotten says so")]
         mem::forget(group::grid().arrive());
     }
 }

@@ -156,6 +156,10 @@ pub enum Choice {
 }
 
 #[kernel]
+#[allow(
+    clippy::needless_lifetimes,
+    reason = "a lifetime with a name is tested, too"
+)]
 pub fn same<'a>(
     values: &'a [Same<(f32, bool)>],
     choice: Choice,

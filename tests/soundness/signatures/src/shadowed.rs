@@ -73,6 +73,7 @@ pub fn shadowed(first: __A0, second: &[__A0], choice: Choice, mut to: PerThread<
 }
 
 #[kernel]
+#[allow(clippy::needless_lifetimes, reason = "the name is what is tested")]
 pub fn lifetime<'__k>(first: &'__k [u32], second: &[u32], mut to: PerThread<u32>) {
     to.each(|i, to| *to = first[i] + second[i]);
 }
