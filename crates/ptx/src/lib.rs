@@ -68,6 +68,8 @@ pub struct Finished {
     pub text: String,
     /// Calls that make the stack of kernels unbounded.
     pub cycles: Vec<stack::Cycle>,
+    /// The functions with variables in local memory, and the bytes that these take: see [`frames`].
+    pub frames: Vec<(String, u64)>,
 }
 
 /// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
@@ -93,7 +95,11 @@ pub fn finish(
     let analysis = stack::analyze(&module, options);
     let texts = stack::Texts::new(&module, &analysis);
     stack::complete(&mut module, &texts)?;
+    let frames = frames(&module).into_iter();
     Ok(Finished {
+        frames: frames
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .collect(),
         text: module.to_string(),
         cycles: analysis.cycles,
     })

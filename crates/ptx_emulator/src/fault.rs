@@ -98,12 +98,7 @@ impl fmt::Display for Fault {
         } = self;
         write!(f, "{message} (kernel `{kernel}`")?;
         if function != kernel {
-            // Without the hashes of crates.
-            write!(
-                f,
-                ", in function `{:#}`",
-                rustc_demangle::demangle(function)
-            )?;
+            write!(f, ", in function `{}`", ptx::stack::demangle(function))?;
         }
         write!(f, ", block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})")?;
         if let Some(location) = &self.source_location {

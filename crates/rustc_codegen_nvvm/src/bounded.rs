@@ -227,7 +227,7 @@ pub(crate) fn apply_options(module: &mut Module, options: &Options) {
 
 /// A function's path as the option `--leave-unoptimized` takes it.
 fn path(symbol: &str) -> String {
-    let mut path = format!("{:#}", rustc_demangle::demangle(symbol));
+    let mut path = ptx::stack::demangle(symbol);
     path.retain(|character| !character.is_whitespace());
     path
 }

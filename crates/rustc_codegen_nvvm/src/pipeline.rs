@@ -101,12 +101,12 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     match ptx::finish(&ptx, &[], for_debugger, &stack) {
         Ok(finished) => {
             toolkit::unbounded_stack(sess, &finished.cycles);
-            let finished = finished.text + &ptx::write_signatures(&signatures);
-            dumper.dump("stripped.ptx", || finished.clone());
+            let text = finished.text + &ptx::write_signatures(&signatures);
+            dumper.dump("stripped.ptx", || text.clone());
             if let Some(limit) = options.frame_warning {
-                warn_of_frames(tcx, &finished, limit, &instances);
+                warn_of_frames(tcx, &finished.frames, limit, &instances);
             }
-            Some(finished.into_bytes())
+            Some(text.into_bytes())
         }
         Err(err) => {
             let mut diag = sess
@@ -122,14 +122,11 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
 /// Warns about functions whose variables take more than `limit` bytes of stack.
 fn warn_of_frames<'tcx>(
     tcx: TyCtxt<'tcx>,
-    ptx: &str,
+    frames: &[(String, u64)],
     limit: u64,
     instances: &FxHashMap<String, Instance<'tcx>>,
 ) {
-    let Ok(module) = ptx::Module::parse(ptx) else {
-        return;
-    };
-    for (symbol, bytes) in ptx::frames(&module) {
+    for &(ref symbol, bytes) in frames {
         if bytes > limit {
             // The function that a kernel's entry calls has the name that the user wrote.
             let body = format!("{symbol}{}", crate::context::BODY);

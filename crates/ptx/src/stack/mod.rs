@@ -366,7 +366,7 @@ pub fn name_of(function: &Function<'_>) -> String {
     demangle(function.name)
 }
 
-/// The name in the source that a symbol stands for.
+/// The name in the source that a symbol stands for, without the hashes of crates.
 pub fn demangle(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
