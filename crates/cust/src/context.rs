@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use cust_raw::{
     CUcontext, CUevent, CUevent_flags, CUfunc_cache, CUlimit, CUmemAllocationType,
-    CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
+    CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream, CUstream_flags,
 };
 
 use crate::backend::{Api, Backend, set_default};
@@ -120,6 +120,8 @@ struct ContextInner {
     last: LastLaunch,
     /// The event that orders streams among each other; made on first use.
     ordering: Mutex<Option<Handle<CUevent>>>,
+    /// See [`Context::private_stream`]: those that nobody uses now.
+    private_streams: Mutex<Vec<Handle<CUstream>>>,
     /// What the device allows launches; looked up on first use.
     limits: OnceLock<DeviceLimits>,
     /// The pool that device memory comes from, where the device has pools; made on first use.
@@ -235,6 +237,7 @@ impl Context {
             launched: Mutex::default(),
             last: LastLaunch::default(),
             ordering: Mutex::new(None),
+            private_streams: Mutex::new(Vec::new()),
             limits: OnceLock::new(),
             pool: OnceLock::new(),
             stack: Stack::default(),
@@ -579,6 +582,28 @@ impl Context {
         Err(Error::WrongContext { doing: doing() })
     }
 
+    /// A stream for work that the calling thread waits for, or that has nothing to wait for.
+    ///
+    /// The driver's own stream for each thread would do, but a thread that used it in a context
+    /// that is then lost never ends: libcuda's destructor for the thread waits for the stream
+    /// (driver 580.159.04, `tests/fault_kinds.rs`).
+    pub(crate) fn private_stream(&self) -> CudaResult<PrivateStream<'_>> {
+        let unused = lock(&self.inner.private_streams).pop();
+        let raw = match unused {
+            Some(Handle(raw)) => raw,
+            None => {
+                let api = self.bind()?;
+                let mut raw = std::ptr::null_mut();
+                let flags = CUstream_flags::CU_STREAM_DEFAULT.0;
+                // SAFETY: the pointer is valid for the call.
+                let result = unsafe { api.driver.cuStreamCreate(&mut raw, flags) };
+                api.check(result, || "creating a stream for copies".to_owned())?;
+                raw
+            }
+        };
+        Ok(PrivateStream { context: self, raw })
+    }
+
     /// Lets the work put into a stream from now on come after all that is in `other`.
     pub(crate) fn order(&self, stream: CUstream, other: &StreamInner) -> CudaResult<()> {
         let doing = || "letting a stream wait for another".to_owned();
@@ -836,6 +861,24 @@ impl Context {
     }
 }
 
+/// A stream that one call uses; then the next may. See [`Context::private_stream`].
+pub(crate) struct PrivateStream<'a> {
+    context: &'a Context,
+    raw: CUstream,
+}
+
+impl PrivateStream<'_> {
+    pub(crate) fn raw(&self) -> CUstream {
+        self.raw
+    }
+}
+
+impl Drop for PrivateStream<'_> {
+    fn drop(&mut self) {
+        lock(&self.context.inner.private_streams).push(Handle(self.raw));
+    }
+}
+
 fn set_process_default(inner: Option<Arc<ContextInner>>) {
     let mut default = PROCESS_DEFAULT.write().unwrap_or_else(|e| e.into_inner());
     let former = std::mem::replace(&mut *default, inner);
@@ -901,17 +944,22 @@ impl Drop for ContextInner {
         let api = self.device.api;
         report::print_untold(&mut lock(&self.pending));
         let ordering = lock(&self.ordering).take();
+        let streams = std::mem::take(&mut *lock(&self.private_streams));
         let pool = self.pool.take().flatten();
         let_stream_go_on();
         if self.lost.load(Ordering::SeqCst) != 0 && !self.destroyed.load(Ordering::SeqCst) {
             // The driver's calls fail, and some were seen to hang.
             return;
         }
-        if !self.destroyed.load(Ordering::SeqCst) && (ordering.is_some() || pool.is_some()) {
-            // SAFETY: both were made in this context, which is alive, and go only here. The pool's
+        let own_nothing = ordering.is_none() && streams.is_empty() && pool.is_none();
+        if !self.destroyed.load(Ordering::SeqCst) && !own_nothing {
+            // SAFETY: all were made in this context, which is alive, and go only here. The pool's
             // memory goes with the last of its allocations.
             unsafe {
                 let _ = api.driver.cuCtxSetCurrent(self.raw);
+                for Handle(stream) in streams {
+                    let _ = api.driver.cuStreamDestroy_v2(stream);
+                }
                 if let Some(Handle(event)) = ordering {
                     let _ = api.driver.cuEventDestroy_v2(event);
                 }

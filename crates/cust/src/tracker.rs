@@ -25,10 +25,6 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::stream::StreamInner;
 
-/// The calling thread's own stream, which the driver makes by itself: where copies happen that
-/// the host waits for.
-pub(crate) const PER_THREAD_STREAM: CUstream = std::ptr::without_provenance_mut(2);
-
 /// More uses than this are merged, so that the list stays short.
 const MANY_USES: usize = 64;
 
@@ -317,7 +313,8 @@ impl Tracker {
         };
         self.conflicts(&everything, &mut waits);
         let freed = match waits.split_first() {
-            None => free_in(api, address, PER_THREAD_STREAM),
+            None => (self.context.private_stream())
+                .is_ok_and(|stream| free_in(api, address, stream.raw())),
             Some(((stream, _), others)) => others
                 .iter()
                 .try_for_each(|(other, _)| stream.wait_for(other))
@@ -480,13 +477,15 @@ pub(crate) unsafe fn run(
         dependency.tracker.conflicts(dependency, &mut waits);
     }
     // In the stream that used it, the order is there already.
+    let private;
     let (stream, issued) = match &waits[..] {
         [(stream, _)] => (stream.raw, stream.issued()),
         streams => {
+            private = context.private_stream()?;
             for (stream, _) in streams {
-                context.order(PER_THREAD_STREAM, stream)?;
+                context.order(private.raw(), stream)?;
             }
-            (PER_THREAD_STREAM, 0)
+            (private.raw(), 0)
         }
     };
     api.check(work(api, stream), &doing)?;

@@ -50,10 +50,7 @@ fn in_a_child() {
 /// Runs a fault in a process of its own, and returns the codes that it printed.
 fn codes(kind: &str) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        // In the main thread: at the end of another the driver's exit handler may wait for ever once a
-        // kernel has failed (driver 580.159.04).
         .args(["--exact", "in_a_child", "--nocapture", "--include-ignored"])
-        .arg("--test-threads=1")
         .env(CHILD, kind)
         .stdout(Stdio::piped())
         .spawn()

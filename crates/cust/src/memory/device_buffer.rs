@@ -14,7 +14,7 @@ use super::{
 use crate::context::Context;
 use crate::error::CudaResult;
 use crate::stream::Stream;
-use crate::tracker::{PER_THREAD_STREAM, Tracker};
+use crate::tracker::Tracker;
 
 /// A buffer of `T` in the device's memory, of fixed length. Dropping it frees the memory, once the
 /// work in streams that uses it is done; the host does not wait for that.
@@ -280,12 +280,13 @@ pub(super) fn allocate_from(
     doing: impl Fn() -> String,
 ) -> CudaResult<CUdeviceptr> {
     let api = context.bind()?;
+    let stream = context.private_stream()?;
     let mut address = 0;
     let mut from_pool = || {
         // SAFETY: the pointer is valid for the call, and the pool is alive.
         unsafe {
             api.driver
-                .cuMemAllocFromPoolAsync(&mut address, bytes, pool, PER_THREAD_STREAM)
+                .cuMemAllocFromPoolAsync(&mut address, bytes, pool, stream.raw())
         }
     };
     let mut result = from_pool();
@@ -297,8 +298,8 @@ pub(super) fn allocate_from(
     }
     api.check(result, &doing)?;
     // The stream has nothing else to do: the wait is for the allocation alone.
-    // SAFETY: this thread's own stream is always there.
-    let result = unsafe { api.driver.cuStreamSynchronize(PER_THREAD_STREAM) };
+    // SAFETY: the stream is alive.
+    let result = unsafe { api.driver.cuStreamSynchronize(stream.raw()) };
     api.check(result, &doing)?;
     Ok(address)
 }
