@@ -196,6 +196,14 @@ pub enum Error {
     )]
     GraphExchanged,
 
+    /// A condition of the graph has no conditional node, so the driver would refuse the graph.
+    #[error("a condition of the graph has no conditional node")]
+    UnusedCondition,
+
+    /// A second conditional node was added for one condition.
+    #[error("the condition has a conditional node already: each node needs a condition of its own")]
+    UsedCondition,
+
     /// A node of another kind was expected.
     #[error("the node of the graph is not a launch of a kernel")]
     GraphNodeKind,

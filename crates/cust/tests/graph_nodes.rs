@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU32;
 use common::{init, stream};
 use cuda_std::graph::Condition;
 use cuda_std::prelude::*;
-use cust::error::Error;
+use cust::error::{CudaError, Error};
 use cust::graph::{GraphUpdateFailure, Scratch};
 use cust::module::{Embedded, Image};
 use cust::prelude::*;
@@ -77,6 +77,34 @@ fn a_loop_runs_until_a_kernel_ends_it() {
     graph.get_mut(counter).copy_from(&[3]).unwrap();
     graph.launch(&stream).unwrap();
     assert_eq!(graph.get(output)[..], [30]);
+}
+
+#[test]
+fn a_condition_has_one_node() {
+    let _context = init();
+    let mut graph = GraphBuilder::new().unwrap();
+    let condition = graph.condition(1).unwrap();
+    let inner = graph.condition(1).unwrap();
+    // One of the graph's may be the condition of a node in a body.
+    graph
+        .if_nonzero(condition, |body| {
+            body.if_nonzero(inner, |_| Ok(())).map(drop)
+        })
+        .unwrap();
+    let again = graph.while_nonzero(condition, |_| Ok(()));
+    assert_eq!(again.unwrap_err(), Error::UsedCondition);
+    graph.instantiate().unwrap();
+
+    let mut graph = GraphBuilder::new().unwrap();
+    graph.condition(1).unwrap();
+    assert_eq!(graph.instantiate().unwrap_err(), Error::UnusedCondition);
+
+    // The driver takes no graph with conditions as a child.
+    let mut child = GraphBuilder::new().unwrap();
+    let condition = child.condition(1).unwrap();
+    child.if_nonzero(condition, |_| Ok(())).unwrap();
+    let refused = GraphBuilder::new().unwrap().child(child, &[]).unwrap_err();
+    assert_eq!(refused.code(), Some(CudaError::NotSupported));
 }
 
 #[test]

@@ -246,7 +246,8 @@ fn graphs_cannot_be_exchanged_inside_of_a_body() {
     assert_eq!(error.unwrap_err(), Error::GraphExchanged);
     // `other` is the first graph now, still inside of the body.
     assert_eq!(other.instantiate().unwrap_err(), Error::GraphExchanged);
-    graph.instantiate().unwrap();
+    // `graph` is the other one, whose condition has no node.
+    assert_eq!(graph.instantiate().unwrap_err(), Error::UnusedCondition);
 
     // Moved out, and used as a whole while it is inside.
     let (mut graph, _, condition) = build();

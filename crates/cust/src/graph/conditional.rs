@@ -43,8 +43,9 @@ unsafe impl<P: SetsCondition> Argument<P> for GraphCondition {
 }
 
 impl GraphBuilder<'_> {
-    /// A condition, for conditional nodes that are added where this is called: to the graph, or to
-    /// the body of the conditional node that is being filled. It is `default` when that begins.
+    /// Makes a condition for one conditional node that is added where this is called: to the graph,
+    /// or to the body of the conditional node that is being filled. Its value is `default` when
+    /// that begins. A graph cannot be instantiated while one of its conditions has no node.
     ///
     /// # Errors
     ///
@@ -67,6 +68,7 @@ impl GraphBuilder<'_> {
             graph: self.id,
             buffer: self.buffers.len(),
         };
+        self.unused_conditions.push(id.buffer);
         self.buffers.push(AnyBuffer {
             value: Box::new(()),
             tracker: None,
@@ -83,7 +85,8 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// Those of `body`, the driver's, and [`Error::GraphExchanged`] if `body` moves the graph away,
+    /// Those of `body`, the driver's, [`Error::UsedCondition`] if `condition` has a node already, and
+    /// [`Error::GraphExchanged`] if `body` moves the graph away,
     /// for instance with [`std::mem::swap`].
     pub fn if_nonzero(
         &mut self,
@@ -156,6 +159,9 @@ impl GraphBuilder<'_> {
     ) -> CudaResult<Node> {
         let doing = || "adding a conditional node to a graph".to_owned();
         let condition_number = self.own(condition.id, doing)?;
+        let unused = &self.unused_conditions;
+        let unused = unused.iter().position(|&it| it == condition_number);
+        let unused = unused.ok_or(Error::UsedCondition)?;
         // SAFETY: zeros are valid for these plain numbers and pointers.
         let mut raw: CUgraphNodeParams = unsafe { std::mem::zeroed() };
         raw.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -176,6 +182,7 @@ impl GraphBuilder<'_> {
                     .cuGraphAddNode_v2(node, graph, list, edges, length, &mut raw)
             }
         })?;
+        self.unused_conditions.swap_remove(unused);
         // SAFETY: the driver wrote the part of the union that the type says, a list of as many
         // graphs, which lives as long as the node.
         let bodies: Vec<CUgraph> = unsafe {

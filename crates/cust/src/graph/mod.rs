@@ -316,6 +316,8 @@ pub struct GraphBuilder<'m> {
     scratch: Vec<(usize, u64)>,
     /// The events that its nodes record.
     events: Vec<Arc<Event>>,
+    /// Conditions without a conditional node: their numbers among the buffers.
+    unused_conditions: Vec<usize>,
 }
 
 // SAFETY: the driver's graphs are used by one thread at a time, but by any; the kernels' handles
@@ -344,6 +346,7 @@ impl<'m> GraphBuilder<'m> {
             child_graphs: Vec::new(),
             scratch: Vec::new(),
             events: Vec::new(),
+            unused_conditions: Vec::new(),
         })
     }
 
@@ -558,8 +561,9 @@ impl<'m> GraphBuilder<'m> {
     /// Refuses a graph that is inside the body of a conditional node: it was moved out of the
     /// closure that fills the body.
     fn require_complete(&self) -> CudaResult<()> {
-        match self.scope.number {
-            0 => Ok(()),
+        match (self.scope.number, &self.unused_conditions[..]) {
+            (0, []) => Ok(()),
+            (0, _) => Err(Error::UnusedCondition),
             _ => Err(Error::GraphExchanged),
         }
     }

@@ -59,7 +59,7 @@ impl<'m> GraphBuilder<'m> {
     ///
     /// # Errors
     ///
-    /// The driver's, for instance for a child that allocates memory.
+    /// The driver's, for instance for a child that allocates memory or has conditions.
     pub fn child(&mut self, mut child: GraphBuilder<'m>, after: &[Node]) -> CudaResult<Node> {
         let doing = || format!("adding a graph of {} nodes to a graph", child.nodes.len());
         self.context.require_same(&child.context, doing)?;

@@ -5,7 +5,7 @@
 
 use std::ffi::c_uint;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use cust_raw::{
     CU_GRAPH_COND_ASSIGN_DEFAULT, CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS,
@@ -48,6 +48,8 @@ impl Drop for Place {
 pub(super) struct Condition {
     place: Place,
     default: Option<u32>,
+    /// Whether a conditional node was made with it.
+    used: AtomicBool,
 }
 
 impl Condition {
@@ -55,6 +57,10 @@ impl Condition {
         let word: *const AtomicU32 = std::ptr::with_exposed_provenance(self.place.address as usize);
         // SAFETY: the memory is this condition's, as long as it lives; zeros are a value.
         unsafe { &*word }
+    }
+
+    pub(super) fn handle(&self) -> u64 {
+        self.place.address
     }
 
     pub(super) fn value(&self) -> u32 {
@@ -103,6 +109,7 @@ api! {
         let condition = Condition {
             place: Place::new(&context, size_of::<u32>())?,
             default: (flags & CU_GRAPH_COND_ASSIGN_DEFAULT != 0).then_some(default),
+            used: AtomicBool::new(false),
         };
         condition.word().store(0, Ordering::Relaxed);
         let address = condition.place.address;
@@ -130,9 +137,7 @@ api! {
             let owner = state()?.graph(from_pointer(graph))?;
             add_node(node, graph, dependencies, count, kind, |state, _| {
                 use CUgraphConditionalNodeType as Type;
-                let conditions = lock(&owner.conditions);
-                let condition = conditions.iter().find(|c| c.place.address == parameters.handle);
-                let condition = Arc::clone(condition.ok_or(INVALID)?);
+                let condition = owner.condition(parameters.handle).ok_or(INVALID)?;
                 let (choice, most) = match parameters.type_ {
                     Type::CU_GRAPH_COND_TYPE_IF => (Choice::If, 2),
                     Type::CU_GRAPH_COND_TYPE_WHILE => (Choice::While, 1),
@@ -142,8 +147,12 @@ api! {
                 if parameters.size == 0 || parameters.size > most {
                     return Err(INVALID);
                 }
+                // One node for each condition.
+                if condition.used.swap(true, Ordering::Relaxed) {
+                    return Err(INVALID);
+                }
                 let bodies: Vec<Arc<Graph>> = (0..parameters.size)
-                    .map(|_| Arc::new(Graph::new(owner.context)))
+                    .map(|_| Arc::new(Graph::body_of(&owner)))
                     .collect();
                 let handle = |body| state.add(Object::Graph(Arc::clone(body))) as usize;
                 let mut handles: Box<[usize]> = bodies.iter().map(handle).collect();

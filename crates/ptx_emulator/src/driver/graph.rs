@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_uint, c_ulonglong};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use cust_raw::{
@@ -33,6 +33,8 @@ pub(super) struct Graph {
     nodes: Mutex<Vec<Node>>,
     /// The conditions made for it.
     pub(super) conditions: Mutex<Vec<Arc<Condition>>>,
+    /// The graph whose conditional node has this one as a body.
+    outer: Weak<Graph>,
     /// The lists of conditional nodes' bodies that callers may look at, by their handles.
     pub(super) lists: Mutex<Vec<Box<[usize]>>>,
 }
@@ -100,8 +102,26 @@ impl Graph {
             context,
             nodes: Mutex::default(),
             conditions: Mutex::default(),
+            outer: Weak::new(),
             lists: Mutex::default(),
         }
+    }
+
+    /// An empty body of a conditional node in `outer`.
+    pub(super) fn body_of(outer: &Arc<Graph>) -> Graph {
+        Graph {
+            outer: Arc::downgrade(outer),
+            ..Graph::new(outer.context)
+        }
+    }
+
+    /// The condition with this handle, made for this graph or for one around it.
+    pub(super) fn condition(&self, handle: u64) -> Option<Arc<Condition>> {
+        let conditions = lock(&self.conditions);
+        let found = conditions.iter().find(|it| it.handle() == handle);
+        found
+            .cloned()
+            .or_else(|| self.outer.upgrade()?.condition(handle))
     }
 
     /// Adds a node and returns its number.
@@ -128,8 +148,33 @@ impl Graph {
         node.handle
     }
 
-    /// Its nodes in an order that the dependencies allow; `None` if they run in circles.
+    /// Whether a conditional node of the graph, or of the bodies in it, has the condition.
+    fn uses(&self, condition: &Arc<Condition>) -> bool {
+        let nodes = lock(&self.nodes).clone();
+        nodes.iter().any(|node| match &node.action {
+            Action::Conditional(used, _, bodies) if !node.destroyed => {
+                Arc::ptr_eq(used, condition) || bodies.iter().any(|body| body.uses(condition))
+            }
+            _ => false,
+        })
+    }
+
+    /// Refuses a graph with conditions, which the driver neither clones nor makes a child node of
+    /// (driver 580.159.04, on an H100).
+    fn require_no_conditions(&self) -> Outcome {
+        match lock(&self.conditions).is_empty() {
+            true => Ok(()),
+            false => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        }
+    }
+
+    /// Its nodes in an order that the dependencies allow; `None` if they have a cycle, or if a
+    /// condition has no node, which the driver refuses as well.
     fn ordered(&self) -> Option<Vec<ExecNode>> {
+        let conditions = lock(&self.conditions).clone();
+        if !conditions.iter().all(|condition| self.uses(condition)) {
+            return None;
+        }
         let nodes = lock(&self.nodes).clone();
         let mut done = vec![false; nodes.len()];
         let mut ordered = Vec::new();
@@ -178,6 +223,7 @@ impl Graph {
             context: self.context,
             nodes: Mutex::new(nodes),
             conditions: Mutex::new(lock(&self.conditions).clone()),
+            outer: Weak::new(),
             lists: Mutex::default(),
         }
     }
@@ -433,6 +479,7 @@ api! {
     fn cuGraphClone(clone: *mut CUgraph, graph: CUgraph) {
         let state = state()?;
         let graph = state.graph(from_pointer(graph))?;
+        graph.require_no_conditions()?;
         let handle = state.add(Object::Graph(Arc::new(graph.copy())));
         // SAFETY: as above.
         unsafe { put(clone, to_pointer(handle)) }
@@ -554,6 +601,7 @@ api! {
         unsafe {
             add_node(node, graph, dependencies, count, kind, |state, _| {
                 let child = state.graph(from_pointer(child))?;
+                child.require_no_conditions()?;
                 Ok(Action::Child(Arc::new(child.copy())))
             })
         }
