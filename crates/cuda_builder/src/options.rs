@@ -262,6 +262,14 @@ impl CudaBuilder {
         self.backend_option("recursion-depth", calls.to_string())
     }
 
+    /// Lets stack slots of a function that are never live together share memory if they come to more
+    /// than `bytes` bytes (16,384 by default), or never.
+    #[must_use]
+    pub fn share_slots(self, bytes: Option<u64>) -> Self {
+        let value = bytes.map_or("off".to_owned(), |bytes| bytes.to_string());
+        self.backend_option("share-slots", value)
+    }
+
     /// Warns about functions whose stack frame has more than `bytes` bytes (16,384 by default), or
     /// about none.
     #[must_use]
@@ -367,6 +375,7 @@ mod tests {
             .optimize_up_to(700)
             .recursion_depth(8)
             .leave_unoptimized("<a as b>::c")
+            .share_slots(None)
             .frame_warning(Some(1 << 20))
             // For tests of the compiler: it has no method of its own.
             .backend_option("roots", "all");
@@ -379,6 +388,7 @@ mod tests {
             "ftz=on",
             "prec-div=off",
             "leave-unoptimized=<aasb>::c",
+            "share-slots=off",
             "frame-warning=1048576",
         ] {
             assert!(

@@ -59,12 +59,12 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "share_slots",
         about: "lets large stack slots that are not live together share memory",
-        run: |module| share_slots(module, SlotSharing::OPTIMIZED),
+        run: |module| share_slots(module, SlotSharing::optimized(4096)),
     },
     Pass {
         name: "share_slots_unoptimized",
         about: "the same for code that libnvvm does not optimize",
-        run: |module| share_slots(module, SlotSharing::UNOPTIMIZED),
+        run: |module| share_slots(module, SlotSharing::unoptimized(1024)),
     },
 ];
 

@@ -1,6 +1,6 @@
 //! Signatures of functions and the attributes of their parameters.
 
-use nvvm_ir::{Func, Module, ParamAttrs, Type};
+use nvvm_ir::{ByValue, Func, Module, ParamAttrs, Type};
 use rustc_codegen_ssa::MemFlags;
 use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
 use rustc_codegen_ssa::mir::place::{PlaceRef, PlaceValue};
@@ -93,7 +93,10 @@ pub(crate) fn attributes<'tcx>(
     let mut ret = ParamAttrs::default();
     match &abi.ret.mode {
         PassMode::Direct(attrs) => ret = param_attrs(cx, attrs),
-        PassMode::Indirect { attrs, .. } => params.push(param_attrs(cx, attrs)),
+        PassMode::Indirect { attrs, .. } => params.push(ParamAttrs {
+            by_value: Some(ByValue::Result(attrs.pointee_size.bytes())),
+            ..param_attrs(cx, attrs)
+        }),
         _ => {}
     }
     let args = if abi.c_variadic {
@@ -109,7 +112,14 @@ pub(crate) fn attributes<'tcx>(
                 params.push(param_attrs(cx, a));
                 params.push(param_attrs(cx, b));
             }
-            PassMode::Indirect { attrs, .. } => params.push(param_attrs(cx, attrs)),
+            PassMode::Indirect { attrs, .. } => {
+                let mut param = param_attrs(cx, attrs);
+                // Nobody may write to a value that is read only; unoptimized code does not say so.
+                if param.readonly || !attrs.regular.contains(ArgAttribute::ReadOnly) {
+                    param.by_value = Some(ByValue::Argument(attrs.pointee_size.bytes()));
+                }
+                params.push(param);
+            }
             PassMode::IndirectUnsized { attrs, meta_attrs } => {
                 params.push(param_attrs(cx, attrs));
                 params.push(param_attrs(cx, meta_attrs));

@@ -43,6 +43,8 @@ pub(crate) struct Options {
     pub recursion_depth: Option<u32>,
     /// Functions that are not optimized: their symbols, or their paths without white space.
     pub leave_unoptimized: Vec<String>,
+    /// Functions whose stack slots are of more bytes than this in all share memory among slots.
+    pub share_slots: Option<u64>,
     /// Stack frames of more bytes than this are warned about.
     pub frame_warning: Option<u64>,
     /// Where lowering starts.
@@ -128,6 +130,14 @@ const TABLE: &[Row] = &[
         doc: "leave the function of this path (without white space) or symbol unoptimized; may be \
               given more than once",
         set: |options, value| options.leave_unoptimized.push(value.to_owned()),
+    },
+    Row {
+        name: "share-slots",
+        value: "BYTES|off",
+        default: "16384",
+        doc: "let stack slots that are never live together share memory in frames of more than \
+              BYTES",
+        set: |options, value| options.share_slots = value.parse().ok(),
     },
     Row {
         name: "frame-warning",
@@ -417,6 +427,21 @@ mod tests {
         assert!(!options.fma && options.ftz && options.prec_div && !options.prec_sqrt);
         assert_eq!(options.dump, Some(PathBuf::from("d")));
         assert_eq!(options.roots, Roots::All);
+        for (args, limit) in [
+            ("", Some(16384)),
+            ("--frame-warning=1000", Some(1000)),
+            ("--frame-warning=off", None),
+        ] {
+            let Ok(Request::Compile(options)) = parse_str(args) else {
+                panic!()
+            };
+            assert_eq!(options.frame_warning, limit);
+            let args = args.replace("frame-warning", "share-slots");
+            let Ok(Request::Compile(options)) = parse_str(&args) else {
+                panic!()
+            };
+            assert_eq!(options.share_slots, limit);
+        }
     }
 
     #[test]
@@ -428,6 +453,10 @@ mod tests {
             "`-Cllvm-args=--help` lists the options"
         );
         assert_eq!(refusal("--fma").help, "it is `--fma=on|off`");
+        assert_eq!(
+            refusal("--frame-warning=BYTES").help,
+            "it is `--frame-warning=BYTES|off`"
+        );
         assert_eq!(
             refusal("--fma=yes").message,
             "the backend's option `--fma` takes no `yes`"

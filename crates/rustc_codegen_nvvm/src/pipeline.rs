@@ -173,6 +173,13 @@ fn transform(
         passes::bound_inlining(&mut module);
     }
     passes::convergence(&mut module);
+    if let Some(frame) = options.share_slots {
+        let sharing = match sess.opts.optimize {
+            RustcOptLevel::No => passes::SlotSharing::unoptimized(frame),
+            _ => passes::SlotSharing::optimized(frame),
+        };
+        passes::share_slots(&mut module, sharing);
+    }
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });

@@ -21,7 +21,7 @@ pub struct SlotSharing {
     /// Slots of up to this many bytes keep their own memory: libnvvm may put them in registers.
     pub keep: u64,
     /// Frames of up to this many bytes, with all functions that may be inlined into them, stay as
-    /// they are: variables apart from each other tell libnvvm more than parts of one.
+    /// they are: libnvvm's alias analysis tells separate variables apart, but not parts of one.
     pub frame: u64,
     /// Whether a function that is not inlined gets its slots from its caller too.
     pub across_calls: bool,
@@ -30,18 +30,22 @@ pub struct SlotSharing {
 impl SlotSharing {
     /// For code that libnvvm optimizes. It splits no variable of more than 1 KiB into registers
     /// (`-sroa-size-limit` in the crate `nvvm`).
-    pub const OPTIMIZED: SlotSharing = SlotSharing {
-        keep: 1024,
-        frame: 4096,
-        across_calls: false,
-    };
+    pub const fn optimized(frame: u64) -> SlotSharing {
+        SlotSharing {
+            keep: 1024,
+            frame,
+            across_calls: false,
+        }
+    }
 
     /// For code that libnvvm does not optimize.
-    pub const UNOPTIMIZED: SlotSharing = SlotSharing {
-        keep: 32,
-        frame: 1024,
-        across_calls: true,
-    };
+    pub const fn unoptimized(frame: u64) -> SlotSharing {
+        SlotSharing {
+            keep: 32,
+            frame,
+            across_calls: true,
+        }
+    }
 }
 
 /// Lets large stack slots that are never live at the same time share memory, over calls too.
