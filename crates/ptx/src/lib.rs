@@ -38,7 +38,7 @@ pub use dead::{Removed, keep_entries, remove_dead};
 pub use frames::frames;
 pub use halves::join_halves;
 pub use narrow::widen_narrow;
-pub use outline::{Entry, Header, entries, external_functions, header};
+pub use outline::{Entry, Header, entries, external_functions, header, keep_bodies};
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
 pub use recursion::hide_recursion;

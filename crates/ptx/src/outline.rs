@@ -4,7 +4,10 @@
 //!
 //! [`Module::parse`]: crate::Module::parse
 
-use crate::lexer::{Kind, Lexer};
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::lexer::{Kind, Lexer, Token};
 
 /// The first lines of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +81,8 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
     entries
 }
 
-/// The names of the functions that a module declares as those of other modules (`.extern .func`).
+/// The names of the functions that a module declares as those of other modules (`.extern .func`). An
+/// intrinsic that libnvvm does not know is one of them, with the dots in its name.
 pub fn external_functions(ptx: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut tokens = Tokens::new(ptx);
@@ -91,7 +95,7 @@ pub fn external_functions(ptx: &str) -> Vec<&str> {
             // What it returns.
             while tokens.next().is_some_and(|token| token != ")") {}
         }
-        names.extend(tokens.next());
+        names.extend(tokens.name());
     }
     names
 }
@@ -134,11 +138,167 @@ fn scalar_size(token: &str) -> Option<usize> {
     }
 }
 
+/// The text with the bodies of those functions alone that `keep` accepts by their text; the others are
+/// declared as those of another module. Debug information, `.target` options, and variables that were
+/// declared before go, too: they may name what is left out. Every line keeps its number. `global_asm!`
+/// stays as it is, and so does all that follows text which is no PTX.
+///
+/// It is for ptxas to check a part of a program in a fraction of the time.
+pub fn keep_bodies(ptx: &str, keep: impl Fn(&str) -> bool) -> String {
+    let mut lexer = Lexer::new(ptx);
+    let tokens: Vec<Token> = std::iter::from_fn(|| lexer.next().ok())
+        .take_while(|token| token.kind != Kind::Eof)
+        .collect();
+    let text = |at: usize| {
+        tokens
+            .get(at)
+            .map_or("", |token| &ptx[token.start..token.end])
+    };
+    // The first token from `at` on that is one of these.
+    let find =
+        |at: usize, wanted: &[&str]| (at..tokens.len()).find(|&at| wanted.contains(&text(at)));
+    let closing = |open: usize| {
+        let mut depth = 0;
+        (open..tokens.len()).find(|&at| {
+            match text(at) {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })
+    };
+    let file_scope = file_scope(ptx);
+    // What replaces the text from one byte to another.
+    let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut functions: Vec<Outline> = Vec::new();
+    let mut declared = HashSet::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let linkage = matches!(text(at), ".visible" | ".weak" | ".extern" | ".common");
+        let kind = at + usize::from(linkage);
+        let start = tokens[at].start;
+        let last = match text(kind) {
+            ".func" | ".entry" => {
+                let Some(head) = find(kind, &[";", "{"]) else {
+                    break;
+                };
+                let name = match text(kind + 1) {
+                    "(" => find(kind, &[")"]).map_or(kind, |end| end + 1),
+                    _ => kind + 1,
+                };
+                let Some(last) = (match text(head) {
+                    "{" => closing(head),
+                    _ => Some(head),
+                }) else {
+                    break;
+                };
+                if !file_scope.iter().any(|range| range.contains(&start)) {
+                    functions.push(Outline {
+                        name: text(name),
+                        entry: text(kind) == ".entry",
+                        keyword: start..tokens[kind.min(last)].end,
+                        body: tokens[head].start..tokens[last].end,
+                        tokens: head..last,
+                    });
+                }
+                last
+            }
+            ".section" => {
+                let Some(last) = find(at, &["{"]).and_then(closing) else {
+                    break;
+                };
+                edits.push((start..tokens[last].end, ""));
+                last
+            }
+            ".target" => {
+                let mut last = at + 1;
+                while text(last + 1) == "," {
+                    last += 2;
+                }
+                if let (Some(arch), Some(end)) = (tokens.get(at + 1), tokens.get(last)) {
+                    edits.push((arch.end..end.end, ""));
+                }
+                last
+            }
+            _ if linkage => {
+                let Some(last) = find(at, &[";"]) else { break };
+                let name = tokens[at..last]
+                    .iter()
+                    .find(|token| token.kind == Kind::Ident);
+                let name = name.map_or("", |token| &ptx[token.start..token.end]);
+                let repeated = text(at) != ".extern" && declared.contains(name);
+                if repeated {
+                    edits.push((start..tokens[last].end, ""));
+                } else if text(at) == ".extern" {
+                    declared.insert(name);
+                }
+                last
+            }
+            _ => at,
+        };
+        at = last + 1;
+    }
+    let kept: HashSet<&str> = (functions.iter())
+        .filter(|function| keep(&ptx[function.body.clone()]))
+        .map(|function| function.name)
+        .collect();
+    for function in functions {
+        if kept.contains(function.name) {
+            for at in function.tokens.filter(|&at| text(at) == ".loc") {
+                let start = tokens[at].start;
+                let end = ptx[start..].find('\n').map_or(ptx.len(), |end| start + end);
+                edits.push((start..end, ""));
+            }
+        } else if function.entry || !declared.insert(function.name) {
+            edits.push((function.keyword.start..function.body.end, ""));
+        } else {
+            edits.push((function.keyword, ".extern .func"));
+            edits.push((function.body, ";"));
+        }
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut result = String::with_capacity(ptx.len());
+    let mut done = 0;
+    for (range, replacement) in edits {
+        result.push_str(&ptx[done..range.start]);
+        result.push_str(replacement);
+        result.extend(ptx[range.clone()].matches('\n'));
+        done = range.end;
+    }
+    result.push_str(&ptx[done..]);
+    result
+}
+
+/// Where the parts of a function are, in bytes.
+struct Outline<'a> {
+    name: &'a str,
+    entry: bool,
+    /// The linkage, and `.func` or `.entry`.
+    keyword: Range<usize>,
+    /// With its braces; the semicolon of a declaration.
+    body: Range<usize>,
+    /// The tokens of the body.
+    tokens: Range<usize>,
+}
+
+/// Where libnvvm puts the text of `global_asm!`, by its comments.
+fn file_scope(ptx: &str) -> Vec<Range<usize>> {
+    let starts = ptx.match_indices("// Start of file scope inline assembly");
+    let range = |(start, _)| {
+        let end = ptx[start..].find("// End of file scope inline assembly");
+        start..end.map_or(ptx.len(), |end| start + end)
+    };
+    starts.map(range).collect()
+}
+
 /// The tokens outside of functions' bodies and initializers, without comments; up to the end, or to
 /// what is no token.
 struct Tokens<'a> {
     lexer: Lexer<'a>,
     peeked: Option<Option<&'a str>>,
+    /// Where the last token ends that was read.
+    end: usize,
 }
 
 impl<'a> Tokens<'a> {
@@ -146,6 +306,7 @@ impl<'a> Tokens<'a> {
         Tokens {
             lexer: Lexer::new(ptx),
             peeked: None,
+            end: 0,
         }
     }
 
@@ -154,6 +315,24 @@ impl<'a> Tokens<'a> {
             self.peeked = Some(self.read());
         }
         self.peeked.flatten()
+    }
+
+    /// The next token with those that begin with a dot right behind it.
+    fn name(&mut self) -> Option<&'a str> {
+        let first = self.next()?;
+        let (end, mut name) = (self.end, first);
+        while self.peeked.is_none() {
+            let mut ahead = self.lexer.clone();
+            match ahead.next() {
+                Ok(token) if token.kind == Kind::Dotted && token.start == self.end => {
+                    name = ahead.text(end - first.len(), token.end);
+                    self.end = token.end;
+                    self.lexer = ahead;
+                }
+                _ => break,
+            }
+        }
+        Some(name)
     }
 
     fn read(&mut self) -> Option<&'a str> {
@@ -165,7 +344,10 @@ impl<'a> Tokens<'a> {
                 Kind::Punct(b'{') => depth += 1,
                 Kind::Punct(b'}') => depth = depth.saturating_sub(1),
                 Kind::Str => {}
-                _ if depth == 0 => return Some(self.lexer.text(token.start, token.end)),
+                _ if depth == 0 => {
+                    self.end = token.end;
+                    return Some(self.lexer.text(token.start, token.end));
+                }
                 _ => {}
             }
         }
@@ -196,6 +378,9 @@ mod tests {
         )
         ;
         .extern .func none;
+        .extern .func (.param .b32 func_retval0) llvm.nvvm.no.such
+        ()
+        ;
         .extern .shared .align 4 .b8 room[];
         .visible .entry first(
             .param .u64 .ptr .global .align 4 first_param_0,
@@ -230,7 +415,96 @@ mod tests {
 
     #[test]
     fn functions_of_other_modules_are_found() {
-        assert_eq!(external_functions(PTX), ["several", "none"]);
+        assert_eq!(
+            external_functions(PTX),
+            ["several", "none", "llvm.nvvm.no.such"]
+        );
+    }
+
+    const WITH_ASSEMBLY: &str = "\
+.version 9.0
+.target sm_75, debug
+.extern .global .align 8 .u64 me[2];
+.visible .global .align 8 .u64 me[2] = {generic(me), plain};
+.visible .global .align 8 .u64 other[2] = {0, 0};
+.func plain(
+	.param .b32 plain_param_0);
+.visible .entry kernel(
+	.param .u64 kernel_param_0)
+{
+	.loc 1 2 3
+	ret;
+}
+.func  (.param .b32 func_retval0) with()
+{
+	.loc 1 2 3, function_name $L0, inlined_at 1 2 3
+	// asm
+	{ call.uni plain, (p); }
+	ret;
+}
+	// Start of file scope inline assembly
+.func global() { ret; }
+	// End of file scope inline assembly
+.func plain(
+	.param .b32 plain_param_0)
+{
+	ret;
+}
+	.section	.debug_abbrev
+	{
+.b8 1
+	}
+";
+
+    #[test]
+    fn bodies_are_left_out_and_lines_stay() {
+        let expected = "\
+.version 9.0
+.target sm_75
+.extern .global .align 8 .u64 me[2];
+
+.visible .global .align 8 .u64 other[2] = {0, 0};
+.extern .func plain(
+	.param .b32 plain_param_0);
+
+
+
+
+
+
+.func  (.param .b32 func_retval0) with()
+{
+
+	// asm
+	{ call.uni plain, (p); }
+	ret;
+}
+	// Start of file scope inline assembly
+.func global() { ret; }
+	// End of file scope inline assembly
+
+
+
+
+
+
+
+
+
+";
+        let text = keep_bodies(WITH_ASSEMBLY, |body| body.contains("// asm"));
+        let lines: Vec<&str> = text.lines().map(|line| line.trim_end()).collect();
+        assert_eq!(lines, expected.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_no_ptx_is_kept() {
+        for wrong in ["\"", "}", "{", "/*"] {
+            let text = WITH_ASSEMBLY.replace("call.uni", wrong);
+            let kept = keep_bodies(&text, |body| body.contains("// asm"));
+            assert!(kept.contains(wrong), "{kept}");
+            assert_eq!(kept.lines().count(), text.lines().count(), "{kept}");
+        }
     }
 
     #[test]
@@ -251,6 +525,7 @@ mod tests {
         ] {
             entries(text);
             external_functions(text);
+            keep_bodies(text, |_| false);
             assert_eq!(header(text).version, None);
         }
     }

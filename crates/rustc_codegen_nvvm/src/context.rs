@@ -241,6 +241,18 @@ fn is_small(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     tcx.is_mir_available(def_id) && tcx.optimized_mir(def_id).basic_blocks.len() <= BLOCKS
 }
 
+/// The modules of core and alloc that format and parse text. A test of `replacements` checks that the
+/// toolchain's core has them.
+pub(crate) const FORMATTING: &[&[&str]] = &[
+    &["fmt"],
+    &["panicking"],
+    &["num", "imp", "bignum"],
+    &["num", "imp", "dec2flt"],
+    &["num", "imp", "diy_float"],
+    &["num", "imp", "flt2dec"],
+    &["num", "imp", "fmt"],
+];
+
 /// Whether a function formats or parses text: core's own machinery for it, and everybody's
 /// implementations of its traits. No kernel is fast because of it, and inlined and unrolled it is
 /// most of the program: what ptxas takes for it is what a user waits for.
@@ -261,21 +273,7 @@ fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
             path.len() >= wanted.len() && wanted.iter().zip(&path).all(|(w, p)| *w == p.as_str())
         })
     };
-    const MACHINERY: &[&[&str]] = &[
-        &["fmt"],
-        &["panicking"],
-        &["num", "bignum"],
-        &["num", "dec2flt"],
-        &["num", "diy_float"],
-        &["num", "flt2dec"],
-        &["num", "fmt"],
-        &["num", "imp", "bignum"],
-        &["num", "imp", "dec2flt"],
-        &["num", "imp", "diy_float"],
-        &["num", "imp", "flt2dec"],
-        &["num", "imp", "fmt"],
-    ];
-    if in_core(def_id) && modules(def_id, MACHINERY) {
+    if in_core(def_id) && modules(def_id, FORMATTING) {
         return true;
     }
     tcx.trait_impl_of_assoc(def_id)

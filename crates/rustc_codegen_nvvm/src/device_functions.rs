@@ -159,10 +159,8 @@ pub(crate) fn intrinsic_as_ptx(name: &str) -> Option<&'static str> {
 
 /// The intrinsics that libnvvm does not know: it leaves them in PTX as functions.
 pub(crate) fn unknown_intrinsics(ptx: &str) -> impl Iterator<Item = &str> {
-    let declarations = ptx.lines().filter(|line| line.starts_with(".extern .func"));
-    declarations
-        .filter_map(|line| line.split_whitespace().next_back())
-        .filter(|name| name.starts_with("llvm."))
+    let declared = ptx::external_functions(ptx).into_iter();
+    declared.filter(|name| name.starts_with("llvm."))
 }
 
 /// Declares an intrinsic that a crate names itself (`#[link_name = "llvm.nvvm.…"]`).

@@ -94,3 +94,76 @@ fn path_is(tcx: TyCtxt<'_>, def_id: rustc_span::def_id::DefId, wanted: &[&str]) 
         .collect();
     names.iter().map(Symbol::as_str).eq(wanted.iter().copied())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustc_driver::{Callbacks, Compilation, compiler_entrypoint};
+    use rustc_hir::def::DefKind;
+    use rustc_interface::interface::Compiler;
+    use rustc_span::def_id::{DefId, DefIndex};
+
+    /// The paths that no item of core or alloc has.
+    #[derive(Default)]
+    struct Missing(Vec<String>);
+
+    impl Callbacks for Missing {
+        fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {
+            let items = |krate| {
+                let count = tcx.num_extern_def_ids(krate);
+                (0..count).map(move |index| DefId {
+                    krate,
+                    index: DefIndex::from_usize(index),
+                })
+            };
+            let crates = tcx.crates(()).iter().copied();
+            let all: Vec<DefId> = crates
+                .filter(|&krate| matches!(tcx.crate_name(krate).as_str(), "core" | "alloc"))
+                .flat_map(items)
+                .collect();
+            let exists = |path: &[&str], is: fn(DefKind) -> bool| {
+                all.iter().any(|&def_id| {
+                    let name = tcx.def_key(def_id).get_opt_name();
+                    name.is_some_and(|name| path.last() == Some(&name.as_str()))
+                        && path_is(tcx, def_id, path)
+                        && is(tcx.def_kind(def_id))
+                })
+            };
+            let mut check = |path: &[&str], is: fn(DefKind) -> bool| {
+                if !exists(path, is) {
+                    self.0.push(path.join("::"));
+                }
+            };
+            for (path, _) in TABLE {
+                check(path, DefKind::is_fn_like);
+            }
+            for modules in crate::context::FORMATTING {
+                check(&[&["core"], *modules].concat(), |kind| kind == DefKind::Mod);
+            }
+            for path in ptx::stack::KNOWN_MODULES {
+                let path: Vec<&str> = path.split("::").collect();
+                check(&path, |kind| kind == DefKind::Mod);
+            }
+            check(&["core", "panicking", "no_such_panic"], |_| true);
+            Compilation::Stop
+        }
+    }
+
+    #[test]
+    fn core_has_what_is_known_by_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join("paths.rs");
+        std::fs::write(&source, "#![no_std]\nextern crate alloc;\n").expect("it is written");
+        let output = folder.path().join("paths.rmeta");
+        let args = [
+            "rustc".to_owned(),
+            "--crate-type=rlib".to_owned(),
+            "--emit=metadata".to_owned(),
+            format!("-o{}", output.display()),
+            source.display().to_string(),
+        ];
+        let mut missing = Missing::default();
+        compiler_entrypoint(&args, &mut missing);
+        assert_eq!(missing.0, ["core::panicking::no_such_panic"]);
+    }
+}

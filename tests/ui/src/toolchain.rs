@@ -132,6 +132,13 @@ impl Toolchain {
         })
     }
 
+    /// A folder for generated sources.
+    pub fn sources(&self) -> Result<PathBuf> {
+        let folder = self.out.join("sources");
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
     fn rustc(&self, source: &Path, flags: &[String], toolkit: Toolkit) -> Result<Command> {
         let mut command = Command::new(&self.rustc);
         let backend = self.set_toolkit(&mut command, toolkit)?;

@@ -1,8 +1,11 @@
 //! Checks of the PTX and the IR that the compiler makes: for properties that results on one device
 //! do not show. The sources are in `ptx/`.
+//!
+//! `BLESS=1` writes `ptx/atomics.txt` anew.
 
 use ptx::{Function, Instruction, Item, Module, Operand, Statement};
 use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use ui_tests::toolchain::{Made, Toolchain};
@@ -26,6 +29,15 @@ fn functions<'m, 'a>(module: &'m Module<'a>) -> impl Iterator<Item = &'m Functio
         Item::Function(function) => Some(function),
         _ => None,
     })
+}
+
+/// The definition of a function, whose name is `name` or, mangled, ends in it.
+fn function<'m, 'a>(module: &'m Module<'a>, name: &str) -> &'m Function<'a> {
+    let mangled = format!("{}{name}", name.len());
+    functions(module)
+        .filter(|function| function.body.is_some())
+        .find(|function| function.name == name || function.name.ends_with(&mangled))
+        .unwrap_or_else(|| panic!("there is no function `{name}`"))
 }
 
 fn instructions<'m, 'a>(function: &'m Function<'a>) -> Vec<&'m Instruction<'a>> {
@@ -155,4 +167,230 @@ fn convergent_operations_are_not_duplicated() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn attributes_are_right() {
+    let mut wrong = String::new();
+    for arch in ["sm_75", "sm_100"] {
+        let made = compile(&folder().join("attributes.rs"), arch, 3);
+        let module = Module::parse(&made.ptx).expect("it is PTX");
+        let mut check = |what: &str, right: bool| {
+            if !right {
+                let _ = writeln!(wrong, "{arch}: {what}");
+            }
+        };
+        let count = |name: &str, part: &str| {
+            let names = names(function(&module, name));
+            names.iter().filter(|name| name.contains(part)).count()
+        };
+        let loads = |name: &str| count(name, "ld.") - count(name, "ld.param");
+        for name in ["cells", "nested", "unsafe_cells", "slices"] {
+            check(
+                &format!("`{name}`: a reference with interior mutability is `noalias`"),
+                loads(name) == 1,
+            );
+        }
+        check("`unique`: `&mut` is not `noalias`", loads("unique") == 0);
+        check(
+            "`reads_atomic`: a parameter with interior mutability is read-only",
+            count("reads_atomic", "ld.global") == 1 && count("reads_atomic", ".nc") == 0,
+        );
+        check(
+            "`alias_atomics`: parameters with interior mutability are `noalias`",
+            count("alias_atomics", "ld.global") == 1,
+        );
+        check(
+            "`reads_slice`: a shared slice is not read-only",
+            count("reads_slice", "ld.global.nc") > 0,
+        );
+        check(
+            "`volatile`: an access is not volatile",
+            count("volatile", "st.volatile") == 2 && count("volatile", "ld.volatile") == 1,
+        );
+        check(
+            "`round_even`: not to the nearest even",
+            count("round_even", "cvt.rni.f32.f32") == 1
+                && count("round_even", "cvt.rni.f64.f64") == 1,
+        );
+        check("`round_away`: to even", count("round_away", "cvt.rni") == 0);
+        let body = made.ir.split("4pair(").find(|text| {
+            text.lines()
+                .next()
+                .is_some_and(|line| line.contains("noinline"))
+        });
+        let body = body.and_then(|text| text.split("\n}").next());
+        let loads: Vec<&str> = (body.unwrap_or_default().lines())
+            .filter(|line| line.contains(" = load "))
+            .collect();
+        check(
+            "`pair`: the second half is not aligned to 4 bytes",
+            loads.len() == 2 && loads[0].ends_with("align 16") && loads[1].ends_with("align 4"),
+        );
+        for name in [
+            "barrier0",
+            "bar.warp.sync",
+            "vote.ballot.sync",
+            "shfl.sync.bfly.i32",
+            "match.any.sync.i32",
+        ] {
+            let lines = || {
+                let name = format!("@llvm.nvvm.{name}(");
+                made.ir.lines().filter(move |line| line.contains(&name))
+            };
+            check(
+                &format!("`{name}` is not convergent"),
+                lines().count() == 2 && lines().all(|line| line.contains(") convergent")),
+            );
+        }
+        let lane = "@llvm.nvvm.read.ptx.sreg.laneid() convergent";
+        check("`laneid` is convergent", !made.ir.contains(lane));
+        check(
+            "a pure shuffle is not convergent",
+            count("pure_asm", "shfl.sync") == 5,
+        );
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+const ORDERS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+const LOADS: [&str; 3] = ["Relaxed", "Acquire", "SeqCst"];
+const STORES: [&str; 3] = ["Relaxed", "Release", "SeqCst"];
+const SCOPES: [&str; 4] = ["Block", "Cluster", "Device", "System"];
+
+/// The kernels of `atomics.txt`: a name, and the source. `core` stands for the types of
+/// `core::sync::atomic`, other scopes for `cuda_std::atomic::Atomic`.
+fn atomic_kernels() -> Vec<(String, String)> {
+    let mut kernels = Vec::new();
+    for scope in ["core"].into_iter().chain(SCOPES) {
+        for int in ["u8", "u16", "u32", "i32", "u64", "i64", "u128"] {
+            for (operation, orders, call) in atomic_operations(scope, int) {
+                let name = [scope, int, operation, &orders].join("_");
+                let atomic = match scope {
+                    "core" => format!("core::sync::atomic::Atomic{}", int.to_uppercase()),
+                    _ => format!("Atomic<{int}, {scope}>"),
+                };
+                let source = format!(
+                    "#[kernel]\npub unsafe fn {name}(p: *mut u8, to: *mut {int}, v: {int}, w: {int}) \
+                     {{ unsafe {{ let a = &*p.cast::<{atomic}>(); {call}; }} }}\n"
+                );
+                kernels.push((name, source));
+            }
+        }
+        let mut fence = |name: String, call: String| {
+            let source = format!("#[kernel]\npub fn {name}() {{ {call} }}\n");
+            kernels.push((name, source));
+        };
+        if scope == "core" {
+            for order in &ORDERS[1..] {
+                let call = format!("core::sync::atomic::fence({order})");
+                fence(format!("core_fence_{order}"), call);
+            }
+            let call = "core::sync::atomic::compiler_fence(SeqCst)".to_owned();
+            fence("core_compiler_fence_SeqCst".to_owned(), call);
+        } else {
+            for kind in ["acquire_release", "sequentially_consistent"] {
+                let call = format!("cuda_std::fence::{kind}({scope})");
+                fence(format!("{scope}_fence_{kind}"), call);
+            }
+        }
+    }
+    kernels
+}
+
+/// The operations that a type has: a name, the orderings, and a call with `a`, `to`, `v` and `w`.
+fn atomic_operations(scope: &str, int: &str) -> Vec<(&'static str, String, String)> {
+    let core = scope == "core";
+    let narrow = matches!(int, "u8" | "u16");
+    let signed = int.starts_with('i');
+    let mut operations = Vec::new();
+    if !signed && int != "u128" {
+        let loads = LOADS.map(|order| ("load", order.to_owned(), format!("*to = a.load({order})")));
+        let stores =
+            STORES.map(|order| ("store", order.to_owned(), format!("a.store(v, {order})")));
+        operations.extend(loads.into_iter().chain(stores));
+    }
+    let updates: &[(&str, &str)] = match int {
+        "u128" if core => &[],
+        "u128" => &[("swap", "swap")],
+        "i32" | "i64" => &[("min", "fetch_min"), ("max", "fetch_max")],
+        _ if narrow && !core => &[],
+        _ => &[
+            ("swap", "swap"),
+            ("add", "fetch_add"),
+            ("and", "fetch_and"),
+            ("or", "fetch_or"),
+            ("xor", "fetch_xor"),
+            ("min", "fetch_min"),
+            ("max", "fetch_max"),
+        ],
+    };
+    for (name, method) in updates {
+        let update = |order: &str| {
+            (
+                *name,
+                order.to_owned(),
+                format!("*to = a.{method}(v, {order})"),
+            )
+        };
+        operations.extend(ORDERS.map(update));
+    }
+    let exchanges = match int {
+        "u8" => core,
+        "u128" => !core,
+        _ => !signed,
+    };
+    for success in ORDERS.into_iter().filter(|_| exchanges) {
+        for failure in LOADS {
+            let call = format!(
+                "*to = match a.compare_exchange(v, w, {success}, {failure}) {{ Ok(x) | Err(x) => x }}"
+            );
+            operations.push(("cas", format!("{success}_{failure}"), call));
+        }
+    }
+    operations
+}
+
+/// Whether an instruction orders memory, or accesses it atomically.
+fn is_atomic(name: &str) -> bool {
+    let mut words = name.split('.');
+    match words.next() {
+        Some("atom" | "red" | "fence" | "membar") => true,
+        Some("ld" | "st") => words.any(|word| {
+            matches!(
+                word,
+                "relaxed" | "acquire" | "release" | "volatile" | "mmio"
+            )
+        }),
+        _ => false,
+    }
+}
+
+#[test]
+fn atomics_have_their_orders_and_scopes() {
+    let kernels = atomic_kernels();
+    let mut source = String::from(
+        "#![no_std]\n#![allow(non_snake_case)]\nuse core::sync::atomic::Ordering::*;\n\
+         use cuda_std::{atomic::Atomic, prelude::*, scope::*};\n",
+    );
+    source.extend(kernels.iter().map(|(_, text)| text.as_str()));
+    let file = toolchain().sources().expect("a folder").join("atomics.rs");
+    fs::write(&file, source).expect("it is written");
+    let made = compile(&file, "sm_90", 3);
+    let module = Module::parse(&made.ptx).expect("it is PTX");
+    let row = |(name, _): &(String, String)| {
+        let mut names = names(function(&module, name));
+        names.retain(|name| is_atomic(name));
+        format!("{name}: {}\n", names.join("; "))
+    };
+    let table: String = kernels.iter().map(row).collect();
+    let path = folder().join("atomics.txt");
+    if std::env::var_os("BLESS").is_some_and(|value| !value.is_empty()) {
+        fs::write(&path, &table).expect("it is written");
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    let differ = expected.lines().zip(table.lines());
+    let differ: Vec<_> = differ.filter(|(expected, got)| expected != got).collect();
+    assert!(differ.is_empty(), "expected, got: {differ:#?}");
+    assert_eq!(expected.lines().count(), table.lines().count());
 }

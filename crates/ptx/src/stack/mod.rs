@@ -37,6 +37,13 @@ pub const RECURSION_BYTES: u64 = 16 << 10;
 pub const MAX_BYTES: u64 = 1 << 30;
 /// How many times the deepest path through formatting counts.
 pub const FORMATTING_DEPTH: u64 = 1;
+/// The modules of core's sorts, whose recursion has a known depth, and of its formatting. The compiler
+/// checks in a test that core has them.
+pub const KNOWN_MODULES: [&str; 3] = [
+    "core::slice::sort",
+    "core::slice::sort::shared::pivot",
+    "core::fmt",
+];
 /// The stack that every kernel has.
 pub const DEFAULT_LIMIT: u64 = 1024;
 
@@ -392,7 +399,8 @@ fn is_formatting(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
         .iter()
         .map(|&m| name_of(graph.functions[m]))
         .collect();
-    let formats = |name: &String| name.contains("core::fmt::");
+    let [.., formatting] = KNOWN_MODULES;
+    let formats = |name: &String| name.contains(&format!("{formatting}::"));
     names.iter().any(formats)
         && names
             .iter()
@@ -403,10 +411,11 @@ fn is_formatting(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
 fn known_depth(graph: &Graph<'_, '_>, members: &[usize]) -> Option<u64> {
     let depth = |&member: &usize| {
         let name = name_of(graph.functions[member]);
-        match name.starts_with("core::slice::sort::") {
-            true if name.contains("::pivot::") => Some(6),
-            true => Some(24),
-            false => None,
+        let inside = |module: &str| name.strip_prefix(module)?.strip_prefix("::");
+        let [sort, pivot, _] = KNOWN_MODULES;
+        match inside(pivot) {
+            Some(_) => Some(6),
+            None => inside(sort).map(|_| 24),
         }
     };
     members
