@@ -485,6 +485,12 @@ impl<'a> Collector<'a> {
         &self.dependencies
     }
 
+    /// The trackers of textures and surfaces.
+    pub(crate) fn images(&self) -> impl Iterator<Item = (&'a Tracker, Access)> {
+        let images = self.dependencies.iter().filter(|image| image.is_whole());
+        images.map(|image| (image.tracker, image.access))
+    }
+
     /// The buffers of graphs that the kernel uses.
     pub(crate) fn in_graphs(&self) -> &[(&'a InGraph, Access)] {
         &self.in_graphs

@@ -77,6 +77,11 @@ impl<'a> Dependency<'a> {
         }
     }
 
+    /// Whether it is of a whole resource, as textures and surfaces are.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.end == u64::MAX
+    }
+
     fn conflicts(&self, other: &Use) -> bool {
         (self.access == Access::Write || other.access == Access::Write)
             && self.start < other.end

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{backend, stream};
-use cuda_std::prelude::kernel;
+use cuda_std::prelude::{PerThread, kernel};
 use cuda_std::texture::{Surface, Texture};
 use cust::device::DeviceAttribute;
 use cust::error::Error;
@@ -499,6 +499,127 @@ fn a_launch_does_not_read_by_a_texture_what_it_writes_by_a_surface() {
         "{error:?}"
     );
     stream.synchronize().unwrap();
+}
+
+/// Writes 7 to the elements of a surface.
+#[kernel]
+pub fn paint(_surface: Surface<u32, 1>) {}
+
+/// Reads the elements of a texture.
+#[kernel]
+pub fn look(_texture: Texture<u32, 1>, _to: PerThread<u32>) {}
+
+const IMAGES: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry paint(.param .u64 surface) {
+    .reg .b32 %x, %v;
+    .reg .b64 %s;
+    ld.param.u64 %s, [surface];
+    mov.u32 %x, %tid.x;
+    shl.b32 %x, %x, 2;
+    mov.u32 %v, 7;
+    sust.b.1d.b32.trap [%s, {%x}], %v;
+    ret;
+}
+.visible .entry look(.param .u64 texture, .param .align 8 .b8 to[16]) {
+    .reg .b32 %x, %v<4>;
+    .reg .b64 %t, %to, %o;
+    ld.param.u64 %t, [texture];
+    ld.param.u64 %to, [to];
+    mov.u32 %x, %tid.x;
+    tex.1d.v4.u32.s32 {%v0, %v1, %v2, %v3}, [%t, {%x}];
+    mul.wide.u32 %o, %x, 4;
+    add.u64 %to, %to, %o;
+    st.global.u32 [%to], %v0;
+    ret;
+}
+";
+
+#[test]
+fn nodes_of_a_graph_take_turns_with_an_array() {
+    let _context = init();
+    let module: &'static Module = Box::leak(Box::new(Module::from_ptx(IMAGES, &[]).unwrap()));
+    // SAFETY: the kernels have the parameters of the functions.
+    let (paint_it, look_at) = unsafe {
+        (
+            module.kernel_unchecked::<paint>().unwrap(),
+            module.kernel_unchecked::<look>().unwrap(),
+        )
+    };
+    let other = Array::from_slice(&[5u32; 8], 8, ArrayFlags::SURFACE_LDST).unwrap();
+    let other = cust::texture::Texture::new(Arc::new(other), &TextureConfig::default()).unwrap();
+    let other: &'static _ = Box::leak(Box::new(other));
+    let stream = stream();
+    let builder = || {
+        let mut graph = GraphBuilder::new().unwrap();
+        let result = graph.buffer(DeviceBuffer::<u32>::zeroed(8).unwrap());
+        (graph, result)
+    };
+    // In one graph; the texture in a child; both in children; one in the body of a condition.
+    for form in 0..4 {
+        let array = Array::from_slice(&[1u32; 8], 8, ArrayFlags::SURFACE_LDST).unwrap();
+        let array = Arc::new(array);
+        let surface = cust::texture::Surface::new(Arc::clone(&array)).unwrap();
+        let texture = cust::texture::Texture::new(array, &TextureConfig::default()).unwrap();
+        let surface: &'static _ = Box::leak(Box::new(surface));
+        let texture: &'static _ = Box::leak(Box::new(texture));
+        let (mut graph, mut result) = builder();
+        let condition = graph.condition(1).unwrap();
+        let mut child = || {
+            let (mut child, buffer) = builder();
+            result = buffer;
+            let args = look::args(texture, buffer.write());
+            child.launch(&look_at, (1, 8), args).unwrap();
+            child
+        };
+        let first = match form {
+            2 => {
+                let (mut child, _) = builder();
+                child
+                    .launch(&paint_it, (1, 8), paint::args(surface))
+                    .unwrap();
+                graph.child(child, &[]).unwrap();
+                None
+            }
+            3 => {
+                let body = |graph: &mut GraphBuilder<'_>| {
+                    graph
+                        .launch(&paint_it, (1, 8), paint::args(surface))
+                        .map(drop)
+                };
+                graph.if_nonzero(condition, body).unwrap();
+                None
+            }
+            _ => Some(
+                graph
+                    .launch(&paint_it, (1, 8), paint::args(surface))
+                    .unwrap(),
+            ),
+        };
+        let reader = match form {
+            1 | 2 => {
+                let child = child();
+                graph.child(child, &[]).unwrap();
+                None
+            }
+            _ => {
+                let args = look::args(texture, result.write());
+                Some(graph.launch(&look_at, (1, 8), args).unwrap())
+            }
+        };
+        let mut graph = graph.instantiate().unwrap();
+        if let (Some(_), Some(reader)) = (first, reader) {
+            // Its place among the nodes is that of the array it reads.
+            let args = look::args(other, result.write());
+            let error = graph.set_launch(reader, &look_at, (1, 8), args);
+            assert_eq!(error.unwrap_err(), Error::GraphUses);
+        }
+        graph.launch(&stream).unwrap();
+        let found = graph.get(result).as_host_vec().unwrap();
+        assert_eq!(found, [7; 8], "form {form}");
+    }
 }
 
 /// Set in the processes that tests start: what to do there.

@@ -289,6 +289,11 @@ struct AnyBuffer {
     bytes: usize,
 }
 
+/// The value of an [`AnyBuffer`] that stands for an array which kernels use by textures and surfaces: the
+/// address of its tracker. The driver does not order nodes by what they use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Image(usize);
+
 /// The tracker of a buffer of this type.
 fn tracker_of<B: Owned>(value: &dyn Any) -> &Tracker {
     let buffer = value.downcast_ref::<B>().map(B::tracker);
@@ -593,18 +598,47 @@ impl<'m> GraphBuilder<'m> {
         nodes.iter().map(number).collect()
     }
 
-    /// The graph's buffers that a kernel uses.
+    /// The graph's buffers that a kernel uses, and the arrays that it uses by textures and surfaces,
+    /// which live forever. Several arguments may be of one array.
     fn uses(
-        &self,
+        &mut self,
         collector: &Collector<'_>,
         doing: impl Fn() -> String,
     ) -> CudaResult<Vec<(usize, Access)>> {
         let uses = collector.in_graphs().iter();
-        let uses: Vec<_> = uses
+        let mut uses: Vec<_> = uses
             .map(|(id, access)| Ok((self.own(**id, &doing)?, *access)))
             .collect::<CudaResult<_>>()?;
         refuse_aliases(&uses)?;
+        for (tracker, access) in collector.images() {
+            let image = Image(std::ptr::from_ref(tracker).addr());
+            let number = self.number_of(image).unwrap_or_else(|| {
+                self.buffers.push(AnyBuffer {
+                    value: Box::new(image),
+                    tracker: None,
+                    address: 0,
+                    bytes: 0,
+                });
+                self.buffers.len() - 1
+            });
+            uses.push((number, access));
+        }
         Ok(uses)
+    }
+
+    fn number_of(&self, image: Image) -> Option<usize> {
+        let is_image = |buffer: &AnyBuffer| buffer.value.downcast_ref::<Image>() == Some(&image);
+        self.buffers.iter().position(is_image)
+    }
+
+    /// The number by which uses are compared: arrays that a child graph uses have their own.
+    fn canonical(&self, number: usize) -> usize {
+        let image = self
+            .buffers
+            .get(number)
+            .and_then(|b| b.value.downcast_ref());
+        let first = image.and_then(|&image| self.number_of(image));
+        first.unwrap_or(number)
     }
 
     /// Adds a node after the earlier ones that it conflicts with.
@@ -656,9 +690,13 @@ impl<'m> GraphBuilder<'m> {
     fn conflicts(&self, uses: &[(usize, Access)], scope: Scope, before: usize) -> Vec<usize> {
         let mut after = Vec::new();
         for &(buffer, access) in uses {
+            let buffer = self.canonical(buffer);
             // Back to the last writer; readers in between matter to a writer only.
             for (number, node) in self.nodes[..before].iter().enumerate().rev() {
-                let uses = node.uses.iter().filter(|(used, _)| *used == buffer);
+                let uses = node
+                    .uses
+                    .iter()
+                    .filter(|(used, _)| self.canonical(*used) == buffer);
                 let used_for = uses.map(|(_, access)| *access);
                 let used_for = used_for.max_by_key(|access| *access == Access::Write);
                 let (Some(used_for), true) = (used_for, node.scope == scope) else {

@@ -74,6 +74,7 @@ impl<'m> GraphBuilder<'m> {
             }
         }
         uses.dedup();
+        self.buffers.append(&mut child.buffers);
         let doing = || "adding a graph to a graph".to_owned();
         let raw = child.raw;
         let node = self.add_after(uses, after, doing, |api, node, graph, after| {
@@ -84,7 +85,6 @@ impl<'m> GraphBuilder<'m> {
                     .cuGraphAddChildGraphNode(node, graph, list, count, raw)
             }
         })?;
-        self.buffers.append(&mut child.buffers);
         self.events.append(&mut child.events);
         self.children.push((child.id, first));
         let inside = child.children.drain(..);

@@ -20,7 +20,7 @@ use cust_raw::{
 use super::condition::{Choice, Condition};
 use super::copy::{copy_node, set_node};
 use super::launch::{Attributes, Launch, LaunchWork};
-use super::queue::{Work, in_stream};
+use super::queue::{Work, in_stream, is_late};
 use super::state::{Context, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer};
 use super::stream::host_work;
 use super::{Outcome, api, put, put_optional};
@@ -169,7 +169,8 @@ impl Graph {
     }
 
     /// Its nodes in an order that the dependencies allow; `None` if they have a cycle, or if a
-    /// condition has no node, which the driver refuses as well.
+    /// condition has no node, which the driver refuses as well. Among nodes without an order
+    /// the deferred schedule takes the one that was added last first.
     fn ordered(&self) -> Option<Vec<ExecNode>> {
         let conditions = lock(&self.conditions).clone();
         if !conditions.iter().all(|condition| self.uses(condition)) {
@@ -184,7 +185,11 @@ impl Graph {
                 let is_done = |&before: &usize| done[before] || nodes[before].destroyed;
                 !done[*number] && !node.destroyed && node.after.iter().all(is_done)
             };
-            let (number, node) = nodes.iter().enumerate().find(ready)?;
+            let mut nodes = nodes.iter().enumerate();
+            let (number, node) = match is_late() {
+                true => nodes.rfind(ready)?,
+                false => nodes.find(ready)?,
+            };
             let action = match &node.action {
                 Action::Nothing => ExecAction::Nothing,
                 Action::Work(work) => ExecAction::Work(Arc::clone(work)),
