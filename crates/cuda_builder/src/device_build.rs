@@ -154,15 +154,13 @@ impl Session<'_> {
         let _lock = lock(&folder)?;
         let build_dir = self.cache.as_ref().unwrap_or(&self.target);
         let mut build_dir = build_dir.join("device").join(&key);
-        // Cargo's hashes know a package by its path in its workspace only: what two projects have at
-        // the same places would be taken for the same. This makes the crate's own hash another one.
+        // Cargo's hashes know a package by its path in its workspace only, so two workspaces must not
+        // share a build folder. This makes the crate's own hash another one where it is alone.
         own.push(format!(
             "--cfg=cuda_builder_crate=\"{}\"",
             self.name_of_crate()
         ));
-        if !is_alone(&self.krate) {
-            build_dir.push(self.name_of_crate());
-        }
+        build_dir.extend(name_of_workspace(&self.krate, &self.toolchain));
         if self.cache.is_some() && !build_dir.exists() {
             self.progress.announce(&format!(
                 "cuda_builder: compiling core and alloc for {arch} (once per user, about 20 seconds)"
@@ -305,8 +303,9 @@ impl Session<'_> {
         };
         settings.extend(level.map(|level| ("OPT_LEVEL", level)));
         let debug_info = match self.options.debug_info {
-            Some(DebugInfo::None) => Some("none"),
-            Some(DebugInfo::LineTables) => Some("line-tables-only"),
+            // The last crate alone gets another flag, see `last_crate_flags`: the MIR of its
+            // dependencies is the same, so builds with and without line tables share them.
+            Some(DebugInfo::None | DebugInfo::LineTables) => Some("line-tables-only"),
             Some(DebugInfo::Full) => Some("full"),
             // For a debugger: what the profile says.
             None if level == Some("0") => None,
@@ -342,10 +341,7 @@ impl Session<'_> {
 
     /// A name for the GPU crate: of its folder, since two projects may have crates of one name.
     fn name_of_crate(&self) -> String {
-        let mut hasher = DefaultHasher::new();
-        self.krate.hash(&mut hasher);
-        let name = self.krate.file_name().unwrap_or_default();
-        format!("{}-{:016x}", name.to_string_lossy(), hasher.finish())
+        name_of(&self.krate)
     }
 
     /// A name for what is not shared.
@@ -395,6 +391,14 @@ impl Session<'_> {
             }
         }
     }
+}
+
+/// A folder's name with a hash of its path.
+fn name_of(folder: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    folder.hash(&mut hasher);
+    let name = folder.file_name().unwrap_or_default();
+    format!("{}-{:016x}", name.to_string_lossy(), hasher.finish())
 }
 
 /// Waits until no other build script uses a folder. The lock ends with the file.
@@ -500,22 +504,44 @@ fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Whether a GPU crate is certain to have no other packages in its workspace.
-fn is_alone(krate: &Path) -> bool {
-    let manifest = |folder: &Path| std::fs::read_to_string(folder.join("Cargo.toml"));
-    let in_workspace = krate
-        .ancestors()
-        .skip(1)
-        .any(|folder| manifest(folder).is_ok_and(|text| text.contains("[workspace")));
-    let has_others = |text: &str| {
-        let mut paths = text.split("path").skip(1).filter_map(|rest| {
-            let value = rest.trim_start().strip_prefix('=')?;
-            value.trim_start().strip_prefix(['"', '\''])
-        });
-        text.contains("members")
-            || paths.any(|path| !path.starts_with("..") && !path.starts_with('/'))
+/// A folder's `Cargo.toml`; empty if it has none.
+fn manifest_of(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default()
+}
+
+/// A name for the workspace of a GPU crate; none if the crate is certain to be its only package.
+fn name_of_workspace(krate: &Path, toolchain: &Toolchain) -> Option<String> {
+    let mut above = krate.ancestors().skip(1);
+    let root = if above.any(|folder| manifest_of(folder).contains("[workspace")) {
+        workspace_root(krate, toolchain)
+    } else {
+        krate.to_path_buf()
     };
-    !in_workspace && manifest(krate).is_ok_and(|text| !has_others(&text))
+    (root != krate || has_others(&manifest_of(krate))).then(|| name_of(&root))
+}
+
+/// The root of a crate's workspace; the crate's folder if cargo does not say it.
+fn workspace_root(krate: &Path, toolchain: &Toolchain) -> PathBuf {
+    let mut command = Command::new(toolchain.cargo());
+    environment::clean(&mut command);
+    command
+        .current_dir(krate)
+        .args(["locate-project", "--workspace", "--message-format=plain"]);
+    let output = command.output().ok();
+    let output = output.filter(|output| output.status.success());
+    let manifest = output.and_then(|output| String::from_utf8(output.stdout).ok());
+    let root = manifest.and_then(|path| Some(Path::new(path.trim()).parent()?.to_path_buf()));
+    root.unwrap_or_else(|| krate.to_path_buf())
+}
+
+/// Whether the workspace with this root manifest may have other packages than the one in the root.
+fn has_others(manifest: &str) -> bool {
+    let mut paths = manifest.split("path").skip(1).filter_map(|rest| {
+        let value = rest.trim_start().strip_prefix('=')?;
+        value.trim_start().strip_prefix(['"', '\''])
+    });
+    manifest.contains("members")
+        || paths.any(|path| !path.starts_with("..") && !path.starts_with('/'))
 }
 
 /// Makes rustc name the crate's files as seen from the root of the workspace that is built, in
@@ -569,6 +595,42 @@ fn tell_cargo(instruction: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn crates_of_one_workspace_share_a_build_folder() {
+        let Ok(toolchain) = Toolchain::find() else {
+            return test_outcome::skip("no toolchain");
+        };
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = root.canonicalize().unwrap();
+        let name = |folder: &str| name_of_workspace(&root.join(folder), &toolchain);
+        assert_eq!(name("examples/vecadd/kernels"), Some(name_of(&root)));
+        assert_eq!(name("tests/run/kernels"), Some(name_of(&root)));
+        // Other workspaces: their members may have the same paths and names.
+        let folder = std::env::temp_dir().join(format!("workspaces-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let write = |file: &str, text: &str| {
+            let path = folder.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let package = "[package]\nname = \"kernels\"\nedition = \"2024\"\n";
+        for workspace in ["a", "b"] {
+            write(
+                &format!("{workspace}/Cargo.toml"),
+                "[workspace]\nmembers = [\"kernels\"]\nresolver = \"3\"\n",
+            );
+            write(&format!("{workspace}/kernels/Cargo.toml"), package);
+            write(&format!("{workspace}/kernels/src/lib.rs"), "");
+        }
+        write("alone/Cargo.toml", package);
+        let folder = folder.canonicalize().unwrap();
+        let name = |name: &str| name_of_workspace(&folder.join(name), &toolchain);
+        assert_eq!(name("a/kernels"), Some(name_of(&folder.join("a"))));
+        assert_ne!(name("a/kernels"), name("b/kernels"));
+        assert_eq!(name("alone"), None);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn who_turned_on_std_is_found() {

@@ -1,6 +1,6 @@
 //! The compiler flags of a device build.
 
-use crate::{Arch, CudaBuilder, Error};
+use crate::{Arch, CudaBuilder, DebugInfo, Error};
 use std::path::Path;
 
 /// The target that device code is compiled for.
@@ -53,6 +53,9 @@ pub(crate) fn last_crate_flags(options: &CudaBuilder) -> Result<Vec<String>, Err
             return Err(Error::SpaceInPath(value.into()));
         }
         flags.push(format!("-Cllvm-args=--{name}={text}"));
+    }
+    if options.debug_info == Some(DebugInfo::None) {
+        flags.push("-Cdebuginfo=none".to_owned());
     }
     Ok(flags)
 }

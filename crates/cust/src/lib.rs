@@ -63,6 +63,8 @@
 //! On the emulator a note on stderr names a kernel that has run for 20 s. The environment variable
 //! `PTX_EMULATOR_TIME_LIMIT` sets a limit in seconds, after which the launch fails with
 //! [`CudaError::LaunchTimeout`](error::CudaError::LaunchTimeout).
+//! The emulator has the limits of an `sm_90` device and refuses PTX for later architectures;
+//! `PTX_EMULATOR_ARCH` selects another one: `sm_100`, `sm_103`, `sm_120` or `sm_121`.
 //!
 //! # Panics in kernels
 //!

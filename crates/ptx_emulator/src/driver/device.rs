@@ -5,21 +5,16 @@ use std::sync::LazyLock;
 
 use cust_raw::{CUdevice, CUdevice_attribute, CUdevprop, CUresult, CUuuid};
 
+use super::model::model;
 use super::state::{initialise, state};
 use super::{Outcome, api, put};
 
-/// The limits that launches are checked against, as an `sm_90` device has them.
+/// The limits that launches are checked against, the same for all architectures.
 pub(super) const MAX_THREADS_PER_BLOCK: u32 = 1024;
 pub(super) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 pub(super) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 pub(super) const MAX_SHARED: i32 = 48 << 10;
-pub(super) const MAX_SHARED_OPTIN: i32 = 227 << 10;
-pub(super) const SHARED_PER_MULTIPROCESSOR: i32 = 228 << 10;
-pub(super) const THREADS_PER_MULTIPROCESSOR: i32 = 2048;
-pub(super) const BLOCKS_PER_MULTIPROCESSOR: i32 = 32;
 
-/// The compute capability that the device says it has.
-const COMPUTE_CAPABILITY: (c_int, c_int) = (9, 0);
 /// The CUDA version whose API this is.
 const VERSION: c_int = 13000;
 /// "PTX emulator 01", so that programs that compare devices tell it from others.
@@ -99,8 +94,10 @@ fn attribute(attribute: CUdevice_attribute) -> Option<c_int> {
         A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y => MAX_GRID[1] as c_int,
         A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z => MAX_GRID[2] as c_int,
         A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK => MAX_SHARED,
-        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => MAX_SHARED_OPTIN,
-        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => SHARED_PER_MULTIPROCESSOR,
+        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => model().max_shared_optin,
+        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => {
+            model().shared_per_multiprocessor
+        }
         A::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK => 1 << 10,
         A::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY => 64 << 10,
         A::CU_DEVICE_ATTRIBUTE_WARP_SIZE => 32,
@@ -113,8 +110,8 @@ fn attribute(attribute: CUdevice_attribute) -> Option<c_int> {
         A::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT => 512,
         A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE => 1 << 20,
         A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => host_threads() as c_int,
-        A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR => THREADS_PER_MULTIPROCESSOR,
-        A::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR => BLOCKS_PER_MULTIPROCESSOR,
+        A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR => model().threads_per_multiprocessor,
+        A::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR => model().blocks_per_multiprocessor,
         A::CU_DEVICE_ATTRIBUTE_INTEGRATED
         | A::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH
         | A::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
@@ -129,8 +126,8 @@ fn attribute(attribute: CUdevice_attribute) -> Option<c_int> {
         | A::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
-        A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => COMPUTE_CAPABILITY.0,
-        A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => COMPUTE_CAPABILITY.1,
+        A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => model().capability.0 as c_int,
+        A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => model().capability.1 as c_int,
         A::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO => 1,
         A(code) if code > 0 && code < A::CU_DEVICE_ATTRIBUTE_MAX.0 => 0,
         _ => return None,
@@ -220,8 +217,8 @@ api! {
         check_device(device)?;
         // SAFETY: as above.
         unsafe {
-            put(major, COMPUTE_CAPABILITY.0)?;
-            put(minor, COMPUTE_CAPABILITY.1)
+            put(major, model().capability.0 as c_int)?;
+            put(minor, model().capability.1 as c_int)
         }
     }
 

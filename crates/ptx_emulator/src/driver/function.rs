@@ -8,11 +8,9 @@ use cust_raw::{
     CUlaunchConfig, CUmodule, CUoccupancyB2DSize, CUresult,
 };
 
-use super::device::{
-    BLOCKS_PER_MULTIPROCESSOR, MAX_SHARED, MAX_SHARED_OPTIN, MAX_THREADS_PER_BLOCK,
-    SHARED_PER_MULTIPROCESSOR, THREADS_PER_MULTIPROCESSOR, host_threads,
-};
+use super::device::{MAX_SHARED, MAX_THREADS_PER_BLOCK, host_threads};
 use super::launch::Attributes;
+use super::model::model;
 use super::state::{Function, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
 use crate::launch::MAX_BLOCKS_PER_CLUSTER;
@@ -99,15 +97,15 @@ impl Function {
             return 0;
         }
         let warps = (block_size - 1) / 32 + 1;
-        let by_threads = THREADS_PER_MULTIPROCESSOR / 32 / warps;
+        let by_threads = model().threads_per_multiprocessor / 32 / warps;
         let shared = i64::from(self.static_shared()) + dynamic_shared as i64;
-        if shared > i64::from(MAX_SHARED_OPTIN) {
+        if shared > i64::from(model().max_shared_optin) {
             return 0;
         }
         // Each block takes a kilobyte for the system.
-        let by_shared = i64::from(SHARED_PER_MULTIPROCESSOR) / (shared + 1024);
+        let by_shared = i64::from(model().shared_per_multiprocessor) / (shared + 1024);
         by_threads
-            .min(BLOCKS_PER_MULTIPROCESSOR)
+            .min(model().blocks_per_multiprocessor)
             .min(by_shared as c_int)
     }
 
@@ -138,7 +136,7 @@ api! {
         let function = state()?.function(from_pointer(function))?;
         match which {
             CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
-                let room = MAX_SHARED_OPTIN.saturating_sub(function.static_shared());
+                let room = model().max_shared_optin.saturating_sub(function.static_shared());
                 if value < 0 || value > room {
                     return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
                 }
@@ -291,8 +289,8 @@ api! {
         if blocks <= 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let each = SHARED_PER_MULTIPROCESSOR / blocks - 1024 - function.static_shared();
-        let each = each.clamp(0, MAX_SHARED_OPTIN);
+        let each = model().shared_per_multiprocessor / blocks - 1024 - function.static_shared();
+        let each = each.clamp(0, model().max_shared_optin);
         // SAFETY: as above.
         unsafe { put(bytes, each as usize) }
     }

@@ -26,6 +26,7 @@ mod launch;
 mod library;
 mod mapping;
 mod memory;
+mod model;
 mod module;
 mod pool;
 mod queue;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode, CUresult};
 
 use super::device::MAX_SHARED;
+use super::model::model;
 use super::state::{
     Function, Handle, Module, Object, State, from_pointer, lock, state, to_pointer,
 };
@@ -143,6 +144,11 @@ pub(super) fn load_text(text: &[u8], logs: &Logs) -> Result<Handle, CUresult> {
     if major_version(text).is_some_and(|major| major > MAX_PTX_MAJOR) {
         logs.write("the PTX is of a version that the emulator does not know");
         return Err(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    }
+    let target = ptx::header(text).target.first().copied();
+    if let Some(refusal) = target.and_then(|target| model().refusal(target)) {
+        logs.write(&refusal);
+        return Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
     }
     let program = match Program::load(text, &context.memory) {
         Ok(program) => program,

@@ -209,6 +209,12 @@ fn modules_that_do_not_parse_fill_the_log() {
         load(c"\x7fELF\x02\x01\x01"),
         Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)
     );
+    // The emulator is sm_90 here.
+    assert!(load(c".version 9.0\n.target sm_90a\n.address_size 64\n").is_ok());
+    assert_eq!(
+        load(c".version 9.0\n.target sm_100, debug\n.address_size 64\n"),
+        Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)
+    );
 }
 
 #[test]
