@@ -10,60 +10,8 @@
 //!
 //! [`ReportSlot`] and the constants of [`report`] are what device and host agree on.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
-
-/// The name of the [`ReportSlot`] in a module whose kernels can panic.
-pub const SLOT_SYMBOL: &str = "__cuda_std_report";
-
-/// Where a module's panics go: a global variable of the module, which the host fills in once.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ReportSlot {
-    /// The device address of a report in memory that the host reads too, or 0 where there is none.
-    pub buffer: AtomicU64,
-    /// 0 until a thread has claimed the report, then a number of that thread's. It is apart from
-    /// the report because it has to be in device memory for the claim to be cheap and certain.
-    pub claim: AtomicU32,
-    /// Nothing; the struct's size is 16.
-    pub pad: AtomicU32,
-}
-
-/// The layout of a report: offsets in bytes, every number little endian.
-pub mod report {
-    /// The report's size.
-    pub const SIZE: usize = 4096;
-    /// `u32`: one of the states below.
-    pub const STATE: usize = 0;
-    /// `[u32; 3]`: the index of the panicking thread's block.
-    pub const BLOCK: usize = 8;
-    /// `[u32; 3]`: the panicking thread's index in its block.
-    pub const THREAD: usize = 20;
-    /// `u32`: the line, from 1.
-    pub const LINE: usize = 32;
-    /// `u32`: the column, from 1.
-    pub const COLUMN: usize = 36;
-    /// `u32`: the length of the file's name, in bytes.
-    pub const FILE_LEN: usize = 40;
-    /// `u32`: the length of the message as stored.
-    pub const MESSAGE_LEN: usize = 44;
-    /// `u32`: the length of the message before it was cut to fit.
-    pub const MESSAGE_TOTAL: usize = 48;
-    /// `u32`: 0 for a panic, 1 for a stack overflow, which the compiler's check of recursive functions
-    /// reports with the function's name in the place of the file's, and at [`LINE`] the bytes of stack
-    /// that were left, an `i32`.
-    pub const KIND: usize = 52;
-    /// `u64`: the number of the panicking thread's launch.
-    pub const LAUNCH: usize = 56;
-    /// The file's name, and behind it the message, in UTF-8.
-    pub const TEXT: usize = 64;
-
-    /// State: no thread has panicked.
-    pub const EMPTY: u32 = 0;
-    /// State: a thread is writing the report.
-    pub const WRITING: u32 = 1;
-    /// State: the report is complete.
-    pub const COMPLETE: u32 = 2;
-}
+pub use cust_core::report;
+pub use cust_core::report::Slot as ReportSlot;
 
 /// Whether a thread of this launch has panicked, as threads ask that wait for others.
 #[inline(never)]

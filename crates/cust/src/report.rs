@@ -13,32 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cust_raw::{CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE};
 use cust_raw::{CUdeviceptr, CUmodule, CUresult};
 
+use cust_core::report::{self, Slot};
+
 use crate::backend::Api;
 use crate::error::{CudaResult, KernelPanic, StackOverflow};
-
-/// The variable that device code reports through.
-pub(crate) const SLOT_NAME: &std::ffi::CStr = c"__cuda_std_report";
-/// The size of a report's buffer.
-const REPORT_SIZE: usize = 4096;
-/// Where the texts start in it.
-const HEADER_SIZE: usize = 64;
-/// The value of `state` while a thread writes the report.
-const STATE_WRITING: u32 = 1;
-/// The value of `state` when the report is written in full.
-const STATE_COMPLETE: u32 = 2;
-
-/// The variable's layout on the device.
-#[repr(C)]
-struct ReportSlot {
-    /// The device address of the buffer; 0 means that there is none.
-    buffer: u64,
-    /// Set to 1 by the thread that writes the report.
-    claim: u32,
-    pad: u32,
-}
-
-/// The value of `kind` for a stack overflow, whose function stands in the place of the file.
-const KIND_OVERFLOW: u32 = 1;
 
 /// What a report is of.
 #[derive(Clone)]
@@ -112,11 +90,11 @@ pub(crate) fn print_untold(pending: &mut Vec<Pending>) {
 
 /// The report of one module.
 pub(crate) struct Report {
-    /// The buffer in mapped, pinned memory: `REPORT_SIZE` bytes.
+    /// The buffer in mapped, pinned memory: `report::SIZE` bytes.
     host: *mut u8,
     /// The buffer's address on the device.
     device: CUdeviceptr,
-    /// The address of the module's `ReportSlot`.
+    /// The address of the module's [`Slot`].
     slot: CUdeviceptr,
     /// Kernels launched and not yet waited for, each with its stream.
     launched: Mutex<Vec<(usize, Arc<str>)>>,
@@ -134,24 +112,24 @@ impl Report {
         // SAFETY: the pointers are valid for the call, and the module is loaded.
         let found = unsafe {
             api.driver
-                .cuModuleGetGlobal_v2(&mut slot, &mut size, module, SLOT_NAME.as_ptr())
+                .cuModuleGetGlobal_v2(&mut slot, &mut size, module, report::SYMBOL.as_ptr())
         };
         if found == CUresult::CUDA_ERROR_NOT_FOUND {
             return Ok(None);
         }
         let doing = || "preparing the module's panic report".to_owned();
         api.check(found, doing)?;
-        if size != size_of::<ReportSlot>() {
+        if size != size_of::<Slot>() {
             // Some other program's variable of that name.
             return Ok(None);
         }
         let mut host: *mut c_void = std::ptr::null_mut();
         let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
         // SAFETY: the pointer is valid for the call.
-        let result = unsafe { api.driver.cuMemHostAlloc(&mut host, REPORT_SIZE, flags) };
+        let result = unsafe { api.driver.cuMemHostAlloc(&mut host, report::SIZE, flags) };
         api.check(result, doing)?;
         // SAFETY: the buffer was just allocated with this size.
-        unsafe { host.cast::<u8>().write_bytes(0, REPORT_SIZE) };
+        unsafe { host.cast::<u8>().write_bytes(0, report::SIZE) };
         let mut report = Report {
             host: host.cast(),
             device: 0,
@@ -173,15 +151,15 @@ impl Report {
 
     /// Writes the slot: the buffer's address, and no claim.
     fn arm(&self, api: &Api) -> CudaResult<()> {
-        let slot = ReportSlot {
-            buffer: self.device,
-            claim: 0,
-            pad: 0,
+        let slot = Slot {
+            buffer: self.device.into(),
+            claim: 0.into(),
+            pad: 0.into(),
         };
         // SAFETY: the slot is a variable of exactly this size.
         let result = unsafe {
             api.driver
-                .cuMemcpyHtoD_v2(self.slot, (&raw const slot).cast(), size_of::<ReportSlot>())
+                .cuMemcpyHtoD_v2(self.slot, (&raw const slot).cast(), size_of::<Slot>())
         };
         api.check(result, || "arming the module's panic report".to_owned())
     }
@@ -220,7 +198,7 @@ impl Report {
         let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
         let pending = self.read(over)?;
         // SAFETY: the buffer has this size, and its writer is done.
-        unsafe { self.host.write_bytes(0, REPORT_SIZE) };
+        unsafe { self.host.write_bytes(0, report::SIZE) };
         if let Some(api) = api {
             // An error means that the context is gone; then there are no further reports either.
             let _ = self.arm(api);
@@ -231,15 +209,15 @@ impl Report {
     /// The report, if it is complete, or if nobody is there any more to complete it: where no launch is
     /// pending (`over`), a thread that writes one has exited in a `Display` of the message.
     pub(crate) fn read(&self, over: bool) -> Option<Pending> {
-        let state = self.word(0);
-        if state != STATE_COMPLETE && !(over && state == STATE_WRITING) {
+        let state = self.word(report::STATE);
+        if state != report::COMPLETE && !(over && state == report::WRITING) {
             return None;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
         let words = |offset: usize| [0, 4, 8].map(|i| self.word(offset + i));
-        let room = REPORT_SIZE - HEADER_SIZE;
-        let file_len = (self.word(40) as usize).min(room);
-        let message_len = (self.word(44) as usize).min(room - file_len);
+        let room = report::SIZE - report::TEXT;
+        let file_len = (self.word(report::FILE_LEN) as usize).min(room);
+        let message_len = (self.word(report::MESSAGE_LEN) as usize).min(room - file_len);
         let mut kernels: Vec<String> = Vec::new();
         let mut streams: Vec<usize> = Vec::new();
         for (stream, kernel) in self.launched().iter() {
@@ -250,12 +228,12 @@ impl Report {
                 streams.push(*stream);
             }
         }
-        if self.word(52) == KIND_OVERFLOW {
+        if self.word(report::KIND) == report::OVERFLOW {
             let overflow = StackOverflow {
-                function: self.text(HEADER_SIZE, file_len),
-                left: self.word(32) as i32,
-                block: words(8),
-                thread: words(20),
+                function: self.text(report::TEXT, file_len),
+                left: self.word(report::LINE) as i32,
+                block: words(report::BLOCK),
+                thread: words(report::THREAD),
                 kernels,
                 limit: None,
             };
@@ -264,18 +242,18 @@ impl Report {
                 streams,
             });
         }
-        let mut message = self.text(HEADER_SIZE + file_len, message_len);
-        if state == STATE_WRITING {
+        let mut message = self.text(report::TEXT + file_len, message_len);
+        if state == report::WRITING {
             message.push_str(" [the thread exited while it formatted this message]");
         }
         let panic = KernelPanic {
             message,
-            truncated: (self.word(48) as usize).saturating_sub(message_len),
-            file: self.text(HEADER_SIZE, file_len),
-            line: self.word(32),
-            column: self.word(36),
-            block: words(8),
-            thread: words(20),
+            truncated: (self.word(report::MESSAGE_TOTAL) as usize).saturating_sub(message_len),
+            file: self.text(report::TEXT, file_len),
+            line: self.word(report::LINE),
+            column: self.word(report::COLUMN),
+            block: words(report::BLOCK),
+            thread: words(report::THREAD),
             kernels,
         };
         Some(Pending {

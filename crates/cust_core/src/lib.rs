@@ -23,6 +23,7 @@ pub mod global;
 pub mod kernel;
 #[doc(hidden)]
 pub mod layout;
+pub mod report;
 #[doc(hidden)]
 pub mod signature;
 

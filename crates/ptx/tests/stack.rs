@@ -155,6 +155,66 @@ fn cycles_are_named_with_the_call_through_a_pointer() {
     );
 }
 
+/// The cycles of functions that call themselves.
+fn cycles_of(symbols: &[&str]) -> Vec<String> {
+    let function = |name: &&str| format!(".func {name}() {{ call {name}; ret; }}\n");
+    let functions: String = symbols.iter().map(function).collect();
+    let call = |name: &&str| format!("call {name}; ");
+    let calls: String = symbols.iter().map(call).collect();
+    let text = format!("{HEAD}{functions}.visible .entry k() {{ {calls} ret; }}");
+    let module = Module::parse(&text).unwrap();
+    let cycles = analyze(&module, &Options::default()).cycles.into_iter();
+    cycles.map(|cycle| cycle.functions[0].clone()).collect()
+}
+
+#[test]
+fn cycles_that_nobody_wrote_are_not_reported() {
+    // `core::ptr::drop_glue::<alloc::boxed::Box<user::Node>>`.
+    let drop_glue = "_RINvNtCsi_4core3ptr9drop_glueINtNtCsj_5alloc5boxed3BoxNtCsk_4user4NodeEECsk_4user";
+    // `<user::Node as core::ops::drop::Drop>::drop`, in an `impl` of `user`.
+    let drop = "_RNvXCsk_4userNtB2_4NodeNtNtNtCsi_4core3ops4drop4Drop4drop";
+    // `<[_]>::walk`, in an `impl` of core.
+    let walk = "_RNvMNtCsi_4core5sliceSp4walk";
+    assert_eq!(cycles_of(&[drop_glue]), Vec::<String>::new());
+    assert_eq!(
+        cycles_of(&[drop_glue, drop, walk, "plain"]),
+        [
+            "<user::Node as core::ops::drop::Drop>::drop",
+            "<[_]>::walk",
+            "plain"
+        ]
+    );
+}
+
+/// A cycle of functions, each of which calls the next.
+fn ring(symbols: &[&str]) -> Vec<String> {
+    let declare = |name: &&str| format!(".func {name}();\n");
+    let mut text: String = HEAD.to_owned();
+    text.extend(symbols.iter().map(declare));
+    for (name, next) in symbols.iter().zip(symbols.iter().cycle().skip(1)) {
+        text += &format!(".func {name}() {{ call {next}; ret; }}\n");
+    }
+    text += &format!(".visible .entry k() {{ call {}; ret; }}", symbols[0]);
+    let module = Module::parse(&text).unwrap();
+    let cycles = analyze(&module, &Options::default()).cycles.into_iter();
+    cycles.map(|cycle| cycle.to_string()).collect()
+}
+
+#[test]
+fn formatting_is_no_cycle_with_checks_of_core_but_with_functions_of_the_program() {
+    // `core::fmt::write`, `<[_]>::check` in an `impl` of core, and functions of the device's library.
+    let write = "_RNvNtCsi_4core3fmt5write";
+    let check = "_RNvMNtCsi_4core5sliceSp5check";
+    let panic = "__cuda_std_panic_fmt";
+    assert_eq!(ring(&[write, check, panic]), Vec::<String>::new());
+    // `user::<[_] as user::Tree>::visit`: an `impl` of the program for a type of core.
+    let visit = "_RNvXCsk_4userSpNtB2_4Tree5visit";
+    let names = ring(&[write, visit]);
+    assert_eq!(names.len(), 1);
+    assert!(names[0].starts_with("`<[_] as user::Tree>::visit` calls"));
+    assert_eq!(ring(&[write, "main_loop"]).len(), 1);
+}
+
 #[test]
 fn records_and_checks_are_written() {
     let text = format!(

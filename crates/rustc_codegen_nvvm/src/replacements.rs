@@ -140,9 +140,9 @@ mod tests {
             for modules in crate::context::FORMATTING {
                 check(&[&["core"], *modules].concat(), |kind| kind == DefKind::Mod);
             }
-            for path in ptx::stack::KNOWN_MODULES {
+            for path in ptx::stack::KNOWN_PATHS {
                 let path: Vec<&str> = path.split("::").collect();
-                check(&path, |kind| kind == DefKind::Mod);
+                check(&path, |kind| kind == DefKind::Mod || kind.is_fn_like());
             }
             check(&["core", "panicking", "no_such_panic"], |_| true);
             Compilation::Stop

@@ -1,6 +1,5 @@
 //! Variables of all kinds of types, in full debug information.
 //@ check-pass
-//@ no-snapshot
 //@ compile-flags: -Copt-level=0 -Cdebuginfo=2
 
 #![no_std]

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::{
     CudaError, CudaResult, Error, InvalidPtx, PtxTooNew, SharedMemory, WrongDevice,
 };
-use crate::report::{Report, SLOT_NAME};
+use crate::report::Report;
 use crate::stack::RECORD_PREFIX;
 use crate::tracker::Tracker;
 
@@ -75,7 +75,7 @@ impl Module {
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
         let has = Has {
-            report: contains(ptx.as_bytes(), SLOT_NAME.to_bytes()),
+            report: contains(ptx.as_bytes(), cust_core::report::SYMBOL.to_bytes()),
             stacks: contains(ptx.as_bytes(), RECORD_PREFIX.as_bytes()),
         };
         finish(context, raw, Some(ptx::entries(ptx)), has)
@@ -177,7 +177,7 @@ fn load_binary(
     // A fat binary may be compressed: only the driver knows what is in it.
     let is_cubin = ImageKind::of(image) == ImageKind::Cubin;
     let has = Has {
-        report: !is_cubin || contains(image, SLOT_NAME.to_bytes()),
+        report: !is_cubin || contains(image, cust_core::report::SYMBOL.to_bytes()),
         stacks: !is_cubin || contains(image, RECORD_PREFIX.as_bytes()),
     };
     finish(context, raw, None, has)

@@ -8,6 +8,12 @@
 //! thread and grows down, and the stack ends as many bytes below as the context's limit says.
 
 use std::fmt::Write;
+use std::mem::offset_of;
+
+use cust_core::report::{
+    BLOCK, COMPLETE, FILE_LEN, KIND, LAUNCH, LINE, OVERFLOW, SIZE, STATE, SYMBOL, Slot, TEXT,
+    THREAD,
+};
 
 use super::{Analysis, demangle};
 use crate::{Error, Item, Module, Statement};
@@ -17,8 +23,6 @@ use crate::{Error, Item, Module, Statement};
 pub const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
 /// The variable of 8 bytes that tells where the stack ends.
 pub const FLOOR: &str = "__cuda_std_stack_floor";
-/// The variable that panics and overflows are reported through.
-const REPORT: &str = "__cuda_std_report";
 /// The variable that names launches in which a thread panicked.
 const LAUNCHES: &str = "__cuda_std_panicked_launches";
 
@@ -30,10 +34,16 @@ pub struct Texts {
     checked: Vec<String>,
 }
 
-/// Claims the report, as a panic does, and says which function has how much stack left.
-const HANDLER: &str = "
+/// A function that claims the report, as a panic does, and says which function has how much stack left.
+/// `note` records the launch.
+fn handler(slot: &str, note: &str) -> String {
+    const CLAIM: usize = offset_of!(Slot, claim);
+    let [block_x, block_y, block_z] = [BLOCK, BLOCK + 4, BLOCK + 8];
+    let [thread_x, thread_y, thread_z] = [THREAD, THREAD + 4, THREAD + 8];
+    format!(
+        "
 .weak .func __cuda_std_stack_overflow(.param .b64 name, .param .b64 length, .param .b64 left)
-{
+{{
     .reg .pred %p;
     .reg .b16 %byte;
     .reg .b32 %r<8>;
@@ -41,36 +51,35 @@ const HANDLER: &str = "
     ld.param.u64 %name, [name];
     ld.param.u64 %length, [length];
     ld.param.u64 %left, [left];
-    ld.global.u64 %report, [__cuda_std_report];
+    ld.global.u64 %report, [{slot}];
     setp.ne.s64 %p, %report, 0;
     @%p bra $known;
     trap;
 $known:
-// launches
-    atom.global.cas.b32 %r0, [__cuda_std_report+8], 0, 1;
+{note}    atom.global.cas.b32 %r0, [{slot}+{CLAIM}], 0, 1;
     setp.ne.s32 %p, %r0, 0;
     @%p bra $done;
     mov.u32 %r1, %ctaid.x;
-    st.u32 [%report+8], %r1;
+    st.u32 [%report+{block_x}], %r1;
     mov.u32 %r1, %ctaid.y;
-    st.u32 [%report+12], %r1;
+    st.u32 [%report+{block_y}], %r1;
     mov.u32 %r1, %ctaid.z;
-    st.u32 [%report+16], %r1;
+    st.u32 [%report+{block_z}], %r1;
     mov.u32 %r1, %tid.x;
-    st.u32 [%report+20], %r1;
+    st.u32 [%report+{thread_x}], %r1;
     mov.u32 %r1, %tid.y;
-    st.u32 [%report+24], %r1;
+    st.u32 [%report+{thread_y}], %r1;
     mov.u32 %r1, %tid.z;
-    st.u32 [%report+28], %r1;
+    st.u32 [%report+{thread_z}], %r1;
     cvt.u32.u64 %r2, %length;
-    st.u32 [%report+40], %r2;
-    mov.u32 %r3, 1;
-    st.u32 [%report+52], %r3;
+    st.u32 [%report+{FILE_LEN}], %r2;
+    mov.u32 %r3, {OVERFLOW};
+    st.u32 [%report+{KIND}], %r3;
     cvt.u32.u64 %r4, %left;
-    st.u32 [%report+32], %r4;
+    st.u32 [%report+{LINE}], %r4;
     mov.u64 %launch, %gridid;
-    st.u64 [%report+56], %launch;
-    add.s64 %to, %report, 64;
+    st.u64 [%report+{LAUNCH}], %launch;
+    add.s64 %to, %report, {TEXT};
     mov.u64 %at, 0;
 $copy:
     setp.ge.u64 %p, %at, %length;
@@ -83,12 +92,14 @@ $copy:
     bra $copy;
 $copied:
     membar.sys;
-    mov.u32 %r5, 2;
-    st.volatile.u32 [%report], %r5;
+    mov.u32 %r5, {COMPLETE};
+    st.volatile.u32 [%report+{STATE}], %r5;
 $done:
     exit;
+}}
+"
+    )
 }
-";
 
 /// Records the launch for threads that wait at the barrier of the grid, in modules that have such
 /// threads or panics.
@@ -104,6 +115,7 @@ const NOTE_LAUNCH: &str = "
 
 /// The longest name of a function in a report.
 const NAME_BYTES: usize = 2048;
+const _: () = assert!(NAME_BYTES <= SIZE - TEXT);
 
 impl Texts {
     /// The text for a module that was analyzed.
@@ -135,11 +147,13 @@ impl Texts {
             return Texts { source, checked };
         }
         let _ = writeln!(source, ".weak .global .align 8 .u64 {FLOOR};");
-        if !has(REPORT) {
-            let _ = writeln!(source, ".weak .global .align 8 .b8 {REPORT}[16];");
+        let slot = SYMBOL.to_str().unwrap_or_default();
+        if !has(slot) {
+            let size = size_of::<Slot>();
+            let _ = writeln!(source, ".weak .global .align 8 .b8 {slot}[{size}];");
         }
         let note = if has(LAUNCHES) { NOTE_LAUNCH } else { "" };
-        source.push_str(&HANDLER.replace("// launches\n", note));
+        source.push_str(&handler(slot, note));
         for (index, (name, reserve)) in analysis.reserves.iter().enumerate() {
             let shown = demangle(name);
             let bytes = &shown.as_bytes()[..shown.len().min(NAME_BYTES)];

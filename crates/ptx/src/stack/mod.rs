@@ -37,12 +37,13 @@ pub const RECURSION_BYTES: u64 = 16 << 10;
 pub const MAX_BYTES: u64 = 1 << 30;
 /// How many times the deepest path through formatting counts.
 pub const FORMATTING_DEPTH: u64 = 1;
-/// The modules of core's sorts, whose recursion has a known depth, and of its formatting. The compiler
-/// checks in a test that core has them.
-pub const KNOWN_MODULES: [&str; 3] = [
+/// What is known of core: its sorts, whose recursion has a known depth, its formatting, and what drops
+/// values. The compiler checks in a test that core has these.
+pub const KNOWN_PATHS: [&str; 4] = [
     "core::slice::sort",
     "core::slice::sort::shared::pivot",
     "core::fmt",
+    "core::ptr::drop_glue",
 ];
 /// The stack that every kernel has.
 pub const DEFAULT_LIMIT: u64 = 1024;
@@ -107,7 +108,8 @@ impl std::fmt::Display for Cycle {
 pub struct Analysis {
     /// Every kernel.
     pub needs: Vec<Need>,
-    /// The cycles of calls that kernels reach, but for those of formatting.
+    /// The cycles of calls that kernels reach, but for those that nobody wrote: of formatting and of
+    /// dropping values.
     pub cycles: Vec<Cycle>,
     /// The recursive functions, and the stack that has to be left when they are entered.
     reserves: Vec<(String, u64)>,
@@ -182,7 +184,8 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
         for &member in &members {
             state[member] = known;
         }
-        if recursive && !formatting && known_depth(&graph, &members).is_none() {
+        let known_to_end = formatting || known_depth(&graph, &members).is_some();
+        if recursive && !known_to_end && !is_drop_glue(&graph, &members) {
             analysis.cycles.push(cycle(&graph, &members, own));
         }
         // Up to the next check. In a cycle every function has one.
@@ -326,10 +329,10 @@ fn longest_path(graph: &Graph<'_, '_>, frames: &[u64], members: &[usize]) -> u64
 
 /// A shortest cycle through a function of the component, for messages.
 fn cycle(graph: &Graph<'_, '_>, members: &[usize], bytes: u64) -> Cycle {
-    // The first by name that is not of core, so that the message is about the user's code.
+    // The first by name that is not of the library, so that the message is about the user's code.
     let key = |&&member: &&usize| {
-        let name = name_of(graph.functions[member]);
-        (is_of_library(&name), name)
+        let symbol = graph.functions[member].name;
+        (is_of_library(symbol), demangle(symbol))
     };
     let start = *members.iter().min_by_key(key).unwrap_or(&members[0]);
     let mut previous: HashMap<usize, usize> = HashMap::new();
@@ -378,33 +381,66 @@ pub fn demangle(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
-/// Whether a function is of the device's library, by the first path in its name; those of primitive
-/// types begin with no path.
-fn is_of_library(name: &str) -> bool {
-    let name = name.trim_start_matches(|c: char| !c.is_alphabetic());
-    let name = name.strip_prefix("mut ").unwrap_or(name);
-    match name.split_once("::") {
-        Some((first, _)) => {
-            matches!(first, "core" | "alloc" | "cuda_std" | "str")
-                || !first.chars().all(|c| c.is_alphanumeric() || c == '_')
-        }
-        None => true,
+/// Whether a function is of Rust's or the device's library. One without a mangled name is if its name is
+/// reserved, as `__cuda_std_panic` is.
+fn is_of_library(symbol: &str) -> bool {
+    if !symbol.starts_with("_R") {
+        return symbol.starts_with("__") || symbol == "rust_begin_unwind";
     }
+    let name = demangle(symbol);
+    // A trait's default method has no crate in its symbol but that of the trait.
+    let of_trait = || Some(name.split_once(" as ")?.1.split_once("::")?.0);
+    let krate = crate_of(symbol).or_else(of_trait);
+    krate.is_some_and(|krate| LIBRARY.contains(&krate))
+}
+
+/// The crates of Rust's and the device's library.
+const LIBRARY: [&str; 5] = ["core", "alloc", "std", "cuda_std", "compiler_builtins"];
+
+/// The crate that defines a function, from its symbol: the root of its path, or of the path of the `impl`
+/// that it is in, comes first in a symbol of the v0 mangling.
+fn crate_of(symbol: &str) -> Option<&str> {
+    let disambiguated = |text| match str::strip_prefix(text, 's') {
+        Some(number) => Some(number.split_once('_')?.1),
+        None => Some(text),
+    };
+    let mut rest = symbol.strip_prefix("_R")?;
+    loop {
+        let after = rest.get(1..)?;
+        rest = match rest.as_bytes()[0] {
+            // A namespace follows.
+            b'N' => after.get(1..)?,
+            b'I' => after,
+            b'M' | b'X' => disambiguated(after)?,
+            b'C' => {
+                let name = disambiguated(after)?;
+                let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+                let length: usize = name[..digits].parse().ok()?;
+                return name[digits..].trim_start_matches('_').get(..length);
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// Whether the functions only drop a value whose type contains itself: nothing that the program could
+/// write in another way.
+fn is_drop_glue(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
+    let [.., drop_glue] = KNOWN_PATHS;
+    let symbol = |&member: &usize| graph.functions[member].name;
+    members.iter().all(|member| is_of_library(symbol(member)))
+        && (members.iter()).any(|member| demangle(symbol(member)).starts_with(drop_glue))
 }
 
 /// Whether the functions call each other only since formatting goes through trait objects, and
 /// panics format their messages.
 fn is_formatting(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
-    let names: Vec<String> = members
-        .iter()
-        .map(|&m| name_of(graph.functions[m]))
-        .collect();
-    let [.., formatting] = KNOWN_MODULES;
-    let formats = |name: &String| name.contains(&format!("{formatting}::"));
-    names.iter().any(formats)
-        && names
-            .iter()
-            .all(|name| formats(name) || is_of_library(name))
+    let [_, _, formatting, _] = KNOWN_PATHS;
+    let formatting = format!("{formatting}::");
+    let symbol = |&member: &usize| graph.functions[member].name;
+    let formats = |member: &usize| demangle(symbol(member)).contains(&formatting);
+    members.iter().any(formats)
+        && (members.iter()).all(|member| is_of_library(symbol(member)) || formats(member))
 }
 
 /// How deep recursion is of which that is known: core's sorts go down by the logarithm of the length.
@@ -412,7 +448,7 @@ fn known_depth(graph: &Graph<'_, '_>, members: &[usize]) -> Option<u64> {
     let depth = |&member: &usize| {
         let name = name_of(graph.functions[member]);
         let inside = |module: &str| name.strip_prefix(module)?.strip_prefix("::");
-        let [sort, pivot, _] = KNOWN_MODULES;
+        let [sort, pivot, ..] = KNOWN_PATHS;
         match inside(pivot) {
             Some(_) => Some(6),
             None => inside(sort).map(|_| 24),

@@ -1,0 +1,60 @@
+//! The layout of the report of a panic or a stack overflow: `cuda_std` and the compiler write it, and `cust`
+//! reads it.
+//!
+//! A module whose kernels can panic has a variable of the name [`SYMBOL`], a [`Slot`]. The constants are
+//! those of the report that it points to: offsets in bytes, every number little endian.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// The name of the variable with the [`Slot`]; also that of the static in `cuda_std`.
+pub const SYMBOL: &core::ffi::CStr = c"__cuda_std_report";
+
+/// Where a module's panics go: a global variable of the module, which the host fills in once.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Slot {
+    /// The device address of a report in memory that the host reads too, or 0 where there is none.
+    pub buffer: AtomicU64,
+    /// 0 until a thread has claimed the report, then a number of that thread's. It is apart from
+    /// the report because it has to be in device memory for the claim to be cheap and certain.
+    pub claim: AtomicU32,
+    /// Nothing; the struct's size is 16.
+    pub pad: AtomicU32,
+}
+
+/// The report's size.
+pub const SIZE: usize = 4096;
+/// `u32`: one of the states below.
+pub const STATE: usize = 0;
+/// `[u32; 3]`: the index of the panicking thread's block.
+pub const BLOCK: usize = 8;
+/// `[u32; 3]`: the panicking thread's index in its block.
+pub const THREAD: usize = 20;
+/// `u32`: the line, from 1. `i32`, of a stack overflow: the bytes of stack that were left.
+pub const LINE: usize = 32;
+/// `u32`: the column, from 1.
+pub const COLUMN: usize = 36;
+/// `u32`: the length of the file's name, in bytes.
+pub const FILE_LEN: usize = 40;
+/// `u32`: the length of the message as stored.
+pub const MESSAGE_LEN: usize = 44;
+/// `u32`: the length of the message before it was cut to fit.
+pub const MESSAGE_TOTAL: usize = 48;
+/// `u32`: one of the kinds below.
+pub const KIND: usize = 52;
+/// `u64`: the number of the panicking thread's launch.
+pub const LAUNCH: usize = 56;
+/// The file's name, and behind it the message, in UTF-8. Of a stack overflow: the function's name.
+pub const TEXT: usize = 64;
+
+/// State: no thread has panicked.
+pub const EMPTY: u32 = 0;
+/// State: a thread is writing the report.
+pub const WRITING: u32 = 1;
+/// State: the report is complete.
+pub const COMPLETE: u32 = 2;
+
+/// Kind: a panic.
+pub const PANIC: u32 = 0;
+/// Kind: a stack overflow, which the compiler's check of recursive functions reports.
+pub const OVERFLOW: u32 = 1;
