@@ -74,6 +74,35 @@ pub use core::sync::atomic::*;
 ///
 /// Atomic operations of different scopes on one value are atomic with respect to each other only
 /// for threads within both.
+///
+/// Atomics of a block or a cluster have no `new`: whatever memory they were put into, threads of other
+/// blocks might reach it. They are elements of shared memory:
+///
+/// ```
+/// use cuda_std::atomic::{Atomic, Ordering};
+/// use cuda_std::prelude::*;
+/// use cuda_std::scope::Block;
+/// use cuda_std::shared::{Array, Shared};
+///
+/// /// How many of each block's elements have each of four values.
+/// #[kernel]
+/// pub fn count(
+///     #[shared] mut counts: Shared<Array<Atomic<u32, Block>, 4>>,
+///     from: &[u32],
+///     mut to: cuda_std::PerBlock<u32, 4>,
+/// ) {
+///     counts.own().each(|_, count| *count.get_mut() = 0);
+///     let counts = counts.share();
+///     for i in thread::grid_stride(from.len()) {
+///         counts[from[i] as usize % 4].fetch_add(1, Ordering::Relaxed);
+///     }
+///     let mut counts = counts.reclaim();
+///     counts.read(|counts| {
+///         to.each(|i, to| *to = counts[i % 4].load(Ordering::Relaxed));
+///     });
+/// }
+/// # fn main() {}
+/// ```
 #[repr(transparent)]
 pub struct Atomic<T, S: Scope = System> {
     value: UnsafeCell<T>,

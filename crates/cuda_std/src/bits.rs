@@ -42,26 +42,45 @@ use core::num::Wrapping;
     note = "types of `glam`, `half` and `num-complex` have it with `cuda_std`'s features of these names",
     note = "`MaybeUninit<{Self}>` holds any bits"
 )]
-pub unsafe trait AnyBits {}
+pub unsafe trait AnyBits {
+    /// Whether all bytes of a value are initialized. Padding is not, nor what is inside of a
+    /// `MaybeUninit`: such bytes are no integers, and are frozen before instructions get them.
+    #[doc(hidden)]
+    const INITIALIZED: bool = false;
+}
 
 macro_rules! any_bits {
     ($($ty:ty)*) => {
-        // SAFETY: numbers.
-        $(unsafe impl AnyBits for $ty {})*
+        $(
+            // SAFETY: numbers.
+            unsafe impl AnyBits for $ty {
+                const INITIALIZED: bool = true;
+            }
+        )*
     };
 }
 any_bits!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
 // SAFETY: there are no bits.
-unsafe impl AnyBits for () {}
+unsafe impl AnyBits for () {
+    const INITIALIZED: bool = true;
+}
 
 // SAFETY: raw pointers may hold any address; using it is unsafe.
-unsafe impl<T> AnyBits for *const T {}
+unsafe impl<T> AnyBits for *const T {
+    const INITIALIZED: bool = true;
+}
 // SAFETY: as above.
-unsafe impl<T> AnyBits for *mut T {}
+unsafe impl<T> AnyBits for *mut T {
+    const INITIALIZED: bool = true;
+}
 // SAFETY: nothing but what is inside.
-unsafe impl<T: AnyBits> AnyBits for Wrapping<T> {}
+unsafe impl<T: AnyBits> AnyBits for Wrapping<T> {
+    const INITIALIZED: bool = T::INITIALIZED;
+}
 // SAFETY: elements have no gaps.
-unsafe impl<T: AnyBits, const N: usize> AnyBits for [T; N] {}
+unsafe impl<T: AnyBits, const N: usize> AnyBits for [T; N] {
+    const INITIALIZED: bool = T::INITIALIZED;
+}
 // SAFETY: it need not be a value.
 unsafe impl<T: Copy> AnyBits for MaybeUninit<T> {}
 
@@ -84,21 +103,34 @@ atomics! {
 
 #[cfg(feature = "glam")]
 any_bits! {
-    glam::Vec2 glam::Vec3 glam::Vec3A glam::Vec4 glam::Mat2 glam::Mat3 glam::Mat3A glam::Mat4
-    glam::Quat glam::Affine2 glam::Affine3A
+    glam::Vec2 glam::Vec3 glam::Vec4 glam::Mat2 glam::Mat3 glam::Mat4 glam::Quat
     glam::DVec2 glam::DVec3 glam::DVec4 glam::DMat2 glam::DMat3 glam::DMat4 glam::DQuat
     glam::IVec2 glam::IVec3 glam::IVec4 glam::UVec2 glam::UVec3 glam::UVec4
 }
+#[cfg(feature = "glam")]
+macro_rules! padded {
+    ($($ty:ty)*) => {
+        // SAFETY: numbers, and padding on some targets.
+        $(unsafe impl AnyBits for $ty {})*
+    };
+}
+#[cfg(feature = "glam")]
+padded!(glam::Vec3A glam::Mat3A glam::Affine2 glam::Affine3A);
 #[cfg(feature = "half")]
 any_bits!(half::f16 half::bf16);
 #[cfg(feature = "num-complex")]
 // SAFETY: two values of the type, and nothing between.
-unsafe impl<T: AnyBits> AnyBits for num_complex::Complex<T> {}
+unsafe impl<T: AnyBits> AnyBits for num_complex::Complex<T> {
+    const INITIALIZED: bool = T::INITIALIZED;
+}
 
 macro_rules! tuples {
     ($($($name:ident)*;)*) => {
         // SAFETY: all parts may have any bits, and what is between them has no meaning.
-        $(unsafe impl<$($name: AnyBits),*> AnyBits for ($($name,)*) {})*
+        $(unsafe impl<$($name: AnyBits),*> AnyBits for ($($name,)*) {
+            const INITIALIZED: bool =
+                $($name::INITIALIZED)&&* && size_of::<Self>() == 0 $(+ size_of::<$name>())*;
+        })*
     };
 }
 tuples! { A; A B; A B C; A B C D; }
@@ -106,12 +138,18 @@ tuples! { A; A B; A B C; A B C D; }
 /// The value that comes of another when each of its 32-bit words goes through a function. The last
 /// bytes, where they are no whole word, go as one.
 #[inline(always)]
-pub(crate) fn map_words<T: Copy>(value: T, mut f: impl FnMut(u32) -> u32) -> MaybeUninit<T> {
+pub(crate) fn map_words<T: AnyBits + Copy>(
+    value: T,
+    mut f: impl FnMut(u32) -> u32,
+) -> MaybeUninit<T> {
+    if !T::INITIALIZED {
+        return map_uninit_words(value, |word| MaybeUninit::new(f(freeze(word))));
+    }
     let mut result = MaybeUninit::<T>::uninit();
     let size = size_of::<T>();
     let from = (&raw const value).cast::<u8>();
     let to = result.as_mut_ptr().cast::<u8>();
-    // SAFETY: within both values, which have `size` bytes. A type of exactly a register's size is
+    // SAFETY: within both values, which have `size` bytes, all of which are initialized. A type of exactly a register's size is
     // moved without a loop, so that nothing goes through memory.
     unsafe {
         match size {
@@ -157,11 +195,122 @@ pub(crate) fn map_words<T: Copy>(value: T, mut f: impl FnMut(u32) -> u32) -> May
     result
 }
 
+/// Reads a part of a `T` as an integer or several: bytes that are not initialized get some value.
+///
+/// # Safety
+/// The pointer is to a part of a `T`, and aligned for a `P`, which is an integer or an array of them.
+#[inline(always)]
+pub(crate) unsafe fn read_part<T: AnyBits, P: Copy>(from: *const P) -> P {
+    // SAFETY: the caller's promise; without initialized bytes it is read as what needs none.
+    unsafe {
+        if T::INITIALIZED {
+            return from.read();
+        }
+        let part = from.cast::<MaybeUninit<P>>().read();
+        let frozen = map_uninit_words(part, |word| MaybeUninit::new(freeze(word)));
+        frozen.assume_init().assume_init()
+    }
+}
+
+/// As [`map_words`], of values with bytes that may not be initialized.
+#[inline(always)]
+fn map_uninit_words<T: Copy>(
+    value: T,
+    mut f: impl FnMut(MaybeUninit<u32>) -> MaybeUninit<u32>,
+) -> MaybeUninit<T> {
+    let mut result = MaybeUninit::<T>::uninit();
+    let size = size_of::<T>();
+    let from = (&raw const value).cast::<MaybeUninit<u8>>();
+    let to = result.as_mut_ptr().cast::<MaybeUninit<u8>>();
+    let mut at = 0;
+    while at < size {
+        // SAFETY: within both values, which have `size` bytes.
+        unsafe {
+            let (from, to) = (from.add(at), to.add(at));
+            if at + 4 <= size {
+                let word = from.cast::<MaybeUninit<u32>>().read_unaligned();
+                to.cast::<MaybeUninit<u32>>().write_unaligned(f(word));
+            } else {
+                let mut word = MaybeUninit::<u32>::zeroed();
+                let bytes = word.as_mut_ptr().cast();
+                from.copy_to_nonoverlapping(bytes, size - at);
+                word = f(word);
+                let bytes = word.as_ptr().cast();
+                to.copy_from_nonoverlapping(bytes, size - at);
+            }
+        }
+        at += 4;
+    }
+    result
+}
+
+/// The word, with some value for those of its bits that are not initialized. Rust has no such
+/// operation but an assembly's operand.
+#[inline(always)]
+fn freeze(word: MaybeUninit<u32>) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let frozen;
+        // SAFETY: it copies a register.
+        unsafe {
+            core::arch::asm!(
+                "mov.b32 {}, {};",
+                out(reg32) frozen,
+                in(reg32) word,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        frozen
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = word;
+        crate::intrinsics::only_on_device("freeze")
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::map_words;
+    use core::mem::MaybeUninit;
 
-    fn added<T: Copy>(value: T) -> T {
+    use super::{map_uninit_words, map_words};
+    use crate::AnyBits;
+
+    #[derive(Clone, Copy, PartialEq, Debug, AnyBits)]
+    struct Padded(u8, u32, u8);
+
+    #[expect(dead_code, reason = "only its layout counts")]
+    #[derive(Clone, Copy, AnyBits)]
+    struct Whole(u8, u8, [u16; 3]);
+
+    #[test]
+    fn padding_is_known() {
+        const {
+            assert!(<[u64; 3]>::INITIALIZED && <(u32, f32)>::INITIALIZED && Whole::INITIALIZED);
+            assert!(!<(u8, u32)>::INITIALIZED && !Padded::INITIALIZED);
+            assert!(!<[Padded; 2]>::INITIALIZED && !<((u8, u32), u32)>::INITIALIZED);
+            assert!(!MaybeUninit::<u32>::INITIALIZED);
+        }
+    }
+
+    /// Miri would see that an integer is read of padding.
+    #[test]
+    fn padding_stays_uninitialized() {
+        let value = Padded(1, 2, 3);
+        // SAFETY: it is the value.
+        assert_eq!(
+            unsafe { map_uninit_words(value, |word| word).assume_init() },
+            value
+        );
+        let value = (7u16, 8u8);
+        // SAFETY: it is the value.
+        assert_eq!(
+            unsafe { map_uninit_words(value, |word| word).assume_init() },
+            value
+        );
+    }
+
+    fn added<T: AnyBits + Copy>(value: T) -> T {
         // SAFETY: integers only.
         unsafe { map_words(value, |word| word.wrapping_add(1)).assume_init() }
     }

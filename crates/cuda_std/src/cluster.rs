@@ -43,20 +43,32 @@ pub fn blocks() -> u32 {
 /// Waits for all threads of the cluster. What they wrote before is visible after it.
 #[inline(always)]
 pub fn sync() {
-    arrive();
-    wait();
+    // SAFETY: it arrives once and waits once.
+    unsafe {
+        arrive();
+        wait();
+    }
 }
 
-/// Arrives at the cluster's barrier, without waiting. Each thread arrives once and waits once.
+/// Arrives at the cluster's barrier, without waiting.
+///
+/// # Safety
+/// The thread's next operation at this barrier is [`wait`]: no second `arrive` and no [`sync`] comes
+/// before it, and the thread does not end without it. What a GPU does otherwise is undefined.
 #[inline(always)]
-pub fn arrive() {
-    rows::barrier_cluster_arrive();
+pub unsafe fn arrive() {
+    // SAFETY: the caller's promise.
+    unsafe { rows::barrier_cluster_arrive() };
 }
 
 /// Waits for all threads of the cluster to have arrived.
+///
+/// # Safety
+/// The thread's last operation at this barrier was [`arrive`].
 #[inline(always)]
-pub fn wait() {
-    rows::barrier_cluster_wait();
+pub unsafe fn wait() {
+    // SAFETY: the caller's promise.
+    unsafe { rows::barrier_cluster_wait() };
 }
 
 /// Where what a pointer into shared memory points to is in another block of the cluster. The

@@ -501,9 +501,13 @@ macro_rules! half {
         }
 
         // SAFETY: plain numbers.
-        unsafe impl crate::AnyBits for $ty {}
+        unsafe impl crate::AnyBits for $ty {
+            const INITIALIZED: bool = true;
+        }
         // SAFETY: plain numbers.
-        unsafe impl crate::AnyBits for $pair {}
+        unsafe impl crate::AnyBits for $pair {
+            const INITIALIZED: bool = true;
+        }
         // SAFETY: plain numbers.
         unsafe impl cust_core::DeviceCopy for $ty {}
         #[cfg(not(target_arch = "nvptx64"))]

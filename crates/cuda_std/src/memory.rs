@@ -20,7 +20,7 @@
 //! are for what the compiler cannot know. Hints say nothing of what is loaded; where memory is not
 //! global, they have no effect.
 
-use crate::bits::AnyBits;
+use crate::bits::{AnyBits, read_part};
 use crate::intrinsics::memory as intrinsics;
 use core::mem::MaybeUninit;
 
@@ -191,23 +191,23 @@ macro_rules! stores {
                         let (to, from) = (to.add(at), from.add(at));
                         at += match align {
                             _ if align >= 16 && size % 16 == 0 => {
-                                intrinsics::$v2l(to.cast(), from.cast::<[u64; 2]>().read());
+                                intrinsics::$v2l(to.cast(), read_part::<T, _>(from.cast::<[u64; 2]>()));
                                 16
                             }
                             8 | 16 => {
-                                intrinsics::$b64(to.cast(), from.cast::<u64>().read());
+                                intrinsics::$b64(to.cast(), read_part::<T, _>(from.cast::<u64>()));
                                 8
                             }
                             4 => {
-                                intrinsics::$b32(to.cast(), from.cast::<u32>().read());
+                                intrinsics::$b32(to.cast(), read_part::<T, _>(from.cast::<u32>()));
                                 4
                             }
                             2 => {
-                                intrinsics::$b16(to.cast(), from.cast::<u16>().read());
+                                intrinsics::$b16(to.cast(), read_part::<T, _>(from.cast::<u16>()));
                                 2
                             }
                             _ => {
-                                intrinsics::$b8(to, from.read());
+                                intrinsics::$b8(to, read_part::<T, _>(from));
                                 1
                             }
                         };

@@ -101,79 +101,98 @@ mod numbers {
             impl Fetch for RUST {
                 #[inline(always)]
                 fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4] {
-                    rows::tex_1d_TY_s32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_1d_TY_s32(texture, x) }
                 }
                 #[inline(always)]
                 fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4] {
-                    rows::tex_2d_TY_s32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_2d_TY_s32(texture, x) }
                 }
                 #[inline(always)]
                 fn fetch_3(texture: u64, x: [i32; 3]) -> [Self; 4] {
-                    rows::tex_3d_TY_s32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_3d_TY_s32(texture, x) }
                 }
                 #[inline(always)]
                 fn sample_1(texture: u64, x: [f32; 1]) -> [Self; 4] {
-                    rows::tex_1d_TY_f32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_1d_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn sample_2(texture: u64, x: [f32; 2]) -> [Self; 4] {
-                    rows::tex_2d_TY_f32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_2d_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn sample_3(texture: u64, x: [f32; 3]) -> [Self; 4] {
-                    rows::tex_3d_TY_f32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_3d_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn level_1(texture: u64, x: [f32; 1], level: f32) -> [Self; 4] {
-                    rows::tex_level_1d_TY_f32(texture, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_1d_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn level_2(texture: u64, x: [f32; 2], level: f32) -> [Self; 4] {
-                    rows::tex_level_2d_TY_f32(texture, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_2d_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn level_3(texture: u64, x: [f32; 3], level: f32) -> [Self; 4] {
-                    rows::tex_level_3d_TY_f32(texture, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_3d_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn gradients_1(texture: u64, x: [f32; 1], dx: [f32; 1], dy: [f32; 1]) -> [Self; 4] {
-                    rows::tex_grad_1d_TY_f32(texture, x, dx, dy)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_grad_1d_TY_f32(texture, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn gradients_2(texture: u64, x: [f32; 2], dx: [f32; 2], dy: [f32; 2]) -> [Self; 4] {
-                    rows::tex_grad_2d_TY_f32(texture, x, dx, dy)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_grad_2d_TY_f32(texture, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn gradients_3(texture: u64, x: [f32; 3], dx: [f32; 3], dy: [f32; 3]) -> [Self; 4] {
-                    rows::tex_grad_3d_TY_f32(texture, x, dx, dy)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_grad_3d_TY_f32(texture, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn layer1(texture: u64, layer: u32, x: f32) -> [Self; 4] {
-                    rows::tex_a1d_TY_f32(texture, layer, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_a1d_TY_f32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn layer2(texture: u64, layer: u32, x: [f32; 2]) -> [Self; 4] {
-                    rows::tex_a2d_TY_f32(texture, layer, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_a2d_TY_f32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn fetch_layer1(texture: u64, layer: u32, x: i32) -> [Self; 4] {
-                    rows::tex_a1d_TY_s32(texture, layer, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_a1d_TY_s32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn fetch_layer2(texture: u64, layer: u32, x: [i32; 2]) -> [Self; 4] {
-                    rows::tex_a2d_TY_s32(texture, layer, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_a2d_TY_s32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn layer1_level(texture: u64, layer: u32, x: f32, level: f32) -> [Self; 4] {
-                    rows::tex_level_a1d_TY_f32(texture, layer, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_a1d_TY_f32(texture, layer, x, level) }
                 }
                 #[inline(always)]
                 fn layer2_level(texture: u64, layer: u32, x: [f32; 2], level: f32) -> [Self; 4] {
-                    rows::tex_level_a2d_TY_f32(texture, layer, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_a2d_TY_f32(texture, layer, x, level) }
                 }
                 #[inline(always)]
                 fn layer1_gradients(texture: u64, layer: u32, x: f32, dx: f32, dy: f32) -> [Self; 4] {
-                    rows::tex_grad_a1d_TY_f32(texture, layer, x, [dx], [dy])
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_grad_a1d_TY_f32(texture, layer, x, [dx], [dy]) }
                 }
                 #[inline(always)]
                 fn layer2_gradients(
@@ -183,31 +202,36 @@ mod numbers {
                     dx: [f32; 2],
                     dy: [f32; 2],
                 ) -> [Self; 4] {
-                    rows::tex_grad_a2d_TY_f32(texture, layer, x, dx, dy)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_grad_a2d_TY_f32(texture, layer, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn cube_level(texture: u64, x: [f32; 3], level: f32) -> [Self; 4] {
-                    rows::tex_level_cube_TY_f32(texture, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_cube_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn cube_layer_level(texture: u64, layer: u32, x: [f32; 3], level: f32) -> [Self; 4] {
-                    rows::tex_level_acube_TY_f32(texture, layer, x, level)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_level_acube_TY_f32(texture, layer, x, level) }
                 }
                 #[inline(always)]
                 fn cube(texture: u64, x: [f32; 3]) -> [Self; 4] {
-                    rows::tex_cube_TY_f32(texture, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_cube_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn cube_layer(texture: u64, layer: u32, x: [f32; 3]) -> [Self; 4] {
-                    rows::tex_acube_TY_f32(texture, layer, x)
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::tex_acube_TY_f32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn gather(texture: u64, x: [f32; 2], component: u32) -> [Self; 4] {
                     match component {
-                        0 => rows::tld4_r_2d_TY_f32(texture, x),
-                        1 => rows::tld4_g_2d_TY_f32(texture, x),
-                        2 => rows::tld4_b_2d_TY_f32(texture, x),
-                        _ => rows::tld4_a_2d_TY_f32(texture, x),
+                        0 => unsafe { rows::tld4_r_2d_TY_f32(texture, x) },
+                        1 => unsafe { rows::tld4_g_2d_TY_f32(texture, x) },
+                        2 => unsafe { rows::tld4_b_2d_TY_f32(texture, x) },
+                        _ => unsafe { rows::tld4_a_2d_TY_f32(texture, x) },
                     }
                 }
             }
@@ -394,14 +418,16 @@ macro_rules! sizes {
             #[inline(always)]
             #[must_use]
             pub fn width(self) -> u32 {
-                rows::$width(self.0)
+                // SAFETY: the handle is the host's.
+                unsafe { rows::$width(self.0) }
             }
 
             /// Elements along the second dimension.
             #[inline(always)]
             #[must_use]
             pub fn height(self) -> u32 {
-                rows::$height(self.0)
+                // SAFETY: the handle is the host's.
+                unsafe { rows::$height(self.0) }
             }
 
             #[doc = $doc]
@@ -417,14 +443,14 @@ macro_rules! sizes {
 // Layers of rows are known as the height, others as the depth; what asks for them by name does not load.
 sizes! {
     Texture txq_width txq_height,
-        "Elements along the third dimension." depth = |handle, _| rows::txq_depth(handle);
+        "Elements along the third dimension." depth = |handle, _| unsafe { rows::txq_depth(handle) };
     LayeredTexture txq_width txq_height, "The number of layers." layers = |handle, dimensions| {
-        if dimensions == 1 { rows::txq_height(handle) } else { rows::txq_depth(handle) }
+        if dimensions == 1 { unsafe { rows::txq_height(handle) } } else { unsafe { rows::txq_depth(handle) } }
     };
     Surface suq_width suq_height,
-        "Elements along the third dimension." depth = |handle, _| rows::suq_depth(handle);
+        "Elements along the third dimension." depth = |handle, _| unsafe { rows::suq_depth(handle) };
     LayeredSurface suq_width suq_height, "The number of layers." layers = |handle, dimensions| {
-        if dimensions == 1 { rows::suq_height(handle) } else { rows::suq_depth(handle) }
+        if dimensions == 1 { unsafe { rows::suq_height(handle) } } else { unsafe { rows::suq_depth(handle) } }
     };
 }
 
@@ -437,9 +463,9 @@ macro_rules! level_sizes {
             #[must_use]
             pub fn level_size(self, level: u32) -> [u32; D] {
                 core::array::from_fn(|dimension| match dimension {
-                    0 => rows::txq_level_width(self.0, level),
-                    1 => rows::txq_level_height(self.0, level),
-                    _ => rows::txq_level_depth(self.0, level),
+                    0 => unsafe { rows::txq_level_width(self.0, level) },
+                    1 => unsafe { rows::txq_level_height(self.0, level) },
+                    _ => unsafe { rows::txq_level_depth(self.0, level) },
                 })
             }
         }
@@ -454,14 +480,16 @@ macro_rules! cube_sizes {
             #[inline(always)]
             #[must_use]
             pub fn width(self) -> u32 {
-                rows::txq_width(self.0)
+                // SAFETY: the handle is the host's.
+                unsafe { rows::txq_width(self.0) }
             }
 
             /// Elements along an edge of a level of a mipmap, 0 for levels that are not there.
             #[inline(always)]
             #[must_use]
             pub fn level_width(self, level: u32) -> u32 {
-                rows::txq_level_width(self.0, level)
+                // SAFETY: the handle is the host's.
+                unsafe { rows::txq_level_width(self.0, level) }
             }
         }
     )*};
@@ -473,7 +501,8 @@ impl<T> LayeredCubeTexture<T> {
     #[inline(always)]
     #[must_use]
     pub fn layers(self) -> u32 {
-        rows::txq_depth(self.0)
+        // SAFETY: the handle is the host's.
+        unsafe { rows::txq_depth(self.0) }
     }
 }
 
@@ -592,6 +621,14 @@ mod surfaces {
         fn write_layer_2(surface: u64, layer: u32, x: [i32; 2], value: Self);
     }
 
+    /// Where an element of `SIZE` bytes begins in its row. Beyond all rows for an `x` whose product would
+    /// wrap, and for a negative one.
+    #[inline(always)]
+    pub fn offset<const SIZE: u32>(x: i32) -> i32 {
+        const LAST: u32 = i32::MAX as u32;
+        ((x as u32).min(LAST / SIZE) * SIZE) as i32
+    }
+
     macro_rules! access {
         ($($ty:ty, $size:literal, |$bits:ident| $from:expr, |$value:ident| $to:expr,
             $read_1:ident $read_2:ident $read_3:ident $read_a1:ident $read_a2:ident
@@ -600,48 +637,58 @@ mod surfaces {
             impl Access for $ty {
                 #[inline(always)]
                 fn read_1(surface: u64, [x]: [i32; 1]) -> $ty {
-                    let $bits = rows::$read_1(surface, [x * $size]);
+                    // SAFETY: the handle is the host's.
+                    let $bits = unsafe { rows::$read_1(surface, [offset::<$size>(x)]) };
                     $from
                 }
                 #[inline(always)]
                 fn read_2(surface: u64, [x, y]: [i32; 2]) -> $ty {
-                    let $bits = rows::$read_2(surface, [x * $size, y]);
+                    // SAFETY: the handle is the host's.
+                    let $bits = unsafe { rows::$read_2(surface, [offset::<$size>(x), y]) };
                     $from
                 }
                 #[inline(always)]
                 fn read_3(surface: u64, [x, y, z]: [i32; 3]) -> $ty {
-                    let $bits = rows::$read_3(surface, [x * $size, y, z]);
+                    // SAFETY: the handle is the host's.
+                    let $bits = unsafe { rows::$read_3(surface, [offset::<$size>(x), y, z]) };
                     $from
                 }
                 #[inline(always)]
                 fn read_layer_1(surface: u64, layer: u32, [x]: [i32; 1]) -> $ty {
-                    let $bits = rows::$read_a1(surface, layer, x * $size);
+                    // SAFETY: the handle is the host's.
+                    let $bits = unsafe { rows::$read_a1(surface, layer, offset::<$size>(x)) };
                     $from
                 }
                 #[inline(always)]
                 fn read_layer_2(surface: u64, layer: u32, [x, y]: [i32; 2]) -> $ty {
-                    let $bits = rows::$read_a2(surface, layer, [x * $size, y]);
+                    // SAFETY: the handle is the host's.
+                    let $bits = unsafe { rows::$read_a2(surface, layer, [offset::<$size>(x), y]) };
                     $from
                 }
                 #[inline(always)]
                 fn write_1(surface: u64, [x]: [i32; 1], $value: $ty) {
-                    rows::$write_1(surface, [x * $size], $to);
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::$write_1(surface, [offset::<$size>(x)], $to) };
                 }
                 #[inline(always)]
                 fn write_2(surface: u64, [x, y]: [i32; 2], $value: $ty) {
-                    rows::$write_2(surface, [x * $size, y], $to);
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::$write_2(surface, [offset::<$size>(x), y], $to) };
                 }
                 #[inline(always)]
                 fn write_3(surface: u64, [x, y, z]: [i32; 3], $value: $ty) {
-                    rows::$write_3(surface, [x * $size, y, z], $to);
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::$write_3(surface, [offset::<$size>(x), y, z], $to) };
                 }
                 #[inline(always)]
                 fn write_layer_1(surface: u64, layer: u32, [x]: [i32; 1], $value: $ty) {
-                    rows::$write_a1(surface, layer, x * $size, $to);
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::$write_a1(surface, layer, offset::<$size>(x), $to) };
                 }
                 #[inline(always)]
                 fn write_layer_2(surface: u64, layer: u32, [x, y]: [i32; 2], $value: $ty) {
-                    rows::$write_a2(surface, layer, [x * $size, y], $to);
+                    // SAFETY: the handle is the host's.
+                    unsafe { rows::$write_a2(surface, layer, [offset::<$size>(x), y], $to) };
                 }
             }
         )*};
@@ -720,6 +767,7 @@ impl Surface<u32, 2> {
     /// Adds to the element at these coordinates, atomically.
     #[inline(always)]
     pub fn add(self, [x, y]: [i32; 2], value: u32) {
-        rows::sured_2d_add_u32_zero(self.0, [x * 4, y], value);
+        // SAFETY: the handle is the host's.
+        unsafe { rows::sured_2d_add_u32_zero(self.0, [surfaces::offset::<4>(x), y], value) };
     }
 }

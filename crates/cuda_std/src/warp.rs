@@ -147,12 +147,13 @@ pub fn ballot(mask: u32, predicate: bool) -> u32 {
 }
 
 /// The lanes of the mask that have the same value as this one, bit by bit. Floats are compared as
-/// their bits; bytes between a tuple's parts would count, so there are none.
+/// their bits. Padding counts as well and has any bits, so the result for types with padding is
+/// unspecified.
 #[inline(always)]
 pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
     let mut same = mask;
-    if size_of::<T>() == 8 {
-        // SAFETY: 8 bytes.
+    if size_of::<T>() == 8 && T::INITIALIZED {
+        // SAFETY: 8 bytes, all of which are initialized.
         let bits = unsafe { (&raw const value).cast::<u64>().read_unaligned() };
         return warp::match_any_sync_b64(bits, mask);
     }
@@ -163,12 +164,12 @@ pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
     same
 }
 
-/// Whether all lanes of the mask have the same value, bit by bit.
+/// Whether all lanes of the mask have the same value, bit by bit. As with [`match_any`], padding counts.
 #[inline(always)]
 pub fn match_all<T: AnyBits + Copy>(mask: u32, value: T) -> bool {
     let mut same = true;
-    if size_of::<T>() == 8 {
-        // SAFETY: 8 bytes.
+    if size_of::<T>() == 8 && T::INITIALIZED {
+        // SAFETY: 8 bytes, all of which are initialized.
         let bits = unsafe { (&raw const value).cast::<u64>().read_unaligned() };
         return warp::match_all_sync_b64(bits, mask).1;
     }

@@ -27,12 +27,18 @@ fn try_expand(input: TokenStream) -> Result<TokenStream, Error> {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> assert_any_bits::<#ty>();)
     });
+    let types: Vec<_> = data.fields.iter().map(|field| &field.ty).collect();
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     Ok(quote! {
         // SAFETY: any bits are values of the fields, which the function below checks.
         #[automatically_derived]
-        unsafe impl #impl_generics ::cuda_std::AnyBits for #name #type_generics #where_clause {}
+        unsafe impl #impl_generics ::cuda_std::AnyBits for #name #type_generics #where_clause {
+            const INITIALIZED: ::core::primitive::bool = true
+                #(&& <#types as ::cuda_std::AnyBits>::INITIALIZED)*
+                && ::core::mem::size_of::<Self>()
+                    == 0 #(+ ::core::mem::size_of::<#types>())*;
+        }
 
         const _: () = {
             fn assert_any_bits<T: ::cuda_std::AnyBits>() {}

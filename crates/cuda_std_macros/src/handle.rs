@@ -9,8 +9,9 @@ use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
-use syn::{FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, Type};
+use syn::{FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, Type, WhereClause};
 
 /// The names of primitive types: a type of such a name would hide it in the whole module.
 const PRIMITIVES: &[&str] = &[
@@ -56,7 +57,7 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
     });
     let (lifetimes, captured): (Vec<TokenStream>, Vec<TokenStream>) =
         (lifetimes.collect(), captured.collect());
-    let bounds = &function.sig.generics.where_clause;
+    let bounds = bounds(function, &parameters);
     let elided = parameters.iter().any(|parameter| parameter.elided);
     let elided = elided.then(|| quote!(#brief,));
     let prefix = crate::names::fresh(&function.sig, "__A");
@@ -189,6 +190,53 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
             }
         }
     }
+}
+
+/// The bounds of `args`: the function's, and those that references in the parameters' types imply. Types in
+/// bounds, as they are there, imply none.
+fn bounds(function: &ItemFn, parameters: &[Parameter]) -> Option<WhereClause> {
+    let mut implied = Implied(Vec::new(), Vec::new());
+    for parameter in parameters {
+        implied.visit_type(&parameter.ty);
+    }
+    let mut bounds = function.sig.generics.where_clause.clone();
+    for (long, short) in implied.1 {
+        let bounds = bounds.get_or_insert_with(|| syn::parse_quote!(where));
+        if !bounds.predicates.empty_or_trailing() {
+            bounds.predicates.push_punct(Default::default());
+        }
+        bounds.predicates.push(syn::parse_quote!(#long: #short));
+    }
+    bounds
+}
+
+/// The references that something is inside of, and pairs of lifetimes of which the first outlives the
+/// second.
+struct Implied<'ast>(Vec<&'ast Lifetime>, Vec<(Lifetime, Lifetime)>);
+
+impl<'ast> Visit<'ast> for Implied<'ast> {
+    fn visit_type_reference(&mut self, reference: &'ast syn::TypeReference) {
+        if let Some(lifetime) = &reference.lifetime {
+            self.visit_lifetime(lifetime);
+            self.0.push(lifetime);
+            self.visit_type(&reference.elem);
+            self.0.pop();
+        }
+    }
+
+    fn visit_lifetime(&mut self, long: &'ast Lifetime) {
+        for &short in &self.0 {
+            let pair = (long.clone(), short.clone());
+            if long != short && !self.1.contains(&pair) {
+                self.1.push(pair);
+            }
+        }
+    }
+
+    // What is inside has lifetimes of its own.
+    fn visit_type_bare_fn(&mut self, _function: &'ast syn::TypeBareFn) {}
+
+    fn visit_type_trait_object(&mut self, _object: &'ast syn::TypeTraitObject) {}
 }
 
 /// The kernel's signature as text, with the layouts of its parameters: an expression.

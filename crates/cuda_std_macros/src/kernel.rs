@@ -477,11 +477,20 @@ fn check_of_types(signature: &Signature) -> TokenStream {
     if calls.is_empty() {
         return TokenStream::new();
     }
+    // The types as those of parameters: what they imply of lifetimes holds here too. Of a function's
+    // type, so that they may be unsized, which is reported where they are written.
+    let types = signature.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(PatType { attrs, ty, .. }) => {
+            let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+            Some(quote!(#(#cfgs)* #ty))
+        }
+        FnArg::Receiver(_) => None,
+    });
     let (generics, _, bounds) = signature.generics.split_for_impl();
     quote! {
         const _: () = {
             #[allow(dead_code, clippy::all)]
-            fn parameters_are_copied #generics () #bounds {
+            fn parameters_are_copied #generics (_: fn(#(#types),*)) #bounds {
                 #(#calls)*
             }
         };

@@ -151,9 +151,12 @@ impl<T: Element + Send + 'static> Tensor<T> {
         }
         buffer.settle()?;
         let context = buffer.context().clone();
+        // Without elements the sizes may be anything, and strides do not matter.
+        let size = |&size: &usize| i64::try_from(size).unwrap_or(i64::MAX);
+        let sizes: Box<[i64]> = shape.iter().map(size).collect();
         let mut strides: Vec<i64> = vec![1; shape.len()];
         for i in (1..shape.len()).rev() {
-            strides[i - 1] = strides[i] * shape[i] as i64;
+            strides[i - 1] = strides[i].saturating_mul(sizes[i]);
         }
         // The emulator's memory is the host's.
         let device_type = match context.backend() {
@@ -162,7 +165,7 @@ impl<T: Element + Send + 'static> Tensor<T> {
         };
         let data = buffer.as_device_ptr().as_raw() as usize;
         let mut owner = Box::new(Owner {
-            shape: shape.iter().map(|&size| size as i64).collect(),
+            shape: sizes,
             strides: strides.into_boxed_slice(),
             managed: DlManagedTensor {
                 dl_tensor: DlTensor {
@@ -213,7 +216,7 @@ impl<T: Element> Tensor<T> {
     /// # Safety
     ///
     /// It is a tensor as DLPack describes it, which nobody else takes, and work that writes it is
-    /// done.
+    /// done. Any thread may call its deleter.
     pub unsafe fn from_raw(raw: *mut DlManagedTensor) -> CudaResult<Tensor<T>> {
         let context = Context::current("taking over a tensor")?;
         let refuse = |reason: String| Err(Error::Tensor { reason });
@@ -250,7 +253,7 @@ impl<T: Element> Tensor<T> {
                 dense && fits
             })
         });
-        let sizes = taken.raw_shape().iter().all(|&size| size >= 0);
+        let sizes = taken.raw_shape().iter().all(|&size| size >= 0) && taken.elements().is_some();
         let address = taken.as_device_ptr().as_raw();
         if !dense || !sizes || !address.is_multiple_of(align_of::<T>() as u64) {
             let shape = taken.raw_shape().to_vec();
@@ -293,7 +296,17 @@ impl<T: Element> Tensor<T> {
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.shape().iter().product()
+        self.elements().unwrap_or(0)
+    }
+
+    /// The product of the sizes, if it is a number.
+    fn elements(&self) -> Option<usize> {
+        let shape = self.shape();
+        if shape.contains(&0) {
+            return Some(0);
+        }
+        let product = |len: usize, &size: &usize| len.checked_mul(size);
+        shape.iter().try_fold(1, product)
     }
 
     /// Whether it has no elements.

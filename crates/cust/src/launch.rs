@@ -64,8 +64,8 @@ use crate::stream::{Stream, StreamInner};
 macro_rules! launch {
     ($module:tt . $function:ident <<< $grid:expr, $block:expr, $shared:expr, $($stream:ident).+ >>>
         ( $($argument:expr),* $(,)? )) => {
-        match $module.get_function(stringify!($function)) {
-            Ok(function) => $crate::launch::launch(
+        match $module.get_function(::core::stringify!($function)) {
+            ::core::result::Result::Ok(function) => $crate::launch::launch(
                 &function,
                 $grid,
                 $block,
@@ -73,7 +73,7 @@ macro_rules! launch {
                 &$($stream).+,
                 &[$($crate::launch::Argument::new(&$argument)),*],
             ),
-            Err(error) => Err(error),
+            ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
         }
     };
     ($function:tt <<< $grid:expr, $block:expr, $shared:expr, $($stream:ident).+ >>>

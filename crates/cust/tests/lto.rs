@@ -25,11 +25,17 @@ fn linker() -> Option<LtoLinker> {
     }
 }
 
+/// Adds LTO-IR.
+fn add(linker: &mut LtoLinker, name: &str, data: &[u8]) -> CudaResult<()> {
+    // SAFETY: it is nvcc's, or not LTO-IR at first sight.
+    unsafe { linker.add(LtoInput::LtoIr, name, data) }
+}
+
 #[test]
 fn inputs_are_linked_to_machine_code() {
     let Some(mut linker) = linker() else { return };
-    linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
-    linker.add(LtoInput::LtoIr, "helper", HELPER).unwrap();
+    add(&mut linker, "triple", TRIPLE).unwrap();
+    add(&mut linker, "helper", HELPER).unwrap();
     let cubin = linker.complete().unwrap();
     assert!(cubin.starts_with(b"\x7fELF"));
     let contains = |text: &[u8]| cubin.windows(text.len()).any(|part| part == text);
@@ -40,10 +46,10 @@ fn inputs_are_linked_to_machine_code() {
 #[test]
 fn mistakes_are_errors_with_the_linkers_log() {
     let Some(mut linker) = linker() else { return };
-    let error = linker.add(LtoInput::LtoIr, "nothing", b"no LTO-IR at all");
+    let error = add(&mut linker, "nothing", b"no LTO-IR at all");
     assert!(matches!(error, Err(Error::Linker { .. })), "{error:?}");
     let mut linker = LtoLinker::for_arch("sm_80").unwrap();
-    linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
+    add(&mut linker, "triple", TRIPLE).unwrap();
     let error = linker.complete().unwrap_err().to_string();
     assert!(error.contains("helper"), "{error}");
     for arch in ["sm_1", "sm_130", "nonsense", ""] {
@@ -63,8 +69,8 @@ fn what_was_linked_runs() {
         return;
     }
     let mut linker = LtoLinker::new().unwrap();
-    linker.add(LtoInput::LtoIr, "triple", TRIPLE).unwrap();
-    linker.add(LtoInput::LtoIr, "helper", HELPER).unwrap();
+    add(&mut linker, "triple", TRIPLE).unwrap();
+    add(&mut linker, "helper", HELPER).unwrap();
     let module = linker.load().unwrap();
     let stream = stream();
     let value = DeviceBox::new(&14i32).unwrap();

@@ -122,14 +122,17 @@ fn ptx_that_is_too_new_says_so() {
 #[test]
 fn binaries_that_are_none_are_refused() {
     let _context = init();
-    let error = Module::from_cubin(b"not a cubin", &[]).unwrap_err();
+    // SAFETY: what is not such an image is refused.
+    let error = unsafe { Module::from_cubin(b"not a cubin", &[]) }.unwrap_err();
     assert_eq!(
         error.to_string(),
         "loading a module from a cubin: it is not an ELF file, so it is not a cubin"
     );
-    let error = Module::from_fatbin(b"not a fat binary", &[]).unwrap_err();
+    // SAFETY: as above.
+    let error = unsafe { Module::from_fatbin(b"not a fat binary", &[]) }.unwrap_err();
     assert!(error.to_string().contains("its magic number is wrong"));
-    let error = Module::from_file("/does/not/exist.ptx").unwrap_err();
+    // SAFETY: as above.
+    let error = unsafe { Module::from_file("/does/not/exist.ptx") }.unwrap_err();
     assert!(
         error
             .to_string()
@@ -147,7 +150,8 @@ fn empty_elf() -> Vec<u8> {
 #[test]
 fn a_cubin_for_another_device_says_so() {
     let _context = init();
-    let error = Module::from_cubin(empty_elf(), &[]).unwrap_err();
+    // SAFETY: the driver finds no sections.
+    let error = unsafe { Module::from_cubin(empty_elf(), &[]) }.unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, Error::WrongDevice(_)), "{text}");
     if backend() == Backend::Emulator {
@@ -165,13 +169,12 @@ fn a_cubin_for_another_device_says_so() {
 fn ptx_is_what_remains_when_no_cubin_fits() {
     let _context = init();
     let elf = empty_elf();
-    let module = Module::from_cubins_or_ptx(&[&elf], Some(KERNELS), &[]).unwrap();
+    // SAFETY: the driver finds no sections.
+    let load = |cubins: &[&[u8]], ptx| unsafe { Module::from_cubins_or_ptx(cubins, ptx, &[]) };
+    let module = load(&[&elf], Some(KERNELS)).unwrap();
     module.get_function("add").unwrap();
-    assert!(matches!(
-        Module::from_cubins_or_ptx(&[&elf], None, &[]),
-        Err(Error::WrongDevice(_))
-    ));
-    assert!(Module::from_cubins_or_ptx(&[], None, &[]).is_err());
+    assert!(matches!(load(&[&elf], None), Err(Error::WrongDevice(_))));
+    assert!(load(&[], None).is_err());
 }
 
 #[test]
@@ -179,7 +182,8 @@ fn files_are_loaded_by_what_is_in_them() {
     let _context = init();
     let path = std::env::temp_dir().join(format!("cust-test-{}.ptx", std::process::id()));
     std::fs::write(&path, KERNELS).unwrap();
-    let loaded = Module::from_file(&path);
+    // SAFETY: it holds PTX.
+    let loaded = unsafe { Module::from_file(&path) };
     std::fs::remove_file(&path).unwrap();
     loaded.unwrap().get_function("scale").unwrap();
 }

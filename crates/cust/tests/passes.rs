@@ -1,5 +1,6 @@
 //! Literals, patterns, lifetimes and keywords: what compiles.
 
+use std::num::Wrapping;
 use std::sync::atomic::AtomicU64;
 
 use cuda_std::prelude::*;
@@ -27,6 +28,44 @@ pub fn all<'a>(
 #[cfg(any())]
 pub fn never(_x: NoSuchType) {}
 
+#[derive(Clone, Copy)]
+pub struct Pair<'a, 'b: 'a>(pub &'a u32, pub &'b u32);
+
+/// Bounds that the types imply.
+#[kernel]
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn implied<'a, 'b: 'a>(_a: &'a &'b u32, _b: &Pair<'a, 'b>, _c: &'a Option<&u32>) {}
+
+#[kernel]
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn implied_alone<'a, 'b>(_a: &'a &'b u32, _b: &Wrapping<&'a [f32]>) {}
+
+#[kernel(block_size(8))]
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn implied_and_elided<'a>(_a: &'a [&u32], _b: &[&'a u32]) {}
+
+/// A module whose names are those of the prelude.
+#[allow(dead_code, unused_macros, non_camel_case_types)]
+mod shadowed {
+    use cust::module::Module;
+    use cust::stream::Stream;
+
+    pub struct Ok;
+    pub struct Err;
+    pub struct Some;
+    pub struct Result;
+    pub struct Option;
+    pub struct u32;
+    macro_rules! stringify {
+        ($($t:tt)*) => { 7 };
+    }
+
+    pub fn launch(module: &Module, stream: &Stream) -> bool {
+        // SAFETY: it is never called.
+        unsafe { cust::launch!(module.one<<<1, 1, 0, stream>>>(1i32)).is_ok() }
+    }
+}
+
 mod inner {
     use cuda_std::prelude::*;
 
@@ -52,5 +91,6 @@ fn launch(
 
 fn main() {
     let _ = launch;
+    let _ = shadowed::launch;
     let _ = inner::i128;
 }

@@ -418,6 +418,28 @@ fn a_write_of_one_part_leaves_the_uses_of_others_known() {
 }
 
 #[test]
+fn tensors_without_elements_may_have_any_shape() {
+    use cust::dlpack::Tensor;
+    let _context = init();
+    let empty = || DeviceBuffer::<u32>::from_slice(&[]).unwrap();
+    for shape in [&[0, 1 << 40, 1 << 40][..], &[0, usize::MAX, 2], &[0]] {
+        let tensor = Tensor::new(empty(), shape).unwrap();
+        assert!(tensor.is_empty());
+        assert_eq!(tensor.to_vec().unwrap(), []);
+        // SAFETY: it is a tensor that nobody else takes.
+        let taken = unsafe { Tensor::<u32>::from_raw(tensor.into_raw()) }.unwrap();
+        assert!(taken.is_empty());
+    }
+    for shape in [&[1 << 40, 1 << 40, 0][..], &[usize::MAX, 2], &[1], &[]] {
+        let error = Tensor::new(empty(), shape);
+        assert!(
+            matches!(error, Err(Error::SizeMismatch { .. })),
+            "{shape:?}"
+        );
+    }
+}
+
+#[test]
 fn words_are_set_at_their_alignment_alone() {
     let _context = init();
     let mut buffer = DeviceBuffer::from_slice(&[0u8; 12]).unwrap();
@@ -619,6 +641,65 @@ fn nodes_of_a_graph_take_turns_with_an_array() {
         graph.launch(&stream).unwrap();
         let found = graph.get(result).as_host_vec().unwrap();
         assert_eq!(found, [7; 8], "form {form}");
+    }
+}
+
+/// Whether a type is `Send` and `Sync`: an inherent constant hides the trait's where its bound holds.
+struct Probe<T: ?Sized>(std::marker::PhantomData<T>);
+
+impl<T: ?Sized + Send> Probe<T> {
+    const SEND: bool = true;
+}
+
+impl<T: ?Sized + Sync> Probe<T> {
+    const SYNC: bool = true;
+}
+
+trait Neither {
+    const SEND: bool = false;
+    const SYNC: bool = false;
+}
+
+impl<T: ?Sized> Neither for Probe<T> {}
+
+#[test]
+fn types_go_to_other_threads_as_the_table_says() {
+    use cust::graph::{CapturedExec, CapturedGraph, GraphBuffer, GraphCondition, GraphExec, Node};
+    use cust::memory::{DeviceBox, DeviceSliceMut, GrowableBuffer, MipmappedArray};
+    macro_rules! table {
+        ($($send:literal $sync:literal: $($ty:ty),*;)*) => {
+            $($(
+                let found = (Probe::<$ty>::SEND, Probe::<$ty>::SYNC);
+                assert_eq!(found, ($send, $sync), stringify!($ty));
+            )*)*
+        };
+    }
+    table! {
+        // Handles, which the driver allows to be used from any thread.
+        true true: Context, Device, Module, cust::module::Library, Stream, Event, MemoryPool,
+            Function<'static>, cust::external::ExternalMemory, cust::external::ExternalSemaphore,
+            cust::green::GreenContext, Node, GraphCondition, Error;
+        // Memory, as its elements are.
+        true true: DeviceBuffer<u32>, UnifiedBuffer<u32>, LockedBuffer<u32>, DeviceBox<u32>,
+            DeviceSlice<'static, u32>, DeviceSliceMut<'static, u32>, Array<u32>, MipmappedArray<u32>,
+            PitchedBuffer<u32>, GrowableBuffer<u32>, cust::texture::Texture<u32>,
+            cust::texture::Surface<u32>, GraphBuffer<DeviceBuffer<u32>>;
+        false false: DeviceBuffer<*mut u32>, UnifiedBuffer<*mut u32>, LockedBuffer<*mut u32>,
+            DeviceBox<*mut u32>, DeviceSlice<'static, *mut u32>, DeviceSliceMut<'static, *mut u32>,
+            PitchedBuffer<*mut u32>, GrowableBuffer<*mut u32>, cust::ipc::OpenedMemory<u32>;
+        // What the driver lets one thread use at a time.
+        true false: GraphBuilder<'static>, GraphExec<'static>, CapturedGraph, CapturedExec,
+            cust::module::Linker, cust::module::LtoLinker, cust::dlpack::Tensor<u32>;
+        // What belongs to a thread of the device.
+        false false: cuda_std::thread::UniqueIndex, PerThread<u32>, cuda_std::PerBlock<u32>,
+            cuda_std::PerTile<u32, 2, 2>, cuda_std::PerThread2d<u32>, cuda_std::PerThread3d<u32>,
+            cuda_std::PerRow<u32>, cuda_std::PerColumn<u32>, cuda_std::PerThreadChunk<u32, 2>,
+            cuda_std::shared::Shared<cuda_std::shared::Array<u32, 2>>,
+            cuda_std::shared::Reading<cuda_std::shared::Array<u32, 2>>,
+            cuda_std::texture::Texture<u32, 1>, cuda_std::texture::Surface<u32, 1>,
+            cuda_std::graph::Condition;
+        true false: std::cell::Cell<u32>, cuda_std::Constant<std::cell::Cell<u32>>;
+        true true: cuda_std::Constant<u32>;
     }
 }
 

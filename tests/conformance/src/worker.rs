@@ -213,7 +213,8 @@ fn load(ptx: &Path, emulated: bool) -> Result<Module> {
     if !emulated {
         let cubin = ptx.with_extension("cubin");
         if cubin.is_file() {
-            return Ok(Module::from_cubin(std::fs::read(cubin)?, &[])?);
+            // SAFETY: the build made the cubin.
+            return Ok(unsafe { Module::from_cubin(std::fs::read(cubin)?, &[]) }?);
         }
     }
     let text = std::fs::read_to_string(ptx)

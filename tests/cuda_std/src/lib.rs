@@ -85,7 +85,8 @@ impl Session {
     pub fn module(&self, arch: Arch) -> Result<&Module, Failed> {
         let module = self.modules[arch as usize].get_or_init(|| {
             let module = match self.cubin(arch) {
-                Some(cubin) => Module::from_cubin(&cubin, &[]),
+                // SAFETY: the build made the cubin.
+                Some(cubin) => unsafe { Module::from_cubin(&cubin, &[]) },
                 None => Module::from_ptx(arch.ptx(), &[]),
             };
             module.map_err(|error| error.to_string())

@@ -122,7 +122,10 @@ impl Session {
             let name = format!("device-tests-{}.{part}.sm_{capability}.cubin", build.name());
             let folder = self.cubins.as_ref();
             match folder.and_then(|folder| std::fs::read(folder.join(name)).ok()) {
-                Some(cubin) => Module::from_cubin(&cubin, &[]).map_err(|error| error.to_string()),
+                // SAFETY: the build made the cubin.
+                Some(cubin) => {
+                    unsafe { Module::from_cubin(&cubin, &[]) }.map_err(|error| error.to_string())
+                }
                 None => {
                     let mut ptx = ptx::Module::parse(build.ptx()).map_err(|e| e.to_string())?;
                     ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);

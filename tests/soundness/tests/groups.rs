@@ -159,6 +159,67 @@ fn reductions_are_of_the_threads_that_are_left() -> Outcome {
 }
 
 #[test]
+fn reductions_may_be_within_reductions() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::reduce_in_reduce>()?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 64])?;
+    kernel.launch(&stream, (1, 64), groups::reduce_in_reduce::args(&mut to))?;
+    stream.synchronize()?;
+    // Of two warps nobody reads after the reduction within has written.
+    assert_eq!(to.as_host_vec()?, [64; 64]);
+    let mut to = DeviceBuffer::from_slice(&[7u32; 256])?;
+    kernel.launch(&stream, (1, 256), groups::reduce_in_reduce::args(&mut to))?;
+    stream.synchronize()?;
+    Ok(())
+}
+
+#[test]
+fn a_block_that_returns_keeps_the_grids_barrier_closed() -> Outcome {
+    let (_device, module, stream) = start()?;
+    if module.context().backend() == Backend::Gpu {
+        test_outcome::skip("on a GPU the other blocks wait forever");
+        return Ok(());
+    }
+    let kernel = module.kernel::<groups::return_before_grid_sync>()?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 320])?;
+    for blocks in [1, 2, 5] {
+        let shape = LaunchConfig::new(blocks, 64).cooperative();
+        // Twice, since the first one leaves its counts behind.
+        for block in (0..blocks).chain(0..blocks) {
+            let args = groups::return_before_grid_sync::args(block, &mut to);
+            kernel.launch(&stream, shape, args)?;
+            match blocks {
+                1 => stream.synchronize()?,
+                _ => {
+                    let message = panic_of(stream.synchronize());
+                    assert!(message.contains("barrier cannot open"), "{message}");
+                }
+            }
+        }
+        let args = groups::return_before_grid_sync::args(blocks, &mut to);
+        kernel.launch(&stream, shape, args)?;
+        stream.synchronize()?;
+    }
+    assert_eq!(to.as_host_vec()?, (0..320).collect::<Vec<u32>>());
+    Ok(())
+}
+
+#[test]
+fn blocks_may_return_once_they_have_arrived() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::return_after_arrival>()?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 256])?;
+    for _ in 0..20 {
+        let shape = LaunchConfig::new(8, 32).cooperative();
+        kernel.launch(&stream, shape, groups::return_after_arrival::args(&mut to))?;
+        stream.synchronize()?;
+    }
+    let expected: Vec<u32> = (0..256).map(|i| if i < 32 { i } else { 7 }).collect();
+    assert_eq!(to.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
 fn a_panic_before_the_grids_barrier_ends_the_launch() -> Outcome {
     let (_device, module, stream) = start()?;
     let kernel = module.kernel::<groups::grid_sync>()?;

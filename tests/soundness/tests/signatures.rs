@@ -9,6 +9,27 @@ use soundness_signatures as kernels;
 
 static KERNELS: Embedded = cust::include_module!("signatures");
 
+/// Macros by the names of those that embed a module: none of them stands in for its images.
+#[allow(unused_macros)]
+mod shadowed {
+    macro_rules! include_str {
+        ($($t:tt)*) => {
+            ".version 7.0 .target sm_70 .address_size 64"
+        };
+    }
+    macro_rules! concat {
+        ($($t:tt)*) => {
+            "/dev/null"
+        };
+    }
+    macro_rules! env {
+        ($($t:tt)*) => {
+            "/dev"
+        };
+    }
+    pub static KERNELS: cust::module::Embedded = cust::include_module!("signatures");
+}
+
 fn load() -> (impl Sized, Module) {
     let context = cust::init_auto().unwrap();
     (context, KERNELS.load().unwrap())
@@ -49,6 +70,20 @@ fn kernels_with_other_parameters_are_refused() {
         safety "fn safety of soundness-signatures 0.1.0 ()" "(*mut (to 4 bytes, align 4))"
         block_size_of_another_build "nvvm.kernel" "reqntid=32"
     }
+}
+
+#[test]
+fn macros_of_the_program_are_no_part_of_a_module() {
+    let _context = cust::init_auto().unwrap();
+    let module = shadowed::KERNELS.load().unwrap();
+    assert_eq!(module.kernel_names(), load().1.kernel_names());
+}
+
+#[test]
+#[should_panic(expected = "no separators of directories")]
+fn modules_of_other_folders_are_refused() {
+    // As `include_module!` does when it is compiled.
+    cust::module::check_name("../../../src/forged");
 }
 
 #[test]

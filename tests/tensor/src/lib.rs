@@ -87,7 +87,8 @@ impl Session {
                 ),
             };
             let module = match self.cubin(stem) {
-                Some(cubin) => Module::from_cubin(&cubin, &[]),
+                // SAFETY: the build made the cubin.
+                Some(cubin) => unsafe { Module::from_cubin(&cubin, &[]) },
                 None => Module::from_ptx(ptx, &[]),
             };
             module.map_err(|error| error.to_string())

@@ -26,6 +26,16 @@ pub struct List<'a> {
 #[kernel]
 pub fn named<'a: 'b, 'b>(_: &'a [u32], _: &'b [&'a u32], _: Tagged<'b, fn(u32)>, _: List<'a>) {}
 
+#[derive(Clone, Copy)]
+pub struct Pair<'a, 'b: 'a>(pub &'a [u32], pub &'b u32);
+
+/// Bounds that the types imply.
+#[kernel]
+pub fn implied<'a, 'b>(_: &'a &'b u32, _: &List<'a>, _: &'a Option<&u32>, _: Pair<'a, 'b>) {}
+
+#[kernel(block_size(32))]
+pub fn implied_with_entry<'a, 'b>(_: &'a &'b u32, _: Pair<'a, 'b>, _: &'a List<'_>) {}
+
 #[kernel]
 pub fn no_lifetimes(_: Any<u32>, _: *const fn(), _: PhantomData<&'static u32>, mut to: PerThread<u32>) {
     let text: &'static str = NAMES[1];

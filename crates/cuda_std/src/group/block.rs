@@ -21,7 +21,7 @@ pub fn block() -> Block {
 }
 
 /// The barrier of reductions and scans of blocks, and of nothing else: it alternates between the
-/// phase in which warps write what they have come to and the one in which all read. (As in
+/// phase in which warps write their values and the one in which all read. (As in
 /// [`crate::shared`], where the reason is.)
 pub(crate) const BARRIER: u32 = 1;
 
@@ -58,7 +58,8 @@ impl Block {
         thread::block_index()
     }
 
-    /// All values in one, which every thread gets.
+    /// All values in one, which every thread gets. If `f` itself reduces or scans the block, the result
+    /// is unspecified.
     #[inline(always)]
     pub fn reduce<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         let warp = warp();
@@ -136,10 +137,13 @@ fn exchange<T: AnyBits + Copy>(
         )
     };
     let slots = (&raw mut SLOTS).cast::<Slot>();
-    // SAFETY: there is a slot for each warp, which one thread writes, and barriers are between this
-    // and the reads of this and the call before. Slots are read that were written: all of them where
-    // all threads of the block have come, and else those of the warps that say so.
+    // SAFETY: there is a slot for each warp, which one thread writes, between an odd opening of the
+    // barrier and an even one; all reads are between even ones and odd ones. That holds whatever calls
+    // meet at the barrier, and for calls within `f` as well, since each call opens it an even number of
+    // times and reads and calls `f` at its end alone. Slots are read that were written: all of them
+    // where all threads of the block have come, and else those of the warps that say so.
     unsafe {
+        synchronization::barrier_sync::<BARRIER>();
         if gives {
             slots.add(number as usize).cast::<T>().write(value);
         }
@@ -161,7 +165,6 @@ fn exchange<T: AnyBits + Copy>(
                 }
                 i += 1;
             }
-            synchronization::barrier_sync::<BARRIER>();
             return (before, all.unwrap_or(value));
         }
         let mut all = slots.cast::<T>().read();
@@ -174,13 +177,11 @@ fn exchange<T: AnyBits + Copy>(
             }
             i += 1;
         }
-        synchronization::barrier_sync::<BARRIER>();
         (before, all)
     }
 }
 
-/// The warps that have given a value, where some threads of the block have exited. All others come here,
-/// between the barriers of [`exchange`].
+/// The warps that have given a value, where some threads of the block have exited. All others come here.
 #[cold]
 #[inline(never)]
 fn warps_that_gave(number: u32, gives: bool) -> u32 {

@@ -37,6 +37,14 @@ const FLIP: u64 = 1 << 63;
 /// What names the launch.
 const NAME: u64 = ONE - 1;
 
+/// How many blocks of a launch wait for an opening of its barrier that leaves the highest bit 1, or 0; on the
+/// emulator, of those that have waited for some time.
+static WAITING: [[Atomic<u32, Device>; 2]; BARRIERS] =
+    [const { [const { Atomic::<u32, Device>::new(0) }; 2] }; BARRIERS];
+
+/// `%envreg29` on the emulator.
+const EMULATOR: u32 = 0x7074_7865;
+
 /// How often a block looks at the barrier before it looks whether a thread of the launch has panicked,
 /// after which the barrier may never open.
 const LOOKS: u32 = 64;
@@ -128,15 +136,19 @@ impl Grid {
     /// Waits until all threads of the grid have arrived. What they wrote before they did is visible
     /// after it. After a panic of a thread of the grid, threads that would wait forever exit.
     ///
+    /// A block that returns without having arrived keeps the barrier closed: on a GPU the others wait
+    /// forever.
+    ///
     /// # Panics
     /// If the block's first thread has exited, or another launch has taken the barrier, as the 1024th
-    /// cooperative launch after this one does.
+    /// cooperative launch after this one does. On the emulator also if all other blocks wait or have
+    /// ended, so that the barrier cannot open.
     #[inline(always)]
     pub fn wait(&self, arrival: Arrival) {
         let mut open = false;
         if thread::index_in_block() == 0 {
             let barrier = Self::barrier();
-            let mut looks = 0;
+            let (mut looks, mut counted) = (0, false);
             loop {
                 let changed = barrier.load(Ordering::Acquire) ^ arrival.before;
                 if changed & (FLIP | NAME) != 0 {
@@ -151,12 +163,22 @@ impl Grid {
                         barrier.fetch_sub(Self::own(), Ordering::Relaxed);
                         break;
                     }
+                    if special::envreg_29() == EMULATOR && is_stuck(arrival.before, &mut counted) {
+                        barrier.fetch_sub(Self::own(), Ordering::Relaxed);
+                        break;
+                    }
                 }
+            }
+            if counted {
+                waiting(arrival.before).fetch_sub(1, Ordering::AcqRel);
             }
         }
         if thread::sync_threads_or(open.into()) == 0 {
             exit_after_panic();
-            panic!("the block's first thread has exited, or another launch has the grid's barrier");
+            panic!(
+                "the grid's barrier cannot open: a block, or the first thread of this one, has exited \
+                 before it came, or another launch has the barrier"
+            );
         }
     }
 
@@ -188,6 +210,32 @@ fn take(barrier: &Atomic<u64, Device>, word: u64, name: u64, own: u64) -> u64 {
         }
     }
     barrier.fetch_add(own, Ordering::AcqRel)
+}
+
+/// How many blocks of the launch wait for the same opening as one that found this word.
+#[inline(always)]
+fn waiting(before: u64) -> &'static Atomic<u32, Device> {
+    &WAITING[special::gridid() as usize % BARRIERS][(before >> 63) as usize]
+}
+
+/// Whether each block that has not ended waits for this opening, which then never comes. Counts this block
+/// among them.
+///
+/// A block counts itself out before it comes to the barrier again, and those of the opening before this
+/// one are counted elsewhere. So if as many wait or have ended as there are, and the barrier is closed
+/// after that, nobody is left who could open it.
+#[cold]
+#[inline(never)]
+fn is_stuck(before: u64, counted: &mut bool) -> bool {
+    let waiting = waiting(before);
+    if !*counted {
+        *counted = true;
+        waiting.fetch_add(1, Ordering::AcqRel);
+    }
+    let ended = u64::from(special::envreg_30());
+    let all = u64::from(waiting.load(Ordering::Acquire)) + ended;
+    let changed = Grid::barrier().load(Ordering::Acquire) ^ before;
+    ended > 0 && all >= thread::blocks_in_grid() && changed & (FLIP | NAME) == 0
 }
 
 /// Ends a thread for which the barrier never opens, if that is for a panic, which is reported.

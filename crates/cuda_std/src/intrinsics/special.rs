@@ -57,6 +57,14 @@ cuda_std_macros::intrinsics! {
         #[pure]
         fn envreg_N() -> u32 = "mov.u32 {ret}, %envreg<N>;";
     }
+    for (N, WHAT) in [
+        (29, "`0x70747865` on the PTX emulator, and something else on a GPU"),
+        (30, "on the PTX emulator the number of blocks of the launch that have ended")
+    ] {
+        /// `%envreg<N>`: <WHAT>.
+        #[volatile]
+        fn envreg_N() -> u32 = "mov.u32 {ret}, %envreg<N>;";
+    }
     for R in [lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt] {
         /// `%<R>`: a mask of the lanes that compare so with this one.
         #[pure]

@@ -335,15 +335,15 @@ cuda_std_macros::intrinsics! {
         /// Arrives at the cluster's barrier.
         #[requires(sm_90)]
         #[convergent]
-        fn barrier_cluster_arrive_NAME() = "barrier.cluster.arrive.release<WORD>;";
+        unsafe fn barrier_cluster_arrive_NAME() = "barrier.cluster.arrive.release<WORD>;";
         /// Arrives at the cluster's barrier, without ordering memory.
         #[requires(sm_90)]
         #[convergent]
-        fn barrier_cluster_arrive_relaxed_NAME() = "barrier.cluster.arrive.relaxed<WORD>;";
+        unsafe fn barrier_cluster_arrive_relaxed_NAME() = "barrier.cluster.arrive.relaxed<WORD>;";
         /// Waits for all threads of the cluster to have arrived.
         #[requires(sm_90)]
         #[convergent]
-        fn barrier_cluster_wait_NAME() = "barrier.cluster.wait.acquire<WORD>;";
+        unsafe fn barrier_cluster_wait_NAME() = "barrier.cluster.wait.acquire<WORD>;";
     }
     /// Lets the next kernel of the stream begin, if it was launched so.
     #[requires(sm_90)]

@@ -137,10 +137,17 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         };
         // SAFETY: the pointer is valid for the call, and the range is mapped.
         let result = unsafe { api.driver.cuMemSetAccess(at, size, &access, 1) };
-        let accessible = api.check(result, || format!("making {size} bytes accessible"));
+        if let Err(error) = api.check(result, || format!("making {size} bytes accessible")) {
+            // SAFETY: mapped and made above, and nothing uses it.
+            unsafe {
+                let _ = api.driver.cuMemUnmap(at, size);
+                let _ = api.driver.cuMemRelease(handle);
+            }
+            return Err(error);
+        }
         self.pieces.push((handle, size));
         self.backed += size;
-        accessible
+        Ok(())
     }
 
     /// Appends elements.

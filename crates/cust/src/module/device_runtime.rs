@@ -63,7 +63,8 @@ impl Linker {
     pub fn add_device_runtime(&mut self) -> CudaResult<()> {
         let places = places();
         match places.iter().find(|place| place.is_file()) {
-            Some(place) => self.add_file(LinkInput::Library, place),
+            // SAFETY: it is a file of the CUDA toolkit.
+            Some(place) => unsafe { self.add_file(LinkInput::Library, place) },
             None => Err(Error::DeviceRuntime {
                 searched: places
                     .iter()

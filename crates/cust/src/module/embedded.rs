@@ -21,6 +21,7 @@ use crate::error::{CudaError, CudaResult, Error, WrongDevice};
 #[macro_export]
 macro_rules! include_module {
     ($name:literal) => {{
+        const { $crate::module::check_name($name) };
         const PARTS: $crate::module::Parts = {
             #[allow(unused_imports)]
             use $crate::module::Image;
@@ -34,6 +35,17 @@ macro_rules! include_module {
         // SAFETY: the build script that wrote this file built the images from these packages.
         unsafe { $crate::module::Embedded::with_signatures(PARTS) }
     }};
+}
+
+/// Refuses a name that leads out of the folder of the build script, whose files alone are trusted.
+#[doc(hidden)]
+pub const fn check_name(name: &str) {
+    let (name, mut i) = (name.as_bytes(), 0);
+    while i < name.len() {
+        let plain = name[i] != b'/' && name[i] != b'\\';
+        assert!(plain, "a module's name has no separators of directories");
+        i += 1;
+    }
 }
 
 /// One form of a module.
@@ -136,7 +148,8 @@ impl Embedded {
         let mut refused = None;
         for (_, name, image) in fitting {
             let loaded = match image {
-                Image::Cubin(cubin) => Module::from_cubin(cubin, options),
+                // SAFETY: the images were built, as whoever made this promised.
+                Image::Cubin(cubin) => unsafe { Module::from_cubin(cubin, options) },
                 Image::Ptx(ptx) => Module::from_ptx(ptx, options),
             };
             match loaded {

@@ -50,13 +50,24 @@ impl Library {
     }
 
     /// Loads a cubin.
-    pub fn from_cubin(cubin: impl AsRef<[u8]>, options: &[ModuleJitOption]) -> CudaResult<Library> {
+    ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_cubin`](super::Module::from_cubin).
+    pub unsafe fn from_cubin(
+        cubin: impl AsRef<[u8]>,
+        options: &[ModuleJitOption],
+    ) -> CudaResult<Library> {
         super::load::check_elf(cubin.as_ref())?;
         Library::load(cubin.as_ref(), options)
     }
 
     /// Loads a fat binary.
-    pub fn from_fatbin(
+    ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_fatbin`](super::Module::from_fatbin).
+    pub unsafe fn from_fatbin(
         fatbin: impl AsRef<[u8]>,
         options: &[ModuleJitOption],
     ) -> CudaResult<Library> {

@@ -106,11 +106,16 @@ impl Linker {
     pub fn add_ptx(&mut self, ptx: impl AsRef<str>) -> CudaResult<()> {
         let mut text = ptx.as_ref().trim_end_matches('\0').as_bytes().to_vec();
         text.push(0);
-        self.add(LinkInput::Ptx, &text)
+        // SAFETY: the driver parses the text, which ends with a NUL.
+        unsafe { self.add(LinkInput::Ptx, &text) }
     }
 
-    /// Adds an input of any kind.
-    pub fn add(&mut self, kind: LinkInput, data: &[u8]) -> CudaResult<()> {
+    /// Adds an input of any kind. For PTX [`Linker::add_ptx`] is safe.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_cubin`], of whichever tool makes such inputs; PTX ends with a NUL.
+    pub unsafe fn add(&mut self, kind: LinkInput, data: &[u8]) -> CudaResult<()> {
         let api = self.context.bind()?;
         let pointer: *mut c_void = data.as_ptr().cast_mut().cast();
         // SAFETY: the data lives through the call, in which the driver copies what it needs and
@@ -131,7 +136,11 @@ impl Linker {
     }
 
     /// Adds a file of any kind.
-    pub fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> CudaResult<()> {
+    ///
+    /// # Safety
+    ///
+    /// As for [`Linker::add`], but PTX needs no NUL.
+    pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> CudaResult<()> {
         let path = path.as_ref().display().to_string();
         let name = c_name(&path)?;
         let api = self.context.bind()?;
@@ -167,7 +176,8 @@ impl Linker {
         if emulated {
             return Module::from_ptx(String::from_utf8_lossy(&image), &[]);
         }
-        Module::from_cubin(image, &[])
+        // SAFETY: the driver made the image.
+        unsafe { Module::from_cubin(image, &[]) }
     }
 
     /// Adds the linker's log to an error.

@@ -87,14 +87,26 @@ impl Module {
     }
 
     /// Loads a cubin: machine code for one architecture, as `ptxas` makes it.
-    pub fn from_cubin(cubin: impl AsRef<[u8]>, options: &[ModuleJitOption]) -> CudaResult<Module> {
+    ///
+    /// # Safety
+    ///
+    /// `cubin` comes unchanged from `ptxas`, `nvcc` or a linker of the driver's. Only headers and
+    /// bounds are checked here; the driver trusts the rest.
+    pub unsafe fn from_cubin(
+        cubin: impl AsRef<[u8]>,
+        options: &[ModuleJitOption],
+    ) -> CudaResult<Module> {
         let cubin = cubin.as_ref();
         check_elf(cubin)?;
         load_binary(cubin, options, "loading a module from a cubin")
     }
 
     /// Loads a fat binary: machine code and PTX for several architectures in one file.
-    pub fn from_fatbin(
+    ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_cubin`], of `nvcc` or `fatbinary`.
+    pub unsafe fn from_fatbin(
         fatbin: impl AsRef<[u8]>,
         options: &[ModuleJitOption],
     ) -> CudaResult<Module> {
@@ -104,7 +116,12 @@ impl Module {
     }
 
     /// Loads a file that holds PTX, a cubin or a fat binary.
-    pub fn from_file(path: impl AsRef<Path>) -> CudaResult<Module> {
+    ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_cubin`], unless the file holds PTX, for which
+    /// [`Module::from_ptx`] of its content is safe.
+    pub unsafe fn from_file(path: impl AsRef<Path>) -> CudaResult<Module> {
         let path = path.as_ref();
         let file_error = |reason: String| Error::File {
             path: path.display().to_string(),
@@ -112,8 +129,10 @@ impl Module {
         };
         let bytes = std::fs::read(path).map_err(|error| file_error(error.to_string()))?;
         match ImageKind::of(&bytes) {
-            ImageKind::Cubin => Module::from_cubin(bytes, &[]),
-            ImageKind::Fatbin => Module::from_fatbin(bytes, &[]),
+            // SAFETY: the caller's promise.
+            ImageKind::Cubin => unsafe { Module::from_cubin(bytes, &[]) },
+            // SAFETY: the caller's promise.
+            ImageKind::Fatbin => unsafe { Module::from_fatbin(bytes, &[]) },
             ImageKind::Text => match String::from_utf8(bytes) {
                 Ok(text) => Module::from_ptx(text, &[]),
                 Err(_) => Err(file_error(
@@ -130,10 +149,15 @@ impl Module {
     /// ```no_run
     /// # use cust::prelude::*;
     /// # let (SM_90, SM_80, PTX): (&[u8], &[u8], &str) = (&[], &[], "");
-    /// let module = Module::from_cubins_or_ptx(&[SM_90, SM_80], Some(PTX), &[])?;
+    /// // SAFETY: `ptxas` made the cubins.
+    /// let module = unsafe { Module::from_cubins_or_ptx(&[SM_90, SM_80], Some(PTX), &[])? };
     /// # Ok::<(), cust::error::Error>(())
     /// ```
-    pub fn from_cubins_or_ptx(
+    ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_cubin`].
+    pub unsafe fn from_cubins_or_ptx(
         cubins: &[&[u8]],
         ptx: Option<&str>,
         options: &[ModuleJitOption],
@@ -142,7 +166,8 @@ impl Module {
         let mut refused = None;
         if context.backend() == Backend::Gpu || ptx.is_none() {
             for cubin in cubins {
-                match Module::from_cubin(cubin, options) {
+                // SAFETY: the caller's promise.
+                match unsafe { Module::from_cubin(cubin, options) } {
                     Err(error @ Error::WrongDevice(_)) => refused = Some(error),
                     loaded => return loaded,
                 }

@@ -122,8 +122,11 @@ fn library() -> CudaResult<&'static NvJitLink> {
 ///
 /// let _context = cust::quick_init()?;
 /// let mut linker = LtoLinker::new()?;
-/// linker.add(LtoInput::LtoIr, "caller", CALLER)?;
-/// linker.add(LtoInput::LtoIr, "called", CALLED)?;
+/// // SAFETY: `nvcc` made them.
+/// unsafe {
+///     linker.add(LtoInput::LtoIr, "caller", CALLER)?;
+///     linker.add(LtoInput::LtoIr, "called", CALLED)?;
+/// }
 /// let module = linker.load()?;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
@@ -185,10 +188,14 @@ impl LtoLinker {
 
     /// Adds an input. The name is for messages.
     ///
+    /// # Safety
+    ///
+    /// As for [`Module::from_cubin`], of whichever tool makes such inputs.
+    ///
     /// # Errors
     ///
     /// [`Error::Linker`] with the linker's log if the data is not what `kind` says.
-    pub fn add(&mut self, kind: LtoInput, name: &str, data: &[u8]) -> CudaResult<()> {
+    pub unsafe fn add(&mut self, kind: LtoInput, name: &str, data: &[u8]) -> CudaResult<()> {
         let c_name = c_name(name)?;
         // SAFETY: data and name live through the call, in which the linker copies them.
         let code = unsafe {
@@ -230,7 +237,9 @@ impl LtoLinker {
                 reason: "the emulator executes PTX only".to_owned(),
             });
         }
-        Module::from_cubin(self.complete()?, &[])
+        let cubin = self.complete()?;
+        // SAFETY: the linker made it.
+        unsafe { Module::from_cubin(cubin, &[]) }
     }
 
     fn check(&self, code: c_int, doing: impl FnOnce() -> String) -> CudaResult<()> {

@@ -63,6 +63,8 @@ use crate::stack::{Need, read_record};
 use crate::tracker::Tracker;
 
 pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
+#[doc(hidden)]
+pub use embedded::check_name;
 pub use embedded::{Embedded, Image, Parts};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};

@@ -1,6 +1,7 @@
 //! Special registers: what each reads, by the handler that reads it.
 
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Context, Handler, Inst, Regs};
@@ -91,6 +92,10 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         "%cluster_nctarank" => read(|_, c| c.launch.blocks_per_cluster().into()),
         // Drivers put the place of a cooperative launch's workspace there.
         "%envreg1" | "%envreg2" => read(|_, c| c.launch.cooperative.into()),
+        // Of the emulator's own: that it is one, and how many blocks have ended, from which `cuda_std`
+        // knows that a grid's barrier cannot open any more.
+        "%envreg29" => read(|_, _| 0x7074_7865),
+        "%envreg30" => read(|_, c| c.launch.ended_blocks.load(Ordering::Relaxed)),
         "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
         _ => {
             let number = |prefix: &str| {

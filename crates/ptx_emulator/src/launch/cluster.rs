@@ -2,6 +2,8 @@
 //! in turn. Threads of a warp run lane by lane, each until it must wait, and a warp goes as far as it
 //! can before the next one does. Without clusters each block is one of its own.
 
+use std::sync::atomic::Ordering;
+
 use super::sync::{BARRIERS, Barrier, WarpSync};
 use super::{Thread, Worker};
 use crate::exec::{self, Event};
@@ -237,6 +239,8 @@ impl Worker<'_> {
                 cluster.blocks[block].live -= 1;
                 if cluster.blocks[block].live == 0 {
                     self.context.ended_blocks |= 1 << block;
+                    let ended = &self.context.launch.ended_blocks;
+                    ended.fetch_add(1, Ordering::Relaxed);
                 }
                 if cluster.thread(seat).cluster_arrivals > cluster.barrier.phases {
                     cluster.barrier.arrived -= 1;

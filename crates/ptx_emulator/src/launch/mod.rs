@@ -104,6 +104,8 @@ pub(crate) struct Shared<'l> {
     pub heap_limit: u64,
     pub workers: u32,
     pub grid_id: u64,
+    /// How many blocks have ended.
+    pub ended_blocks: AtomicU64,
     output: Option<&'l Output>,
     params: &'l [u128],
     params_len: u64,
@@ -316,6 +318,7 @@ pub fn launch(
         heap_limit: config.heap_limit as u64,
         workers,
         grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
+        ended_blocks: AtomicU64::new(0),
         output: config.output.as_ref(),
         params: &params,
         params_len: config.params.len() as u64,

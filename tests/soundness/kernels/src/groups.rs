@@ -118,6 +118,36 @@ pub fn reduce(exit: &[u32], mut to: PerThread<[[u16; 4]; 6]>) {
     to.each(|_, to| *to = result);
 }
 
+/// Reductions within the function of a reduction.
+#[kernel]
+pub fn reduce_in_reduce(mut to: PerThread<u32>) {
+    let block = group::block();
+    let sum = block.reduce(1, |a, b| block.reduce(a + b, u32::max));
+    to.each(|_, to| *to = sum);
+}
+
+/// A block that returns before a barrier of the grid, for which the others wait.
+#[kernel]
+pub fn return_before_grid_sync(block: u32, mut to: PerThread<u32>) {
+    group::grid().sync();
+    if thread::block_index() == u64::from(block) {
+        return;
+    }
+    group::grid().sync();
+    to.each(|i, to| *to = i as u32);
+}
+
+/// Blocks that arrive, and return without waiting.
+#[kernel]
+pub fn return_after_arrival(mut to: PerThread<u32>) {
+    let arrival = group::grid().arrive();
+    if thread::block_index() != 0 {
+        return;
+    }
+    group::grid().wait(arrival);
+    to.each(|i, to| *to = i as u32);
+}
+
 /// Whether a thread panics before the grid's barrier.
 #[kernel]
 pub fn grid_sync(panics: u32, mut to: PerThread<u32>) {

@@ -5,3 +5,4 @@
 #![allow(missing_docs)]
 
 pub mod groups;
+pub mod values;
