@@ -1,6 +1,8 @@
 //! Literals, patterns, lifetimes and keywords: what compiles. Not a case of `ui.rs`: with one that
 //! compiles, `trybuild` builds all dependencies again, which takes minutes, and else it checks them.
 
+#![allow(missing_docs)]
+
 use std::sync::atomic::AtomicU64;
 
 use cuda_std::prelude::*;
