@@ -1,7 +1,7 @@
 //! Literals, patterns, lifetimes and keywords: what compiles. Not a case of `ui.rs`: with one that
 //! compiles, `trybuild` builds all dependencies again, which takes minutes, and else it checks them.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unused_unit)]
 
 use std::sync::atomic::AtomicU64;
 
