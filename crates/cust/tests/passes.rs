@@ -1,6 +1,8 @@
 //! Literals, patterns, lifetimes and keywords: what compiles. Not a case of `ui.rs`: with one that
 //! compiles, `trybuild` builds all dependencies again, which takes minutes, and else it checks them.
 
+#![allow(missing_docs, clippy::unused_unit)]
+
 use std::num::Wrapping;
 use std::sync::atomic::AtomicU64;
 
@@ -58,7 +60,9 @@ mod shadowed {
     pub struct Option;
     pub struct u32;
     macro_rules! stringify {
-        ($($t:tt)*) => { 7 };
+        ($($t:tt)*) => {
+            7
+        };
     }
 
     pub fn launch(module: &Module, stream: &Stream) -> bool {

@@ -170,7 +170,8 @@ fn cycles_of(symbols: &[&str]) -> Vec<String> {
 #[test]
 fn cycles_that_nobody_wrote_are_not_reported() {
     // `core::ptr::drop_glue::<alloc::boxed::Box<user::Node>>`.
-    let drop_glue = "_RINvNtCsi_4core3ptr9drop_glueINtNtCsj_5alloc5boxed3BoxNtCsk_4user4NodeEECsk_4user";
+    let drop_glue =
+        "_RINvNtCsi_4core3ptr9drop_glueINtNtCsj_5alloc5boxed3BoxNtCsk_4user4NodeEECsk_4user";
     // `<user::Node as core::ops::drop::Drop>::drop`, in an `impl` of `user`.
     let drop = "_RNvXCsk_4userNtB2_4NodeNtNtNtCsi_4core3ops4drop4Drop4drop";
     // `<[_]>::walk`, in an `impl` of core.
