@@ -97,6 +97,22 @@ fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
     })
 }
 
+/// The alignment of a parameter that is passed as bytes.
+///
+/// libnvvm 13.0 for sm_100 and later loads two adjacent floats of such a parameter by
+/// `ld.param.v2.f32`, whatever the parameter's alignment is: behind a parameter of 12 bytes the
+/// address is no multiple of 8, which the PTX ISA requires ("Vectors as operands"). ptxas splits
+/// such a load if it knows the address, as it does on an H100; the parameter gets the alignment so
+/// that no load depends on it. `tests/ui/ptx/parameters.rs` shows the loads.
+fn param_align(cx: &CodegenCx<'_>, bytes: Type, align: u64) -> u64 {
+    if cx.arch.dialect() == nvvm::Dialect::Llvm7 {
+        return align;
+    }
+    let size = cx.ty(|types| types.size(bytes));
+    let widest = (size + 1).next_power_of_two() / 2;
+    align.max(widest.min(16))
+}
+
 /// How a `#[grid_constant]` parameter is passed: as the bytes that the reference is to.
 fn passing_constant<'tcx>(
     cx: &CodegenCx<'tcx>,
@@ -176,10 +192,9 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
             }
             Passing::Bytes(ty) => {
                 types.push(cx.type_ptr());
-                let align = arg.layout.align.abi.bytes();
                 param_attrs.push(ParamAttrs {
                     byval: Some(ty),
-                    align,
+                    align: param_align(cx, ty, arg.layout.align.abi.bytes()),
                     ..attrs
                 });
             }
@@ -188,7 +203,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
                 param_attrs.push(ParamAttrs {
                     byval: Some(ty),
                     grid_constant: true,
-                    align,
+                    align: param_align(cx, ty, align),
                     ..attrs
                 });
             }

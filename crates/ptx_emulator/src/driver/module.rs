@@ -148,7 +148,7 @@ pub(super) fn load_text(text: &[u8], logs: &Logs) -> Result<Handle, CUresult> {
     let target = ptx::header(text).target.first().copied();
     if let Some(refusal) = target.and_then(|target| model().refusal(target)) {
         logs.write(&refusal);
-        return Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+        return Err(CUresult::CUDA_ERROR_INVALID_PTX);
     }
     let program = match Program::load(text, &context.memory) {
         Ok(program) => program,

@@ -213,7 +213,7 @@ fn modules_that_do_not_parse_fill_the_log() {
     assert!(load(c".version 9.0\n.target sm_90a\n.address_size 64\n").is_ok());
     assert_eq!(
         load(c".version 9.0\n.target sm_100, debug\n.address_size 64\n"),
-        Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)
+        Err(CUresult::CUDA_ERROR_INVALID_PTX)
     );
 }
 
