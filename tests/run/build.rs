@@ -1,4 +1,5 @@
-//! Compiles the crate `kernels` twice: as users release it, and as they debug it.
+//! Compiles the crate `kernels` as users release it, for the oldest architecture and for one with
+//! libnvvm's modern dialect, and as they debug it.
 
 use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use std::path::PathBuf;
@@ -12,6 +13,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .debug(false)
         .debug_info(DebugInfo::None)
         .copy_to(out.join("release.ptx"))
+        .build()?;
+    // For sm_120 libnvvm 13.0 makes the same code, but for `.target`.
+    builder
+        .clone()
+        .arch("sm_100")
+        .debug(false)
+        .debug_info(DebugInfo::None)
+        .copy_to(out.join("release-modern.ptx"))
         .build()?;
     builder
         .debug(true)

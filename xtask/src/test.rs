@@ -2,10 +2,12 @@
 //!
 //! 1. The whole workspace with the pinned toolchain, in one run of cargo: unit tests, device
 //!    tests, examples, documentation's examples, most of the crates from crates.io.
-//! 2. The backend's own unit tests, in the folder and profile that it is built in anyway.
-//! 3. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
+//! 2. The samples and the optimized device tests once more, on the emulator as sm_100, the samples
+//!    as sm_120 too.
+//! 3. The backend's own unit tests, in the folder and profile that it is built in anyway.
+//! 4. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
 //!    architecture.
-//! 4. The host packages on stable Rust, if it is installed; in CI it always is.
+//! 5. The host packages on stable Rust, if it is installed; in CI it always is.
 
 use crate::{backend, bundle, toolkit, workspace};
 use anyhow::{Context, Result};
@@ -114,6 +116,28 @@ impl Selection {
                 ]),
             };
             self.count(command, total, outcomes)?;
+        }
+
+        if self.package.is_none() && self.arguments.is_empty() {
+            heading("Device tests on the emulator as sm_100 and sm_120");
+            for (test, arch, filter) in [
+                ("samples", "sm_100", ""),
+                ("samples", "sm_120", ""),
+                ("device", "sm_100", "release::"),
+            ] {
+                // The whole workspace, so that nothing is compiled again with other features.
+                let mut command = backend::cargo_with_backend()?;
+                command
+                    .arg("test")
+                    .arg("--manifest-path")
+                    .arg(&manifest)
+                    .args(["--no-fail-fast", "--workspace"])
+                    .args(["--exclude", BACKEND, "--exclude", CRATE_TESTS])
+                    .args(["--test", test, "--", filter])
+                    .env("CUST_DEVICE", "emulator")
+                    .env("PTX_EMULATOR_ARCH", arch);
+                self.count_all(command, total, outcomes)?;
+            }
         }
 
         // On their own, as the crates then have on the host the features that they have on the
@@ -232,7 +256,12 @@ fn assemble(total: &mut Total) -> Result<()> {
             let text = std::fs::read_to_string(&file)?;
             let own = bundle::target_of(&text)
                 .with_context(|| format!("{} does not name its architecture", file.display()))?;
-            let archs = [own, NEWEST].into_iter().filter(|arch| arch.has(own));
+            // Code in the dialect of the newest architectures needs to be assembled once.
+            let archs = match own.has(nvvm::Arch::SM_100) {
+                true => vec![NEWEST],
+                false => vec![own, NEWEST],
+            };
+            let archs = archs.into_iter().filter(|arch| arch.has(own));
             jobs.extend(archs.map(|arch| (package.clone(), file.clone(), arch.sm())));
         }
     }

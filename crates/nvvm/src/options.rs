@@ -85,7 +85,7 @@ const SWITCHED_OFF_IN_LLVM7: &[&str] = &[
 /// What is switched off besides for the other architectures.
 const SWITCHED_OFF_IN_MODERN: &[&str] = &[
     // "Process __restrict__ keyword", as above, by the name that the option has there: stores through
-    // the pointers of an iterator over a local array went missing (`tests/ui/ptx/restrict.rs`).
+    // the pointers of an iterator over a local array went missing (`alias_swapped_and_rotated` of `tests/run`).
     "-process-restrict=0",
 ];
 

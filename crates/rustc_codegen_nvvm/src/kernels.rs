@@ -103,7 +103,7 @@ fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
 /// `ld.param.v2.f32`, whatever the parameter's alignment is: behind a parameter of 12 bytes the
 /// address is no multiple of 8, which the PTX ISA requires ("Vectors as operands"). ptxas splits
 /// such a load if it knows the address, as it does on an H100; the parameter gets the alignment so
-/// that no load depends on it. `tests/ui/ptx/parameters.rs` shows the loads.
+/// that no load depends on it. On the emulator as sm_100 the sample `monte_carlo_call` shows it.
 fn param_align(cx: &CodegenCx<'_>, bytes: Type, align: u64) -> u64 {
     if cx.arch.dialect() == nvvm::Dialect::Llvm7 {
         return align;

@@ -39,8 +39,12 @@ impl Build {
         }
     }
 
-    fn ptx(self) -> &'static str {
+    /// The PTX for a device of this compute capability.
+    fn ptx(self, capability: (u32, u32)) -> &'static str {
         match self {
+            Build::Release if capability.0 >= 10 => {
+                include_str!(concat!(env!("OUT_DIR"), "/release-modern.ptx"))
+            }
             Build::Release => include_str!(concat!(env!("OUT_DIR"), "/release.ptx")),
             Build::Debug => include_str!(concat!(env!("OUT_DIR"), "/debug.ptx")),
         }
@@ -63,7 +67,7 @@ pub struct Session {
     pub device: String,
     /// Where cubins of the modules are, if the driver shall not compile the PTX.
     cubins: Option<PathBuf>,
-    capability: String,
+    capability: (u32, u32),
     context: Context,
 }
 
@@ -72,7 +76,6 @@ impl Session {
         let chosen = cust::init_auto()?;
         let device = chosen.to_string();
         let context = chosen.into_context();
-        let (major, minor) = context.device().compute_capability()?;
         Ok(Session {
             modules: [const { [const { OnceLock::new() }; PARTS] }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
@@ -80,7 +83,7 @@ impl Session {
             cubins: std::env::var_os("DEVICE_TESTS_CUBINS")
                 .filter(|_| context.backend() == Backend::Gpu)
                 .map(PathBuf::from),
-            capability: format!("{major}{minor}"),
+            capability: context.device().compute_capability()?,
             context,
         })
     }
@@ -115,11 +118,14 @@ impl Session {
                 Module::from_ptx(ptx, &options).map_err(|error| error.to_string())
             };
             if !self.on_gpu() {
-                return load(build.ptx());
+                return load(build.ptx(self.capability));
             }
             let part = group.map_or("rest".to_owned(), |group| format!("cases{group}"));
-            let capability = &self.capability;
-            let name = format!("device-tests-{}.{part}.sm_{capability}.cubin", build.name());
+            let (major, minor) = self.capability;
+            let name = format!(
+                "device-tests-{}.{part}.sm_{major}{minor}.cubin",
+                build.name()
+            );
             let folder = self.cubins.as_ref();
             match folder.and_then(|folder| std::fs::read(folder.join(name)).ok()) {
                 // SAFETY: the build made the cubin.
@@ -127,7 +133,8 @@ impl Session {
                     unsafe { Module::from_cubin(&cubin, &[]) }.map_err(|error| error.to_string())
                 }
                 None => {
-                    let mut ptx = ptx::Module::parse(build.ptx()).map_err(|e| e.to_string())?;
+                    let mut ptx = ptx::Module::parse(build.ptx(self.capability))
+                        .map_err(|e| e.to_string())?;
                     ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);
                     load(&ptx.to_string())
                 }
