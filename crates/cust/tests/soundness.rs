@@ -588,7 +588,6 @@ fn nodes_of_a_graph_take_turns_with_an_array() {
         let surface: &'static _ = Box::leak(Box::new(surface));
         let texture: &'static _ = Box::leak(Box::new(texture));
         let (mut graph, mut result) = builder();
-        let condition = graph.condition(1).unwrap();
         let mut child = || {
             let (mut child, buffer) = builder();
             result = buffer;
@@ -611,6 +610,7 @@ fn nodes_of_a_graph_take_turns_with_an_array() {
                         .launch(&paint_it, (1, 8), paint::args(surface))
                         .map(drop)
                 };
+                let condition = graph.condition(1).unwrap();
                 graph.if_nonzero(condition, body).unwrap();
                 None
             }

@@ -70,6 +70,19 @@ examples! {
         let count = |value| bytes.iter().filter(|&&byte| u32::from(byte) == value).count() as u32;
         expect(to.as_host_vec()?, (0..256).map(count).collect(), "the counts")?
     }
+    atomic_count |session, module| {
+        let from = words(200);
+        let mut to = DeviceBuffer::<u32>::zeroed(8)?;
+        launch_example!(session, module, atomic_count, 2, 64, &from.as_dbuf()?, &mut to);
+        // The blocks' threads take turns of 64 elements each.
+        let count = |block: usize, value: u32| {
+            let own = |i: &usize| i / 64 % 2 == block && from[*i] % 4 == value;
+            (0..from.len()).filter(own).count() as u32
+        };
+        let expected = (0..2).flat_map(|block| (0..4).map(move |value| (block, value)));
+        let expected = expected.map(|(block, value)| count(block, value)).collect();
+        expect(to.as_host_vec()?, expected, "the counts of each block")?
+    }
     barrier_hand_over |session, module| {
         let mut to = DeviceBuffer::<u32>::zeroed(128)?;
         launch_example!(session, module, barrier_hand_over, 2, 64, &mut to);

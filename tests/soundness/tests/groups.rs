@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cust::error::Error;
 use cust::kernel::LaunchConfig;
 use cust::prelude::*;
@@ -10,11 +12,17 @@ use soundness_tests_kernels::groups;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-fn start() -> Result<(cust::ChosenDevice, Module, Stream), Box<dyn std::error::Error>> {
+/// The device, and the turn of the test that holds it: a wait for several streams returns panics of
+/// other tests' kernels as well.
+type Turn = (MutexGuard<'static, ()>, cust::ChosenDevice);
+
+fn start() -> Result<(Turn, Module, Stream), Box<dyn std::error::Error>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let device = cust::init_auto()?;
     let module = KERNELS.load()?;
     Ok((
-        device,
+        (turn, device),
         module,
         Stream::new(StreamFlags::NON_BLOCKING, None)?,
     ))
