@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::stack::RECORD_PREFIX;
 use crate::{
     Base, Function, Init, Integer, Item, Module, Operand, SectionLine, SectionValue, Statement,
     Variable,
@@ -73,7 +74,15 @@ pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Rem
     module
         .items
         .retain(|item| !matches!(item, Item::Function(function) if !wanted(function)));
-    remove_dead(module, &[])
+    // No code refers to the records of the stack that kernels need.
+    let records: Vec<&str> = (module.items.iter())
+        .filter_map(|item| match item {
+            Item::Variable(variable) => Some(variable.name),
+            _ => None,
+        })
+        .filter(|name| name.strip_prefix(RECORD_PREFIX).is_some_and(&keep))
+        .collect();
+    remove_dead(module, &records)
 }
 
 /// The names of what is kept.

@@ -85,6 +85,8 @@ fn some_entries_with_what_they_reach() {
 .version 7.0
 .target sm_75
 .address_size 64
+.visible .global .u64 __cuda_std_stack_of_one = 1024;
+.visible .global .u64 __cuda_std_stack_of_two = 2048;
 .func shared_by_both()
 {
 	ret;
@@ -110,6 +112,7 @@ fn some_entries_with_what_they_reach() {
     let text = module.to_string();
     assert!(text.contains(".entry two") && text.contains(".func shared_by_both"));
     assert!(!text.contains(".entry one") && !text.contains("of_one"));
+    assert!(text.contains("__cuda_std_stack_of_two"));
 }
 
 /// Functions that a live kernel or variable refers to in other ways than by a call.
