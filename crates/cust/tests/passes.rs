@@ -1,7 +1,7 @@
 //! Literals, patterns, lifetimes and keywords: what compiles. Not a case of `ui.rs`: with one that
 //! compiles, `trybuild` builds all dependencies again, which takes minutes, and else it checks them.
 
-#![allow(missing_docs, clippy::unused_unit)]
+#![allow(missing_docs, clippy::unused_unit, clippy::needless_lifetimes)]
 
 use std::num::Wrapping;
 use std::sync::atomic::AtomicU64;
