@@ -92,28 +92,32 @@ impl Selection {
     fn run(&self, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
         const BACKEND: &str = "rustc_codegen_nvvm";
         const CRATE_TESTS: &str = "crate-tests";
+        const WORKSPACE: [&str; 5] = [
+            "--workspace",
+            "--exclude",
+            BACKEND,
+            "--exclude",
+            CRATE_TESTS,
+        ];
         /// Says which of them.
         const CRATES: &str = "CRATE_TESTS";
         let manifest = workspace::root().join("Cargo.toml");
-        let ready = backend::cargo_with_backend()?;
-
-        if self.package.as_deref() != Some(BACKEND) {
-            heading("The workspace");
-            let mut command = ready;
+        let cargo_test = || -> Result<Command> {
+            let mut command = backend::cargo_with_backend()?;
             command
                 .arg("test")
                 .arg("--manifest-path")
                 .arg(&manifest)
                 .arg("--no-fail-fast");
+            Ok(command)
+        };
+
+        if self.package.as_deref() != Some(BACKEND) {
+            heading("The workspace");
+            let mut command = cargo_test()?;
             match &self.package {
                 Some(package) => command.arg("--package").arg(package),
-                None => command.args([
-                    "--workspace",
-                    "--exclude",
-                    BACKEND,
-                    "--exclude",
-                    CRATE_TESTS,
-                ]),
+                None => command.args(WORKSPACE),
             };
             self.count(command, total, outcomes)?;
         }
@@ -126,13 +130,9 @@ impl Selection {
                 ("device", "sm_100", "release::"),
             ] {
                 // The whole workspace, so that nothing is compiled again with other features.
-                let mut command = backend::cargo_with_backend()?;
+                let mut command = cargo_test()?;
                 command
-                    .arg("test")
-                    .arg("--manifest-path")
-                    .arg(&manifest)
-                    .args(["--no-fail-fast", "--workspace"])
-                    .args(["--exclude", BACKEND, "--exclude", CRATE_TESTS])
+                    .args(WORKSPACE)
                     .args(["--test", test, "--", filter])
                     .env("CUST_DEVICE", "emulator")
                     .env("PTX_EMULATOR_ARCH", arch);
@@ -145,12 +145,8 @@ impl Selection {
         // long to compile for the device. `./x test crate-tests` runs all, unoptimised as well.
         if self.package.is_none() {
             heading("Crates from crates.io, a part");
-            let mut command = backend::cargo_with_backend()?;
-            command
-                .arg("test")
-                .arg("--manifest-path")
-                .arg(&manifest)
-                .args(["--no-fail-fast", "--package", CRATE_TESTS]);
+            let mut command = cargo_test()?;
+            command.args(["--package", CRATE_TESTS]);
             if std::env::var_os(CRATES).is_none() {
                 command.env(CRATES, "quick");
             }

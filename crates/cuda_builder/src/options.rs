@@ -266,16 +266,14 @@ impl CudaBuilder {
     /// than `bytes` bytes (16,384 by default), or never.
     #[must_use]
     pub fn share_slots(self, bytes: Option<u64>) -> Self {
-        let value = bytes.map_or("off".to_owned(), |bytes| bytes.to_string());
-        self.backend_option("share-slots", value)
+        self.backend_option("share-slots", bytes_or_off(bytes))
     }
 
     /// Warns about functions whose stack frame has more than `bytes` bytes (16,384 by default), or
     /// about none.
     #[must_use]
     pub fn frame_warning(self, bytes: Option<u64>) -> Self {
-        let value = bytes.map_or("off".to_owned(), |bytes| bytes.to_string());
-        self.backend_option("frame-warning", value)
+        self.backend_option("frame-warning", bytes_or_off(bytes))
     }
 
     /// Writes every stage of the backend's work into a folder.
@@ -345,6 +343,11 @@ fn on_off(on: bool) -> &'static str {
 
 fn absolute(folder: &Path) -> PathBuf {
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())
+}
+
+/// The value of an option that is a number of bytes or `off`.
+fn bytes_or_off(bytes: Option<u64>) -> String {
+    bytes.map_or("off".to_owned(), |bytes| bytes.to_string())
 }
 
 #[cfg(test)]
