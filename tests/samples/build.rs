@@ -1,4 +1,5 @@
-//! Compiles the crates of kernels as users do: in a release build, or unoptimised if that is asked for.
+//! Compiles the crates of kernels as users do: in a release build, or unoptimised if that is asked for;
+//! for the oldest architecture, and for those since which libnvvm has another dialect.
 
 use cuda_builder::{Arch, CudaBuilder, OptLevel};
 
@@ -6,8 +7,10 @@ const UNOPTIMISED: &str = "SAMPLES_UNOPTIMISED";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-env-changed={UNOPTIMISED}");
-    for (kernels, arch) in [("kernels", Arch::SM_75), ("newer", Arch::SM_90)] {
-        let mut builder = CudaBuilder::new(kernels).arch(arch).debug(false);
+    for (kernels, oldest) in [("kernels", Arch::SM_75), ("newer", Arch::SM_90)] {
+        let mut builder = CudaBuilder::new(kernels)
+            .archs([oldest, Arch::SM_100, Arch::SM_120])
+            .debug(false);
         if std::env::var_os(UNOPTIMISED).is_some() {
             builder = builder.debug(true).opt_level(OptLevel::O0);
         }

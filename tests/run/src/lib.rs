@@ -39,10 +39,20 @@ impl Build {
         }
     }
 
-    fn ptx(self) -> &'static str {
-        match self {
-            Build::Release => include_str!(concat!(env!("OUT_DIR"), "/release.ptx")),
-            Build::Debug => include_str!(concat!(env!("OUT_DIR"), "/debug.ptx")),
+    /// The PTX for a device of this compute capability, and what its architecture is called.
+    fn ptx(self, capability: (u32, u32)) -> (&'static str, &'static str) {
+        macro_rules! ptx {
+            ($build:literal, $arch:literal) => {
+                (
+                    $arch,
+                    include_str!(concat!(env!("OUT_DIR"), "/", $build, "-", $arch, ".ptx")),
+                )
+            };
+        }
+        match (self, capability) {
+            (Build::Debug, _) => ptx!("debug", "sm_75"),
+            (Build::Release, (10.., _)) => ptx!("release", "modern"),
+            (Build::Release, _) => ptx!("release", "sm_75"),
         }
     }
 }
@@ -63,7 +73,7 @@ pub struct Session {
     pub device: String,
     /// Where cubins of the modules are, if the driver shall not compile the PTX.
     cubins: Option<PathBuf>,
-    capability: String,
+    capability: (u32, u32),
     context: Context,
 }
 
@@ -72,7 +82,6 @@ impl Session {
         let chosen = cust::init_auto()?;
         let device = chosen.to_string();
         let context = chosen.into_context();
-        let (major, minor) = context.device().compute_capability()?;
         Ok(Session {
             modules: [const { [const { OnceLock::new() }; PARTS] }; 2],
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
@@ -80,7 +89,7 @@ impl Session {
             cubins: std::env::var_os("DEVICE_TESTS_CUBINS")
                 .filter(|_| context.backend() == Backend::Gpu)
                 .map(PathBuf::from),
-            capability: format!("{major}{minor}"),
+            capability: context.device().compute_capability()?,
             context,
         })
     }
@@ -114,17 +123,18 @@ impl Session {
                 };
                 Module::from_ptx(ptx, &options).map_err(|error| error.to_string())
             };
+            let (arch, ptx) = build.ptx(self.capability);
             if !self.on_gpu() {
-                return load(build.ptx());
+                return load(ptx);
             }
             let part = group.map_or("rest".to_owned(), |group| format!("cases{group}"));
-            let capability = &self.capability;
-            let name = format!("device-tests-{}.{part}.sm_{capability}.cubin", build.name());
+            let ((major, minor), build) = (self.capability, build.name());
+            let name = format!("device-tests-{build}-{arch}.{part}.sm_{major}{minor}.cubin");
             let folder = self.cubins.as_ref();
             match folder.and_then(|folder| std::fs::read(folder.join(name)).ok()) {
                 Some(cubin) => Module::from_cubin(&cubin, &[]).map_err(|error| error.to_string()),
                 None => {
-                    let mut ptx = ptx::Module::parse(build.ptx()).map_err(|e| e.to_string())?;
+                    let mut ptx = ptx::Module::parse(ptx).map_err(|e| e.to_string())?;
                     ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);
                     load(&ptx.to_string())
                 }
