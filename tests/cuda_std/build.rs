@@ -1,4 +1,5 @@
-//! Compiles the kernels for the oldest architecture, and those that need a later one for that.
+//! Compiles the kernels that the oldest architecture can run for it, the others for sm_90, and all of
+//! them for sm_100, which has libnvvm's modern dialect.
 
 use cuda_builder::{Arch, CudaBuilder, DebugInfo};
 use std::path::PathBuf;
@@ -10,9 +11,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .fma_contraction(false)
         .debug(false)
         .debug_info(DebugInfo::None);
-    for arch in [Arch::SM_75, Arch::SM_90] {
+    for (arch, builder) in [
+        (Arch::SM_75, builder.clone()),
+        (Arch::SM_90, builder.clone().no_default_features()),
+        (Arch::SM_100, builder),
+    ] {
         let file = format!("{}.ptx", arch.sm());
-        builder.clone().arch(arch).copy_to(out.join(file)).build()?;
+        builder.arch(arch).copy_to(out.join(file)).build()?;
     }
     Ok(())
 }

@@ -50,18 +50,26 @@ const LIMIT: u64 = 64 << 20;
 
 /// Which programs are packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+pub(crate) enum What {
     Examples,
     Tests,
 }
 
 /// What cargo made.
 #[derive(Default)]
-struct Built {
-    /// Programs, each with the name it gets.
-    programs: Vec<(String, PathBuf)>,
+pub(crate) struct Built {
+    pub(crate) programs: Vec<Program>,
     /// The folders that build scripts wrote to, each with its package's name.
     out_dirs: BTreeSet<(String, PathBuf)>,
+}
+
+/// A program that cargo made.
+pub(crate) struct Program {
+    /// Unique among the programs of the workspace: `cust-launch`.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// The folder of its package, in which cargo runs tests.
+    pub(crate) folder: PathBuf,
 }
 
 /// Files from this size on are packed; `run.sh` unpacks them.
@@ -93,6 +101,7 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         }
     }
     let mut tests = build(command, What::Tests)?;
+    (tests.programs).retain(|program| !LEFT_OUT.contains(&&*program.name));
     // NVIDIA's libraries on our buffers: not among the usual tests, for what `cudarc` takes to
     // compile.
     let mut command = cargo(&["test", "--no-run", "--package", "cust"])?;
@@ -139,21 +148,8 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Where the build scripts of the examples and the device tests left their PTX in cargo's usual
-/// profile, each with its package's name.
-pub(crate) fn device_code() -> Result<BTreeSet<(String, PathBuf)>> {
-    let mut command = cargo(&["build", "--package", "device-tests"])?;
-    for package in ["cuda-std-tests", "tensor-tests", "samples"] {
-        command.args(["--package", package]);
-    }
-    for example in workspace::examples()? {
-        command.arg("--package").arg(format!("example-{example}"));
-    }
-    ptx_of(&build(command, What::Examples)?)
-}
-
 /// The PTX that build scripts left, each file with its package's name.
-fn ptx_of(built: &Built) -> Result<BTreeSet<(String, PathBuf)>> {
+pub(crate) fn ptx_of(built: &Built) -> Result<BTreeSet<(String, PathBuf)>> {
     let mut files = BTreeSet::new();
     for (package, out_dir) in &built.out_dirs {
         let entries = fs::read_dir(out_dir)
@@ -167,7 +163,7 @@ fn ptx_of(built: &Built) -> Result<BTreeSet<(String, PathBuf)>> {
     Ok(files)
 }
 
-fn build(mut command: Command, what: What) -> Result<Built> {
+pub(crate) fn build(mut command: Command, what: What) -> Result<Built> {
     let output = command
         .stderr(Stdio::inherit())
         .output()
@@ -191,9 +187,12 @@ fn build(mut command: Command, what: What) -> Result<Built> {
             } else {
                 format!("{package}-{target}")
             };
-            if !LEFT_OUT.contains(&&*name) {
-                built.programs.push((name, PathBuf::from(program)));
-            }
+            let manifest = Path::new(message["manifest_path"].as_str().unwrap_or_default());
+            built.programs.push(Program {
+                name,
+                path: PathBuf::from(program),
+                folder: manifest.parent().unwrap_or(manifest).to_owned(),
+            });
         }
         if let Some(out_dir) = message["out_dir"].as_str() {
             built.out_dirs.insert((package, PathBuf::from(out_dir)));
@@ -213,10 +212,9 @@ fn package_name(id: &str) -> String {
 
 fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<()> {
     fs::create_dir_all(folder)?;
-    for (name, program) in &built.programs {
+    for Program { name, path, .. } in &built.programs {
         let to = folder.join(name);
-        fs::copy(program, &to)
-            .with_context(|| format!("{} cannot be copied", program.display()))?;
+        fs::copy(path, &to).with_context(|| format!("{} cannot be copied", path.display()))?;
         if let Some(strip) = strip {
             workspace::must_succeed(Command::new(strip).arg(&to), "strip")?;
         }

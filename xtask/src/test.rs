@@ -1,33 +1,40 @@
 //! `./x test`: all tests, and at the end how many passed, failed and were skipped.
 //!
-//! 1. The whole workspace with the pinned toolchain, in one run of cargo: unit tests, device
-//!    tests, examples, documentation's examples, most of the crates from crates.io.
-//! 2. The samples and the optimized device tests once more, on the emulator as sm_100, the samples
-//!    as sm_120 too.
-//! 3. The backend's own unit tests, in the folder and profile that it is built in anyway.
-//! 4. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
-//!    architecture.
-//! 5. The host packages on stable Rust, if it is installed; in CI it always is.
+//! One run of cargo compiles the workspace with the pinned toolchain. Then these run, as many at a
+//! time as there are cores:
+//!
+//! 1. the workspace's test programs and the documentation's examples;
+//! 2. the device tests once more on the emulator as sm_100, the samples as sm_120 too;
+//! 3. crates from crates.io and the standard library's own tests, a part of each;
+//! 4. the backend's own tests, in the folder and profile that it is built in anyway;
+//! 5. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
+//!    architecture;
+//! 6. the tests of the host packages on stable Rust, if it is installed; in CI it always is.
 
+use crate::bundle::{Built, Program};
 use crate::{backend, bundle, toolkit, workspace};
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 use test_outcome::Line;
 
 /// The parts of `./x conformance` that are quick enough to be run every time.
 const CONFORMANCE: [&str; 3] = ["core_atomic", "core_basics", "core_mem"];
 
 /// How many tests passed, failed and were skipped.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Total {
     passed: u64,
     failed: u64,
     skipped: u64,
+    /// What each command printed of the tests that failed.
+    failures: Vec<String>,
 }
 
 /// What is to be tested.
@@ -51,6 +58,13 @@ pub fn test(mut parser: lexopt::Parser) -> Result<ExitCode> {
         eprintln!("error: {error:#}");
     }
     outcomes.take(&mut total)?;
+    // Once more at the end: a reader of a long log looks there.
+    if !total.failures.is_empty() {
+        heading("Failed");
+    }
+    for failure in &total.failures {
+        println!("{failure}");
+    }
     println!(
         "\n{} passed, {} failed, {} skipped",
         total.passed, total.failed, total.skipped
@@ -90,28 +104,9 @@ impl Selection {
     }
 
     fn run(&self, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
-        const BACKEND: &str = "rustc_codegen_nvvm";
-        const CRATE_TESTS: &str = "crate-tests";
-        const WORKSPACE: [&str; 5] = [
-            "--workspace",
-            "--exclude",
-            BACKEND,
-            "--exclude",
-            CRATE_TESTS,
-        ];
-        /// Says which of them.
-        const CRATES: &str = "CRATE_TESTS";
-        let manifest = workspace::root().join("Cargo.toml");
-        let cargo_test = || -> Result<Command> {
-            let mut command = backend::cargo_with_backend()?;
-            command
-                .arg("test")
-                .arg("--manifest-path")
-                .arg(&manifest)
-                .arg("--no-fail-fast");
-            Ok(command)
-        };
-
+        if self.package.is_none() && self.arguments.is_empty() {
+            return run_all(total, outcomes);
+        }
         if self.package.as_deref() != Some(BACKEND) {
             heading("The workspace");
             let mut command = cargo_test()?;
@@ -121,82 +116,14 @@ impl Selection {
             };
             self.count(command, total, outcomes)?;
         }
-
-        if self.package.is_none() && self.arguments.is_empty() {
-            heading("Device tests on the emulator as sm_100 and sm_120");
-            for (test, arch, filter) in [
-                ("samples", "sm_100", ""),
-                ("samples", "sm_120", ""),
-                ("device", "sm_100", "release::"),
-            ] {
-                // The whole workspace, so that nothing is compiled again with other features.
-                let mut command = cargo_test()?;
-                command
-                    .args(WORKSPACE)
-                    .args(["--test", test, "--", filter])
-                    .env("CUST_DEVICE", "emulator")
-                    .env("PTX_EMULATOR_ARCH", arch);
-                self.count_all(command, total, outcomes)?;
-            }
-        }
-
-        // On their own, as the crates then have on the host the features that they have on the
-        // device, and not those that others of the workspace ask for. Not all of them: they take
-        // long to compile for the device. `./x test crate-tests` runs all, unoptimised as well.
+        // On their own: see `run_all`.
         if self.package.is_none() {
             heading("Crates from crates.io, a part");
-            let mut command = cargo_test()?;
-            command.args(["--package", CRATE_TESTS]);
-            if std::env::var_os(CRATES).is_none() {
-                command.env(CRATES, "quick");
-            }
-            self.count(command, total, outcomes)?;
+            self.count(crate_tests()?, total, outcomes)?;
         }
-
-        let of_backend = self
-            .package
-            .as_deref()
-            .is_none_or(|package| package == BACKEND);
-        if of_backend && has_tests(&workspace::root().join("crates").join(BACKEND)) {
+        if self.package.as_deref().is_none_or(|name| name == BACKEND) {
             heading("The backend");
-            let mut command = backend::command("test");
-            command
-                .arg("--no-fail-fast")
-                .env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
-            self.count(command, total, outcomes)?;
-        }
-
-        // A selection is to be quick.
-        let selected = self.package.is_some() || !self.arguments.is_empty();
-        if !selected {
-            heading("The standard library's own tests, a part");
-            let mut command = backend::cargo_with_backend()?;
-            command
-                .args(["run", "--quiet", "--release", "--package", "conformance"])
-                .arg("--manifest-path")
-                .arg(&manifest)
-                .args(["--", "--level", "O3"])
-                .args(CONFORMANCE);
-            self.count_all(command, total, outcomes)?;
-            heading("ptxas");
-            assemble(total)?;
-        }
-        let stable = if selected { None } else { ensure_stable()? };
-        if let Some(mut command) = stable {
-            heading("The host packages on stable Rust");
-            command
-                .arg("test")
-                .arg("--manifest-path")
-                .arg(&manifest)
-                .arg("--no-fail-fast");
-            command
-                .arg("--target-dir")
-                .arg(workspace::target().join("stable"));
-            command.env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
-            for package in workspace::HOST_PACKAGES {
-                command.arg("--package").arg(package);
-            }
-            self.count(command, total, outcomes)?;
+            self.count(backend_tests()?, total, outcomes)?;
         }
         Ok(())
     }
@@ -204,95 +131,282 @@ impl Selection {
     /// Runs a `cargo test`, passes its output on and adds up its results.
     fn count(&self, mut command: Command, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
         command.arg("--").args(&self.arguments);
-        self.count_all(command, total, outcomes)
-    }
-
-    /// Runs a command that says its results as `cargo test` does.
-    fn count_all(
-        &self,
-        mut command: Command,
-        total: &mut Total,
-        outcomes: &Outcomes,
-    ) -> Result<()> {
-        command.env(test_outcome::VARIABLE, &outcomes.0);
+        command.env(test_outcome::VARIABLE, outcomes.next());
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cargo cannot be started")?;
         let stdout = child
             .stdout
             .take()
             .context("cargo's output cannot be read")?;
-        let before = *total;
+        let mut output = String::new();
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line?;
             let mut out = std::io::stdout().lock();
             out.write_all(&line)?;
             out.write_all(b"\n")?;
-            total.add(&String::from_utf8_lossy(&line));
+            output += &String::from_utf8_lossy(&line);
+            output.push('\n');
         }
-        let status = child.wait()?;
-        if !status.success() && total.failed == before.failed {
-            // It does not compile, or a test program crashed.
-            eprintln!("error: cargo test failed ({status}) without a failed test; see above");
-            total.failed += 1;
-        }
+        total.add_output("cargo test", child.wait()?, &output);
         Ok(())
     }
 }
 
-/// Lets ptxas take all PTX for the oldest architecture that it is for and the newest.
-fn assemble(total: &mut Total) -> Result<()> {
+const BACKEND: &str = "rustc_codegen_nvvm";
+const CRATE_TESTS: &str = "crate-tests";
+const WORKSPACE: [&str; 5] = [
+    "--workspace",
+    "--exclude",
+    BACKEND,
+    "--exclude",
+    CRATE_TESTS,
+];
+
+/// `cargo test` in the workspace.
+fn cargo_test() -> Result<Command> {
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .arg("test")
+        .arg("--manifest-path")
+        .arg(workspace::root().join("Cargo.toml"))
+        .arg("--no-fail-fast");
+    Ok(command)
+}
+
+/// The tests of crates from crates.io. Not all of them: they take long to compile for the device.
+/// `./x test crate-tests` runs all, unoptimised as well.
+fn crate_tests() -> Result<Command> {
+    /// Says which of them.
+    const CRATES: &str = "CRATE_TESTS";
+    let mut command = cargo_test()?;
+    command.args(["--package", CRATE_TESTS]);
+    if std::env::var_os(CRATES).is_none() {
+        command.env(CRATES, "quick");
+    }
+    Ok(command)
+}
+
+/// The backend's own tests, in the folder and profile that it is built in anyway.
+fn backend_tests() -> Result<Command> {
+    let mut command = backend::command("test");
+    command
+        .arg("--no-fail-fast")
+        .env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
+    Ok(command)
+}
+
+/// One of the commands that make up a run of all tests.
+struct Job {
+    name: String,
+    command: Command,
+    /// Whether its exit status is the result of one test; otherwise its output says the results, as
+    /// that of `cargo test` does.
+    is_one_test: bool,
+}
+
+impl Job {
+    fn new(name: impl Into<String>, command: Command) -> Job {
+        Job {
+            name: name.into(),
+            command,
+            is_one_test: false,
+        }
+    }
+}
+
+/// Compiles everything, then runs the test programs and what else there is, as many at a time as
+/// there are cores: most of them use one core only, as cargo and ptxas do in their last steps.
+fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
+    heading("Compiling the workspace");
+    let began = Instant::now();
+    let mut command = cargo_test()?;
+    command
+        .args(WORKSPACE)
+        .args(["--no-run", "--message-format=json-render-diagnostics"]);
+    let built = bundle::build(command, bundle::What::Tests)?;
+    println!("{:.1} s", began.elapsed().as_secs_f64());
+
+    // What compiles in folders of its own comes first, since it takes longest.
+    let mut jobs = Vec::new();
+    if let Some(mut command) = ensure_stable()? {
+        command
+            .arg("test")
+            .arg("--manifest-path")
+            .arg(workspace::root().join("Cargo.toml"))
+            .arg("--no-fail-fast")
+            .arg("--target-dir")
+            .arg(workspace::target().join("stable"))
+            .env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
+        for package in workspace::HOST_PACKAGES {
+            command.arg("--package").arg(package);
+        }
+        jobs.push(Job::new("the host packages on stable Rust", command));
+    }
+    // On their own, as the crates then have on the host the features that they have on the
+    // device, and not those that others of the workspace ask for.
+    jobs.push(Job::new("crates from crates.io, a part", crate_tests()?));
+    jobs.push(Job::new("the backend", backend_tests()?));
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .args(["run", "--quiet", "--release", "--package", "conformance"])
+        .arg("--manifest-path")
+        .arg(workspace::root().join("Cargo.toml"))
+        .args(["--", "--level", "O3"])
+        .args(CONFORMANCE);
+    let name = "the standard library's own tests, a part";
+    jobs.push(Job::new(name, command));
+    let mut command = cargo_test()?;
+    command.args(WORKSPACE).arg("--doc");
+    jobs.push(Job::new("the documentation's examples", command));
+    let long = |program: &&Program| LONG.contains(&&*program.name);
+    let (first, others): (Vec<_>, Vec<_>) = built.programs.iter().partition(long);
+    for program in first.into_iter().chain(others) {
+        jobs.push(Job::new(&*program.name, command_of(program)?));
+    }
+    for (name, filter, arch) in MODERN {
+        let program = built.programs.iter().find(|program| program.name == name);
+        let program = program.with_context(|| format!("cargo did not build {name}"))?;
+        let mut command = command_of(program)?;
+        command
+            .arg(filter)
+            .env("CUST_DEVICE", "emulator")
+            .env("PTX_EMULATOR_ARCH", arch);
+        jobs.push(Job::new(format!("{name} on {arch}"), command));
+    }
+    jobs.extend(assemblies(&built)?);
+    run_jobs(jobs, total, outcomes)
+}
+
+/// The test programs that run once more on an architecture with libnvvm's modern dialect, with a
+/// filter of their tests. All but the samples have one module for it, by default for sm_100.
+const MODERN: [(&str, &str, &str); 5] = [
+    ("device-tests-device", "release::", "sm_100"),
+    ("cuda-std-tests-device", "", "sm_100"),
+    ("tensor-tests-tensor", "", "sm_100"),
+    ("samples-samples", "", "sm_100"),
+    ("samples-samples", "", "sm_120"),
+];
+
+/// The test programs that run cargo or ptxas.
+const LONG: [&str; 5] = [
+    "cust-ui",
+    "cuda_builder-readme",
+    "cuda_builder-build",
+    "ui-tests-ui",
+    "cuda_std-table",
+];
+
+/// A test program, run as cargo runs it.
+fn command_of(program: &Program) -> Result<Command> {
+    let mut command = Command::new(&program.path);
+    let sysroot = workspace::sysroot().context("rustc does not say its folder")?;
+    command
+        .current_dir(&program.folder)
+        .env("CARGO", workspace::cargo().get_program())
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .env("RUSTC_CODEGEN_NVVM", backend::ensure()?)
+        // Those of procedural macros are linked with the compiler's own libraries.
+        .env("LD_LIBRARY_PATH", sysroot.join("lib"));
+    Ok(command)
+}
+
+/// Runs commands, as many at a time as there are cores; prints the output of each when it ends, and
+/// at the end which ones took longest.
+fn run_jobs(jobs: Vec<Job>, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
+    const LONGEST: usize = 20;
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let left = Mutex::new(VecDeque::from(jobs));
+    let done = Mutex::new((std::mem::take(total), Vec::new()));
+    let lock = || left.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || -> Result<()> {
+        loop {
+            let Some(mut job) = lock().pop_front() else {
+                return Ok(());
+            };
+            let began = Instant::now();
+            let (mut reader, writer) = std::io::pipe()?;
+            job.command
+                .env(test_outcome::VARIABLE, outcomes.next())
+                .stdin(Stdio::null())
+                .stdout(writer.try_clone()?)
+                .stderr(writer);
+            let spawned = job.command.spawn();
+            let mut child = spawned.with_context(|| format!("{} cannot be started", job.name))?;
+            // It holds the pipe's other end, which this loop reads to its end.
+            drop(job.command);
+            let mut output = Vec::new();
+            reader.read_to_end(&mut output)?;
+            let status = child.wait()?;
+            let time = began.elapsed().as_secs_f64();
+
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            let (total, times) = &mut *done;
+            times.push((time, job.name.clone()));
+            if job.is_one_test && status.success() {
+                println!("test {} ... ok", job.name);
+                total.passed += 1;
+                continue;
+            }
+            println!("\n== {} ({time:.1} s) ==", job.name);
+            std::io::stdout().write_all(&output)?;
+            total.add_output(&job.name, status, &String::from_utf8_lossy(&output));
+        }
+    };
+    let results: Vec<Result<()>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |worker: std::thread::ScopedJoinHandle<_>| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        workers.into_iter().map(join).collect()
+    });
+    let (sum, mut times) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    *total = sum;
+    heading("What took longest");
+    times.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    for (time, name) in times.iter().take(LONGEST) {
+        println!("{time:7.1} s  {name}");
+    }
+    results.into_iter().collect()
+}
+
+/// Lets ptxas take the PTX of the examples and device tests: for the architecture that it is for, and
+/// what is for the oldest one for the newest as well.
+fn assemblies(built: &Built) -> Result<Vec<Job>> {
     const NEWEST: nvvm::Arch = nvvm::Arch::SM_121;
     // Unoptimised programs of many functions take it minutes.
     const LARGEST: u64 = 16 << 20;
     const LARGE: u64 = 1 << 20;
+    const PACKAGES: [&str; 4] = ["device-tests", "cuda-std-tests", "tensor-tests", "samples"];
     let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
     let mut jobs = Vec::new();
-    for (package, file) in bundle::device_code()? {
-        if std::fs::metadata(&file)?.len() <= LARGEST {
-            let text = std::fs::read_to_string(&file)?;
-            let own = bundle::target_of(&text)
-                .with_context(|| format!("{} does not name its architecture", file.display()))?;
-            // Code in the dialect of the newest architectures needs to be assembled once.
-            let archs = match own.has(nvvm::Arch::SM_100) {
-                true => vec![NEWEST],
-                false => vec![own, NEWEST],
-            };
-            let archs = archs.into_iter().filter(|arch| arch.has(own));
-            jobs.extend(archs.map(|arch| (package.clone(), file.clone(), arch.sm())));
+    for (package, file) in bundle::ptx_of(built)? {
+        let size = std::fs::metadata(&file)?.len();
+        let wanted = PACKAGES.contains(&&*package) || package.starts_with("example-");
+        if !wanted || size > LARGEST {
+            continue;
         }
-    }
-    let (next, passed, failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(0));
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let work = || {
-        while let Some((package, file, arch)) = jobs.get(next.fetch_add(1, Relaxed)) {
-            let name = file.file_name().unwrap_or_default().display();
-            let large = std::fs::metadata(file).is_ok_and(|file| file.len() > LARGE);
-            let output = Command::new(&ptxas)
+        let text = std::fs::read_to_string(&file)?;
+        let own = bundle::target_of(&text)
+            .with_context(|| format!("{} does not name its architecture", file.display()))?;
+        let newest = (own.number() < 100 && NEWEST.has(own)).then_some(NEWEST);
+        for arch in [own].into_iter().chain(newest) {
+            let mut command = Command::new(&ptxas);
+            command
                 // Large ones to link later, which is faster; small ones as the driver does it: then
                 // functions keep to the limits of the kernels that call them.
-                .args(large.then_some("-c"))
-                .args(["-arch", arch, "-o", "/dev/null"])
-                .arg(file)
-                .output();
-            let good = output.as_ref().is_ok_and(|output| output.status.success());
-            println!(
-                "{package} {name} for {arch} ... {}",
-                if good { "ok" } else { "FAILED" }
-            );
-            if let (false, Ok(output)) = (good, output) {
-                eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-            }
-            if good { &passed } else { &failed }.fetch_add(1, Relaxed);
+                .args((size > LARGE).then_some("-c"))
+                .args(["-arch", &arch.sm(), "-o", "/dev/null"])
+                .arg(&file);
+            let name = file.file_name().unwrap_or_default().display();
+            jobs.push(Job {
+                name: format!("ptxas {package} {name} for {arch}"),
+                command,
+                is_one_test: true,
+            });
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
-    total.passed += passed.into_inner();
-    total.failed += failed.into_inner();
-    Ok(())
+    }
+    Ok(jobs)
 }
 
 impl Total {
@@ -300,6 +414,21 @@ impl Total {
     fn skip(&mut self, tests: u64) {
         self.passed = self.passed.saturating_sub(tests);
         self.skipped += tests;
+    }
+
+    /// Adds what a command printed, which says its results as `cargo test` does.
+    fn add_output(&mut self, name: &str, status: ExitStatus, output: &str) {
+        let before = self.failed;
+        output.lines().for_each(|line| self.add(line));
+        if !status.success() && self.failed == before {
+            // It does not compile, or a test program crashed.
+            self.failed += 1;
+        }
+        if self.failed > before {
+            let excerpt = failures(output);
+            self.failures
+                .push(format!("-- {name} ({status}) --\n{excerpt}"));
+        }
     }
 
     /// Adds a line like `test result: ok. 3 passed; 0 failed; …`.
@@ -321,27 +450,56 @@ impl Total {
     }
 }
 
-/// The file in which tests record that they were skipped; removed at the end.
-struct Outcomes(PathBuf);
+/// What test programs said of the tests that failed, or if there were none, how the output ends.
+fn failures(output: &str) -> String {
+    const LONGEST: usize = 100;
+    let mut in_failures = false;
+    let mut lines: Vec<&str> = (output.lines())
+        .filter(|line| {
+            let result = line.starts_with("test result: ");
+            in_failures = (in_failures || *line == "failures:") && !result;
+            in_failures || (result && !line.contains("; 0 failed;"))
+        })
+        .collect();
+    if lines.is_empty() {
+        lines = output.lines().collect();
+    }
+    lines[lines.len().saturating_sub(LONGEST)..].join("\n")
+}
+
+/// The files in which tests record that they were skipped, one for each command; removed at the end.
+struct Outcomes {
+    folder: PathBuf,
+    count: AtomicUsize,
+}
 
 impl Outcomes {
     fn new() -> Result<Outcomes> {
-        let folder = workspace::target();
-        std::fs::create_dir_all(&folder)?;
-        let file = folder.join(format!("outcomes-{}", std::process::id()));
-        std::fs::write(&file, "")
-            .with_context(|| format!("{} cannot be written", file.display()))?;
-        Ok(Outcomes(file))
+        let folder = workspace::target().join(format!("outcomes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        Ok(Outcomes {
+            folder,
+            count: AtomicUsize::new(0),
+        })
+    }
+
+    /// The path of another file.
+    fn next(&self) -> PathBuf {
+        let number = self.count.fetch_add(1, Relaxed);
+        self.folder.join(number.to_string())
     }
 
     /// Counts the tests that skipped themselves, which the test programs count as passed, and says
     /// why.
     fn take(self, total: &mut Total) -> Result<()> {
-        let text = std::fs::read_to_string(&self.0)?;
-        let skipped = skipped(&text);
         let mut reasons = BTreeMap::new();
-        for reason in skipped.values() {
-            *reasons.entry(reason).or_insert(0) += 1;
+        for file in std::fs::read_dir(&self.folder)? {
+            let skipped = skipped(&std::fs::read_to_string(file?.path())?);
+            total.skip(skipped.len() as u64);
+            for reason in skipped.into_values() {
+                *reasons.entry(reason).or_insert(0) += 1;
+            }
         }
         if !reasons.is_empty() {
             heading("Skipped");
@@ -349,14 +507,13 @@ impl Outcomes {
         for (reason, count) in reasons {
             println!("{count}: {reason}");
         }
-        total.skip(skipped.len() as u64);
         Ok(())
     }
 }
 
 impl Drop for Outcomes {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -391,21 +548,6 @@ pub(crate) fn is_package(name: &str) -> bool {
         .output();
     // Packages from a registry are known too, and cannot be tested.
     output.is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"path+"))
-}
-
-/// Whether a package has a test: building a test program for nothing takes a while.
-fn has_tests(folder: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return false;
-    };
-    entries.flatten().any(|entry| {
-        let path = entry.path();
-        if path.is_dir() {
-            return has_tests(&path);
-        }
-        path.extension().is_some_and(|extension| extension == "rs")
-            && std::fs::read_to_string(path).is_ok_and(|text| text.contains("#[test]"))
-    })
 }
 
 /// Stable Rust's cargo, if it is there. CI has to have one.
@@ -450,9 +592,23 @@ mod tests {
             Total {
                 passed: 5,
                 failed: 4,
-                skipped: 1
+                skipped: 1,
+                failures: Vec::new(),
             }
         );
+    }
+
+    #[test]
+    fn failures_are_found_in_the_output() {
+        let output = "test a ... FAILED\ntest b ... ok\n\nfailures:\n\n---- a stdout ----\n\
+                      assertion failed\n\nfailures:\n    a\n\n\
+                      test result: FAILED. 1 passed; 1 failed; 0 ignored\nmore\n\
+                      test result: ok. 2 passed; 0 failed; 0 ignored\n";
+        let found = failures(output);
+        assert!(found.contains("assertion failed"), "{found}");
+        assert!(found.ends_with("1 failed; 0 ignored"), "{found}");
+        assert!(!found.contains("more"), "{found}");
+        assert_eq!(failures("error: no such file"), "error: no such file");
     }
 
     #[test]
@@ -465,6 +621,7 @@ mod tests {
             passed: 5,
             failed: 1,
             skipped: 1,
+            failures: Vec::new(),
         };
         total.skip(skipped.len() as u64);
         assert_eq!(
@@ -472,7 +629,8 @@ mod tests {
             Total {
                 passed: 3,
                 failed: 1,
-                skipped: 3
+                skipped: 3,
+                failures: Vec::new(),
             }
         );
     }

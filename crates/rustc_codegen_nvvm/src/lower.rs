@@ -6,7 +6,6 @@ use rustc_codegen_ssa::traits::*;
 use rustc_data_structures::fx::FxHashMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
-use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::{Span, Symbol};
 
@@ -23,8 +22,6 @@ pub(crate) struct Lowered<'tcx> {
     pub asm_spans: Vec<Vec<Span>>,
     /// Where each intrinsic that a crate names itself is called first.
     pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
-    /// The largest functions, and how many instructions they have.
-    pub largest: Vec<(usize, String)>,
     /// The functions by their symbols.
     pub instances: FxHashMap<String, Instance<'tcx>>,
     /// The symbols of kernels and statics, with their signatures.
@@ -57,7 +54,6 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
         lower_required(&cx);
     }
     report_undefined(&cx, options);
-    let largest = largest(&cx);
     let instances = {
         let module = cx.module.borrow();
         let functions = cx.functions.borrow();
@@ -68,7 +64,6 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
         named.collect()
     };
     Lowered {
-        largest,
         instances,
         signatures: signatures(&cx),
         module: cx.module.into_inner(),
@@ -92,27 +87,6 @@ fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
     let mut signatures: Vec<_> = kernels.chain(statics.cloned()).collect();
     signatures.sort();
     signatures
-}
-
-/// The largest functions, by the names that the source has for them.
-fn largest(cx: &CodegenCx<'_>) -> Vec<(usize, String)> {
-    const HOW_MANY: usize = 3;
-    let module = cx.module.borrow();
-    let functions = cx.functions.borrow();
-    let mut sizes: Vec<_> = functions
-        .iter()
-        .filter_map(|(&instance, &value)| {
-            let func = module.as_func(value)?;
-            Some((module.size_of_func(func), instance))
-        })
-        .collect();
-    sizes.sort_by_key(|&(size, _)| std::cmp::Reverse(size));
-    sizes.truncate(HOW_MANY);
-    sizes
-        .into_iter()
-        // Short paths are for errors alone.
-        .map(|(size, instance)| (size, with_no_trimmed_paths!(instance.to_string())))
-        .collect()
 }
 
 /// Lowers what is required, and what that requires, to the end.

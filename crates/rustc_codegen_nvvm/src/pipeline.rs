@@ -1,9 +1,7 @@
 //! From the lowered module to PTX: verify, transform, write, libnvvm, and strip what is dead.
 
+use std::fs;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
-use std::{fs, thread};
 
 use cuda_toolkit::Toolkit;
 use nvvm::Library;
@@ -42,7 +40,6 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         module,
         asm_spans,
         intrinsic_spans,
-        largest,
         instances,
         signatures,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
@@ -68,16 +65,8 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let library = load_libnvvm(sess, options)?;
     let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        // Only this thread knows the names of rustc's.
-        let notice = toolkit::takes_long(name.as_str(), PATIENCE, &largest);
-        watched(
-            PATIENCE,
-            || eprint!("{notice}"),
-            || {
-                let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str());
-                libnvvm.compile(&mut module, dialect, &dumper)
-            },
-        )
+        let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str());
+        libnvvm.compile(&mut module, dialect, &dumper)
     })?;
     drop(module);
     let Ok(ptx) = String::from_utf8(ptx) else {
@@ -300,24 +289,6 @@ fn mapped_file(maps: &str, address: usize) -> Option<PathBuf> {
     })
 }
 
-/// How long libnvvm may take before the user is told what may be the reason.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Does some work, and gives notice once if that takes long.
-fn watched<T>(patience: Duration, notice: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
-    let (ended, wait) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                notice();
-            }
-        });
-        let result = work();
-        drop(ended);
-        result
-    })
-}
-
 /// Writes stages to a folder, if the user named one.
 pub(crate) struct Dumper<'a> {
     sess: &'a Session,
@@ -341,9 +312,7 @@ impl Dumper<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
     use std::path::Path;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn paths_of_mapped_files_may_have_spaces() {
@@ -353,21 +322,5 @@ mod tests {
         assert_eq!(path.as_deref(), Some(Path::new("/a b/my  lib.so")));
         assert_eq!(mapped_file(maps, 0x3000), None);
         assert_eq!(mapped_file(maps, 0x1000), None);
-    }
-
-    #[test]
-    fn notice_is_given_of_what_takes_long() {
-        let given = AtomicBool::new(false);
-        let notice = || given.store(true, Ordering::Relaxed);
-        let ran = Cell::new(0);
-        watched(Duration::from_secs(600), notice, || ran.set(1));
-        assert!(!given.load(Ordering::Relaxed));
-        watched(Duration::from_millis(1), notice, || {
-            while !given.load(Ordering::Relaxed) {
-                thread::yield_now();
-            }
-            ran.set(2);
-        });
-        assert_eq!(ran.get(), 2);
     }
 }

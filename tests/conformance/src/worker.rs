@@ -161,8 +161,6 @@ pub fn work(ptx: &Path) -> Result<()> {
     say(Reply::Device(chosen.to_string()))?;
     let context = chosen.into_context();
     let emulated = context.backend() == Backend::Emulator;
-    let stack = if emulated { 4 << 20 } else { 64 << 10 };
-    context.set_resource_limit(ResourceLimit::StackSize, stack)?;
     context.set_resource_limit(ResourceLimit::MallocHeapSize, HEAP)?;
     let module = load(ptx, emulated)?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;

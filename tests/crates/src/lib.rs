@@ -79,13 +79,6 @@ struct Session {
 impl Session {
     fn new() -> CudaResult<Session> {
         let context = cust::init_auto()?.into_context();
-        // Unoptimised code needs more than the default of 1 KiB. On a GPU this is reserved for
-        // every thread that can be resident.
-        let stack = match context.backend() {
-            Backend::Gpu => 64 << 10,
-            Backend::Emulator => 256 << 10,
-        };
-        context.set_resource_limit(ResourceLimit::StackSize, stack)?;
         context.set_resource_limit(ResourceLimit::MallocHeapSize, 256 << 20)?;
         Ok(Session {
             modules: [const { [const { OnceLock::new() }; 2] }; PROGRAMS.len()],

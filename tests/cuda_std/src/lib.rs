@@ -38,6 +38,14 @@ impl Arch {
         }
     }
 
+    /// The kernels' PTX for a device of this compute capability: from 10.0 on, one module has all.
+    fn ptx_on(self, capability: (u32, u32)) -> &'static str {
+        match capability {
+            (10.., _) => include_str!(concat!(env!("OUT_DIR"), "/sm_100.ptx")),
+            _ => self.ptx(),
+        }
+    }
+
     fn capability(self) -> (u32, u32) {
         match self {
             Arch::Sm75 => (7, 5),
@@ -87,7 +95,7 @@ impl Session {
             let module = match self.cubin(arch) {
                 // SAFETY: the build made the cubin.
                 Some(cubin) => unsafe { Module::from_cubin(&cubin, &[]) },
-                None => Module::from_ptx(arch.ptx(), &[]),
+                None => Module::from_ptx(arch.ptx_on(self.capability), &[]),
             };
             module.map_err(|error| error.to_string())
         });

@@ -316,10 +316,6 @@ pub fn compile(krate: &Path, level: Level) -> Result<()> {
     }
 }
 
-/// How much stack each thread gets, at most: unoptimised programs need some, and a GPU sets it aside
-/// for as many threads as it may run.
-const STACKS: [usize; 4] = [256 << 10, 128 << 10, 64 << 10, 32 << 10];
-
 /// Runs programs of a module on the device; for each what it made, or what went wrong.
 pub fn run(
     load: impl Fn() -> CudaResult<Module>,
@@ -339,13 +335,6 @@ pub fn run(
             }
             Err(error) => return Err(error.into()),
         };
-        let enough = |&size: &usize| {
-            let set = context.set_resource_limit(ResourceLimit::StackSize, size);
-            set.is_ok()
-        };
-        if !STACKS.iter().any(enough) {
-            bail!("the GPU has not enough memory for the programs' stacks");
-        }
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
         let module = match load() {
             Ok(module) => module,

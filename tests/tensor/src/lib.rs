@@ -76,15 +76,18 @@ impl Session {
 
     fn module(&self, needs: Needs) -> Result<&Module, Failed> {
         let module = self.modules[needs as usize].get_or_init(|| {
-            let (stem, ptx) = match needs {
-                Needs::Sm75 => (
-                    "sm_75",
-                    include_str!(concat!(env!("OUT_DIR"), "/sm_75.ptx")),
-                ),
-                Needs::Sm90a => (
-                    "sm_90a",
-                    include_str!(concat!(env!("OUT_DIR"), "/sm_90a.ptx")),
-                ),
+            macro_rules! ptx {
+                ($arch:literal) => {
+                    (
+                        $arch,
+                        include_str!(concat!(env!("OUT_DIR"), "/", $arch, ".ptx")),
+                    )
+                };
+            }
+            let (stem, ptx) = match (needs, self.capability) {
+                (Needs::Sm90a, _) => ptx!("sm_90a"),
+                (Needs::Sm75, (10.., _)) => ptx!("sm_100"),
+                (Needs::Sm75, _) => ptx!("sm_75"),
             };
             let module = match self.cubin(stem) {
                 // SAFETY: the build made the cubin.

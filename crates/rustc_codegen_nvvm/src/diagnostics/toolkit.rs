@@ -2,7 +2,6 @@
 //! that is there, and failures of our own.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use nvvm::{Arch, Error, Slow};
 use rustc_errors::Diag;
@@ -148,21 +147,6 @@ pub(crate) fn our_fault(diag: &mut Diag<'_>) {
 
 const OUR_FAULT: &str = "this is a bug of the compiler's backend";
 const DUMP: &str = "`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder";
-
-/// libnvvm has been at a crate for long. rustc's notes look so.
-pub(crate) fn takes_long(krate: &str, after: Duration, largest: &[(usize, String)]) -> String {
-    let largest: Vec<String> = largest
-        .iter()
-        .map(|(size, name)| format!("`{name}` ({size} instructions)"))
-        .collect();
-    format!(
-        "note: libnvvm has been compiling `{krate}` for {} seconds, and has not ended\n  |\n  \
-         = note: its time grows much faster than the size of a function; the largest are {}\n  \
-         = help: `-Cllvm-args=--optimize-up-to=N` leaves those of more than N instructions unoptimised\n\n",
-        after.as_secs(),
-        largest.join(", ")
-    )
-}
 
 /// A function that libnvvm took too long for.
 pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {

@@ -5,7 +5,7 @@ use cuda_std::atomic::{Atomic, Half, Halves, Ordering};
 use cuda_std::prelude::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 use cuda_std::scope::Cluster;
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 use cuda_std::scope::{Block, Device, System};
 use cuda_std::shared::{Array, Shared};
 
@@ -75,7 +75,7 @@ macro_rules! counters {
     }};
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 macro_rules! kernels {
     ($($scope:ident $u32:ident $i32:ident $u64:ident $i64:ident $f32:ident $f64:ident $small:ident;)*) => {$(
         /// All of it on `u32`.
@@ -129,7 +129,7 @@ macro_rules! kernels {
     )*};
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 kernels! {
     Device atomic_gpu_u32 atomic_gpu_i32 atomic_gpu_u64 atomic_gpu_i64 atomic_gpu_f32 atomic_gpu_f64 atomic_gpu_small;
     System atomic_sys_u32 atomic_sys_i32 atomic_sys_u64 atomic_sys_i64 atomic_sys_f32 atomic_sys_f64 atomic_sys_small;
@@ -195,7 +195,7 @@ macro_rules! shared_kernels {
     )*};
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 shared_kernels! {
     Block atomic_cta_integers atomic_cta_floats;
 }

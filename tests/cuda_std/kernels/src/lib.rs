@@ -6,11 +6,11 @@
 #![allow(clippy::all)]
 
 pub mod atomics;
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod groups;
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod guide;
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod math;
 pub mod raw;
 
@@ -23,11 +23,11 @@ macro_rules! modules {
     };
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod output;
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod synchronization;
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod warp;
 
 modules! {
@@ -43,7 +43,7 @@ pub fn random(thread: u32) -> u64 {
 }
 
 /// The examples of `cuda_std`'s documentation.
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 pub mod examples {
     include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 }

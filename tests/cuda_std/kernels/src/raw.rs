@@ -6,7 +6,7 @@ use cuda_std::intrinsics::{atomic, memory};
 use cuda_std::prelude::*;
 
 /// Loads and stores with hints, of all widths: how many were right.
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 #[kernel]
 pub fn raw_accesses(from: &[u64], mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     let Some((i, own)) = own.first() else { return };
@@ -59,7 +59,7 @@ pub fn raw_accesses(from: &[u64], mut own: PerThread<[u64; 4]>, mut to: PerThrea
 }
 
 /// Atomic operations of sizes that the safe types do not use in all scopes.
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 #[kernel]
 pub fn raw_atomics(mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     let Some((i, own)) = own.first() else { return };
@@ -236,7 +236,7 @@ unsafe impl cust_core::DeviceCopy for Table {}
 
 /// Two numbers of a table that is read where the launch keeps it, and what of its address is no
 /// multiple of its alignment.
-#[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+#[cfg(feature = "base")]
 #[kernel]
 pub fn raw_constant(first: u32, #[grid_constant] table: &Table, mut to: PerThread<[u64; 1]>) {
     for (i, to) in to.own() {
