@@ -187,7 +187,7 @@ impl Worker {
                 let seconds = timeout.as_secs();
                 (
                     timeout.as_millis() as u64,
-                    fault(&format!("no end after {seconds} s")),
+                    fault(&format!("timed out after {seconds} s")),
                 )
             }
             Err(RecvTimeoutError::Disconnected) => {
