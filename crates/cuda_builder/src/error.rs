@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the reader knows what to do.
+//! Errors, with messages that say what to do.
 
 use crate::{Diagnostic, UnknownArch, toolchain::TOOLCHAIN};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Runs cargo, passes on what it prints, and keeps what its JSON messages say.
+//! Runs cargo, forwards its output, and collects its JSON messages.
 
 use crate::Error;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The builder's options. What they do to the build stands in `flags` and `device_build`.
+//! The builder's options. `flags` and `device_build` implement them.
 
 use crate::{Arch, Error, Output, UnknownArch};
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What a build made.
+//! The output of a build.
 
 use crate::{Arch, Error};
 use std::fs;

@@ -1,8 +1,8 @@
-//! Finds the pinned toolchain, which alone the backend works with.
+//! Locates the pinned toolchain, the only one that the backend works with.
 //!
-//! The programs are then run by their paths, not through rustup's proxies: so neither
-//! `RUSTUP_TOOLCHAIN`, which the outer cargo sets, nor a `rust-toolchain.toml` somewhere above
-//! the GPU crate can change which compiler runs.
+//! Its programs are run by path, not through rustup's proxies, so that neither `RUSTUP_TOOLCHAIN`,
+//! which the outer cargo sets, nor a `rust-toolchain.toml` above the GPU crate changes the
+//! compiler.
 
 use crate::Error;
 use std::io;

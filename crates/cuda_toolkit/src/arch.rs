@@ -1,4 +1,4 @@
-//! GPU architectures by name, and the dialect of NVVM IR that each takes.
+//! GPU architectures by name, and the NVVM IR dialect of each.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,10 +1,10 @@
-//! Finds the three files of NVIDIA's that the project needs (libnvvm, libdevice and ptxas), and
-//! knows the names of the architectures that these compile for.
+//! Locates the three NVIDIA files that the project needs (libnvvm, libdevice and ptxas), and
+//! defines the names of the architectures that they compile for.
 //!
-//! Everything that compiles device code starts here: the backend and `nvvm` look up libnvvm and
-//! libdevice, `cuda_builder` looks up ptxas, and `./x doctor` prints what was found. Nothing here
-//! loads or runs the files. Two layouts are known: a CUDA toolkit, and the folder that
-//! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` leaves behind.
+//! The backend and `nvvm` locate libnvvm and libdevice with this crate, `cuda_builder` locates
+//! ptxas, and `./x doctor` prints what was found. This crate neither loads nor runs the files. It
+//! supports two layouts: a CUDA toolkit, and the directory that
+//! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
 
 mod arch;
 
