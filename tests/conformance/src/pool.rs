@@ -1,4 +1,4 @@
-//! Runs a part's tests: some workers, each with its own device, share the tests.
+//! Runs a part's tests on several workers, each with its own device.
 
 use crate::worker::{End, Reply, Test};
 use anyhow::{Context, Result, bail};

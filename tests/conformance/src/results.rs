@@ -1,7 +1,7 @@
-//! What the tests' ends mean, the data that is kept of them, and the table made of that.
+//! Judges the tests' results, stores them as data, and generates the page from the data.
 //!
-//! The data is one file for each device and level in `results/`, a line for each test: suite, test,
-//! verdict, and what there is to say. Lines that start with `#` describe the run.
+//! The data is one file per device and level in `results/`, with one line per test: suite, test,
+//! verdict, and the reason. Lines that start with `#` describe the run.
 
 use crate::compile::Level;
 use crate::listed::Listed;

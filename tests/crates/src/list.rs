@@ -1,5 +1,5 @@
-//! `docs/crates.md`: the list of the crates that are tried, made from the cases and the manifest. A
-//! test holds it against the file; with `BLESS=1` it writes the file.
+//! Generates `docs/crates.md`, the list of the tested crates, from the cases and the manifest. A
+//! test compares it with the file; `BLESS=1` writes the file.
 
 use std::fmt::Write;
 use std::path::Path;
