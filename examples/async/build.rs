@@ -1,4 +1,4 @@
-//! Compiles the kernels of the example vecadd for the device, for `main.rs` to embed.
+//! Compiles the kernels of the example `vecadd` for the device; `main.rs` embeds them.
 
 fn main() -> Result<(), cuda_builder::Error> {
     cuda_builder::CudaBuilder::new("../vecadd/kernels")

@@ -1,5 +1,5 @@
-//! Compiles the crate `kernels` for `main.rs` to embed: for the oldest GPUs, and for those since 8.0,
-//! whose multiprocessors hold more blocks.
+//! Compiles the crate `kernels`, which `main.rs` embeds: for the oldest supported architecture, and
+//! for 8.0 and later, whose multiprocessors hold more blocks.
 
 fn main() -> Result<(), cuda_builder::Error> {
     cuda_builder::CudaBuilder::new("kernels")

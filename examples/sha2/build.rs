@@ -1,4 +1,4 @@
-//! Compiles the crate `kernels` to PTX, which `main.rs` includes.
+//! Compiles the crate `kernels` to PTX, which `main.rs` embeds.
 
 use cuda_builder::CudaBuilder;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Compiles the crate `kernels` for the device, for `main.rs` to embed.
+//! Compiles the crate `kernels` for the device; `main.rs` embeds it.
 
 fn main() -> Result<(), cuda_builder::Error> {
     cuda_builder::CudaBuilder::new("kernels")

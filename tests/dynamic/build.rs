@@ -1,4 +1,4 @@
-//! Compiles the kernels for an architecture whose driver has the device runtime of today.
+//! Compiles the kernels for an architecture that the driver's current device runtime supports.
 
 use cuda_builder::{Arch, CudaBuilder, DebugInfo};
 use std::path::PathBuf;

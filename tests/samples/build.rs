@@ -1,5 +1,5 @@
-//! Compiles the crates of kernels as users do: in a release build, or unoptimised if that is asked for;
-//! for the oldest architecture, and for those since which libnvvm has another dialect.
+//! Compiles the kernels crates as users do: in a release build, or unoptimized on request; for the
+//! oldest architecture, and for those from which on libnvvm has another dialect.
 
 use cuda_builder::{Arch, CudaBuilder, OptLevel};
 

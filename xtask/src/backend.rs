@@ -1,5 +1,5 @@
-//! The backend: built here, before what needs it, so that its progress is seen. `cuda_builder`
-//! would build it otherwise, in the same folder and in the same way.
+//! Builds the backend before the commands that need it, so that its progress is visible. Otherwise
+//! `cuda_builder` would build it, in the same directory and in the same way.
 
 use crate::{no_more_arguments, workspace};
 use anyhow::{Result, bail};

@@ -1,5 +1,5 @@
-//! `./x conformance`: the standard library's own tests, compiled for the device; the package in
-//! `tests/conformance` does it.
+//! `./x conformance`: runs the standard library's own tests, compiled for the device, with the
+//! package in `tests/conformance`.
 
 use crate::{backend, remaining, workspace};
 use anyhow::Result;

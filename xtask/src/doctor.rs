@@ -1,5 +1,6 @@
-//! `./x doctor`: a table of what was found, where, which version, and what to do about what is
-//! missing. It changes nothing, and looks with the same code that the other commands use.
+//! `./x doctor`: prints a table of the prerequisites: what was found, where, in which version, and
+//! how to install what is missing. It changes nothing, and searches with the same code as the other
+//! commands.
 
 use crate::{backend, no_more_arguments, toolkit, workspace};
 use anyhow::Result;

@@ -1,5 +1,5 @@
-//! `./x fuzz`: random programs, compared with the CPU. On the emulator, which needs no GPU and gives
-//! the same results everywhere; `--gpu` takes the GPU.
+//! `./x fuzz`: compares random programs with the CPU. The default device is the emulator, which
+//! needs no GPU and gives the same results everywhere; `--gpu` selects the GPU.
 
 use crate::{backend, workspace};
 use anyhow::Result;

@@ -1,13 +1,13 @@
-//! `./x mutants`: plants the faults of `tests/mutants` one at a time in a copy of the tree and runs the
-//! tests that should catch them.
+//! `./x mutants`: plants the mutations of `tests/mutants` one at a time in a copy of the tree, and
+//! runs the tests that should detect them.
 //!
-//! `tests/mutants/CRATE.toml` lists a crate's faults. Each replaces a string that occurs exactly once
-//! in a file, so that an entry which no longer fits is an error, and not a fault that was never
-//! planted. The results go to `docs/measured/mutants.tsv`, one line a fault; a later run replaces the
-//! lines of the faults that it plants.
+//! `tests/mutants/CRATE.toml` lists a crate's mutations. Each replaces a string that occurs exactly
+//! once in a file, so that a stale entry is an error instead of a mutation that is never planted.
+//! The results go to `docs/measured/mutants.tsv`, one line per mutation; a later run replaces the
+//! lines of the mutations that it plants.
 //!
-//! The copy is `target/mutants`, with a target directory of its own. A fault that stays in it after an
-//! interrupted run is undone by the next.
+//! The copy is `target/mutants`, with a target directory of its own. A mutation that an interrupted
+//! run left behind is reverted by the next run.
 
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};

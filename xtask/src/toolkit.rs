@@ -1,4 +1,4 @@
-//! libnvvm, libdevice and ptxas: found, or fetched with pip into `target/cuda`.
+//! Locates libnvvm, libdevice and ptxas, or fetches them with pip into `target/cuda`.
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};

@@ -1,4 +1,4 @@
-//! Where things are in the repository, and how cargo is run in it.
+//! Paths in the repository, and how cargo is run in it.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;

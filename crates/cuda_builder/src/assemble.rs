@@ -1,4 +1,4 @@
-//! Makes cubins of PTX with NVIDIA's assembler, and fat binaries of both.
+//! Assembles PTX to cubins with ptxas, and combines both into fat binaries.
 
 use crate::{Artifact, Error};
 use std::ffi::OsString;

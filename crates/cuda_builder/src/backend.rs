@@ -1,4 +1,4 @@
-//! Finds the backend's dylib, or builds it from the sources beside this crate.
+//! Locates the backend's dylib, or builds it from the sources next to this crate.
 
 use crate::messages::{self, Progress, Show};
 use crate::toolchain::Toolchain;

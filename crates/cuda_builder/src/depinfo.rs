@@ -1,4 +1,4 @@
-//! Reads the dep-info files that cargo writes beside its output: which files a build read.
+//! Reads cargo's dep-info files, which list the files that a build read.
 
 use crate::Error;
 use std::fs;

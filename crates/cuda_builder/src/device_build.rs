@@ -1,4 +1,4 @@
-//! The build itself: the steps in their order, and the inner cargo's command line.
+//! The device build: its steps in order, and the inner cargo's command line.
 
 use crate::flags::{TARGET, device_rustflags, last_crate_flags};
 use crate::messages::{self, Level, Progress, Report, Show};

@@ -1,4 +1,4 @@
-//! Leaves the results in `OUT_DIR`, with a file that `cust::include_module!` includes.
+//! Writes the results to `OUT_DIR`, with a file that `cust::include_module!` includes.
 
 use crate::output::copy_if_different;
 use crate::{Artifact, Error, Output};

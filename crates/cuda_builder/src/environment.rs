@@ -1,8 +1,8 @@
 //! The environment of the inner cargo.
 //!
-//! A build script inherits what the user set, what rustup's proxy set and what cargo set for the
-//! outer build, and much of that would make the inner cargo build for another target, with other
-//! flags, with another compiler, or into a folder that the outer cargo has locked.
+//! A build script inherits the environment of the user, of rustup's proxy and of the outer cargo.
+//! Many of these variables would make the inner cargo build for another target, with other flags or
+//! another compiler, or into a directory that the outer cargo has locked.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,21 +1,21 @@
-//! What can go wrong, said so that the reader knows what to do.
+//! Errors, with messages that say what to do.
 
 use crate::{Diagnostic, UnknownArch, toolchain::TOOLCHAIN};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a GPU crate was not built.
+/// An error of building a GPU crate.
 ///
-/// `Debug` prints the same text as `Display`: build scripts end in `build()?` or
-/// `build().unwrap()`, and both show an error's `Debug`.
+/// `Debug` prints the same text as `Display`, because build scripts end in `build()?` or
+/// `build().unwrap()`, and both print an error's `Debug`.
 #[non_exhaustive]
 pub enum Error {
-    /// The folder given to [`CudaBuilder::new`](crate::CudaBuilder::new) holds no `Cargo.toml`.
+    /// The directory passed to [`CudaBuilder::new`](crate::CudaBuilder::new) has no `Cargo.toml`.
     NoCrate(PathBuf),
-    /// Nobody knows the architecture.
+    /// The architecture is unknown.
     UnknownArch(UnknownArch),
-    /// rustup does not run, and the compiler in use is not the pinned one.
+    /// rustup cannot be run, and the current compiler is not the pinned one.
     NoRustup(String),
     /// The pinned toolchain is not installed.
     NoToolchain,
@@ -23,45 +23,45 @@ pub enum Error {
     NoComponent(&'static str),
     /// `RUSTC_CODEGEN_NVVM` names a file that does not exist.
     NoBackend(PathBuf),
-    /// `RUSTC_CODEGEN_NVVM` is not set, and the backend's sources are not beside this crate.
+    /// `RUSTC_CODEGEN_NVVM` is not set, and the backend's sources are not next to this crate.
     NoBackendSources(PathBuf),
-    /// The backend's sources do not compile; cargo's output stands above.
+    /// The backend's sources do not compile; cargo's output is printed above.
     BackendBuild(String),
-    /// There is no libnvvm or no libdevice.
+    /// libnvvm or libdevice was not found.
     NoToolkit {
-        /// What is missing.
+        /// The missing parts.
         missing: Vec<cuda_toolkit::Part>,
-        /// The folders searched.
+        /// The directories that were searched.
         searched: Vec<PathBuf>,
     },
-    /// A path that has to be an option of the backend contains a space, which rustc would
-    /// split it at.
+    /// A path that is passed to the backend as an option contains a space, at which rustc would
+    /// split it.
     SpaceInPath(PathBuf),
     /// The GPU crate does not compile. Its diagnostics were already printed.
     Compile {
-        /// The crate's folder.
+        /// The crate's directory.
         krate: PathBuf,
         /// The architecture that it was compiled for.
         arch: cuda_toolkit::Arch,
         /// The errors, as rustc rendered them.
         errors: Vec<Diagnostic>,
-        /// What cargo wrote beside them.
+        /// The remaining output of cargo.
         cargo_output: String,
     },
-    /// Cargo succeeded without making PTX.
+    /// Cargo succeeded without producing PTX.
     NoPtx(PathBuf),
-    /// `ptxas` or `fatbinary` refused the PTX.
+    /// `ptxas` or `fatbinary` rejected the PTX.
     Assemble {
         /// The program.
         program: PathBuf,
-        /// What it wrote.
+        /// Its output.
         output: String,
     },
-    /// A file could not be read or written, or a program not be started.
+    /// A file could not be read or written, or a program could not be started.
     Io {
-        /// What was tried.
+        /// The operation.
         action: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -205,14 +205,14 @@ impl fmt::Display for Error {
     }
 }
 
-/// The command that installs the pinned toolchain with all that device code needs.
+/// The command that installs the pinned toolchain with all components for device code.
 pub(crate) fn install_command() -> String {
     format!(
         "rustup toolchain install {TOOLCHAIN} --profile minimal -c rustc-dev,rust-src,llvm-tools"
     )
 }
 
-/// Cargo's own error, if it wrote one, as an addition to a sentence.
+/// Cargo's own error, if any, as the continuation of a sentence.
 fn last_error(output: &str) -> String {
     match output.lines().rev().find(|line| line.starts_with("error")) {
         Some(line) => format!(" ({line})"),

@@ -3,17 +3,17 @@
 use crate::{Arch, CudaBuilder, DebugInfo, Error};
 use std::path::Path;
 
-/// The target that device code is compiled for.
+/// The target triple of device code.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// The flags that make rustc compile device code, for those who run cargo themselves:
+/// The rustc flags for device code, for builds that run cargo directly:
 ///
 /// ```text
 /// RUSTFLAGS="<these, joined by spaces>" cargo +nightly-2026-10-28 rustc --release \
 ///     --lib --crate-type cdylib --target nvptx64-nvidia-cuda -Zbuild-std=core,alloc
 /// ```
 ///
-/// They have to hold for all crates of the build, `core` included, which `RUSTFLAGS` does.
+/// They must apply to all crates of the build, including `core`; `RUSTFLAGS` does this.
 pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
     let mut flags = vec![
         format!("-Zcodegen-backend={}", backend.display()),
@@ -43,8 +43,8 @@ pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
     flags
 }
 
-/// The flags of the GPU crate alone. Only there is code made, so that crates which differ in
-/// these can share the compiled `core` and `alloc`.
+/// The flags of the GPU crate alone. Code is generated only there, so GPU crates that differ in
+/// these flags share the compiled `core` and `alloc`.
 pub(crate) fn last_crate_flags(options: &CudaBuilder) -> Result<Vec<String>, Error> {
     let mut flags = Vec::new();
     for (name, value) in &options.backend_options {

@@ -7,26 +7,26 @@
 //!     Ok(())
 //! }
 //! ```
-//! and in the program `static KERNELS: Embedded = cust::include_module!("kernels");`.
+//! The host program loads the result with
+//! `static KERNELS: Embedded = cust::include_module!("kernels");`.
 //!
-//! [`CudaBuilder::build`] runs these steps, a file each: find the pinned toolchain
-//! (`toolchain`), find or build the backend (`backend`), find libnvvm, run cargo on the GPU crate
-//! for each architecture (`device_build`, in an environment that `environment` cleans, reading
-//! cargo's messages with `messages`), make cubins (`assemble`), copy what was asked for, write what
-//! the program embeds (`embed`), and tell the outer cargo which files were read (`depinfo`), so
-//! that nothing is rebuilt without need.
+//! [`CudaBuilder::build`] runs these steps, each in a module of its own: locate the pinned
+//! toolchain (`toolchain`), locate or build the backend (`backend`), locate libnvvm, run cargo on
+//! the GPU crate for each architecture (`device_build`, in an environment that `environment`
+//! cleans, reading cargo's messages with `messages`), assemble cubins (`assemble`), copy the
+//! requested files, write what the program embeds (`embed`), and report the files that were read to
+//! the outer cargo (`depinfo`), so that nothing is rebuilt unnecessarily.
 //!
 //! # Environment variables
-//! - `RUSTC_CODEGEN_NVVM`: the backend's dylib. Without it the backend is built from the sources
-//!   beside this crate.
-//! - `CUDA_HOME`, `CUDA_PATH`: a CUDA toolkit, or the folder that pip fetched libnvvm into.
-//! - `CUDA_BUILDER_CACHE`: the folder of the cache of the backend, `core` and `alloc`, which all
-//!   projects of a user share. By default it is `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`; where
-//!   [`CudaBuilder::target_dir`] or `RUSTC_CODEGEN_NVVM` is set, all is in the target folder. It may
-//!   be deleted at any time.
-//! - `CUDA_BUILDER_PROGRESS`: a file, such as `/dev/tty`, that gets the inner cargo's progress
-//!   while the build runs. Cargo itself shows a build script's output only when it fails or
-//!   under `-vv`.
+//! - `RUSTC_CODEGEN_NVVM`: the backend's dylib. Without it, the backend is built from the sources
+//!   next to this crate.
+//! - `CUDA_HOME`, `CUDA_PATH`: a CUDA toolkit, or the directory into which pip fetched libnvvm.
+//! - `CUDA_BUILDER_CACHE`: the directory of the cache of the backend, `core` and `alloc`, which all
+//!   projects of a user share. The default is `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`; if
+//!   [`CudaBuilder::target_dir`] or `RUSTC_CODEGEN_NVVM` is set, all output is in the target
+//!   directory. The cache may be deleted at any time.
+//! - `CUDA_BUILDER_PROGRESS`: a file, such as `/dev/tty`, that receives the inner cargo's progress
+//!   during the build. Cargo itself shows a build script's output only on failure or with `-vv`.
 
 mod assemble;
 mod backend;

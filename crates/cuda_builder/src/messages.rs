@@ -1,4 +1,4 @@
-//! Runs cargo, passes on what it prints, and keeps what its JSON messages say.
+//! Runs cargo, forwards its output, and collects its JSON messages.
 
 use crate::Error;
 use serde_json::Value;
@@ -7,10 +7,10 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The variable that names a file for the progress.
+/// The environment variable that names a file for cargo's progress.
 pub(crate) const PROGRESS_VARIABLE: &str = "CUDA_BUILDER_PROGRESS";
 
-/// Where cargo's progress goes beside standard error.
+/// An additional destination of cargo's progress besides standard error.
 pub(crate) struct Progress(Option<File>);
 
 impl Progress {
@@ -20,8 +20,8 @@ impl Progress {
         Progress(path.and_then(|path| OpenOptions::new().append(true).open(path).ok()))
     }
 
-    /// Says what takes long, where the user sees it: on the terminal, as cargo keeps the output of
-    /// a build script to itself.
+    /// Prints what takes long to the terminal, because cargo does not show the output of a build
+    /// script.
     pub(crate) fn announce(&mut self, line: &str) {
         self.line(line);
         if self.0.is_none()
@@ -39,60 +39,60 @@ impl Progress {
     }
 }
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// The crate does not compile.
+    /// An error: the crate does not compile.
     Error,
-    /// It does.
+    /// A warning: the crate compiles.
     Warning,
-    /// Anything else.
+    /// Any other diagnostic.
     Note,
 }
 
-/// A diagnostic of the compiler's.
+/// A diagnostic of the compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
-    /// The error code (`E0463`), if it has one.
+    /// The error code (`E0463`), if any.
     pub code: Option<String>,
-    /// The message alone.
+    /// The message, without location and notes.
     pub message: String,
-    /// The whole, as rustc renders it.
+    /// The complete diagnostic, as rendered by rustc.
     pub rendered: String,
 }
 
 impl Diagnostic {
-    /// Whether it only counts the others: "2 warnings emitted".
+    /// Whether this is a summary of other diagnostics: "2 warnings emitted".
     pub(crate) fn is_count(&self) -> bool {
         self.message.ends_with(" emitted")
     }
 
-    /// Whether the reason is that there is no standard library for the target.
+    /// Whether the cause is that the target has no standard library.
     pub(crate) fn misses_std(&self) -> bool {
         self.code.as_deref() == Some("E0463") && self.message.contains("`std`")
     }
 }
 
-/// What a run of cargo came to.
+/// The result of a run of cargo.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) success: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// What cargo itself wrote.
+    /// Cargo's own output.
     pub(crate) output: String,
-    /// For each crate that was built or was fresh: its manifest, whether it is the user's own
-    /// (and not from a registry or the standard library), and the files made.
+    /// For each crate that was built or fresh: its manifest, whether it is local (not from a
+    /// registry or the standard library), and its output files.
     crates: Vec<(PathBuf, bool, Vec<PathBuf>)>,
-    /// The package that was refused since it uses `std`.
+    /// The package that was rejected because it uses `std`.
     pub(crate) uses_std: Option<String>,
-    /// The names of the packages that these are of.
+    /// The names of the packages of these crates.
     pub(crate) packages: std::collections::BTreeSet<String>,
 }
 
 impl Report {
-    /// The files made from the package with this manifest.
+    /// The output files of the package with this manifest.
     pub(crate) fn artifacts_of(&self, manifest: &Path) -> impl Iterator<Item = &PathBuf> {
         let wanted = manifest.canonicalize().ok();
         self.crates
@@ -101,7 +101,7 @@ impl Report {
             .flat_map(|(_, _, files)| files)
     }
 
-    /// The manifests of the packages that are folders on this machine and may change.
+    /// The manifests of local packages, which may change.
     pub(crate) fn manifests(&self) -> Vec<PathBuf> {
         let own = self.crates.iter().filter(|(_, own, _)| *own);
         own.map(|(manifest, ..)| manifest.clone()).collect()
@@ -151,8 +151,8 @@ impl Report {
     }
 }
 
-/// The name in a package's identifier: `path+file:///a/b#name@0.1.0`, or without the name where it
-/// is that of the folder.
+/// The name in a package's identifier: `path+file:///a/b#name@0.1.0`, or without the name if it
+/// equals the directory's.
 fn package_name(id: &str) -> String {
     let (place, version) = id.rsplit_once('#').unwrap_or((id, ""));
     let name = match version.split_once('@') {
@@ -162,14 +162,14 @@ fn package_name(id: &str) -> String {
     name.to_owned()
 }
 
-/// Which diagnostics are shown.
+/// Selects the diagnostics that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     All,
     Errors,
 }
 
-/// Runs a cargo command that has `--message-format=json`.
+/// Runs a cargo command with `--message-format=json`.
 pub(crate) fn run(
     mut command: Command,
     show: Show,
@@ -212,7 +212,7 @@ pub(crate) fn run(
     Ok(report)
 }
 
-/// Lines of a pipe; text that is not UTF-8 does not end them.
+/// Lines of a pipe, which may contain invalid UTF-8.
 fn lines(pipe: impl io::Read) -> impl Iterator<Item = String> {
     BufReader::new(pipe)
         .split(b'\n')

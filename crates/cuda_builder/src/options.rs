@@ -1,29 +1,29 @@
-//! The builder's options. What they do to the build stands in `flags` and `device_build`.
+//! The builder's options. `flags` and `device_build` implement them.
 
 use crate::{Arch, Error, Output, UnknownArch};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What is made for each architecture.
+/// The output for each architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Emit {
-    /// PTX, which the driver compiles when it loads it. It runs on its architecture and on
-    /// every later one.
+    /// PTX, which the driver compiles at load time. It runs on its architecture and on every later
+    /// one.
     #[default]
     Ptx,
-    /// PTX, and the cubin that `ptxas` makes of it: nothing is compiled when it is loaded. A
+    /// PTX, and the cubin that `ptxas` assembles from it, which needs no compilation at load time. A
     /// cubin runs only on GPUs of its architecture's major version.
     Cubin,
-    /// PTX and cubins for all architectures, and one file that holds all of them. It runs
-    /// everywhere, without compiling on the GPUs that it has a cubin for.
+    /// PTX and cubins for all architectures, and one fat binary that contains all of them. It runs
+    /// on every GPU, without compilation on those for which it has a cubin.
     Fatbin,
 }
 
 /// The profile of the GPU crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// Cargo's `dev`: overflow checks and debug assertions. Kernels are optimized all the same,
-    /// unless [`CudaBuilder::opt_level`] says otherwise.
+    /// Cargo's `dev`: overflow checks and debug assertions. Kernels are optimized nevertheless,
+    /// unless [`CudaBuilder::opt_level`] is set.
     Debug,
     /// Cargo's `release`.
     Release,
@@ -32,30 +32,30 @@ pub enum Profile {
 /// `-C opt-level` of the GPU crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OptLevel {
-    /// No optimisation.
+    /// No optimization.
     O0,
-    /// Some.
+    /// Basic optimizations.
     O1,
-    /// Most.
+    /// Most optimizations.
     O2,
-    /// All.
+    /// All optimizations.
     O3,
 }
 
 /// `-C debuginfo` of the GPU crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DebugInfo {
-    /// None.
+    /// No debug information.
     None,
     /// Line tables, which profilers and sanitizers use.
     LineTables,
-    /// Everything a debugger wants.
+    /// Full debug information, for debuggers.
     Full,
 }
 
-/// An architecture, or the name of one: `sm_90`, `compute_90`.
+/// An architecture, or its name: `sm_90`, `compute_90`.
 pub trait IntoArch {
-    /// The architecture that is meant.
+    /// Converts to an architecture.
     fn into_arch(self) -> Result<Arch, UnknownArch>;
 }
 
@@ -77,7 +77,7 @@ impl IntoArch for String {
     }
 }
 
-/// Builds one GPU crate. See the crate's documentation for an example.
+/// Builder of one GPU crate. See the [crate documentation](crate) for an example.
 #[derive(Debug, Clone)]
 pub struct CudaBuilder {
     pub(crate) krate: PathBuf,
@@ -97,8 +97,8 @@ pub struct CudaBuilder {
 }
 
 impl CudaBuilder {
-    /// A build of the GPU crate in the folder `krate`, which holds its `Cargo.toml`. A relative
-    /// path is relative to the package whose build script this is. The crate may be a plain
+    /// Creates a builder of the GPU crate in the directory `krate`, which contains its `Cargo.toml`.
+    /// A relative path is relative to the package of the build script. The crate may be a plain
     /// `lib`: no `crate-type` is needed.
     pub fn new(krate: impl AsRef<Path>) -> CudaBuilder {
         CudaBuilder {
@@ -119,15 +119,15 @@ impl CudaBuilder {
         }
     }
 
-    /// Adds an architecture to build for, such as `"sm_90"` or [`Arch::SM_90`]. Without one it
-    /// is [`CudaBuilder::DEFAULT_ARCH`].
+    /// Adds an architecture to build for, such as `"sm_90"` or [`Arch::SM_90`]. The default is
+    /// [`CudaBuilder::DEFAULT_ARCH`].
     #[must_use]
     pub fn arch(mut self, arch: impl IntoArch) -> Self {
         self.archs.push(arch.into_arch());
         self
     }
 
-    /// Adds several architectures, each of which is built for on its own.
+    /// Adds several architectures. The crate is built for each of them separately.
     #[must_use]
     pub fn archs<A: IntoArch>(mut self, archs: impl IntoIterator<Item = A>) -> Self {
         self.archs
@@ -135,29 +135,29 @@ impl CudaBuilder {
         self
     }
 
-    /// The oldest architecture that every supported libnvvm compiles for: its PTX runs on all
-    /// GPUs that CUDA 13 knows.
+    /// The oldest architecture that every supported libnvvm compiles for. Its PTX runs on all GPUs
+    /// that CUDA 13 supports.
     pub const DEFAULT_ARCH: Arch = Arch::SM_75;
 
-    /// Says what to make for each architecture.
+    /// Sets the output for each architecture.
     #[must_use]
     pub fn emit(mut self, emit: Emit) -> Self {
         self.emit = emit;
         self
     }
 
-    /// Copies the result to a file. Where there are several results, the architecture is put
-    /// before the extension (`kernels.sm_90.ptx`); a cubin gets `.cubin` for its extension, and a
-    /// fat binary `.fatbin`. A file that has the right content already is left as it is.
+    /// Copies the output to a file. With several architectures, the architecture precedes the
+    /// extension (`kernels.sm_90.ptx`); the extension of a cubin is `.cubin`, that of a fat binary
+    /// `.fatbin`. A file that already has the same contents is not written.
     #[must_use]
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_path_buf());
         self
     }
 
-    /// Leaves all that the build makes in the build script's `OUT_DIR`, for the program to embed:
-    /// `cust::include_module!("NAME")` is a module that loads what fits the device, and whose
-    /// kernels are launched with checked arguments.
+    /// Writes the output to the build script's `OUT_DIR`, for the program to embed:
+    /// `cust::include_module!("NAME")` is a module that loads the image that fits the device, and
+    /// whose kernels are launched with checked arguments.
     ///
     /// ```no_run
     /// // build.rs
@@ -167,15 +167,15 @@ impl CudaBuilder {
     /// }
     /// ```
     ///
-    /// The features of the GPU crate have to be those with which the program depends on it.
+    /// The features of the GPU crate must equal those with which the program depends on it.
     #[must_use]
     pub fn embed(mut self, name: impl Into<String>) -> Self {
         self.embed = Some(name.into());
         self
     }
 
-    /// Builds in the `dev` profile, or not. By default the profile is that of the build script's
-    /// own build, and `release` outside of a build script.
+    /// Selects the `dev` profile (`true`) or the `release` profile. The default is the profile of
+    /// the program's build, and `release` outside a build script.
     #[must_use]
     pub fn debug(mut self, debug: bool) -> Self {
         self.profile = Some(if debug {
@@ -186,57 +186,57 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets `opt-level`. Without it kernels are optimized in both profiles: the `dev` profile's
-    /// overflow checks and debug assertions stay.
+    /// Sets `opt-level`. By default, kernels are optimized in both profiles; the `dev` profile keeps
+    /// overflow checks and debug assertions.
     #[must_use]
     pub fn opt_level(mut self, level: OptLevel) -> Self {
         self.opt_level = Some(level);
         self
     }
 
-    /// Sets `debug`. Without it kernels have line tables, by which errors name lines of Rust; they
-    /// do not change the code.
+    /// Sets `debug`. By default, kernels have line tables, so that errors name lines of Rust; line
+    /// tables do not change the generated code.
     #[must_use]
     pub fn debug_info(mut self, debug_info: DebugInfo) -> Self {
         self.debug_info = Some(debug_info);
         self
     }
 
-    /// Whether a multiplication and an addition may become one fused multiply-add (they may by
-    /// default). Without, floating-point results equal the CPU's.
+    /// Sets whether a multiplication and an addition may be contracted to a fused multiply-add (on
+    /// by default). Without contraction, floating-point results equal the CPU's.
     #[must_use]
     pub fn fma_contraction(self, on: bool) -> Self {
         self.backend_option("fma", on_off(on))
     }
 
-    /// Whether subnormal `f32` are flushed to zero (they are not by default).
+    /// Sets whether subnormal `f32` are flushed to zero (off by default).
     #[must_use]
     pub fn ftz(self, on: bool) -> Self {
         self.backend_option("ftz", on_off(on))
     }
 
-    /// Whether `f32` division is correctly rounded (it is by default), or a faster approximation.
+    /// Sets whether `f32` division is correctly rounded (on by default) or a faster approximation.
     #[must_use]
     pub fn prec_div(self, on: bool) -> Self {
         self.backend_option("prec-div", on_off(on))
     }
 
-    /// Whether the `f32` square root is correctly rounded (it is by default), or a faster
+    /// Sets whether the `f32` square root is correctly rounded (on by default) or a faster
     /// approximation.
     #[must_use]
     pub fn prec_sqrt(self, on: bool) -> Self {
         self.backend_option("prec-sqrt", on_off(on))
     }
 
-    /// Leaves functions of more than `instructions` instructions unoptimized: libnvvm's time grows
-    /// much faster than the size of a function.
+    /// Leaves functions of more than `instructions` instructions unoptimized: libnvvm's compile time
+    /// grows much faster than the size of a function.
     #[must_use]
     pub fn optimize_up_to(self, instructions: usize) -> Self {
         self.backend_option("optimize-up-to", instructions.to_string())
     }
 
-    /// Leaves a function unoptimized, as the compiler does, with a warning, to one that libnvvm
-    /// takes too long for. `function` is its symbol or its path, such as
+    /// Leaves a function unoptimized. The compiler does the same, with a warning, to a function that
+    /// takes libnvvm too long. `function` is its symbol or its path, such as
     /// `zune_jpeg::huffman::HuffmanTable::new`.
     #[must_use]
     pub fn leave_unoptimized(self, function: &str) -> Self {
@@ -244,48 +244,48 @@ impl CudaBuilder {
         self.backend_option("leave-unoptimized", name)
     }
 
-    /// Looks for libnvvm and libdevice in this CUDA toolkit first.
+    /// Searches this CUDA toolkit for libnvvm and libdevice first.
     #[must_use]
     pub fn cuda(self, folder: impl AsRef<Path>) -> Self {
         self.backend_option("cuda", absolute(folder.as_ref()))
     }
 
-    /// How many calls of recursive functions may be nested in kernels. By default 64, but a
-    /// kernel gets at most 16 KiB of stack, or twice what it needs without nested calls if that is
-    /// more. A deeper recursion ends in `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets
-    /// the stack of one kernel.
+    /// Sets the recursion depth for which kernels get stack. The default is 64, but at most 16 KiB of
+    /// stack per kernel, or twice the kernel's stack without nested calls if that is more. Deeper
+    /// recursion returns `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets the stack of
+    /// one kernel.
     ///
-    /// Each thread that the device can hold gets this stack, used or not: 16 KiB are 4.4 GB on an
-    /// H100. A kernel without recursion gets what it needs, whatever this says.
+    /// Every resident thread of the device gets this stack, used or not: 16 KiB are 4.4 GB on an
+    /// H100. A kernel without recursion gets the stack that it needs, independent of this option.
     #[must_use]
     pub fn recursion_depth(self, calls: u32) -> Self {
         self.backend_option("recursion-depth", calls.to_string())
     }
 
-    /// Lets stack slots of a function that are never live together share memory if they come to more
-    /// than `bytes` bytes (16,384 by default), or never.
+    /// Lets stack slots that are never live together share memory in functions whose slots take more
+    /// than `bytes` bytes (16,384 by default). `None` turns sharing off.
     #[must_use]
     pub fn share_slots(self, bytes: Option<u64>) -> Self {
         self.backend_option("share-slots", bytes_or_off(bytes))
     }
 
-    /// Warns about functions whose stack frame has more than `bytes` bytes (16,384 by default), or
-    /// about none.
+    /// Warns about functions whose stack frame has more than `bytes` bytes (16,384 by default).
+    /// `None` turns the warning off.
     #[must_use]
     pub fn frame_warning(self, bytes: Option<u64>) -> Self {
         self.backend_option("frame-warning", bytes_or_off(bytes))
     }
 
-    /// Writes every stage of the backend's work into a folder.
+    /// Writes the output of every stage of the backend to a directory.
     #[must_use]
     pub fn dump(self, folder: impl AsRef<Path>) -> Self {
         self.backend_option("dump", absolute(folder.as_ref()))
     }
 
-    /// Gives an option to the backend: `backend_option("fma", "off")` is
-    /// `-Cllvm-args=--fma=off`. `-Cllvm-args=--help` lists the options, each of which has a method
-    /// of the builder too, but for `roots`, which is for tests of the compiler. A later value
-    /// overrides an earlier one. Neither name nor value may contain white space.
+    /// Passes an option to the backend: `backend_option("fma", "off")` is
+    /// `-Cllvm-args=--fma=off`. `-Cllvm-args=--help` lists the options. Each also has a method of the
+    /// builder, except `roots`, which is for tests of the compiler. A later value overrides an
+    /// earlier one. Neither name nor value may contain white space.
     #[must_use]
     pub fn backend_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
         self.backend_options.push((name.into(), value.into()));
@@ -320,8 +320,8 @@ impl CudaBuilder {
         self
     }
 
-    /// The folder for build artefacts. By default they are in the build script's own target
-    /// folder; outside of a build script, in that of the GPU crate.
+    /// Sets the directory for build artifacts. The default is the build script's target directory,
+    /// or that of the GPU crate outside a build script.
     #[must_use]
     pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.target_dir = Some(folder.as_ref().to_path_buf());
@@ -330,8 +330,12 @@ impl CudaBuilder {
 
     /// Builds the crate.
     ///
-    /// The compiler's diagnostics and cargo's progress go to standard error as they come; an
-    /// error's text says what happened and what to do, and does not repeat them.
+    /// The compiler's diagnostics and cargo's progress are forwarded to standard error.
+    ///
+    /// # Errors
+    ///
+    /// Returns an [`Error`] if the toolchain, the backend or libnvvm is missing, or if the crate does
+    /// not compile. Its message says what to do, and does not repeat the diagnostics.
     pub fn build(&self) -> Result<Output, Error> {
         crate::device_build::build(self)
     }
@@ -345,7 +349,7 @@ fn absolute(folder: &Path) -> PathBuf {
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())
 }
 
-/// The value of an option that is a number of bytes or `off`.
+/// Formats the value of an option that is a number of bytes or `off`.
 fn bytes_or_off(bytes: Option<u64>) -> String {
     bytes.map_or("off".to_owned(), |bytes| bytes.to_string())
 }

@@ -1,35 +1,35 @@
-//! What a build made.
+//! The output of a build.
 
 use crate::{Arch, Error};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file made for one architecture.
+/// An output file for one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     /// The architecture.
     pub arch: Arch,
-    /// The file, in the target folder.
+    /// The file, in the target directory.
     pub path: PathBuf,
-    /// Where [`CudaBuilder::copy_to`](crate::CudaBuilder::copy_to) copied it.
+    /// The copy made by [`CudaBuilder::copy_to`](crate::CudaBuilder::copy_to).
     pub copy: Option<PathBuf>,
 }
 
-/// What a build made.
+/// The output of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// The PTX, for each architecture.
     pub ptx: Vec<Artifact>,
-    /// The cubins, for each architecture, unless [`Emit::Ptx`](crate::Emit::Ptx) was asked for.
+    /// The cubins, for each architecture; empty for [`Emit::Ptx`](crate::Emit::Ptx).
     pub cubins: Vec<Artifact>,
-    /// The fat binary, if [`Emit::Fatbin`](crate::Emit::Fatbin) asked for it.
+    /// The fat binary, for [`Emit::Fatbin`](crate::Emit::Fatbin).
     pub fatbin: Option<PathBuf>,
     /// The backend that compiled them.
     pub backend: PathBuf,
 }
 
 impl Output {
-    /// Copies all artifacts as [`CudaBuilder::copy_to`](crate::CudaBuilder::copy_to) says.
+    /// Copies all artifacts to the path of [`CudaBuilder::copy_to`](crate::CudaBuilder::copy_to).
     pub(crate) fn copy_to(&mut self, path: &Path) -> Result<(), Error> {
         let several = self.ptx.len() > 1;
         for artifact in self.ptx.iter_mut() {
@@ -65,8 +65,8 @@ fn with_arch(path: &Path, arch: Arch) -> PathBuf {
     path.with_file_name(format!("{stem}.{}.{extension}", arch.sm()))
 }
 
-/// Leaves a file alone that has the content already: its time would change, and cargo would
-/// recompile the crate that includes it.
+/// Writes a file unless it already has these contents: a new modification time would make cargo
+/// recompile the crate that includes the file.
 pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
     let content = fs::read(from).map_err(Error::io(format!("read `{}`", from.display())))?;
     if fs::read(to).is_ok_and(|present| present == content) {

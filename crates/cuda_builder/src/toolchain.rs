@@ -1,19 +1,19 @@
-//! Finds the pinned toolchain, which alone the backend works with.
+//! Locates the pinned toolchain, the only one that the backend works with.
 //!
-//! The programs are then run by their paths, not through rustup's proxies: so neither
-//! `RUSTUP_TOOLCHAIN`, which the outer cargo sets, nor a `rust-toolchain.toml` somewhere above
-//! the GPU crate can change which compiler runs.
+//! Its programs are run by path, not through rustup's proxies, so that neither `RUSTUP_TOOLCHAIN`,
+//! which the outer cargo sets, nor a `rust-toolchain.toml` above the GPU crate changes the
+//! compiler.
 
 use crate::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The toolchain that device code is compiled with. It has to agree with the repository's
+/// The toolchain that compiles device code, the same as in the repository's
 /// `rust-toolchain.toml`.
 pub const TOOLCHAIN: &str = "nightly-2026-10-28";
 
-/// The commit of that toolchain's compiler, by which it is known where rustup is not used.
+/// The commit of that toolchain's compiler, which identifies it without rustup.
 const COMMIT: &str = "41089d07a0a2afc16adfe28a760d94d73d7298a4";
 
 /// An installed toolchain.
@@ -23,7 +23,7 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
-    /// Finds it: the compiler in use, if that is the pinned one, else rustup's.
+    /// Locates the toolchain: the current compiler if it is the pinned one, otherwise rustup's.
     pub(crate) fn find() -> Result<Toolchain, Error> {
         let toolchain = match Toolchain::in_use() {
             Some(toolchain) => toolchain,
@@ -45,7 +45,7 @@ impl Toolchain {
             .join(format!("rustc{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// Fails if a component is missing, told by one of its files.
+    /// Returns an error if a component is missing, which the absence of one of its files shows.
     pub(crate) fn require(&self, component: &'static str, file: &str) -> Result<(), Error> {
         if self.root.join(file).exists() {
             Ok(())

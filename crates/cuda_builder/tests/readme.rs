@@ -1,13 +1,13 @@
-//! Makes the project of README.md, as printed, builds it outside of the workspace, and runs it on
-//! the emulator. Only the dependencies by `git` become ones by `path`.
+//! Builds the project of README.md and docs/getting-started.md, as printed, outside of the workspace,
+//! and runs it on the emulator. Only the dependencies by `git` become ones by `path`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A fenced block of README.md that contains a text.
-fn block(readme: &str, has: &str) -> String {
-    let mut found = readme
+/// Returns the only fenced block of the pages that contains `has`.
+fn block(pages: &str, has: &str) -> String {
+    let mut found = pages
         .split("\n```")
         // Every second part is inside of a block; the first line of it is the language.
         .skip(1)
@@ -16,10 +16,10 @@ fn block(readme: &str, has: &str) -> String {
         .filter(|(_, block)| block.contains(has));
     let (_, block) = found
         .next()
-        .unwrap_or_else(|| panic!("README.md has no block with `{has}`"));
+        .unwrap_or_else(|| panic!("no page has a block with `{has}`"));
     assert!(
         found.next().is_none(),
-        "README.md has two blocks with `{has}`"
+        "the pages have two blocks with `{has}`"
     );
     format!("{block}\n")
 }
@@ -42,11 +42,13 @@ struct Project {
 }
 
 impl Project {
-    /// Writes the project of README.md.
+    /// Writes the project that the pages print.
     fn new(name: &str) -> Project {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().unwrap();
-        let readme = fs::read_to_string(root.join("README.md")).unwrap();
+        let pages = ["README.md", "docs/getting-started.md"]
+            .map(|page| fs::read_to_string(root.join(page)).unwrap())
+            .concat();
         // Outside of this workspace, whose profiles and lock file would hold for it.
         let folder = std::env::temp_dir().join(format!("readme-{}", std::process::id()));
         let project = Project {
@@ -54,15 +56,12 @@ impl Project {
             folder: folder.join(name),
         };
         let manifests = ["\n[build-dependencies]", "\n[dependencies]\ncuda_std"];
-        let [host, kernels] = manifests.map(|has| with_paths(&block(&readme, has), &root));
+        let [host, kernels] = manifests.map(|has| with_paths(&block(&pages, has), &root));
         project.write("Cargo.toml", &host);
         project.write("kernels/Cargo.toml", &kernels);
-        project.write("build.rs", &block(&readme, "// build.rs"));
-        project.write(
-            "src/main.rs",
-            &block(&readme, "fn main() -> Result<(), Box"),
-        );
-        project.write("kernels/src/lib.rs", &block(&readme, "#![no_std]"));
+        project.write("build.rs", &block(&pages, "// build.rs"));
+        project.write("src/main.rs", &block(&pages, "fn main() -> Result<(), Box"));
+        project.write("kernels/src/lib.rs", &block(&pages, "#![no_std]"));
         // The versions that this repository was tested with.
         for folder in ["", "kernels/"] {
             let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();

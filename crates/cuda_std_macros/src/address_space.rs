@@ -1,5 +1,6 @@
-//! `#[address_space(shared)]`: checks the static, and marks it for the backend. A public static in
-//! constant or global memory gets a type of its name on the host, by which `cust` finds it.
+//! `#[address_space(shared)]`: checks the static, and marks it for the backend. For a public static
+//! in constant or global memory, creates a type of its name on the host, with which `cust` finds
+//! it.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};

@@ -1,4 +1,4 @@
-//! `#[derive(AnyBits)]`: a struct of fields that any bits are values of.
+//! `#[derive(AnyBits)]`: for structs whose fields are valid for any bit pattern.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

@@ -1,5 +1,5 @@
 //! `#[grid_constant]` parameters of kernels: references to the launch's own parameters. The host
-//! passes a value, and the kernel has the address of it in the memory of parameters, without a copy.
+//! passes a value, and the kernel gets its address in parameter memory, without a copy.
 
 use syn::{Error, FnArg, ItemFn, Result, Type};
 

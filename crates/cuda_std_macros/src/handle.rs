@@ -1,9 +1,9 @@
-//! What `#[kernel]` adds to a kernel: a type of the kernel's name. On the host it implements `Kernel`
-//! and has a function `args` with the kernel's parameters; for device code that launches the kernel
-//! it implements `Launchable`, and has a function `parameters`.
+//! The type of a kernel's name that `#[kernel]` creates. On the host it implements `Kernel` and has
+//! a function `args` with the kernel's parameters; for device code that launches the kernel it
+//! implements `Launchable` and has a function `parameters`.
 //!
-//! Types and functions have name spaces of their own, so both `vecadd` the function and `vecadd`
-//! the type are there, and one `use` brings both.
+//! Types and functions have separate namespaces, so `vecadd` is both a function and a type, and one
+//! `use` imports both.
 
 use crate::options::Options;
 use proc_macro2::{Span, TokenStream};

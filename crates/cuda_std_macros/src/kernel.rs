@@ -1,8 +1,8 @@
 //! `#[kernel]`: checks the function, and marks it for the backend.
 //!
-//! What can be seen in the tokens is checked here. Whether a parameter's type is `Copy` is for the
-//! type checker: the expansion holds a function that is never called and demands it, with the
-//! parameter's span.
+//! The macro checks what is visible in the tokens. The type checker determines whether a
+//! parameter's type is `Copy`: the expansion contains a function that is never called and requires
+//! it, with the parameter's span.
 
 use crate::options::Options;
 use proc_macro2::{Span, TokenStream};

@@ -1,10 +1,9 @@
-//! Macros of `cuda_std`, which re-exports them: `#[kernel]`, `#[address_space(..)]`,
-//! `#[constant]` and `#[derive(AnyBits)]`.
+//! Macros of `cuda_std`, which re-exports them: `#[kernel]`, `#[address_space(..)]`, `#[constant]`
+//! and `#[derive(AnyBits)]`.
 //!
-//! They check what they are put on and report mistakes with spans, and then only say what the
-//! compiler's backend has to know, as attributes that exist on the device alone. On the host the
-//! items stay as they are written. Each macro is one module: a function from tokens to tokens,
-//! which its unit tests call.
+//! They check their items, report errors with spans, and pass information to the compiler's backend
+//! through attributes that exist on the device only. On the host, items are unchanged. Each macro
+//! is one module: a function from tokens to tokens, which its unit tests call.
 
 mod address_space;
 mod any_bits;

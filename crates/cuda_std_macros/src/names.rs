@@ -1,4 +1,4 @@
-//! Names in expansions: those of the user's that must not be captured, and those of the package.
+//! Names in expansions: user names that must not be captured, and the names of the package.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;

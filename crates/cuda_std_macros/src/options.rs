@@ -1,7 +1,7 @@
-//! The arguments of `#[kernel]`: what the assembler and the launch are to know of a kernel.
+//! The arguments of `#[kernel]`: properties of a kernel for the assembler and the launch.
 //!
-//! They become text in the name of the section that marks a kernel, which the backend reads; but for
-//! `device_launch`, which is the macro's own.
+//! They become part of the name of the section that marks a kernel, which the backend reads, except
+//! `device_launch`, which only the macro uses.
 
 use proc_macro2::TokenStream;
 use syn::parse::{ParseStream, Parser};

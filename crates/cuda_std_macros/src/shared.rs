@@ -1,5 +1,5 @@
-//! `#[shared]` parameters of kernels: no parameters of the entry, but handles of shared memory that are
-//! made by the kernel's entry, each of a static and a barrier of its own, and passed to the user's
+//! `#[shared]` parameters of kernels: not parameters of the entry, but handles of shared memory
+//! that the entry creates, each from a static and a barrier of its own, and passes to the user's
 //! function.
 
 use proc_macro2::TokenStream;

@@ -1,22 +1,22 @@
-//! GPU architectures by name, and the dialect of NVVM IR that each takes.
+//! GPU architectures by name, and the NVVM IR dialect of each.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// A GPU architecture, such as compute capability 9.0.
 ///
-/// `sm_90` and `compute_90` name the same value: the first is how a cubin is asked for and the
-/// second how PTX is; [`Arch::sm`] and [`Arch::compute`] print the two.
+/// `sm_90` and `compute_90` name the same value: CUDA uses the first for cubins and the second for
+/// PTX; [`Arch::sm`] and [`Arch::compute`] print them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch {
     number: u16,
     variant: Variant,
 }
 
-/// Which instructions beside the common ones an architecture's code may use.
+/// The instructions that an architecture's code may use in addition to the common ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
-    /// Those that every later architecture has too.
+    /// Those that every later architecture also has.
     Base,
     /// Those of the architecture's family (`f`): the code runs within the family.
     Family,
@@ -24,19 +24,19 @@ pub enum Variant {
     Specific,
 }
 
-/// The two forms of NVVM IR.
+/// The two dialects of NVVM IR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// That of LLVM 7, with typed pointers; every architecture takes it.
+    /// That of LLVM 7, with typed pointers; accepted for every architecture.
     Llvm7,
-    /// That of a recent LLVM, with opaque pointers; compute_100 and later take it.
+    /// That of a recent LLVM, with opaque pointers; accepted for compute_100 and later.
     Modern,
 }
 
-/// An architecture's name that is not known.
+/// An unknown architecture name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownArch {
-    /// What was given.
+    /// The name.
     pub given: String,
 }
 
@@ -61,7 +61,7 @@ macro_rules! known {
                 pub const $name: Arch = Arch { number: $number, variant: Variant::$variant };
             )*
 
-            /// Every architecture known here, oldest first. A libnvvm supports some of them; ask
+            /// Every known architecture, oldest first. A libnvvm supports a subset of them:
             /// `nvvm::Library::supported_archs`.
             pub const KNOWN: &[Arch] = &[$(Arch::$name),*];
         }
@@ -88,22 +88,22 @@ impl Arch {
         self.number
     }
 
-    /// Which additional instructions its code may use.
+    /// The additional instructions that its code may use.
     pub const fn variant(self) -> Variant {
         self.variant
     }
 
-    /// The name as the assembler and rustc's `-Ctarget-cpu` take it: `sm_90a`.
+    /// The name for ptxas and rustc's `-Ctarget-cpu`: `sm_90a`.
     pub fn sm(self) -> String {
         format!("sm_{}{}", self.number, self.suffix())
     }
 
-    /// The name as libnvvm takes it: `compute_90a`.
+    /// The name for libnvvm: `compute_90a`.
     pub fn compute(self) -> String {
         format!("compute_{}{}", self.number, self.suffix())
     }
 
-    /// The dialect its modules are written in.
+    /// The dialect of its modules.
     pub const fn dialect(self) -> Dialect {
         if self.number >= 100 {
             Dialect::Modern
@@ -112,9 +112,9 @@ impl Arch {
         }
     }
 
-    /// Whether code for this architecture may use what `needed` has: a later architecture has all
-    /// that an earlier one has, a family's features are those of its later members too, and those
-    /// of one architecture alone are nobody else's.
+    /// Returns whether code for this architecture may use the features of `needed`: a later
+    /// architecture has all features of an earlier one, later members of a family have the family's
+    /// features, and architecture-specific features exist on that architecture alone.
     pub fn has(self, needed: Arch) -> bool {
         match needed.variant {
             Variant::Base => self.number >= needed.number,
@@ -127,7 +127,7 @@ impl Arch {
         }
     }
 
-    /// The number of the family's first member.
+    /// The number of the first member of the family.
     const fn family(self) -> u16 {
         match self.number {
             100 | 103 => 100,
@@ -153,7 +153,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// Reads `sm_90`, `compute_90`, `sm_90a` and the like.
+/// Parses names such as `sm_90`, `compute_90` and `sm_90a`.
 impl FromStr for Arch {
     type Err = UnknownArch;
 

@@ -1,10 +1,10 @@
-//! Finds the three files of NVIDIA's that the project needs (libnvvm, libdevice and ptxas), and
-//! knows the names of the architectures that these compile for.
+//! Locates the three NVIDIA files that the project needs (libnvvm, libdevice and ptxas), and
+//! defines the names of the architectures that they compile for.
 //!
-//! Everything that compiles device code starts here: the backend and `nvvm` look up libnvvm and
-//! libdevice, `cuda_builder` looks up ptxas, and `./x doctor` prints what was found. Nothing here
-//! loads or runs the files. Two layouts are known: a CUDA toolkit, and the folder that
-//! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` leaves behind.
+//! The backend and `nvvm` locate libnvvm and libdevice with this crate, `cuda_builder` locates
+//! ptxas, and `./x doctor` prints what was found. This crate neither loads nor runs the files. It
+//! supports two layouts: a CUDA toolkit, and the directory that
+//! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
 
 mod arch;
 
@@ -14,18 +14,18 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The variables that name a CUDA toolkit, the first one asked first.
+/// The environment variables that name a CUDA toolkit, in order of precedence.
 pub const ENVIRONMENT: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 
-/// Where NVIDIA's installer puts the toolkit.
+/// The default installation directory of NVIDIA's installer.
 pub const SYSTEM_ROOT: &str = "/usr/local/cuda";
 
-/// The command that fetches all three files without a toolkit, for error messages.
-/// The folder to fetch into is to be appended.
+/// The command that fetches all three files without a toolkit, for error messages. Append the
+/// destination directory.
 pub const PIP_COMMAND: &str =
     "python3 -m pip install nvidia-nvvm==13.0.88 nvidia-cuda-nvcc==13.0.88 --target";
 
-/// One of the files looked for.
+/// One of the three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The compiler from NVVM IR to PTX, a shared library.
@@ -51,14 +51,14 @@ impl fmt::Display for Part {
     }
 }
 
-/// Why a folder was searched.
+/// The reason why a directory was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// An environment variable names it.
     Environment(&'static str),
-    /// It is the installer's usual place.
+    /// It is the installer's default directory.
     System,
-    /// The caller named it.
+    /// The caller passed it.
     Caller,
 }
 
@@ -77,13 +77,13 @@ impl fmt::Display for Origin {
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// The folder under which it was found.
+    /// The searched directory that contains it.
     pub root: PathBuf,
-    /// Why that folder was searched.
+    /// The reason why that directory was searched.
     pub origin: Origin,
 }
 
-/// What was found, and where was looked.
+/// The files that were found, and the directories that were searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Toolkit {
     /// The libnvvm shared library.
@@ -92,14 +92,14 @@ pub struct Toolkit {
     pub libdevice: Option<Found>,
     /// The `ptxas` program.
     pub ptxas: Option<Found>,
-    /// The folders that were searched, in order, whether they exist or not.
+    /// The searched directories in order, including those that do not exist.
     pub searched: Vec<PathBuf>,
-    /// The folders that environment variables name and that hold no part, with the variables.
+    /// Directories named by environment variables that contain no part, with the variables.
     pub ignored: Vec<(PathBuf, &'static str)>,
 }
 
 impl Toolkit {
-    /// The file for a part, if it was found.
+    /// Returns the file of a part, if it was found.
     pub fn get(&self, part: Part) -> Option<&Found> {
         match part {
             Part::Libnvvm => self.libnvvm.as_ref(),
@@ -108,8 +108,8 @@ impl Toolkit {
         }
     }
 
-    /// What to tell a user whose environment variables name folders without any part of a toolkit:
-    /// a message for each, which was ignored.
+    /// Returns a message for each environment variable that was ignored because its directory
+    /// contains no part of a toolkit.
     pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         self.ignored.iter().map(|(root, name)| {
             let what = match root.is_dir() {
@@ -123,7 +123,7 @@ impl Toolkit {
         })
     }
 
-    /// The parts that were not found.
+    /// Returns the parts that were not found.
     pub fn missing(&self) -> impl Iterator<Item = Part> + '_ {
         Part::ALL
             .into_iter()
@@ -131,8 +131,8 @@ impl Toolkit {
     }
 }
 
-/// Looks for all parts: in the folders that `CUDA_HOME` and `CUDA_PATH` name, in
-/// `/usr/local/cuda`, then in `extra`. A folder that lacks a part does not end the search for it.
+/// Searches for all parts in the directories named by `CUDA_HOME` and `CUDA_PATH`, in
+/// `/usr/local/cuda`, then in `extra`. The search for a part continues past directories without it.
 pub fn find(extra: &[PathBuf]) -> Toolkit {
     let mut roots = Vec::new();
     for name in ENVIRONMENT {
@@ -145,7 +145,7 @@ pub fn find(extra: &[PathBuf]) -> Toolkit {
     find_in(&roots)
 }
 
-/// Looks for all parts in the folders given and nowhere else, the first one first.
+/// Searches for all parts in the given directories only, in order.
 pub fn find_in(roots: &[(PathBuf, Origin)]) -> Toolkit {
     let mut toolkit = Toolkit::default();
     for (root, origin) in roots {
@@ -177,7 +177,7 @@ pub fn find_in(roots: &[(PathBuf, Origin)]) -> Toolkit {
     toolkit
 }
 
-/// Looks for one part below one folder.
+/// Searches for one part in one directory.
 fn find_part(root: &Path, part: Part) -> Option<PathBuf> {
     toolkit_folders(root).iter().find_map(|folder| match part {
         Part::Libnvvm => ["nvvm/lib64", "nvvm/lib", "lib64", "lib"]
@@ -188,8 +188,8 @@ fn find_part(root: &Path, part: Part) -> Option<PathBuf> {
     })
 }
 
-/// The folders below `root` that may have a toolkit's layout: `root` itself, then what pip makes
-/// (`nvidia/cu13`, and `nvidia/cuda_nvcc` for CUDA 12), the newest first.
+/// The directories in `root` that may have a toolkit's layout: `root` itself, then those that pip
+/// creates (`nvidia/cu13`, and `nvidia/cuda_nvcc` for CUDA 12), newest first.
 fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![root.to_path_buf()];
     let mut pip: Vec<(u32, PathBuf)> = entries(&root.join("nvidia"))
@@ -203,8 +203,8 @@ fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// `name` itself in `folder`, else the one with the highest version after it (`libnvvm.so.4`;
-/// pip's packages have no link without a version).
+/// `name` in `folder`, otherwise the file with the highest version suffix (`libnvvm.so.4`; pip's
+/// packages have no unversioned link).
 fn find_shared_library(folder: &Path, name: &str) -> Option<PathBuf> {
     if let Some(path) = existing_file(folder.join(name)) {
         return Some(path);
@@ -223,7 +223,7 @@ fn find_shared_library(folder: &Path, name: &str) -> Option<PathBuf> {
     versions.pop().map(|(_, path)| path)
 }
 
-/// The entries of a folder that have a UTF-8 name; none if the folder cannot be read.
+/// The entries of a directory with UTF-8 names; empty if the directory cannot be read.
 fn entries(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     fs::read_dir(folder)
         .into_iter()

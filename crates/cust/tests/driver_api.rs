@@ -202,16 +202,16 @@ fn page() -> String {
     );
     let [safe, raw, none] = counts;
     format!(
-        "# The driver API, function by function\n\n\
-         For each function of `cuda.h` of CUDA 13.0, and the two of `cudaProfiler.h`, what `cust` has:\n\n\
-         - **safe** ({safe}): the items of `cust` that call it. Where these are `unsafe`, their\n\
-         \x20 documentation says what to keep to.\n\
-         - **raw** ({raw}): to be called through `Context::driver()`, which has every function; why it\n\
-         \x20 is not wrapped.\n\
-         - **none** ({none}): nothing to call it for; what does its work.\n\n\
-         `BLESS=1 cargo test -p cust --test driver_api` makes this page from the bindings, the source of\n\
-         `cust` and `crates/cust/driver-api.txt`.\n\n\
-         | function | | |\n|---|---|---|\n{table}"
+        "# Driver API coverage\n\n\
+         Coverage of the functions of CUDA 13.0's `cuda.h`, and the two of `cudaProfiler.h`, by `cust`:\n\n\
+         - **safe** ({safe}): the items of `cust` that call the function. If an item is `unsafe`, its\n\
+         \x20 documentation has the requirements.\n\
+         - **raw** ({raw}): called through `Context::driver()`, which has every function; the last column\n\
+         \x20 says why the function has no wrapper.\n\
+         - **none** ({none}): not needed; the last column says what replaces the function.\n\n\
+         `BLESS=1 cargo test -p cust --test driver_api` generates this page from the bindings, the source\n\
+         of `cust` and `crates/cust/driver-api.txt`.\n\n\
+         | function | coverage | items of `cust`, or reason |\n|---|---|---|\n{table}"
     )
 }
 

@@ -1,5 +1,4 @@
-//! Types of other crates that may be copied to a device. A feature of the crate's name makes each
-//! known.
+//! `DeviceCopy` for types of other crates, each behind a feature of the crate's name.
 
 #[cfg(any(
     feature = "glam",

@@ -1,9 +1,9 @@
-//! Statics of kernels' crates as the host sees them: what `#[address_space(..)]` says of a public
-//! static when its crate is compiled for the host.
+//! Statics of kernels crates as the host sees them: the host expansion of `#[address_space(..)]` on
+//! a public static.
 //!
-//! `#[address_space(constant)] pub static mut FACTORS: [f32; 4] = …` makes, on the host, a type of
-//! the static's name that implements [`Global`]. `cust` finds the variable in a module by it, and
-//! reads and writes it as what it is.
+//! `#[address_space(constant)] pub static mut FACTORS: [f32; 4] = …` creates, on the host, a type
+//! of the static's name that implements [`Global`]. `cust` uses it to find the variable in a
+//! module, and to read and write it with its type.
 
 /// A static of a crate that was compiled for the host.
 ///

@@ -1,10 +1,10 @@
-//! Kernels as the host sees them: what `#[kernel]` says of a kernel when its crate is compiled for
-//! the host, and how arguments are matched with its parameters.
+//! Kernels as the host sees them: the host expansion of `#[kernel]`, and the matching of arguments
+//! with parameters.
 //!
-//! `#[kernel] fn vecadd(…)` makes, on the host, a type of the kernel's name that implements
-//! [`Kernel`], with a function `vecadd::args(…)` of as many parameters as the kernel has. Each
-//! takes what implements [`Argument`] for the type of the kernel's parameter. `cust` implements it
-//! for its buffers, and launches the [`Args`] that `args` returns.
+//! `#[kernel] fn vecadd(…)` creates, on the host, a type of the kernel's name that implements
+//! [`Kernel`], with a function `vecadd::args(…)` that has one parameter per kernel parameter. Each
+//! accepts the types that implement [`Argument`] for the type of the kernel's parameter. `cust`
+//! implements it for its buffers, and launches the [`Args`] that `args` returns.
 
 use core::any::Any;
 use core::marker::PhantomData;

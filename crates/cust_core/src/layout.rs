@@ -1,9 +1,9 @@
-//! Descriptions of types: what host and device have to agree on to exchange a value.
+//! Descriptions of types: what host and device must agree on to exchange a value.
 //!
-//! Both sides compile the same source, but maybe by two compilers, with other features, another
-//! version of a dependency, or another `cfg`. `#[derive(DeviceCopy)]` describes a type on both
-//! sides in the same way, and [`signature`](crate::signature) writes the descriptions as text,
-//! which `cust` compares when it looks up a kernel or a static.
+//! Both sides compile the same source, but possibly with different compilers, features, versions of
+//! a dependency, or `cfg`s. `#[derive(DeviceCopy)]` describes a type identically on both sides, and
+//! [`signature`](crate::signature) writes the descriptions as text, which `cust` compares when it
+//! looks up a kernel or a static.
 
 use crate::traits::DeviceCopy;
 

@@ -1,7 +1,7 @@
 //! What host and device code share without depending on each other: the [`DeviceCopy`] trait and
 //! its derive macro.
 //!
-//! A crate of kernels whose types the host passes by value or in buffers derives it there:
+//! A kernels crate derives it for types that the host passes by value or in buffers:
 //!
 //! ```
 //! use cust_core::DeviceCopy;

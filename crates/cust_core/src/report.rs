@@ -1,8 +1,8 @@
-//! The layout of the report of a panic or a stack overflow: `cuda_std` and the compiler write it, and `cust`
-//! reads it.
+//! The layout of the report of a panic or a stack overflow, which `cuda_std` and the compiler write
+//! and `cust` reads.
 //!
-//! A module whose kernels can panic has a variable of the name [`SYMBOL`], a [`Slot`]. The constants are
-//! those of the report that it points to: offsets in bytes, every number little endian.
+//! A module whose kernels can panic has a variable named [`SYMBOL`], a [`Slot`]. The constants
+//! describe the report that it points to: offsets in bytes, all numbers little-endian.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 

@@ -1,10 +1,10 @@
-//! Signatures of kernels and statics as text, the same on host and device if both are compiled from
+//! Signatures of kernels and statics as text, equal on host and device if both are compiled from
 //! the same source.
 //!
-//! `#[kernel]`, `#[constant]` and `#[address_space]` write a [`Record`] into the device's program,
-//! from which the compiler takes the texts; `cuda_builder` embeds them beside the images. On the
-//! host the types of kernels and statics have the text as a constant. `cust` compares the two when
-//! it looks up a kernel or a static.
+//! `#[kernel]`, `#[constant]` and `#[address_space]` write a [`Record`] into the device program,
+//! from which the compiler takes the signatures; `cuda_builder` embeds them next to the images. On
+//! the host, the types of kernels and statics have the signature as a constant. `cust` compares the
+//! two when it looks up a kernel or a static.
 
 use core::marker::PhantomData;
 

@@ -1,7 +1,7 @@
 //! `#[derive(DeviceCopy)]`: declares that values of a type may be copied to a device as bytes.
 //!
-//! The macro is used through the crates that re-export it: `cust` for host programs, `cust_core`
-//! for `no_std` crates that host and device share.
+//! Use the macro through the crates that re-export it: `cust` for host programs, `cust_core` for
+//! `no_std` crates that host and device share.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -1,4 +1,4 @@
-//! The table of the driver's functions, and how libcuda fills it.
+//! The table of the driver's functions, and how it is filled from libcuda.
 
 // The table's rows use the header's own names for functions and parameters.
 #![allow(non_snake_case)]

@@ -1,8 +1,8 @@
 //! libnvvm's C interface as a table of functions, resolved at run time.
 //!
-//! Nothing is linked: [`Functions::open`] loads the library from a path and looks its functions up.
-//! The crate `nvvm` puts a safe interface on top. Names and meanings are those of NVIDIA's
-//! libNVVM API manual.
+//! Nothing is linked: [`Functions::open`] loads the library from a path and resolves its functions.
+//! The crate `nvvm` is the safe wrapper. Names and semantics are those of NVIDIA's libNVVM API
+//! manual.
 
 #![allow(non_camel_case_types, non_snake_case)] // the names are the manual's
 

@@ -1,10 +1,10 @@
-//! Compiles in a child process, so that a compilation which does not end can be stopped.
+//! Compiles in a child process, so that a compilation that does not terminate can be stopped.
 //!
 //! libnvvm cannot be interrupted, and a thread of it cannot be killed. A forked child can: the
-//! parent measures the CPU time that the child takes, and kills it beyond a bound. To find the
-//! function that takes the time, libnvvm names each pass and function before it runs the pass
-//! (`-debug-pass=Executions` of LLVM's legacy pass manager). That output goes to a file in memory,
-//! of which the parent reads the end from time to time.
+//! parent measures the child's CPU time and kills it when it exceeds a bound. To identify the slow
+//! function, libnvvm prints each pass and function before it runs the pass
+//! (`-debug-pass=Executions` of LLVM's legacy pass manager). The output goes to an in-memory file,
+//! whose end the parent reads periodically.
 
 use crate::{Error, Options, Program, Status, parse_log};
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
-//! A crash inside libnvvm is told before the process ends.
+//! Reports a crash inside libnvvm before the process exits.
 //!
-//! libnvvm runs in the compiler's process, so an invalid access, a stack without end or an `abort`
-//! in it ends the compiler. What it leaves behind cannot be trusted: nothing goes on from there,
-//! and all that the signal's handler does is to write a text and to end the process.
+//! libnvvm runs in the compiler's process, so an invalid access, a stack overflow or an `abort` in
+//! it ends the compiler. The state after a crash cannot be trusted: the signal handler only writes
+//! a message and exits.
 
 use std::cell::Cell;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! What can go wrong, and how it is said to a person.
+//! Errors and their messages.
 
 use crate::{Arch, LoadError, LogEntry, UnknownArch, Version};
 use libnvvm_sys::{nvvmResult, result};

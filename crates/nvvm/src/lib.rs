@@ -1,9 +1,9 @@
 //! libnvvm, NVIDIA's compiler from NVVM IR to PTX, behind a safe interface.
 //!
-//! The backend hands the module that `nvvm_ir` has written to a [`Program`], together with
-//! libdevice, and gets PTX back, which `crates/ptx` reads next. The library is found and loaded
-//! at run time (`cuda_toolkit` finds it, `libnvvm-sys` loads it): nothing of NVIDIA's is needed
-//! to build this crate.
+//! The backend passes the module that `nvvm_ir` has written to a [`Program`], together with
+//! libdevice; the program returns PTX, which `crates/ptx` reads next. The library is located and
+//! loaded at run time (by `cuda_toolkit` and `libnvvm-sys`): building this crate needs no NVIDIA
+//! software.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), nvvm::Error> {

@@ -1,4 +1,4 @@
-//! A loaded libnvvm, and what it says about itself.
+//! A loaded libnvvm, its version and supported architectures.
 
 use crate::{Arch, Dialect, Error, LoadError, Options, Program, Stage, Status};
 use cuda_toolkit::Toolkit;

@@ -1,11 +1,11 @@
-//! libnvvm's log, which is free text, as structured entries.
+//! Parses libnvvm's log, which is free-form text, into structured entries.
 //!
-//! The forms it comes in were collected from versions 12.9, 13.0 and 13.5:
+//! The formats were collected from versions 12.9, 13.0 and 13.5:
 //! `module (4, 18): parse expected value token` from the text parser,
 //! `libnvvm : error: -foo=1 is an unsupported option` from the options,
-//! `error: Error: : Function ...: Invalid ...` from NVIDIA's verifier, LLVM's own verifier's
-//! messages with the offending instruction indented below, and
-//! `module: link error: error: ...` from its linker.
+//! `error: Error: : Function ...: Invalid ...` from NVIDIA's verifier, messages of LLVM's verifier
+//! with the offending instruction indented below, and `module: link error: error: ...` from the
+//! linker.
 
 use std::fmt;
 

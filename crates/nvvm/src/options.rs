@@ -1,4 +1,4 @@
-//! The options of a compilation, and how libnvvm wants them written.
+//! The options of a compilation, in libnvvm's syntax.
 
 use crate::{Arch, Dialect};
 use std::ffi::CString;

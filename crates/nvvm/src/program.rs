@@ -1,4 +1,4 @@
-//! A program: modules go in, PTX comes out.
+//! A program: takes modules and returns PTX.
 
 use crate::crash::telling;
 use crate::{Error, Library, LogEntry, Options, Stage, Status, parse_log};

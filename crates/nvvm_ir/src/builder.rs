@@ -1,6 +1,7 @@
-//! The builder: appends instructions to a block and refuses ill-typed ones.
+//! The builder: appends instructions to a block and rejects ill-typed ones.
 //!
-//! A refusal is a panic, for it is a broken promise of the code that builds, never of a user's.
+//! A rejected instruction panics: it is a bug in the calling compiler code, never in a user's
+//! program.
 
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;

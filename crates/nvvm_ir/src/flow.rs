@@ -1,5 +1,5 @@
-//! The flow of control in a function: predecessors, reachability and dominance, for the verifier
-//! and the passes.
+//! Control flow of a function: predecessors, reachability and dominance, for the verifier and the
+//! passes.
 
 use crate::module::Module;
 use crate::value::{Block, Func};

@@ -1,7 +1,8 @@
-//! LLVM's target-independent intrinsics, one row each. Which dialect has which, and what stands in
-//! for it where it is missing, is the legalizer's matter; the name in the text is the writer's.
+//! LLVM's target-independent intrinsics, one row each.
 //!
-//! Target intrinsics (`llvm.nvvm.…`) and libdevice functions are declared functions of that name.
+//! The legalizer knows which dialect has which intrinsic and how to replace a missing one; the
+//! writer knows their names. Target intrinsics (`llvm.nvvm.…`) and libdevice functions are declared
+//! functions of that name.
 
 /// How the types of an intrinsic appear in its name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

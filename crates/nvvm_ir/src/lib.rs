@@ -1,9 +1,10 @@
 //! An in-memory NVVM IR without LLVM: build → verify → passes → write.
 //!
-//! It knows nothing of rustc, and builds on stable Rust. The compiler's backend fills a [`Module`]
-//! through a [`Builder`]; [`verify()`] checks it, the [`passes`] rewrite it, [`legalize`] replaces
-//! what libnvvm lacks, and [`write_module`] prints it in the [`Dialect`] that libnvvm wants for the
-//! architecture. [`read_module`] reads the text again, for tests and for the program `nvvm-ir`.
+//! The crate is independent of rustc and builds on stable Rust. The compiler's backend fills a
+//! [`Module`] with a [`Builder`]; [`verify()`] checks it, the [`passes`] rewrite it, [`legalize`]
+//! replaces operations that libnvvm lacks, and [`write_module`] prints it in the [`Dialect`] that
+//! libnvvm expects for the architecture. [`read_module`] parses the text, for tests and for the
+//! program `nvvm-ir`.
 //!
 //! ```
 //! use nvvm_ir::*;

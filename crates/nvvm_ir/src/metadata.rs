@@ -1,4 +1,4 @@
-//! Debug information: the nodes that line tables and variables need.
+//! Debug information: the metadata nodes for line tables and variables.
 
 use crate::types::Type;
 

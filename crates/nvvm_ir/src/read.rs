@@ -1,10 +1,10 @@
-//! The reader: makes a module of the text that the writer prints, in either dialect. For tests and
-//! tools; the compiler itself has no use for it.
+//! The reader: parses the text that the writer prints, in either dialect. For tests and tools; the
+//! compiler does not use it.
 //!
-//! It reads what [`crate::write_module`] prints, spaced as one likes and with comments, and floats
-//! also as decimal numbers; it is no reader of all of LLVM's language. In the LLVM 7 dialect the
-//! casts that the writer puts around typed pointers disappear again, so that writing, reading and
-//! writing gives the same text. What it makes is not verified.
+//! It accepts the output of [`crate::write_module`] with any spacing and comments, and decimal
+//! floats; it does not read all of LLVM's language. In the LLVM 7 dialect, the casts that the
+//! writer inserts around typed pointers are removed, so that writing, reading and writing again
+//! yields the same text. The resulting module is not verified.
 
 mod body;
 mod calls;

@@ -1,7 +1,7 @@
-//! Types, interned: two equal types have the same handle.
+//! Types, interned: equal types have the same handle.
 //!
-//! In memory, pointers are opaque and carry only their address space; what they point to stands
-//! on the instruction that uses them. The dialects' writers add what a dialect wants.
+//! In memory, pointers are opaque and carry only their address space; the pointee type is part of
+//! the instruction that uses the pointer. The writers add what their dialect requires.
 
 use std::collections::HashMap;
 

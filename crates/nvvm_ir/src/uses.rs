@@ -1,4 +1,4 @@
-//! What a module's values refer to: the globals and functions behind operands and initialisers,
+//! References of a module's values: the globals and functions behind operands and initializers,
 //! which the verifier and the reachability passes follow.
 
 use crate::module::Module;

@@ -1,5 +1,5 @@
-//! Values: constants, globals, functions, parameters and the results of instructions, all of them
-//! in one arena of a module behind one kind of handle.
+//! Values: constants, globals, functions, parameters and the results of instructions, in one arena
+//! of the module with one kind of handle.
 
 use crate::inst::InstData;
 use crate::types::Type;

@@ -1,6 +1,5 @@
-//! The verifier: checks that a module is what the passes and the writer expect, before and between
-//! them. A module that passes is printed without a panic, and libnvvm finds nothing to say about
-//! its form.
+//! The verifier: checks the invariants that the passes and the writer rely on, before and between
+//! passes. The writer prints a verified module without a panic, and libnvvm accepts its form.
 //!
 //! The rules:
 //!
@@ -9,39 +8,39 @@
 //!    parameters and result are values that libnvvm can pass: not `void`, not a function, not of
 //!    size zero.
 //! 3. **Kernels** have a body, return nothing, take a fixed number of arguments, and are visible.
-//! 4. **Statics.** A global's contents are of its type, which has a size; shared memory has no
-//!    contents but `undef`; no global lives in local memory; the alignment is a power of two.
+//! 4. **Statics.** A global's initializer has its type, which is sized; shared memory has no
+//!    initializer but `undef`; no global is in local memory; the alignment is a power of two.
 //! 5. **Constants** fit their types: aggregates field by field, strings by length, addresses are
 //!    those of a global or function of the module and point into its space or the generic one.
-//! 6. **Cycles.** No static's contents refer, over whatever path, to the static itself: libnvvm
-//!    refuses that. The legalizer breaks cycles, so only [`verify_legalized`] looks for them.
-//! 7. **Blocks.** A block ends in a terminator and has no other; its instructions say that they
-//!    stand in it, and stand in no second place; jumps stay within the function; nothing jumps to
-//!    the entry block.
+//! 6. **Cycles.** No static's initializer refers, directly or indirectly, to the static itself:
+//!    libnvvm rejects cycles. The legalizer breaks them, so only [`verify_legalized`] checks this.
+//! 7. **Blocks.** A block ends in a terminator and has no other; its instructions record it as their
+//!    block, and are in no other block; branches stay within the function; nothing branches to the
+//!    entry block.
 //! 8. **Phis** come first in their block, and have one value for each edge into it, the same for
 //!    edges from one block.
 //! 9. **Dominance.** An operand is a constant, a global, a function, a parameter of this function,
 //!    or the result of an instruction that dominates the use. Unreachable blocks are exempt.
-//! 10. **Types.** The operands and the result of every instruction have the types that it asks for.
+//! 10. **Types.** The operands and the result of every instruction have the required types.
 //! 11. **Memory.** What is loaded, stored or allocated has a size; alignments are powers of two;
 //!     a range belongs to an integer.
-//! 12. **Allocations** of a fixed size stand in the entry block.
-//! 13. **Switches** name no case twice.
-//! 14. **Calls** have the arguments that their signature asks for, and attributes for all or none;
+//! 12. **Allocations** of a fixed size are in the entry block.
+//! 13. **Switches** have no duplicate cases.
+//! 14. **Calls** have the arguments of their signature, and attributes for all or none;
 //!     the result of a `musttail` call is returned right after it, by a function of the same type.
-//! 15. **Intrinsics** are called by the signatures of the table in [`crate::Intrinsic`]; those that
-//!     are declared functions (`llvm.nvvm.…`), by that of their declaration.
+//! 15. **Intrinsics** are called with the signatures of the table in [`crate::Intrinsic`]; declared
+//!     functions (`llvm.nvvm.…`), with that of their declaration.
 //! 16. **Address spaces.** Casts go between a space and the generic one; constant memory is not
 //!     written.
 //! 17. **Returns** have the function's type.
 //! 18. **Debug information.** Nodes are of the kinds that refer to each other; the location of an
 //!     instruction belongs to the subprogram of its function; a subprogram belongs to one
 //!     function; a variable lives at a parameter or an allocation in the entry block.
-//! 19. **Attributes.** Those of pointers stand on pointers, those of integers on integers;
+//! 19. **Attributes.** Pointer attributes are on pointers, integer attributes on integers;
 //!     alignments are powers of two.
-//! 20. **Inline PTX** has the result and operands that its constraints ask for.
-//! 21. **Atomics** have orderings that make sense, a natural alignment, and operate on integers,
-//!     or pointers and floats where the operation allows.
+//! 20. **Inline PTX** has the result and operands of its constraints.
+//! 21. **Atomics** have valid orderings, natural alignment, and operate on integers, or on pointers
+//!     and floats where the operation allows them.
 //! 22. **Convergence.** A call of a `convergent` function or of `convergent` inline PTX is
 //!     `convergent`, and so is a function with such a call. [`verify_legalized`] alone checks it,
 //!     since a pass marks them ([`crate::passes::convergence`]).

@@ -1,12 +1,12 @@
 //! The writer: prints a module as NVVM IR text, the last step before libnvvm.
 //!
-//! In memory, pointers are opaque. The modern dialect prints them so. In the LLVM 7 dialect every
-//! pointer is an `i8*` of its address space, and what needs another pointer type (loads, stores,
-//! address computations, indirect calls) gets a `bitcast` before it, named `%.0`, `%.1` and so on.
-//! The writer is total: it prints every module the verifier accepts, also operations that the
-//! dialect lacks; to replace those is the legalizer's task.
+//! In memory, pointers are opaque, and the modern dialect prints them so. In the LLVM 7 dialect
+//! every pointer is an `i8*` of its address space; an instruction that needs another pointer type
+//! (load, store, address computation, indirect call) is preceded by a `bitcast`, named `%.0`, `%.1`
+//! and so on. The writer is total: it prints every module that the verifier accepts, including
+//! operations that the dialect lacks; the legalizer replaces those.
 //!
-//! Symbols that libnvvm refuses are printed under another name, see [`symbol_names`].
+//! Symbols that libnvvm rejects are printed under another name, see [`symbol_names`].
 
 mod attrs;
 mod calls;

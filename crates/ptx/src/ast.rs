@@ -1,6 +1,6 @@
-//! A PTX module as data: what `parse` makes, `dead` shrinks, `write` prints and the emulator
-//! decodes. Names and opcodes are slices of the source text, so a module borrows the text it was
-//! read from.
+//! A PTX module as data: `parse` creates it, `dead` removes unreachable items, `write` prints it,
+//! and the emulator decodes it. Names and opcodes are slices of the source text, so a module
+//! borrows the text that it was read from.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! The dead-function pass: keeps kernels and what they reach, and drops other functions, variables
-//! and declarations. libnvvm leaves every function of a module in its output, and loading time and
-//! the emulator's decoding grow with what is left.
+//! The dead-function pass: keeps kernels and what they reach, and removes other functions,
+//! variables and declarations. libnvvm keeps every function of a module in its output, and load
+//! time and the emulator's decoding time grow with the output.
 
 use std::collections::{HashMap, HashSet};
 

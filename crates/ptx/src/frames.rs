@@ -1,4 +1,4 @@
-//! The memory that functions reserve on their stack.
+//! The local memory that functions reserve on the stack.
 
 use crate::ast::{Item, Module, Space, Statement};
 

@@ -1,10 +1,12 @@
-//! A pass around a fault of ptxas with values of 64 bits that lie at odd multiples of two bytes and are
-//! loaded by parts of 16 bits, as the `f64` of a `packed(2)` struct: when it optimizes, it loads what
-//! lies side by side at once, takes `bfi.b64 …, 16, 16` of two parts for one `PRMT` of what was loaded,
-//! and loses the result where it is the upper half of a value (seen with ptxas 13.0 on sm_90: of 420
-//! programs with packed structs 14 were wrong, and none after this pass).
+//! Works around a ptxas bug with 64-bit values at odd multiples of two bytes that are loaded in
+//! 16-bit parts, such as the `f64` of a `packed(2)` struct.
 //!
-//! A shift and an `or` do the same there, as nothing but zeros lies above a loaded part.
+//! When it optimizes, ptxas loads adjacent parts at once, treats the `bfi.b64 …, 16, 16` of two
+//! parts as one `PRMT` of the loaded word, and loses the result if it is the upper half of a value
+//! (ptxas 13.0 on sm_90: 14 of 420 programs with packed structs were wrong, and none after this
+//! pass).
+//!
+//! A shift and an `or` compute the same value, because the bits above a loaded part are zero.
 
 use std::collections::{HashMap, HashSet};
 

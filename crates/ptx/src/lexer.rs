@@ -1,5 +1,5 @@
-//! Cuts PTX text into tokens. The first step of reading: `parse` asks for one token at a time, so a
-//! file is passed over once and nothing is copied; a token's text is a slice of the source.
+//! Splits PTX text into tokens, the first step of reading. `parse` requests one token at a time, so
+//! a file is scanned once and nothing is copied; a token's text is a slice of the source.
 
 use crate::Error;
 

@@ -1,10 +1,10 @@
-//! Reads and writes PTX, removes its dead functions, and works around faults of ptxas.
+//! Reads and writes PTX, removes dead functions, and works around ptxas bugs.
 //!
-//! libnvvm hands over PTX text; [`Module::parse`] makes a [`Module`] of it, [`remove_dead`] drops
-//! what no kernel reaches, and `Display` prints it for the driver and ptxas. The emulator decodes
+//! [`Module::parse`] parses PTX text of libnvvm to a [`Module`], [`remove_dead`] removes what no
+//! kernel reaches, and `Display` prints the module for the driver and ptxas. The emulator decodes
 //! the same [`Module`]. The grammar is that of the PTX ISA as libnvvm and nvcc emit it and as
-//! people write it by hand. Instructions are read structurally (opcode, modifiers, operands) and
-//! not checked against a list of opcodes: whoever executes them does that.
+//! people write it by hand. Instructions are parsed structurally (opcode, modifiers, operands) and
+//! not checked against a list of opcodes; the emulator and ptxas do that.
 //!
 //! ```
 //! let text = ".version 9.0\n.target sm_75\n.address_size 64\n

@@ -1,14 +1,15 @@
-//! A pass around two faults of ptxas with instructions of 16 bits, when it optimizes.
+//! Works around two bugs of ptxas's optimizer with 16-bit instructions.
 //!
-//! - `neg` of -32768 leaves +32768 in its 32-bit register, and a sign extension of the result after
-//!   it is dropped, because ptxas takes the value to fit 16 bits (seen with ptxas 13.0 on sm_90: the
-//!   extended result was 0x8000). The PTX ISA says that `neg` wraps (9.7.1, integer arithmetic).
+//! - `neg` of -32768 leaves +32768 in its 32-bit register, and a following sign extension of the
+//!   result is dropped, because ptxas assumes that the value fits in 16 bits (ptxas 13.0 on sm_90:
+//!   the extended result was 0x8000). The PTX ISA says that `neg` wraps (9.7.1, integer
+//!   arithmetic).
 //! - `min` or `max` with a constant, whose result is then compared with it, becomes one instruction
-//!   on two halves (`VIMNMX.U16x2 R0, P0, P0, R34, 0x7f`) that leaves the outcome of the upper halves,
-//!   where anything may lie, in the predicate (seen with ptxas 13.0 on sm_90 and sm_100).
+//!   on two halves (`VIMNMX.U16x2 R0, P0, P0, R34, 0x7f`), which leaves the comparison of the upper
+//!   halves in the predicate, although these bits are arbitrary (ptxas 13.0 on sm_90 and sm_100).
 //!
-//! In 32 bits, with the truncation spelt out, nothing is left to be assumed. What ptxas makes of it
-//! is an instruction more at most.
+//! The pass computes in 32 bits with an explicit truncation, so that ptxas has nothing to assume.
+//! The resulting code is at most one instruction longer.
 
 use crate::rewrite::{bodies, registers, replace, step};
 use crate::{Instruction, Module, Operand, Statement, Type};

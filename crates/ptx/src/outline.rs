@@ -1,6 +1,7 @@
-//! What can be read of PTX without reading all of it, and of text that is not quite PTX: the header,
-//! the kernels with the sizes of their parameters, and the functions that other modules define. Nothing
-//! is refused here; whether the text is valid is the business of [`Module::parse`] or the driver.
+//! Reads the outline of PTX text without parsing all of it, also of text that is not valid PTX: the
+//! header, the kernels with the sizes of their parameters, and the functions that other modules
+//! define. Nothing is rejected here; [`Module::parse`] or the driver determines whether the text is
+//! valid.
 //!
 //! [`Module::parse`]: crate::Module::parse
 

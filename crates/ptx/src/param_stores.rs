@@ -1,13 +1,13 @@
-//! A pass around two faults of ptxas with parts of a result that share a register
-//! (`st.param.b8 [func_retval0]` and `[func_retval0+1]`): what was stored first is lost
+//! Works around two ptxas bugs with parts of a result that share a register
+//! (`st.param.b8 [func_retval0]` and `[func_retval0+1]`): the part that is stored first is lost
 //!
-//! - without optimizations, if a label stands between the two, as parts are put together within a
-//!   basic block only (seen with ptxas 13.0 `-O0` on sm_90, which is what `.target debug` asks for).
-//!   The labels are debug information's, which no branch goes to;
-//! - if an instruction stands between them that ptxas makes a call of, such as `rem.u16` (seen with
-//!   ptxas 13.0 `-c` on sm_90): the call overwrites the register.
+//! - without optimization, if a label separates the stores, because ptxas combines parts within a
+//!   basic block only (ptxas 13.0 `-O0` on sm_90, the level that `.target debug` selects). The
+//!   labels belong to debug information, and no branch targets them;
+//! - if an instruction between the stores is compiled to a call, such as `rem.u16` (ptxas 13.0 `-c`
+//!   on sm_90): the call overwrites the register.
 //!
-//! So both go in front of the first store.
+//! The pass moves both in front of the first store.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,6 @@
-//! Prototypes of functions before variables whose initial values hold their addresses. libnvvm writes
-//! those of its own variables, and not those of module-level PTX, which stands before all functions.
+//! Inserts function prototypes before variables whose initializers contain the functions'
+//! addresses. libnvvm writes them for its own variables, but not for those of module-level PTX,
+//! which precedes all functions.
 
 use std::collections::{HashMap, HashSet};
 

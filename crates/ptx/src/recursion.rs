@@ -1,12 +1,13 @@
-//! A pass around a fault of ptxas: in a function that calls itself it lets threads that went
-//! different ways meet again nowhere (there is no `BSSY`), and all the same computes in registers
-//! that the whole warp shares what differs between these threads, such as the counter of a loop that
-//! some of them are still in. core's sort does so, and reads beyond its slice (seen with ptxas 13.0
-//! on sm_90, when it assembles for linking, and also otherwise in a module that calls through
-//! pointers).
+//! Works around a ptxas bug with recursive functions: in a function that calls itself, ptxas does
+//! not reconverge divergent threads (it emits no `BSSY`), but still keeps values that differ
+//! between these threads, such as the counter of a loop that some threads have not left, in uniform
+//! registers that the whole warp shares.
 //!
-//! What a call through a pointer calls, ptxas does not look at: so functions call themselves that
-//! way.
+//! core's sort triggers this, and reads beyond its slice (ptxas 13.0 on sm_90, when it assembles
+//! for linking, and otherwise in a module that calls through pointers).
+//!
+//! ptxas does not analyze the targets of calls through pointers, so the pass makes functions call
+//! themselves through a pointer.
 
 use crate::rewrite::registers;
 use crate::{Function, Instruction, Item, Module, Operand, Prototype, Statement, Type, Variable};

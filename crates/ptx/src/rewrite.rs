@@ -1,4 +1,4 @@
-//! What the passes over instructions share.
+//! Helpers shared by the passes that rewrite instructions.
 
 use crate::{Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
 

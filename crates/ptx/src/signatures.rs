@@ -1,4 +1,4 @@
-//! The signatures of kernels and statics that the compiler leaves at the end of a module, as comments:
+//! The signatures of kernels and statics that the compiler appends to a module as comments:
 //! `// cuda_std.signature NAME "TEXT"`, where the text is escaped as in a Rust string literal.
 
 const PREFIX: &str = "// cuda_std.signature ";

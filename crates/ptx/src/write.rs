@@ -1,5 +1,4 @@
-//! Prints a [`Module`] as PTX that ptxas and the driver take, and that reads back to the same
-//! module.
+//! Prints a [`Module`] as PTX that ptxas and the driver accept, and that parses to the same module.
 
 use std::fmt::{Display, Formatter, Result, Write};
 

@@ -1,4 +1,4 @@
-//! Signatures of functions and the attributes of their parameters.
+//! Function signatures and the attributes of their parameters.
 
 use nvvm_ir::{ByValue, Func, Module, ParamAttrs, Type};
 use rustc_codegen_ssa::MemFlags;

@@ -1,11 +1,11 @@
 //! `asm!` and `global_asm!`: inline PTX.
 //!
-//! Every operand travels in an untyped register of its class (`.b16`, `.b32`, `.b64`), which PTX
-//! lets any instruction of that width use (PTX ISA, "Operand Type Checking"): floats are bitcast,
-//! and what is narrower than its class is zero-extended.
+//! Each operand uses an untyped register of its class (`.b16`, `.b32`, `.b64`), which PTX allows
+//! for any instruction of that width (PTX ISA, "Operand Type Checking"): floats are bitcast, and
+//! operands narrower than their class are zero-extended.
 //!
-//! LLVM 7 knows no inline assembly that jumps. One with labels of Rust's gets an output more, which
-//! says which label it went to, and a `switch` after it goes there.
+//! LLVM 7 has no `asm goto`. An `asm!` with Rust labels gets an additional output with the index of
+//! the label that it jumps to, and a `switch` after it jumps there.
 
 use nvvm_ir::{InlineAsm, Linkage, Type, Value};
 use rustc_abi::{BackendRepr, Primitive};

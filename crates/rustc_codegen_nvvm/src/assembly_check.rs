@@ -1,4 +1,4 @@
-//! Whether ptxas takes the program's inline assembly: its errors become errors at the user's lines.
+//! Checks the program's inline assembly with ptxas and reports ptxas's errors at the user's lines.
 
 use std::fs;
 use std::process::Command;

@@ -1,9 +1,9 @@
-//! Runs libnvvm so that it always finishes: a function that takes too long is left unoptimized.
+//! Runs libnvvm with bounded time: a function that takes too long is left unoptimized.
 //!
-//! Most programs compile within [`UNWATCHED`]. One that does not is compiled again while libnvvm
-//! names what it is at, and the function that exceeds its bound is marked `optnone`, until the
-//! program compiles. After [`STRIKES`] such functions, or [`PROGRAM`], all large functions are marked,
-//! and then the whole program.
+//! Most programs compile within [`UNWATCHED`]. A program that does not is compiled again while
+//! libnvvm reports its progress, and the function that exceeds its bound is marked `optnone`, until
+//! the program compiles. After [`STRIKES`] such functions, or after [`PROGRAM`], all large
+//! functions are marked, and then the whole program.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The builder that `rustc_codegen_ssa` drives: MIR's operations as instructions.
+//! The builder that `rustc_codegen_ssa` drives: emits instructions for MIR's operations.
 
 use std::ops::Deref;
 

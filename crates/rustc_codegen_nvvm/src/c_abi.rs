@@ -1,5 +1,7 @@
-//! What rustc's C calling convention for NVIDIA GPUs cannot pass by value. It would end in a panic
-//! (`rustc_target`'s `callconv::nvptx64`), so its queries are asked through these.
+//! Rejects values that rustc's C calling convention for NVIDIA GPUs cannot pass by value.
+//!
+//! Such values would panic in `rustc_target`'s `callconv::nvptx64`, so the queries for C ABIs go
+//! through these functions.
 
 use std::sync::OnceLock;
 

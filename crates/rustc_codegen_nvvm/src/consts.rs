@@ -1,4 +1,4 @@
-//! Constants, statics and vtables: from the interpreter's memory to initialisers with relocations.
+//! Lowers constants, statics and vtables: interpreter memory becomes initializers with relocations.
 
 use nvvm_ir::{AddrSpace, Const, Linkage, Type, Value};
 use rustc_abi::{self as abi, Align, HasDataLayout, Primitive, Size};

@@ -1,4 +1,4 @@
-//! The codegen context: one module of NVVM IR for the whole program, and what has been put there.
+//! The codegen context: one NVVM IR module for the whole program, and what it contains so far.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

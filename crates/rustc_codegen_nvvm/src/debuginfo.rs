@@ -1,4 +1,4 @@
-//! Debug information: line tables and, without optimizations, the variables.
+//! Debug information: line tables and, without optimizations, variables.
 
 mod types;
 

@@ -1,5 +1,5 @@
-//! Functions that the backend knows by name: those that libdevice and the driver bring, the demands
-//! of an architecture, and the few that it writes itself.
+//! Functions that the backend recognizes by name: functions of libdevice and the driver,
+//! architecture requirements, and functions that the backend defines itself.
 
 use nvvm::Arch;
 use nvvm_ir::{BinOp, Builder as IrBuilder, CastOp, Func, IntPred, Linkage, MemAccess, Value};

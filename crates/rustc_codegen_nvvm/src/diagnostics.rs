@@ -1,7 +1,8 @@
-//! What users are told about code that cannot run on a GPU: at their line, with the chain of calls
-//! that leads there from a kernel (`chain`), and with what to do. What is wrong outside the code
-//! (the architecture, libnvvm, a failure of our own) is told by `toolkit`, and `rustc` adds to
-//! errors of rustc's own what only a GPU's programmer needs to know.
+//! Diagnostics for code that cannot run on a GPU: at the user's line, with the chain of calls from
+//! a kernel (`chain`) and a suggested fix.
+//!
+//! `toolkit` reports problems outside the code: the architecture, libnvvm, internal compiler
+//! errors. `rustc` adds GPU-specific notes to rustc's own errors.
 
 mod chain;
 mod rustc;

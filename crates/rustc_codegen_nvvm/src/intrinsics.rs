@@ -1,6 +1,6 @@
-//! Rust's intrinsics: the ones that `rustc_codegen_ssa` leaves to a backend.
+//! Rust's intrinsics that `rustc_codegen_ssa` leaves to the backend.
 //!
-//! What is not here falls back to the body that core gives it.
+//! Intrinsics that are not listed here use the fallback body that core provides.
 
 use nvvm_ir::{InlineAsm, Intrinsic, Type, Value};
 use rustc_abi::{Align, BackendRepr, Float};

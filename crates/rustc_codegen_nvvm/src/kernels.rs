@@ -1,9 +1,9 @@
-//! Kernels: the PTX entry around a Rust function, and which functions are kernels.
+//! Kernels: which functions are kernels, and the PTX entry around a kernel's Rust function.
 //!
-//! The entry's parameters are laid out by the rule that `cust` and every other host relies on, in
-//! the order of the Rust parameters: a zero-sized type is nothing, a scalar is itself, a pair of
-//! scalars that is a wide pointer is two parameters, and anything else is its bytes with its
-//! alignment. The Rust function is called with its own ABI and inlined.
+//! The entry's parameters follow the layout that `cust` and every other host relies on, in the
+//! order of the Rust parameters: a zero-sized type has no parameter, a scalar is one parameter, a
+//! wide pointer (a pair of scalars) is two, and any other value is its bytes with its alignment.
+//! The entry calls the Rust function with its own ABI; the call is inlined.
 
 use nvvm_ir::{Builder as IrBuilder, Intrinsic, KernelAttrs, Linkage, ParamAttrs, Type, Value};
 use rustc_abi::{BackendRepr, Primitive, Size};

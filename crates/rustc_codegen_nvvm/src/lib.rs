@@ -1,8 +1,9 @@
 //! A rustc codegen backend for NVIDIA GPUs.
 //!
-//! rustc loads this library by `-Zcodegen-backend=PATH` for the target `nvptx64-nvidia-cuda`.
-//! The metadata of a library crate holds its MIR and the evaluated initialisers of its statics; the
-//! crate with the kernels lowers all that they reach (`lower`) to one module of NVVM IR, which `pipeline` turns into PTX.
+//! rustc loads this library with `-Zcodegen-backend=PATH` for the target `nvptx64-nvidia-cuda`. The
+//! metadata of a library crate holds its MIR and the evaluated initializers of its statics. The
+//! crate with the kernels lowers everything that the kernels reach (`lower`) to one NVVM IR module,
+//! which `pipeline` compiles to PTX.
 
 #![feature(rustc_private)]
 

@@ -1,7 +1,8 @@
-//! What a kernel may not assume of its parameters: that they live longer than the launch.
+//! Rejects kernels that assume that their parameters outlive the launch.
 //!
-//! The host lends a kernel its buffers until the kernel completes. A kernel that could call a reference
-//! `'static` could keep it in a static, and read it after the host has freed the buffer.
+//! The host lends a kernel its buffers until the kernel completes. A kernel that could treat a
+//! reference as `'static` could store it in a static, and read it after the host has freed the
+//! buffer.
 
 use rustc_abi::FieldIdx;
 use rustc_attr_ir::LangItem;

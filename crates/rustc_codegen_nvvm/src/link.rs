@@ -1,10 +1,11 @@
-//! Puts what was compiled where rustc and cargo expect it; the last step of a compilation.
+//! Writes the compiled output to the files that rustc and cargo expect; the last step of a
+//! compilation.
 //!
-//! An rlib holds metadata alone: the MIR of every function (`-Zalways-encode-mir`) and the
-//! evaluated initialiser of every static, from which the crate with the kernels is compiled whole.
-//! rustc writes it. A `cdylib` or a program is one file of PTX. It travels from `join_codegen` to
-//! `link` as rustc's own backends' code does, as the temporary object file of a
-//! [`CompiledModule`], so that `-Zno-link` and `-Zlink-only` work.
+//! rustc writes rlibs, which hold metadata alone: the MIR of every function (`-Zalways-encode-mir`)
+//! and the evaluated initializer of every static, from which the crate with the kernels is
+//! compiled. A `cdylib` or a program is one PTX file. As in rustc's own backends, it passes from
+//! `join_codegen` to `link` as the temporary object file of a [`CompiledModule`], so that
+//! `-Zno-link` and `-Zlink-only` work.
 
 use std::path::Path;
 use std::{fs, io};

@@ -1,4 +1,4 @@
-//! The whole program from its kernels: each function and static that is reached is lowered once.
+//! Lowers the whole program, starting from its kernels: each reachable function and static once.
 
 use nvvm_ir::{Module, TypeKind};
 use rustc_codegen_ssa::mir::codegen_mir;

@@ -1,8 +1,8 @@
-//! What the attribute macros of `cuda_std` say to the backend.
+//! Markers that the attribute macros of `cuda_std` leave for the backend.
 //!
-//! They say it through `#[link_section]`, the one attribute of stable Rust that carries text from a
-//! function or a static to codegen: `nvvm.kernel`, with launch bounds after commas, and
-//! `nvvm.shared`, `nvvm.constant`, `nvvm.global` for statics.
+//! The markers use `#[link_section]`, the only attribute of stable Rust that carries a string from
+//! a function or a static to codegen: `nvvm.kernel`, followed by launch bounds separated by commas,
+//! and `nvvm.shared`, `nvvm.constant`, `nvvm.global` for statics.
 
 use nvvm_ir::{AddrSpace, KernelAttrs};
 use rustc_abi::ExternAbi;

@@ -1,9 +1,9 @@
-//! The backend's options, as they come through `-Cllvm-args=--name=value`.
+//! The backend's options, passed as `-Cllvm-args=--name=value`.
 //!
-//! [`TABLE`] is all there is to know about an option: parsing, the defaults, `--help` and the
-//! documentation's table derive from it. rustc splits the argument at white space, so several
-//! options may stand in one `-Cllvm-args`, and a path among them has no spaces. A relative path is
-//! relative to where rustc runs, which under cargo is the workspace's root.
+//! [`TABLE`] defines each option; parsing, defaults, `--help` and the documentation's table derive
+//! from it. rustc splits the argument at white space, so one `-Cllvm-args` may contain several
+//! options, and paths must not contain spaces. A relative path is relative to rustc's working
+//! directory, which under cargo is the workspace's root.
 
 use std::fmt::Write;
 use std::path::PathBuf;

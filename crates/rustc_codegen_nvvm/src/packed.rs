@@ -1,12 +1,13 @@
-//! Functions that handle values of packed types or of unions, whose loads and stores libnvvm is not to
-//! put together to vectors.
+//! Functions that handle values of packed types or of unions, whose loads and stores libnvvm must
+//! not vectorize.
 //!
-//! An `f64` in a `packed(4)` struct is loaded by two words, which SROA makes an `i64` and a `double`
-//! of, where both are wanted. If the vectorizer has loaded the words in the middle of four at once,
-//! instcombine shuffles them out for the first of the two, and for the second it shuffles once more what
-//! it has shuffled already: one word is there twice, and the other is gone (seen with libnvvm 13.0, in
-//! both dialects; LLVM's own `visitShuffleVectorInst` writes over the vector that its loop over the
-//! casts begins with). Other types than these are loaded as what they are.
+//! An `f64` in a `packed(4)` struct is loaded as two words. Where both an `i64` and a `double` are
+//! needed, SROA creates both from the words. If the vectorizer has loaded the words as the middle
+//! of a vector of four, instcombine shuffles them out for the first value, and for the second value
+//! it shuffles the result of the first shuffle again: one word occurs twice, and the other is lost
+//! (libnvvm 13.0, both dialects; LLVM's `visitShuffleVectorInst` overwrites the vector with which
+//! its loop over the casts starts). Other types are loaded with their own type and are not
+//! affected.
 
 use rustc_data_structures::fx::FxHashSet;
 use rustc_middle::ty::layout::{HasTypingEnv, TyAndLayout};

@@ -1,4 +1,5 @@
-//! From the lowered module to PTX: verify, transform, write, libnvvm, and strip what is dead.
+//! From the lowered module to PTX: verify, run passes, write, run libnvvm, and remove dead
+//! functions.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! What `#[kernel]`, `#[constant]` and `#[address_space]` say of their items: the signatures that the
-//! host compares, and the symbols of statics.
+//! Records that `#[kernel]`, `#[constant]` and `#[address_space]` leave about their items: the
+//! signatures that the host compares, and the symbols of statics.
 //!
-//! They say it in statics of the section `nvvm.record`, each a `cust_core::signature::Record`, that
+//! A record is a static of the section `nvvm.record` of type `cust_core::signature::Record`, which
 //! the compiler reads and never lowers.
 
 use rustc_abi::Size;

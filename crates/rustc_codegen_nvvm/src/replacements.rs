@@ -1,8 +1,9 @@
-//! Functions of core and alloc that the program may bring itself, in versions made for the device.
+//! Functions of core and alloc that the program may replace with versions for the device.
 //!
-//! Panics are the reason: core formats their messages through function pointers, which costs every
-//! kernel with a bounds check its registers (see `cuda_std::panic`). A function of the table stands
-//! for core's wherever a crate of the program defines its symbol; without one, core's is used.
+//! The main use is panics: core formats their messages through function pointers, which increases
+//! the register count of every kernel with a bounds check (see `cuda_std::panic`). A function of
+//! the table replaces core's if a crate of the program defines its symbol; otherwise core's is
+//! used.
 
 use rustc_hir::definitions::DefPathData;
 use rustc_middle::ty::{Instance, InstanceKind, TyCtxt};

@@ -1,7 +1,7 @@
-//! The `simd_*` intrinsics, one lane after the other.
+//! Lowers the `simd_*` intrinsics lane by lane.
 //!
-//! A GPU thread has no vector arithmetic: whatever is written as an operation on vectors becomes
-//! one instruction for each lane in the end. Loads and stores of whole vectors stay what they are.
+//! A GPU thread has no vector arithmetic: an operation on vectors becomes one instruction per lane.
+//! Loads and stores of whole vectors are kept.
 
 use nvvm_ir::{Intrinsic, TypeKind as Kind, Value};
 use rustc_abi::{Align, BackendRepr};

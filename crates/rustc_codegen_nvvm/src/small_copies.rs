@@ -1,9 +1,9 @@
-//! Small copies of memory as loads and stores of words, where code is optimised.
+//! Emits small copies as loads and stores of words in optimized code.
 //!
-//! NVIDIA's form of LLVM's SROA makes loads and stores of whole aggregates of a `memcpy` between
-//! variables. It has lost a field that was stored before the rest was copied around it
-//! (`Thing { field: x, ..other }` in a loop; seen with libnvvm 13.0). Of words it makes values as it
-//! should, and they are what it would make of the `memcpy` in the end.
+//! SROA in libnvvm's LLVM turns a `memcpy` between variables into loads and stores of whole
+//! aggregates. It has lost a field that was stored before the remaining fields were copied around
+//! it (`Thing { field: x, ..other }` in a loop; libnvvm 13.0). SROA promotes words to values
+//! correctly, and the `memcpy` would end up as words anyway.
 
 use nvvm_ir::Value;
 use rustc_abi::Align;

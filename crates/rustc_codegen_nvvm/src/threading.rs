@@ -1,15 +1,16 @@
-//! MIR: a block that says which variant it made goes straight to where that variant is handled.
+//! Jump threading on MIR: a block that sets an enum's variant jumps directly to the code for that
+//! variant.
 //!
-//! An iterator's `next`, once inlined, makes a `Some` in one block and a `None` in another; both
-//! go to a block that asks which of the two it is. LLVM would have to find out again that the
-//! pointer in the `Some` is not null, which libnvvm's LLVM 7 does not: the comparison stays in the
-//! loop, and the pointer, now perhaps null, loses its address space.
+//! An inlined `next` of an iterator constructs a `Some` in one block and a `None` in another; both
+//! jump to a block that tests which of the two it is. libnvvm's LLVM 7 cannot prove that the
+//! pointer in the `Some` is not null: the comparison stays in the loop, and the pointer, which may
+//! now be null, loses its address space.
 //!
-//! rustc's own jump threading is off for GPUs, since it may duplicate calls, and a barrier in two
-//! places is another program. Here nothing is duplicated but plain statements: of a block that ends
-//! in a `switchInt` the statements are repeated at the end of the predecessor, which then goes on
-//! to the known target. Headers of loops are left alone, as a second entry into a loop would be
-//! worse than what is gained.
+//! rustc's own jump threading is off for GPUs, because it may duplicate calls, and duplicating a
+//! barrier changes the program. This pass duplicates plain statements only: the statements of a
+//! block that ends in a `switchInt` are repeated at the end of the predecessor, which then jumps to
+//! the known target. Loop headers are excluded, because a second entry into a loop would cost more
+//! than the pass gains.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
 //! Types of Rust values in registers and in memory.
 //!
-//! In memory an aggregate is `[size x i8]`: layouts are rustc's, every field is reached by its byte
-//! offset, and nothing has to be laid out twice.
+//! In memory an aggregate is `[size x i8]`: rustc alone determines layouts, and fields are
+//! addressed by byte offsets.
 
 use nvvm_ir::{AddrSpace, Type, TypeKind as Kind};
 use rustc_abi::{AddressSpace, BackendRepr, Float, Primitive, Reg, RegKind, Scalar};

@@ -1,5 +1,5 @@
-//! The example async: a server in miniature. Many requests are in flight at the same time, each a
-//! task of tokio's on one thread of the host; they share a few streams, and nobody blocks.
+//! Example `async`: a miniature server. Many requests are pending at the same time, each a tokio
+//! task on one host thread; they share a few streams, and none of them blocks.
 
 use cust::prelude::*;
 use std::error::Error;

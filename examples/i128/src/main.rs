@@ -1,4 +1,4 @@
-//! The example i128: 128-bit arithmetic on the device, compared with the CPU's.
+//! Example `i128`: 128-bit arithmetic on the device, compared with the CPU.
 
 use cust::prelude::*;
 use i128_kernels::{Operands, Results, compute};

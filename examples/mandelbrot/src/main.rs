@@ -1,4 +1,4 @@
-//! The example mandelbrot: draws the Mandelbrot set on the device and on the CPU, with the same
+//! Example `mandelbrot`: draws the Mandelbrot set on the device and on the CPU, with the same
 //! functions, checks that the images are equal byte for byte, and writes a PNG.
 
 use cust::prelude::*;

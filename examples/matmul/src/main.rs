@@ -1,4 +1,4 @@
-//! The example matmul: a product of matrices of halves on tensor cores, compared with the CPU's.
+//! Example `matmul`: an fp16 matrix product on tensor cores, compared with the CPU.
 
 use cuda_std::halves::F16;
 use cust::prelude::*;

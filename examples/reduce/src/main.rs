@@ -1,4 +1,4 @@
-//! The example reduce: the sum and the largest of many numbers, in two launches each.
+//! Example `reduce`: the sum and the maximum of many numbers, in two launches each.
 
 use cust::memory::Zeroable;
 use cust::prelude::*;

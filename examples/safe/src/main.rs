@@ -1,5 +1,5 @@
-//! The example safe: kernels without `unsafe`, timed beside twins that check nothing. Both must give
-//! the same numbers, and those that the CPU gives.
+//! Example `safe`: kernels without `unsafe`, timed against their unchecked versions. Both must
+//! compute the same numbers as the CPU.
 
 use cust::prelude::*;
 use safe_kernels::{PRODUCT, REDUCTION, ROWS, STENCIL, TILE};

@@ -1,4 +1,4 @@
-//! The example sha2: hashes many inputs at once with the crate `sha2`, and compares with the CPU.
+//! Example `sha2`: hashes many inputs in parallel with the crate `sha2`, and compares with the CPU.
 
 use cust::prelude::*;
 use sha2::{Digest, Sha256};

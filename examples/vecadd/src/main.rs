@@ -1,5 +1,5 @@
-//! The example vecadd: adds two vectors on the device, checks the result, and prints how fast the
-//! device's memory was.
+//! Example `vecadd`: adds two vectors on the device, checks the result, and prints the memory
+//! throughput.
 
 use cust::prelude::*;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Compiles the suites for the device with cargo, one part and optimisation level at a time.
+//! Compiles the suites for the device with cargo, one part and optimization level at a time.
 
 use crate::{parts::Part, sources::FLOATS};
 use anyhow::{Context, Result, bail};

@@ -1,4 +1,5 @@
-//! A folder that runs on a machine with GPUs and no Rust: this program, the parts' PTX, and a script.
+//! Packs this program, the parts' PTX and a script into a directory, to run on a machine with GPUs
+//! and without Rust.
 
 use anyhow::{Context, Result, bail};
 use std::os::unix::fs::PermissionsExt;

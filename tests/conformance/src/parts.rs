@@ -1,8 +1,8 @@
-//! How a suite is divided: a whole one is too much for libnvvm at once, which takes more than
-//! twice as long for a module of twice the size.
+//! Divides a suite into parts: libnvvm takes more than twice as long for a module of twice the
+//! size, so a whole suite is too large.
 //!
-//! A part is some of the suite's modules. Each `mod` of the root, and of a module that is itself
-//! divided, gets a `cfg` of the parts that have it; what no part names is in all of them.
+//! A part is a set of the suite's modules. Each `mod` of the root, and of a module that is itself
+//! divided, gets a `cfg` of the parts that contain it; modules that no part names are in all parts.
 
 use anyhow::{Result, bail};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Runs a part's tests: some workers, each with its own device, share the tests.
+//! Runs a part's tests on several workers, each with its own device.
 
 use crate::worker::{End, Reply, Test};
 use anyhow::{Context, Result, bail};
@@ -187,7 +187,7 @@ impl Worker {
                 let seconds = timeout.as_secs();
                 (
                     timeout.as_millis() as u64,
-                    fault(&format!("no end after {seconds} s")),
+                    fault(&format!("timed out after {seconds} s")),
                 )
             }
             Err(RecvTimeoutError::Disconnected) => {

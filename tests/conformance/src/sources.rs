@@ -37,7 +37,7 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "alloc_internals",
         root: "alloctests/lib.rs",
-        what: "`alloc`'s collections, from inside",
+        what: "unit tests of `alloc`'s collections",
     },
 ];
 

@@ -1,9 +1,9 @@
-//! The process that has the device: it loads a part's PTX, describes its tests and runs those it
-//! is told to, each as a launch of one thread.
+//! The process that owns the device: it loads a part's PTX, describes its tests, and runs the
+//! requested tests, each as a launch of one thread.
 //!
-//! It is a process of its own because a test that goes wrong may take more with it than itself: a
-//! fault ends the context, and one that never ends has to be killed. It speaks in lines, with tabs
-//! between fields: see [`Reply`].
+//! It is a separate process because a failing test may affect others: a fault loses the context,
+//! and a test that does not terminate has to be killed. It communicates in lines with tab-separated
+//! fields: see [`Reply`].
 
 use anyhow::{Context as _, Result, bail};
 use cust::module::OptLevel;

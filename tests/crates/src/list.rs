@@ -1,5 +1,5 @@
-//! `docs/crates.md`: the list of the crates that are tried, made from the cases and the manifest. A
-//! test holds it against the file; with `BLESS=1` it writes the file.
+//! Generates `docs/crates.md`, the list of the tested crates, from the cases and the manifest. A
+//! test compares it with the file; `BLESS=1` writes the file.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,33 +8,30 @@ use std::path::Path;
 const REMARKS: &[(&str, &str)] = &[
     (
         "blake3",
-        "`pure`: the other implementations are assembly and C for CPUs",
+        "`pure`: the other implementations are CPU assembly and C",
     ),
     (
         "glam",
-        "`scalar-math`, so that the CPU adds in the same order; the device has no SSE",
+        "`scalar-math`: the device has no SSE, and the CPU then adds in the same order",
     ),
     (
         "hashbrown",
-        "with a hasher of our own: the default one takes its seed from addresses, which differ; \
-         and maps iterate in another order than on a CPU with vectors",
+        "with a fixed hasher: the default hasher is seeded from addresses, which differ. Maps \
+         iterate in a different order than on a CPU with SIMD",
     ),
-    ("indexmap", "with a hasher of our own, as for hashbrown"),
+    ("indexmap", "with a fixed hasher, as for `hashbrown`"),
     (
         "k256",
-        "without `precomputed-tables`: it asks for `std` or the crate `critical-section`",
+        "without `precomputed-tables`, which requires `std` or the crate `critical-section`",
     ),
-    (
-        "libm",
-        "exact, as the crate computes all itself and uses nothing of libdevice",
-    ),
+    ("libm", "bit-exact: the crate does not use libdevice"),
     (
         "regex-automata",
-        "parser, NFA, PikeVM and dense DFAs, built where they are used",
+        "parser, NFA, PikeVM and dense DFAs, constructed on the device that uses them",
     ),
     (
         "rust_decimal",
-        "`{:.3}` of the largest decimals panics, on the CPU as well",
+        "`{:.3}` of the largest decimals panics, on the CPU too",
     ),
 ];
 
@@ -56,15 +53,16 @@ pub fn list() -> String {
     }
     rows.sort();
     let mut out = String::from(
-        "# Crates as they are\n\n\
-         Crates from crates.io that are compiled for the device without a change. For each there \
-         are cases in\n`tests/crates`: a case's function runs on the device and on the CPU, for as \
-         many inputs as stand here (edge\ncases and random ones), in a release and in an \
-         unoptimised build, and all results must be equal, bit for bit.\nThe device code is built \
-         without contraction to fused multiply-add (`fma_contraction(false)`), as results\nwould \
-         differ in the last bit otherwise. What is off of the crates' features is `std`.\n\n\
-         `./x test crate-tests` runs them all, `./x test` the release builds of some (without the modules `algebra`,\n\
-         `bignums`, `curves`, `packing`, `parsers`, `regex`, `science` and `structures`).\n\n\
+        "# Published crates\n\n\
+         Crates from crates.io, compiled for the device without modification. Each case in \
+         `tests/crates` is a\nfunction that runs on the device and on the CPU, for the number of \
+         inputs in the table (edge cases and\nrandom inputs), in a release and in an unoptimized \
+         build; all results must be equal bit for bit. The\ndevice code is built without \
+         contraction to fused multiply-add (`fma_contraction(false)`), which would\nchange the last \
+         bit. Of the crates' features, `std` is disabled.\n\n\
+         `./x test crate-tests` runs all cases; `./x test` runs release builds, without the modules \
+         `algebra`,\n`bignums`, `curves`, `packing`, `parsers`, `regex`, `science` and \
+         `structures`.\n\n\
          | crate | version | features | cases | inputs | remarks |\n|---|---|---|---|---|---|\n",
     );
     for (krate, inputs, names) in rows {

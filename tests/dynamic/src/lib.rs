@@ -1,1 +1,1 @@
-//! Nothing: the tests are in `tests/dynamic.rs`.
+//! Empty: the tests are in `tests/dynamic.rs`.

@@ -1,5 +1,6 @@
 //! Kernels that launch kernels. On a GPU they need `libcudadevrt.a`, of the CUDA toolkit or of
-//! NVIDIA's package `nvidia-cuda-runtime`, which `CUST_CUDADEVRT` names; without it nothing is launched.
+//! NVIDIA's package `nvidia-cuda-runtime`; `CUST_CUDADEVRT` gives its path. Without it, nothing is
+//! launched.
 
 use cust::error::Error;
 use cust::prelude::*;

@@ -1,8 +1,8 @@
-//! Many programs in one crate: compiled for the CPU and for the device, run, and compared.
+//! Compiles many programs in one crate for the CPU and for the device, runs them, and compares.
 //!
-//! Both sides compile the same module of programs. The CPU's results come from a program of their
-//! own, which rustc's LLVM backend makes at two levels of optimisation; the device's from one
-//! kernel, launched for each program.
+//! Both sides compile the same module of programs. The CPU's results come from a program that
+//! rustc's LLVM backend compiles at two optimization levels; the device's results come from one
+//! kernel, launched once per program.
 
 use crate::program::Program;
 use anyhow::{Context as _, Result, bail};

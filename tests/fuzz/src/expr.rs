@@ -1,5 +1,5 @@
-//! Random expressions. All are well-defined: nothing overflows, is out of bounds, or depends on a
-//! NaN's bits.
+//! Random expressions. All are well-defined: no overflow, no out-of-bounds access, and no
+//! dependence on a NaN's bits.
 
 use crate::node::Node;
 use crate::program::{By, Function, Generator, Kind};

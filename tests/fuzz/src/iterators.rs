@@ -1,7 +1,7 @@
-//! Random uses of iterators that own what they give, of `Option`s and `Result`s as iterators and as
-//! what is collected, and of arrays of arrays by value. Small arrays of inlined calls end in
-//! registers, and the iterators over them are structures of ranges and `Option`s that optimisers
-//! take apart: both have been compiled wrongly.
+//! Random uses of owning iterators, of `Option`s and `Result`s as iterators and as collection
+//! targets, and of arrays of arrays by value. After inlining, small arrays are promoted to
+//! registers, and the iterators over them are structs of ranges and `Option`s that optimizers
+//! split: both have been miscompiled.
 
 use crate::node::Node;
 use crate::program::Generator;

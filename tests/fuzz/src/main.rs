@@ -1,10 +1,11 @@
-//! Random programs: `fuzz --seed N --count M` makes the programs of the seeds from N on, compiles
-//! them for the CPU and for the device at two levels of optimisation, runs them, and compares all
-//! results. A program is known by its seed alone. One whose results differ is made smaller, and
+//! Random programs: `fuzz --seed N --count M` generates the programs of the seeds from N on,
+//! compiles them for the CPU and for the device at two optimization levels, runs them, and compares
+//! all results. A seed determines its program. A program whose results differ is shrunk and
 //! printed.
 //!
-//! `random` is where decisions come from, `types`, `expr`, `stmt`, `memory`, `iterators` and `program` make a
-//! program as a tree of `node`s, `batch` compiles and runs many in one crate, `shrink` makes one smaller.
+//! `random` is the source of random choices; `types`, `expr`, `stmt`, `memory`, `iterators` and
+//! `program` generate a program as a tree of `node`s; `batch` compiles and runs many in one crate;
+//! `shrink` makes one smaller.
 
 mod batch;
 mod expr;

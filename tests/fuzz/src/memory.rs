@@ -1,6 +1,6 @@
-//! Random statements about memory that is changed through references: disjoint parts of an array,
-//! elements side by side, closures that change what is around them. Optimisers know that mutable
-//! references do not alias, and this is where they rely on it.
+//! Random statements that modify memory through references: disjoint parts of an array, adjacent
+//! elements, closures that modify their environment. Optimizers rely on mutable references not
+//! aliasing, and these statements test that.
 
 use crate::node::Node;
 use crate::program::{By, Generator, Param};

@@ -1,6 +1,6 @@
-//! A program under construction: a tree of text in which it is known what may be left out. A node
-//! is an expression of a type, which may become a plain value of that type; or a statement, which
-//! may go; or just text that belongs together.
+//! A program under construction: a tree of text that records what may be removed. A node is an
+//! expression of a type, which may be replaced by a plain value of that type; a statement, which
+//! may be removed; or a group of text.
 
 use crate::types::{Ty, Types};
 

@@ -1,4 +1,4 @@
-//! One random program: its types, its functions and what its threads run.
+//! One random program: its types, its functions, and the code that its threads run.
 
 use crate::node::Node;
 use crate::random::Random;

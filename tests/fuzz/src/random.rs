@@ -1,4 +1,4 @@
-//! The random decisions of the generator: the same for the same seed, on every machine.
+//! The generator's random choices: the same for the same seed, on every machine.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};

@@ -1,4 +1,4 @@
-//! Makes a program smaller while its difference stays. Many smaller programs are tried at once, as
+//! Shrinks a program while its results still differ. Many smaller programs are tried at once, as
 //! one batch.
 
 use crate::batch::{Builder, Difference};

@@ -1,4 +1,4 @@
-//! Random statements and blocks. Loops end after a few turns.
+//! Random statements and blocks. Loops terminate after a few iterations.
 
 use crate::node::Node;
 use crate::program::{Generator, Var};

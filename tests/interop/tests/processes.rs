@@ -1,4 +1,4 @@
-//! Memory and events of another process: this test's own program, started again.
+//! Memory and events of another process, which is this test program started again.
 
 use std::error::Error;
 use std::process::Command;

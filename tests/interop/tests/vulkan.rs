@@ -1,7 +1,7 @@
-//! Memory, images and semaphores of Vulkan's.
+//! Memory, images and semaphores of Vulkan.
 //!
-//! Vulkan fills memory, signals, CUDA computes with it, signals, and Vulkan copies what came out to
-//! where the host reads it.
+//! Vulkan fills memory and signals, CUDA computes with it and signals, and Vulkan copies the result
+//! to memory that the host reads.
 
 use std::error::Error;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -1,5 +1,5 @@
-//! What a test tells the program that runs it, beyond pass and fail: that it was skipped, and
-//! which values it observed.
+//! Outcomes that a test reports beyond pass and fail: that it was skipped, and which values it
+//! observed.
 //!
 //! libtest decides before a run which tests are ignored. A test that finds out later that it cannot
 //! run calls [`skip`] and returns; `./x test` and the bundle's runner then count it as skipped, not
@@ -7,7 +7,7 @@
 //! as an error's message; the bundle's runner compares the values of both devices.
 //!
 //! Both append a line to the file that the environment variable [`VARIABLE`] names. Without the
-//! variable `skip` prints the reason, and `observe` does nothing.
+//! variable, `skip` prints the reason, and `observe` does nothing.
 
 use std::cell::RefCell;
 use std::fmt::Display;

@@ -1,16 +1,16 @@
-//! Runs the programs of a directory that `./x bundle` made: each test program and example on the
-//! GPU and on the emulator. It prints what failed and where both devices disagree, and ends with
+//! Runs the programs of a directory created by `./x bundle`: each test program and example on the
+//! GPU and on the emulator. It prints failures and disagreements between the devices, and ends with
 //! `N passed, N failed, N skipped`.
 //!
-//! - A fault costs one test: once a kernel's fault has lost a process its context, the tests without
-//!   a result of their own run again in fresh processes (see `suite`).
-//! - A test fails if its process prints nothing for [`Settings::patience`], and a program that does not
-//!   exit after its results is a failure of its own.
-//! - The GPU runs one program at a time; the emulator's programs share the processors' other cores.
+//! - A fault costs one test: after a kernel's fault has lost the context, the tests without a
+//!   result of their own run again in new processes (see `suite`).
+//! - A test fails if its process prints nothing for [`Settings::patience`]; a program that does not
+//!   exit after its results is a separate failure.
+//! - The GPU runs one program at a time; the emulator's programs share the remaining CPU cores.
 //!
-//! `CUST_DEVICE=gpu` or `CUST_DEVICE=emulator` leaves the other device out. `OUT` is the directory
-//! for logs (`./out` by default); `LIMIT` is the number of seconds after which everything that has
-//! not run fails.
+//! `CUST_DEVICE=gpu` or `CUST_DEVICE=emulator` excludes the other device. `OUT` is the directory
+//! for logs (`./out` by default); `LIMIT` is the number of seconds after which every program that
+//! has not run fails.
 
 mod process;
 mod report;

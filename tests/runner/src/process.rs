@@ -1,4 +1,4 @@
-//! One process: started, watched and, if need be, ended.
+//! A process that is started, monitored and, if necessary, killed.
 
 use crate::{Device, Settings};
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What came out: failures, disagreements and totals.
+//! Reports failures, disagreements and totals.
 
 use crate::{Device, Outcome, Outcomes, Status};
 use std::collections::BTreeMap;

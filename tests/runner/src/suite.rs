@@ -1,9 +1,9 @@
 //! The tests of a program, each of which gets a result of its own.
 //!
-//! A program runs as a whole first. If a fault lost it the context, only the results of the tests
-//! that passed count: the first test that failed runs alone, in a fresh process, and the others run
-//! again without it; and so on, until all tests have a result. If the process died or hung, and
-//! after [`ROUNDS`] faults, each test without a result runs alone.
+//! A program runs as a whole first. If a fault lost the context, only the results of the tests that
+//! passed count: the first test that failed runs alone, in a new process, and the others run again
+//! without it, until all tests have a result. If the process died or hung, and after [`ROUNDS`]
+//! faults, each test without a result runs alone.
 
 use crate::process::{self, End, Run};
 use crate::{Device, Job, Outcome, Settings, Status, lock};

@@ -1,1 +1,1 @@
-//! The programs that every CUDA programmer knows, compared with the CPU: see `tests`.
+//! Well-known CUDA programs, compared with the CPU: see `tests`.

@@ -1,5 +1,5 @@
-//! A kernel that panics. It is a program of its own: a panic is told to whoever waits first, and other tests
-//! at the same time would be told of it.
+//! A kernel that panics. It is a separate program, because a panic is reported to whoever waits
+//! first, and concurrent tests would receive it.
 
 use cust::error::Error;
 use cust::prelude::*;

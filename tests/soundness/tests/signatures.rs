@@ -1,4 +1,4 @@
-//! Host and device that were built from different sources of one name: features, versions, `cfg`.
+//! Host and device built from different sources with the same name: features, versions, `cfg`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Reads a case: its directives, and what it expects on which line.
+//! Parses a case: its directives, and the expected diagnostics by line.
 
 use anyhow::{Context, Result, bail};
 use std::fs;

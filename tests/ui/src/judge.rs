@@ -1,4 +1,4 @@
-//! Compares what the compiler said with what the case expects.
+//! Compares the compiler's diagnostics with the expectations of a case.
 
 use crate::case::{Case, Expected, Kind};
 use serde_json::Value;

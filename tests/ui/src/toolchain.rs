@@ -1,5 +1,5 @@
-//! Compiles: the backend if it is not there yet, then `core`, `alloc` and `cuda_std` by one run
-//! of cargo, then each case by one run of rustc, which takes a fraction of a second.
+//! Compiles the backend if it is missing, then `core`, `alloc` and `cuda_std` with one run of
+//! cargo, then each case with one run of rustc, which takes a fraction of a second.
 
 use crate::case::{Case, Toolkit, flags_of_library};
 use anyhow::{Context, Result, bail};

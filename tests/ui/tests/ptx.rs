@@ -1,7 +1,7 @@
-//! Checks of the PTX and the IR that the compiler makes: for properties that results on one device
-//! do not show. The sources are in `ptx/`.
+//! Checks the compiler's PTX and IR for properties that results on one device do not show. The
+//! sources are in `ptx/`.
 //!
-//! `BLESS=1` writes `ptx/atomics.txt` anew.
+//! `BLESS=1` regenerates `ptx/atomics.txt`.
 
 use ptx::{Function, Instruction, Item, Module, Operand, Statement};
 use std::fmt::Write;

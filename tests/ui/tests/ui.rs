@@ -1,4 +1,4 @@
-//! Runs all cases of `cases/`; `ui_tests` says how.
+//! Runs all cases of `cases/`; see `ui_tests`.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::Path;

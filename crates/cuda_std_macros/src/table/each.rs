@@ -1,8 +1,9 @@
-//! `for NAME in [a, b] { rows }`: rows repeated with something else in the place of a name.
+//! `for NAME in [a, b] { rows }`: repeats rows, substituting NAME.
 //!
-//! The name stands for what is in the list where it is a whole word of an identifier between
-//! underscores (`redux_OP_u32`; of an empty text the underscore goes, too), and in texts where it is in angle brackets (`"redux.<OP>.u32"`).
-//! Several names go along with each other: `for (TY, RUST) in [(u32, u32), (s32, i32)]`.
+//! NAME is substituted where it is a whole word between underscores in an identifier
+//! (`redux_OP_u32`; an empty substitution also removes the underscore), and where it is in angle
+//! brackets in a string (`"redux.<OP>.u32"`). Several names are substituted in parallel:
+//! `for (TY, RUST) in [(u32, u32), (s32, i32)]`.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
 use syn::{Error, Result};

@@ -1,4 +1,4 @@
-//! What becomes of a row: the device's function, its twin on the host, and the entry of `ROWS`.
+//! Expands a row: the device function, its host version, and the entry of `ROWS`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

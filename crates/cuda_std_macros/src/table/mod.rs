@@ -1,8 +1,8 @@
-//! `intrinsics!`: the one table of the device's instructions.
+//! `intrinsics!`: the table of the device's instructions.
 //!
-//! `each` repeats rows over lists, `row` reads them, `template` turns PTX with named operands into
-//! that of `asm!`, and `expand` makes of each row the device's function, its twin on the host, and
-//! the entry of `ROWS` from which the documentation and the tests come.
+//! `each` repeats rows over lists, `row` parses them, `template` turns PTX with named operands into
+//! an `asm!` template, and `expand` makes of each row the device function, its host version, and
+//! the entry of `ROWS` from which the documentation and the tests are generated.
 
 mod each;
 mod expand;

@@ -1,4 +1,4 @@
-//! Reads a row of the table.
+//! Parses a row of the table.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;

@@ -1,10 +1,10 @@
-//! A row's PTX: from named operands in braces to the template of `asm!` and its operands.
+//! Turns a row's PTX, with named operands in braces, into an `asm!` template and its operands.
 //!
-//! `{x}` is the operand `x`, `{ret}` what is returned. Of an array it is the whole vector, braces
-//! included, and `{x.1}` is one element; of several results, `{ret.0}` is the first. A `bool` is a
-//! predicate register, a 128-bit integer a `.b128` one: they are made before the instruction and
-//! taken apart after it. `{p:shared}` is a pointer as an address in that space. All other braces
-//! are PTX's own.
+//! `{x}` is the operand `x`, `{ret}` the result. For an array it is the whole vector, braces
+//! included, and `{x.1}` is one element; with several results, `{ret.0}` is the first. A `bool` is
+//! a predicate register, a 128-bit integer a `.b128` register: they are assembled before the
+//! instruction and split after it. `{p:shared}` is a pointer as an address in that space. All other
+//! braces belong to PTX.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

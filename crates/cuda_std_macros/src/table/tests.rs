@@ -1,4 +1,4 @@
-//! What rows become, as text.
+//! Tests of the expansion of rows, as text.
 
 use super::expand;
 use proc_macro2::TokenStream;

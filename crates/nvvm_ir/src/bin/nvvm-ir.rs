@@ -1,5 +1,5 @@
 //! `nvvm-ir`: verifies, transforms and prints modules from the command line, for tests and for
-//! looking at what the compiler's dumps hold.
+//! inspecting the compiler's dumps.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};

@@ -1,5 +1,4 @@
-//! How one atomic access, exchange or fence is spelled in PTX: what `atomics` and `cas_loop` are
-//! made of.
+//! The PTX of a single atomic access, exchange or fence, from which `atomics` and `cas_loop` build.
 
 use super::bits::{halves, join};
 use super::rewriter::Rewriter;

@@ -1,13 +1,13 @@
-//! Atomic operations and fences, as scoped PTX: libnvvm drops their orderings and lacks most of
-//! them, so Rust's memory model is spelled out here.
+//! Atomic operations and fences as scoped PTX: libnvvm drops their orderings and lacks most of the
+//! operations, so this module implements Rust's memory model.
 //!
-//! The mapping onto PTX's memory model is that of its authors (Lustig, Sahasrabuddhe and Giroux,
-//! "A Formal Analysis of the NVIDIA PTX Memory Consistency Model"): relaxed, acquire and release
-//! are PTX's own; a sequentially consistent operation is a `fence.sc` and then the operation, with
-//! acquire if it reads (the fence before it is a release already).
+//! The mapping onto PTX's memory model is that of its authors (Lustig, Sahasrabuddhe and Giroux, "A
+//! Formal Analysis of the NVIDIA PTX Memory Consistency Model"): relaxed, acquire and release are
+//! PTX's own; a sequentially consistent operation is a `fence.sc` followed by the operation, with
+//! acquire if it reads (the preceding fence already releases).
 //!
-//! PTX defines no atomics on a thread's own memory; but no other thread sees it, so a plain access
-//! does. Where a pointer may point there, `in_space` decides at run time.
+//! PTX defines no atomics on local memory; because no other thread can access it, a plain access
+//! suffices. If a pointer may point to local memory, `in_space` decides at run time.
 
 use super::atom_ptx::{
     Place, atom_sem, fence, from_raw, one_atom, one_cas, raw_load, raw_store, to_raw,

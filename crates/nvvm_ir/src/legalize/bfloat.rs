@@ -1,6 +1,7 @@
-//! `bf16`: its values are `i16`, and it is computed with in single precision, whose upper half it
-//! is. Rounding twice is harmless for the basic operations, since single precision has more than
-//! twice its digits; what it would harm is refused.
+//! `bf16`: values are `i16`, and arithmetic uses single precision, whose upper half a `bf16` is.
+//!
+//! Double rounding is harmless for the basic operations, because single precision has more than
+//! twice the significand bits; operations for which it would be harmful are rejected.
 
 use super::bits::intrinsic_call;
 use super::fp_to_int::saturating_cast;

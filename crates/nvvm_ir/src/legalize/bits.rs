@@ -1,4 +1,4 @@
-//! Counting, swapping and shifting bits, minima, maxima and absolute values of integers.
+//! Bit counting, swapping and shifting; minima, maxima and absolute values of integers.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;

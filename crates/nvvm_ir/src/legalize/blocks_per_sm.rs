@@ -1,12 +1,13 @@
-//! A kernel's least number of blocks on a multiprocessor (`.minnctapersm`), where the threads of so
-//! many blocks do not fit every multiprocessor.
+//! A kernel's minimum number of blocks per multiprocessor (`.minnctapersm`), limited to what every
+//! supported multiprocessor can hold.
 //!
-//! Between compute capabilities a multiprocessor holds 1024 to 2048 threads (CUDA programming guide,
-//! technical specifications per compute capability: 1024 at 7.5, 1536 or 2048 from 8.0 on), and PTX
-//! for one runs on all later ones. Above a GPU's own number, ptxas ignores the directive, but then
-//! also loses sight of what the other kernels' limits ask of the functions that they share, and
-//! refuses the module. `.maxnreg` in its place is no way out: functions do not keep to it, and the
-//! module is refused as well. So the number becomes the largest that all of these GPUs can keep.
+//! Between compute capabilities a multiprocessor holds 1024 to 2048 threads (CUDA programming
+//! guide, technical specifications per compute capability: 1024 at 7.5, 1536 or 2048 from 8.0 on),
+//! and PTX for one compute capability runs on all later ones. Above a GPU's own number, ptxas
+//! ignores the directive, but then also ignores the limits that other kernels impose on the
+//! functions that they share, and rejects the module. `.maxnreg` is no alternative: functions do
+//! not observe it, and the module is rejected too. The number is therefore reduced to the largest
+//! that all of these GPUs can hold.
 
 use super::Target;
 use crate::module::{KernelAttrs, Module};

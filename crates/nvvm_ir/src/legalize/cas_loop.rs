@@ -1,7 +1,7 @@
-//! Read-modify-writes that PTX lacks, as loops of compare-and-exchange; those of 8 and 16 bits work
-//! on the aligned 32-bit word around them.
+//! Read-modify-write operations that PTX lacks, as compare-exchange loops; 8-bit and 16-bit
+//! operations use the aligned 32-bit word that contains them.
 //!
-//! The loop itself is relaxed; a fence before it releases, and one after it acquires.
+//! The loop itself is relaxed; a fence before it releases, and a fence after it acquires.
 
 use super::atom_ptx::{Place, atom_sem, fence, one_atom, one_cas, raw_load};
 use super::rewriter::Rewriter;

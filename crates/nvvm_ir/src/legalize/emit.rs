@@ -1,4 +1,4 @@
-//! Short ways for the families to emit what they replace instructions with.
+//! Shorthands with which the families emit replacements.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;

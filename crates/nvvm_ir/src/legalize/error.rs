@@ -1,4 +1,4 @@
-//! What cannot be legalized.
+//! Errors for operations that cannot be legalized.
 
 use crate::metadata::Di;
 

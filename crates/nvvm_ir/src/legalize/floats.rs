@@ -1,4 +1,4 @@
-//! Floats: signs, remainders, rounding, minima and maxima, and half precision.
+//! Floats: signs, remainders, rounding, minima and maxima, and fp16.
 
 use std::collections::HashSet;
 

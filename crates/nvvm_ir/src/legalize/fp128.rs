@@ -1,5 +1,5 @@
-//! `f128`, which no GPU has: its values are `i128`, and its operations are calls of the soft float
-//! functions that compiler-builtins defines, by their symbols.
+//! `f128`, which no GPU supports: values are `i128`, and operations are calls of compiler-builtins'
+//! soft float functions, by symbol.
 
 use super::bits::intrinsic_call;
 use super::lanes::lane;

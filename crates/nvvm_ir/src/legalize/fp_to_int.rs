@@ -1,8 +1,8 @@
-//! Saturating casts from floats to integers: NaN becomes zero, and what is out of range becomes
-//! the nearer end of it.
+//! Saturating casts from floats to integers: NaN becomes zero, and an out-of-range value becomes
+//! the nearest bound.
 //!
 //! PTX's `cvt.rzi` saturates; LLVM's own conversion is undefined out of range, so the optimizer
-//! must not see one. A NaN becomes zero only if neither side has 64 bits (PTX ISA, `cvt`).
+//! must not see it. A NaN becomes zero only if neither side has 64 bits (PTX ISA, `cvt`).
 
 use super::bits::intrinsic_call;
 use super::rewriter::Rewriter;

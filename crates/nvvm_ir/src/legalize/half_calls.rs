@@ -1,6 +1,8 @@
-//! Half floats as arguments and results. libnvvm's older dialect leaves out the instructions that
-//! pass them: a function that returns a `half`, alone or in a struct, returns nothing. So they
-//! cross calls as integers of the same bits, and only there.
+//! fp16 as arguments and results.
+//!
+//! libnvvm's LLVM 7 dialect omits the instructions that pass them: a function that returns a
+//! `half`, alone or in a struct, returns nothing. Calls therefore pass integers of the same bits;
+//! all other code keeps `half`.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Vectors: an operation on them becomes the same operation on one element after the other.
+//! Vectors: an operation on vectors becomes one operation per element.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;

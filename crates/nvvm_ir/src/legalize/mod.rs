@@ -1,17 +1,17 @@
-//! The legalizer: rewrites what a dialect or libnvvm lacks into what they take, without changing
-//! what the program means. It runs after the other passes and right before the writer.
+//! The legalizer: rewrites operations that a dialect or libnvvm lacks into supported ones, without
+//! changing the program's meaning. It runs after the other passes and right before the writer.
 //!
-//! There are two sweeps, both linear in the size of the module. The first (`types`) runs only when
-//! the module has types that libnvvm lacks: `f128`, `bf16` and integers of odd widths. The second
-//! takes the instructions one by one: `rules` says which of them the target lacks and which
-//! function of which family replaces it. Instructions that a replacement is made of pass through
-//! the same rules, so a family may use what is simplest to say.
+//! It makes two sweeps, both linear in the size of the module. The first (`types`) runs only if the
+//! module has types that libnvvm lacks: `f128`, `bf16` and illegal-width integers. The second
+//! visits the instructions one by one: `rules` defines which instructions the target lacks, and
+//! which function of which family replaces each. The instructions of a replacement are subject to
+//! the same rules, so a family may emit the simplest form.
 //!
-//! The families: `atomics`, `cas_loop` and `atom_ptx` (scoped PTX), `bits`, `overflow`, `saturate`, `floats`,
-//! `fp_to_int`, `lanes` (vectors, one element after the other); and of the first sweep, `odd_ints`,
-//! `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` takes care of globals
-//! whose initialisers refer to each other in a circle, `half_calls` of half floats that are passed to
-//! functions or returned, and `blocks_per_sm` of launch bounds that not every GPU can keep.
+//! The families: `atomics`, `cas_loop` and `atom_ptx` (scoped PTX), `bits`, `overflow`, `saturate`,
+//! `floats`, `fp_to_int`, `lanes` (vectors, element by element); and for the first sweep,
+//! `odd_ints`, `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` handles
+//! globals whose initializers form reference cycles, `half_calls` fp16 arguments and results, and
+//! `blocks_per_sm` launch bounds that not every GPU can satisfy.
 
 mod atom_ptx;
 mod atomics;

@@ -1,5 +1,5 @@
-//! Integers of odd widths (i24, i48 …), which make libnvvm crash: each lives in a register of the
-//! next power of two, and the bits beyond its width are zero at all times.
+//! Illegal-width integers (i24, i48 …), which crash libnvvm: each lives in a register of the next
+//! power of two, and the bits beyond its width are always zero.
 
 use super::bits::intrinsic_call;
 use super::fp_to_int::saturating_cast;

@@ -1,5 +1,5 @@
-//! Integers of odd widths in memory: read and written in pieces of 1, 2, 4 and 8 bytes, so that
-//! the bytes beside them are left alone.
+//! Illegal-width integers in memory: read and written in parts of 1, 2, 4 and 8 bytes, so that
+//! adjacent bytes are unchanged.
 
 use super::odd_ints::keep_low;
 use super::rewriter::Rewriter;

@@ -1,4 +1,4 @@
-//! Rewriting the operands and the types that stand on an instruction, in place.
+//! Rewrites the operands and types of an instruction in place.
 
 use crate::inst::{Callee, InstKind, ParamAttrs};
 use crate::types::Type;

@@ -1,4 +1,4 @@
-//! `*.with.overflow` of widths that libnvvm lacks: 8 and 128 bits.
+//! `*.with.overflow` for the widths that libnvvm lacks: 8 and 128 bits.
 
 use super::bits::{halves, intrinsic_call, join};
 use super::rewriter::Rewriter;

@@ -1,4 +1,4 @@
-//! The engine of both sweeps: walks over a function's instructions, replaces those that a rule
+//! The engine of both sweeps: iterates over a function's instructions, replaces those that a rule
 //! names, and then redirects all uses at once.
 
 use std::collections::HashMap;

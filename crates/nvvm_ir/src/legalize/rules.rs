@@ -1,9 +1,9 @@
-//! Which instructions a target lacks, and what replaces them: the table that the second sweep
-//! looks every instruction up in.
+//! The table of instructions that a target lacks, with their replacements. The second sweep looks
+//! up every instruction in it.
 //!
-//! What libnvvm takes was found by trying each operation in each width with libnvvm 13.0 for both
-//! dialects; the rows below are what it refuses, crashes on, or compiles to something else than
-//! Rust means.
+//! What libnvvm supports was determined by testing each operation in each width with libnvvm 13.0
+//! in both dialects; the rows are the operations that it rejects, crashes on, or compiles
+//! differently from Rust's semantics.
 
 use std::collections::HashMap;
 

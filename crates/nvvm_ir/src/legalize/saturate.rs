@@ -1,4 +1,4 @@
-//! `*.sat`: additions and subtractions that stop at the ends of the range.
+//! `*.sat`: saturating addition and subtraction.
 
 use super::bits::intrinsic_call;
 use super::overflow::{add_sub_overflowed, operation};

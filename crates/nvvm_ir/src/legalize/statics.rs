@@ -1,9 +1,12 @@
-//! Statics whose initial values refer to each other in a circle, or to themselves. libnvvm refuses
-//! them, but PTX can say them: declared first, defined then. So they, what they refer to and what
-//! refers to them become module-level PTX, and functions get their addresses by inline PTX.
+//! Statics whose initializers form a reference cycle, or refer to themselves.
 //!
-//! Functions whose addresses they hold keep their names. PTX wants a function's prototype before its
-//! name in an initial value, and only libnvvm knows how it will print that: `ptx::finish` puts it there.
+//! libnvvm rejects them, but PTX can express them: a declaration first, the definition later. These
+//! statics, the statics that they refer to and the statics that refer to them become module-level
+//! PTX, and functions get their addresses through inline PTX.
+//!
+//! Functions whose addresses they hold keep their names. PTX requires a function's prototype before
+//! its name in an initializer, and only libnvvm knows how it will print the prototype:
+//! `ptx::finish` inserts it.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
-//! The sweep over types: integers of odd widths become the next wider that libnvvm is sure to
-//! take, `f128` becomes `i128`, `bf16` becomes `i16`, wherever they stand in other types. None of
-//! them changes its size, alignment or place in a struct by that.
+//! The sweep over types: illegal-width integers become the next wider width that libnvvm is known
+//! to support, `f128` becomes `i128`, `bf16` becomes `i16`, also inside other types. Sizes,
+//! alignments and struct offsets are unchanged.
 //!
 //! Values keep their handles and change their types first; then the instructions whose meaning
-//! depends on the old type are replaced, by the files this one's rule names.
+//! depends on the old type are replaced, by the modules that this module's rule names.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Function bodies: blocks, and the names of what stands in them.
+//! Function bodies: blocks, and the names defined in them.
 
 use super::lexer::Tok;
 use super::{Local, Reader, Result};

@@ -1,5 +1,5 @@
-//! Calls: of functions, of pointers, of intrinsics and of inline PTX, and the declarations of
-//! variables, which are written as calls.
+//! Calls of functions, pointers, intrinsics and inline PTX, and debug declarations of variables,
+//! which are written as calls.
 
 use super::insts::Attached;
 use super::lexer::Tok;

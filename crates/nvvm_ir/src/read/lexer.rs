@@ -1,4 +1,4 @@
-//! The words of the text.
+//! Splits the text into tokens.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Metadata: the numbered nodes at the text's end, and what they say.
+//! Metadata: the numbered nodes at the end of the text.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Types and the attributes of parameters.
+//! Types and parameter attributes.
 
 use super::lexer::Tok;
 use super::{Reader, Result};

@@ -1,4 +1,4 @@
-//! Calls: of functions, of pointers, of intrinsics and of inline PTX.
+//! Calls of functions, pointers, intrinsics and inline PTX.
 
 use super::Writer;
 use super::memory::Ptr;

@@ -1,4 +1,4 @@
-//! The nodes of debug information.
+//! Debug information nodes.
 
 use super::Writer;
 use crate::metadata::{Di, DiNode};

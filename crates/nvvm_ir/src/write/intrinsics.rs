@@ -1,5 +1,4 @@
-//! The names of intrinsics, which the types they are used with are part of, and their
-//! declarations.
+//! Names of intrinsics, which contain the types that they are used with, and their declarations.
 
 use super::Writer;
 use crate::intrinsic::{Intrinsic, Overload};

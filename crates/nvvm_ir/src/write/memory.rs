@@ -1,5 +1,5 @@
-//! Pointers and the instructions that use them. In the LLVM 7 dialect these cast what they use to
-//! a pointer of the right type, and what they make to an `i8*`.
+//! Pointers and the instructions that use them. In the LLVM 7 dialect these cast pointer operands
+//! to the required type, and pointer results to `i8*`.
 
 use super::Writer;
 use super::words::ordering_name;

@@ -1,4 +1,4 @@
-//! Metadata: what is attached to instructions and functions, and the module's own, printed at the
+//! Metadata: attachments of instructions and functions, and the module's metadata, printed at the
 //! end of the text.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! LLVM's words for the kinds of operations, for the writer and, the other way round, the reader.
+//! LLVM's keywords for kinds of operations, for the writer and the reader.
 
 use crate::inst::*;
 

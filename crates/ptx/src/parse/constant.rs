@@ -1,4 +1,4 @@
-//! Constant expressions: C's integer operators over 64-bit numbers, evaluated as they are read.
+//! Constant expressions: C's integer operators on 64-bit numbers, evaluated while reading.
 
 use super::{MAX_DEPTH, Parser, Result};
 use crate::Integer;

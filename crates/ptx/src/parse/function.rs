@@ -1,4 +1,4 @@
-//! Functions: heads, bodies, and the directives inside bodies.
+//! Functions: headers, bodies, and the directives inside bodies.
 
 use super::{MAX_DEPTH, Parser, Result, variable};
 use crate::lexer::Kind;

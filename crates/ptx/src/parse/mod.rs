@@ -1,6 +1,6 @@
-//! Reads tokens into a [`Module`]: the module's level, variables and debug sections here and in
-//! `variable`, functions' heads and bodies in `function`, operands in `operand`, constants in
-//! `constant`. Each level of nesting is bounded, so that no input can exhaust the stack.
+//! Parses tokens into a [`Module`]: module level, variables and debug sections here and in
+//! `variable`, function headers and bodies in `function`, operands in `operand`, constants in
+//! `constant`. Nesting depth is bounded, so that no input can exhaust the stack.
 
 mod constant;
 mod function;

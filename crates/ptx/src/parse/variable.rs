@@ -1,4 +1,4 @@
-//! Variables, parameters, `.param` blocks, and initialisers.
+//! Variables, parameters, `.param` blocks, and initializers.
 
 use super::{MAX_DEPTH, Parser, Result};
 use crate::lexer::Kind;

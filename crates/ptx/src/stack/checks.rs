@@ -1,11 +1,11 @@
-//! What a module gets so that its kernels have the stack they need: a record for each kernel, which
-//! the host reads, and a check at the start of recursive functions, which reports an overflow before
-//! it happens.
+//! Adds to a module what its kernels need to get enough stack: a record for each kernel, which the
+//! host reads, and a check at the start of recursive functions, which reports an overflow before it
+//! occurs.
 //!
-//! `stacksave` returns the stack pointer, which ptxas has lowered by the function's frame already.
-//! The host writes the address of the stack's end to [`FLOOR`]; with a host that does not, it is 0,
-//! and every check passes. On sm_90 (driver 580) the stack pointer starts at 0xfffdc0 in every
-//! thread and grows down, and the stack ends as many bytes below as the context's limit says.
+//! `stacksave` returns the stack pointer, which ptxas has already lowered by the function's frame.
+//! The host writes the address of the end of the stack to [`FLOOR`]; with a host that does not, it
+//! is 0, and every check passes. On sm_90 (driver 580), the stack pointer starts at 0xfffdc0 in
+//! every thread and grows down, and the stack ends exactly the context's limit below that address.
 
 use std::fmt::Write;
 use std::mem::offset_of;

@@ -1,4 +1,4 @@
-//! How much stack a function's call takes, before ptxas has compiled it.
+//! Estimates a function's stack frame before ptxas has compiled it.
 
 use crate::{Function, Space, Statement, Type};
 

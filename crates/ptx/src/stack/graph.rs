@@ -1,9 +1,9 @@
-//! The call graph of a module, with the functions that each indirect call may reach.
+//! The call graph of a module, with the possible targets of each indirect call.
 //!
-//! A function pointer is followed through the registers of a function: it is the address of a
-//! function, or a load from a variable, or a load from an address that is not known. In the last
-//! case the call may reach every function of its signature whose address is stored anywhere, and
-//! the functions of vtables that are at the offset which is loaded from.
+//! A function pointer is traced through the registers of a function: it is the address of a
+//! function, a load from a variable, or a load from an unknown address. In the last case the call
+//! may reach every function of its signature whose address is stored anywhere, and the functions of
+//! vtables at the offset of the load.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

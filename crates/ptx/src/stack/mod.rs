@@ -1,16 +1,16 @@
-//! The stack that kernels need.
+//! Computes the stack that kernels need.
 //!
-//! ptxas computes the stack of a kernel from the calls that it sees, and the driver provides it. For
-//! recursion and calls through pointers it cannot: such a kernel gets what the context's limit says,
-//! 1024 bytes by default, and writes beyond it where it needs more. [`analyze`] finds what these
-//! kernels need; [`complete`] stores it with the module, and has recursive functions check what is
-//! left of the stack.
+//! ptxas computes the stack of a kernel from the calls that it sees, and the driver provides it. It
+//! cannot do so for recursion and calls through pointers: such a kernel gets the context's limit,
+//! 1024 bytes by default, and writes beyond it if it needs more. [`analyze`] computes what these
+//! kernels need; [`complete`] stores it in the module, and makes recursive functions check the
+//! remaining stack.
 //!
-//! A set of functions that call each other counts [`Options::depth`] times. Unless the depth is the
-//! user's, a kernel gets at most [`RECURSION_BYTES`], or twice its deepest stack without a second
-//! round of any such set if that is more. Formatting, which calls itself through
-//! `&dyn Debug` and the like, is nested as deep as the type of what it prints: the deepest path on
-//! which no function is twice counts [`FORMATTING_DEPTH`] times.
+//! A strongly connected component of the call graph counts [`Options::depth`] times. Unless the
+//! user sets the depth, a kernel gets at most [`RECURSION_BYTES`], or twice its deepest stack with
+//! one round of each component if that is more. Formatting, which calls itself through `&dyn Debug`
+//! and the like, nests as deep as the type that it prints: the deepest path on which no function
+//! occurs twice counts [`FORMATTING_DEPTH`] times.
 
 mod checks;
 mod frame;

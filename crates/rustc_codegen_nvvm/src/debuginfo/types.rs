@@ -1,7 +1,7 @@
 //! Debug information: the types of variables.
 //!
-//! An enum is a struct of its tag and of all variants, which overlap: a debugger shows them all, and
-//! the tag says which one counts. Types that point to themselves are cut off after a few pointers.
+//! An enum is a struct of its tag and all its overlapping variants: a debugger shows all variants,
+//! and the tag identifies the active one. Recursive types are cut off after a few pointers.
 
 use nvvm_ir::{Di, DiNode};
 use rustc_abi::{FieldsShape, Integer, Primitive, Size, VariantIdx, Variants};

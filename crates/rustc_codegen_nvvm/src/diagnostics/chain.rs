@@ -1,8 +1,8 @@
-//! The chain of calls from a kernel to what is wrong, each at its line.
+//! The chain of calls from a kernel to the location of an error.
 //!
-//! The context keeps for each function and static who needed it first, and where. Between the two
-//! may lie functions that the MIR inliner has put into their callers: these come from the scopes
-//! of the caller's body.
+//! The context records for each function and static which function first required it, and where.
+//! The MIR inliner may have inlined functions in between; these are recovered from the scopes of
+//! the caller's body.
 
 use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;

@@ -1,8 +1,7 @@
-//! Adds to errors of rustc's own what a GPU's programmer needs to know, such as that there is no
-//! `std` to install.
+//! Adds GPU-specific notes to rustc's own errors, for example that no `std` can be installed.
 //!
-//! rustc sends every diagnostic through one function, which its query system sets. This one stands
-//! before it.
+//! rustc emits every diagnostic through one function, which its query system sets. This module
+//! wraps that function.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! What users are told about what is not in their code: the architecture they ask for, the libnvvm
-//! that is there, and failures of our own.
+//! Diagnostics about the environment: the requested architecture, the installed libnvvm, and
+//! internal compiler errors.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
-//! The kernel of the example i128: arithmetic on 128-bit integers, which Rust has and CUDA's own
-//! languages have only in part. The host computes the same with the same functions.
+//! The kernel of the example `i128`: arithmetic on 128-bit integers, which CUDA C++ supports only
+//! in
+//! part. The host computes the same results with the same functions.
 
 #![no_std]
 

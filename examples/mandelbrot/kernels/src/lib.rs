@@ -1,5 +1,6 @@
-//! The kernel of the example mandelbrot, and what it shares with the host: the complex numbers,
-//! the view and the colour of a pixel. The host's image comes from the same [`View::pixel`].
+//! The kernel of the example `mandelbrot`, and the code that it shares with the host: complex
+//! numbers,
+//! the view and the color of a pixel. The host computes its image with the same [`View::pixel`].
 
 #![no_std]
 

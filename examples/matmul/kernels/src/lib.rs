@@ -1,6 +1,8 @@
-//! The kernel of the example matmul: a block computes 128×128 elements of the product, each of its
-//! eight warps 64×32 of them in 4×4 fragments, and walks along K in steps of 32. While the tensor
-//! cores work on one step's tiles, the copies of the next one's are under way.
+//! The kernel of the example `matmul`: a block computes 128×128 elements of the product, each of
+//! its
+//! eight warps 64×32 of them in 4×4 fragments, in steps of 32 along K. The asynchronous copies of
+//! the
+//! next step's tiles overlap with the tensor core operations of the current step.
 
 #![no_std]
 

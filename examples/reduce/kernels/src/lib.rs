@@ -1,8 +1,9 @@
-//! The kernels of the example reduce: each block reduces its part of the input to one value.
+//! The kernels of the example `reduce`: each block reduces its part of the input to one value.
 //!
-//! A thread first combines what it reads in a grid-stride loop, so any number of blocks does for
-//! any length. The block's threads then combine their values as a tree in shared memory, with a
-//! barrier between two levels. One more launch with a single block reduces the blocks' results.
+//! A thread first combines elements in a grid-stride loop, so any number of blocks suits any
+//! length.
+//! The block's threads then combine their values as a tree in shared memory, with a barrier between
+//! levels. A second launch with a single block reduces the blocks' results.
 
 #![no_std]
 

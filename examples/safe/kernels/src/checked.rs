@@ -1,5 +1,6 @@
-//! Without `unsafe`: each thread writes what is its own, shared memory has phases, and indices are
-//! checked.
+//! Kernels without `unsafe`: each thread writes its own elements, shared memory is accessed in
+//! phases,
+//! and indices are checked.
 
 #![forbid(unsafe_code)]
 

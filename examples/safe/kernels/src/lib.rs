@@ -1,5 +1,5 @@
-//! The kernels of the example safe: each is there without `unsafe`, and as a twin that checks
-//! nothing. Both compute the same, by the same steps.
+//! The kernels of the example `safe`: each has a version without `unsafe` and an unchecked version.
+//! Both compute the same values in the same steps.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! The twins, with raw pointers and barriers by hand.
+//! The unchecked versions, with raw pointers and explicit barriers.
 
 // The whole body of each is unsafe; what the caller has to see to is that sizes are as the safe twin
 // would check them.

@@ -1,4 +1,4 @@
-//! The kernel of the example sha2: the crate `sha2` from crates.io, unchanged, on the device.
+//! The kernel of the example `sha2`: the crate `sha2`, as published, on the device.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! The kernel of the example vecadd, compiled for the device.
+//! The kernel of the example `vecadd`, compiled for the device.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! Programs whose threads work together in several ways at once: within warps, blocks and the grid.
+//! Programs whose threads cooperate at several levels: warps, blocks and the grid.
 
 use cuda_std::AnyBits;
 use cuda_std::atomic::{Atomic, Ordering::*};

@@ -1,4 +1,4 @@
-//! Options, and numbers that are random or should look so.
+//! Option pricing, and random or quasi-random numbers.
 
 use cuda_std::atomic::{Atomic, Ordering::*};
 use cuda_std::group::{self, Group};

@@ -1,4 +1,4 @@
-//! Pictures.
+//! Image processing.
 
 use cuda_std::prelude::*;
 use cuda_std::texture::{CubeTexture, LayeredSurface, LayeredTexture, Surface, Texture};

@@ -1,4 +1,4 @@
-//! What the language and the device have beside arithmetic.
+//! Language and device features other than arithmetic.
 
 extern crate alloc;
 

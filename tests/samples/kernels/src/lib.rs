@@ -1,5 +1,5 @@
-//! The programs that every CUDA programmer knows, as kernels. Each is written the way the documentation
-//! suggests, in safe code where that is possible.
+//! Well-known CUDA programs as kernels. Each is written as the documentation suggests, in safe code
+//! where possible.
 
 #![no_std]
 // For `asm!`.

@@ -1,4 +1,4 @@
-//! Matrices and vectors.
+//! Linear algebra.
 
 use cuda_std::atomic::{Atomic, Ordering::*};
 use cuda_std::copy;

@@ -1,4 +1,4 @@
-//! Bodies, heat, waves.
+//! Physics: n-body, heat, waves.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};

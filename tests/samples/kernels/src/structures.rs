@@ -1,4 +1,4 @@
-//! Queues, tables, graphs.
+//! Queues, hash tables, graphs.
 
 use cuda_std::atomic::{Atomic, Ordering::*};
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Trees, lists on the device's heap, bits and small floats.
+//! Trees, lists in the device heap, bit manipulation, and fp8, fp6 and fp4.
 
 extern crate alloc;
 

@@ -1,4 +1,4 @@
-//! Programs for compute capability 9.0: copies that go on by themselves, clusters, wide atomics.
+//! Programs for compute capability 9.0: asynchronous copies, clusters, wide atomics.
 
 #![no_std]
 

@@ -1,5 +1,5 @@
-//! Each sample on the device, beside a plain computation of the CPU. The device is the GPU where there is
-//! one, else the emulator, or what `CUST_DEVICE` says.
+//! Runs each sample on the device and compares it with a plain CPU computation. The device is the
+//! GPU if there is one, otherwise the emulator; `CUST_DEVICE` selects it.
 
 mod cooperation;
 mod finance;
