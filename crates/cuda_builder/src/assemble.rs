@@ -16,19 +16,54 @@ const BOUND: Duration = Duration::from_secs(180);
 pub(crate) fn assemble(
     ptxas: &Path,
     ptx: &Artifact,
-    warn: impl Fn(&str),
+    mut warn: impl FnMut(&str),
 ) -> Result<PathBuf, Error> {
     let cubin = ptx.path.with_extension("cubin");
+    let text = fs::read_to_string(&ptx.path)
+        .map_err(Error::io(format!("read `{}`", ptx.path.display())))?;
+    if ptx::is_to_be_linked(&text) {
+        let object = ptx.path.with_extension("o");
+        // A kernel with few registers because of its launch bounds cannot call functions that were
+        // compiled by themselves; other errors come again below.
+        match compile(ptxas, ptx, &["-c"], &object, &mut warn) {
+            Ok(()) => {
+                let nvlink =
+                    ptxas.with_file_name(format!("nvlink{}", std::env::consts::EXE_SUFFIX));
+                let mut command = Command::new(&nvlink);
+                command
+                    .arg(format!("-arch={}", ptx.arch.sm()))
+                    .arg(&object)
+                    .arg("-o");
+                make(command, &cubin, &[&nvlink, &object], None)?;
+                return Ok(cubin);
+            }
+            Err(Error::Assemble { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    compile(ptxas, ptx, &[], &cubin, &mut warn)?;
+    Ok(cubin)
+}
+
+/// Runs ptxas, at a lower level if it does not end in time.
+fn compile(
+    ptxas: &Path,
+    ptx: &Artifact,
+    options: &[&str],
+    output: &Path,
+    warn: &mut impl FnMut(&str),
+) -> Result<(), Error> {
     for (level, bound) in [(3, Some(BOUND)), (1, Some(BOUND)), (0, None)] {
         let mut command = Command::new(ptxas);
         command
+            .args(options)
             .arg(format!("-arch={}", ptx.arch.sm()))
             .arg(format!("-O{level}"))
             // Names the function before it is compiled.
             .arg("-v")
             .arg(&ptx.path)
             .arg("-o");
-        match make(command, &cubin, &[ptxas, &ptx.path], bound)? {
+        match make(command, output, &[ptxas, &ptx.path], bound)? {
             None => break,
             Some(output) => warn(&format!(
                 "ptxas did not finish within {} s at -O{level}{}: `{}` is assembled at a lower level",
@@ -38,7 +73,7 @@ pub(crate) fn assemble(
             )),
         }
     }
-    Ok(cubin)
+    Ok(())
 }
 
 /// The function that ptxas said last that it compiles.

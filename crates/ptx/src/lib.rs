@@ -31,6 +31,7 @@ mod recursion;
 mod rewrite;
 mod signatures;
 pub mod stack;
+mod whole_program;
 mod write;
 
 pub use ast::*;
@@ -43,6 +44,7 @@ pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
 pub use recursion::hide_recursion;
 pub use signatures::{signatures, write_signatures};
+pub use whole_program::is_to_be_linked;
 
 /// Why a text is not PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

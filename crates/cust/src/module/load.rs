@@ -63,13 +63,17 @@ impl Module {
         let mut text = Vec::with_capacity(ptx.len() + 1);
         text.extend_from_slice(ptx.as_bytes());
         text.push(0);
-        if context.backend() == Backend::Gpu && device_runtime::is_called(ptx) {
-            let mut linker = Linker::new(options)?;
-            linker.add_ptx(ptx)?;
-            linker.add_device_runtime()?;
-            let mut module = linker.load()?;
-            module.entries = Some(ptx::entries(ptx));
-            return Ok(module);
+        if context.backend() == Backend::Gpu {
+            if device_runtime::is_called(ptx) {
+                return link(ptx, options, true);
+            }
+            // A kernel with few registers because of its launch bounds cannot call functions that
+            // were compiled by themselves. What else is wrong with the PTX, the driver says below.
+            if ptx::is_to_be_linked(ptx)
+                && let Ok(module) = link(ptx, options, false)
+            {
+                return Ok(module);
+            }
         }
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
@@ -206,6 +210,19 @@ fn load_binary(
         stacks: !is_cubin || contains(image, RECORD_PREFIX.as_bytes()),
     };
     finish(context, raw, None, has)
+}
+
+/// Lets the driver compile the functions of PTX text one at a time and link them, and if asked, the
+/// device's runtime library.
+fn link(ptx: &str, options: &[ModuleJitOption], with_runtime: bool) -> CudaResult<Module> {
+    let mut linker = Linker::new(options)?;
+    linker.add_ptx(ptx)?;
+    if with_runtime {
+        linker.add_device_runtime()?;
+    }
+    let mut module = linker.load()?;
+    module.entries = Some(ptx::entries(ptx));
+    Ok(module)
 }
 
 /// Whether `needle` is in `haystack`.
