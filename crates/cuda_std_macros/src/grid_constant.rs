@@ -32,12 +32,12 @@ pub fn check(function: &ItemFn, parameters: &[usize]) -> Result<()> {
             continue;
         };
         // The compiler finds it by its place among all parameters.
-        let before = function.sig.inputs.iter().take(index + 1);
-        let cfg = before.filter_map(|input| match input {
+        let mut before = function.sig.inputs.iter().take(index + 1);
+        let cfg = before.find_map(|input| match input {
             FnArg::Typed(typed) => typed.attrs.iter().find(|a| a.path().is_ident("cfg")),
             FnArg::Receiver(_) => None,
         });
-        if let Some(cfg) = cfg.last() {
+        if let Some(cfg) = cfg {
             return Err(Error::new_spanned(
                 cfg,
                 "a `#[grid_constant]` parameter and those before it are there under every `cfg`",

@@ -78,7 +78,7 @@ fn byte_size<T>(len: usize) -> CudaResult<usize> {
 }
 
 /// Refuses types with a larger alignment than the driver promises of its allocations.
-fn check_alignment<T>() -> CudaResult<()> {
+pub(crate) fn check_alignment<T>() -> CudaResult<()> {
     const MOST: usize = 256;
     match align_of::<T>() {
         ..=MOST => Ok(()),

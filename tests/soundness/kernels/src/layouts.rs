@@ -1,5 +1,11 @@
 //! Types with unusual layouts, wherever a kernel has values.
 
+#![allow(
+    clippy::multiple_bound_locations,
+    clippy::too_many_arguments,
+    reason = "the derive macros add bounds; a kernel has a value in each place"
+)]
+
 use core::hint::black_box;
 
 use cuda_std::AnyBits;
