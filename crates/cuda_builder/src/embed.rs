@@ -43,7 +43,7 @@ fn expression(
     packages: &BTreeSet<String>,
     ptx: &[(String, String)],
 ) -> String {
-    // With paths: a macro of the program's must not stand in for one of these.
+    // `macros` is `cust`'s: a macro of the program's must not stand in for one of these.
     let mut text = "// Written by `cuda_builder`.\n(\n    &[\n".to_owned();
     let mut line = |line: std::fmt::Arguments<'_>| {
         writeln!(text, "{line}").expect("writing to a string succeeds");
@@ -53,14 +53,14 @@ fn expression(
     }
     line(format_args!("    ],\n    &["));
     let forms = [
-        (&output.ptx, "ptx", "Ptx(::core::include_str!"),
-        (&output.cubins, "cubin", "Cubin(::core::include_bytes!"),
+        (&output.ptx, "ptx", "Ptx(macros::include_str!"),
+        (&output.cubins, "cubin", "Cubin(macros::include_bytes!"),
     ];
     for (artifacts, extension, include) in forms {
         for artifact in artifacts {
             let (arch, file) = (artifact.arch.sm(), file_name(name, artifact, extension));
             line(format_args!(
-                "        ({arch:?}, Image::{include}(::core::concat!(::core::env!(\"OUT_DIR\"), {:?})))),",
+                "        ({arch:?}, Image::{include}(macros::concat!(macros::env!(\"OUT_DIR\"), {:?})))),",
                 format!("/{file}")
             ));
         }
@@ -113,8 +113,8 @@ mod tests {
         "kernels",
     ],
     &[
-        ("sm_75", Image::Ptx(::core::include_str!(::core::concat!(::core::env!("OUT_DIR"), "/k.sm_75.ptx")))),
-        ("sm_90a", Image::Cubin(::core::include_bytes!(::core::concat!(::core::env!("OUT_DIR"), "/k.sm_90a.cubin")))),
+        ("sm_75", Image::Ptx(macros::include_str!(macros::concat!(macros::env!("OUT_DIR"), "/k.sm_75.ptx")))),
+        ("sm_90a", Image::Cubin(macros::include_bytes!(macros::concat!(macros::env!("OUT_DIR"), "/k.sm_90a.cubin")))),
     ],
     &[
         ("sm_75", &[

@@ -42,6 +42,13 @@ impl<T: Copy> KernelParam for T {}
 #[inline(always)]
 pub const fn check_param<T: KernelParam>() {}
 
+/// The size of a type. Expansions do not call `::core`, as which a crate may name another one.
+#[doc(hidden)]
+#[inline(always)]
+pub const fn size<T>() -> usize {
+    size_of::<T>()
+}
+
 /// Tells the compiler the size of the block, which `#[kernel(block_size(..))]` has the launch check.
 ///
 /// # Safety

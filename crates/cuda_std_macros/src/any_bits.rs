@@ -36,8 +36,8 @@ fn try_expand(input: TokenStream) -> Result<TokenStream, Error> {
         unsafe impl #impl_generics ::cuda_std::AnyBits for #name #type_generics #where_clause {
             const INITIALIZED: ::core::primitive::bool = true
                 #(&& <#types as ::cuda_std::AnyBits>::INITIALIZED)*
-                && ::core::mem::size_of::<Self>()
-                    == 0 #(+ ::core::mem::size_of::<#types>())*;
+                && ::cuda_std::kernel::size::<Self>()
+                    == 0 #(+ ::cuda_std::kernel::size::<#types>())*;
         }
 
         const _: () = {

@@ -25,17 +25,22 @@ pub fn value_of(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Whether they are references.
+/// Whether they are references, at places that do not depend on a `cfg`.
 pub fn check(function: &ItemFn, parameters: &[usize]) -> Result<()> {
     for &index in parameters {
         let FnArg::Typed(typed) = &function.sig.inputs[index] else {
             continue;
         };
-        let cfg = typed.attrs.iter().find(|a| a.path().is_ident("cfg"));
+        // The compiler finds it by its place among all parameters.
+        let mut before = function.sig.inputs.iter().take(index + 1);
+        let cfg = before.find_map(|input| match input {
+            FnArg::Typed(typed) => typed.attrs.iter().find(|a| a.path().is_ident("cfg")),
+            FnArg::Receiver(_) => None,
+        });
         if let Some(cfg) = cfg {
             return Err(Error::new_spanned(
                 cfg,
-                "a `#[grid_constant]` parameter is there under every `cfg`",
+                "a `#[grid_constant]` parameter and those before it are there under every `cfg`",
             ));
         }
         if value_of(&typed.ty).is_none() {

@@ -193,6 +193,16 @@ fn check_return(output: &ReturnType, errors: &mut Errors) {
 }
 
 fn check_parameter(parameter: &PatType, errors: &mut Errors) {
+    // Whether the parameter is there is then known to the compiler alone, which sees the attribute after
+    // the signature is written.
+    let hidden =
+        |attr: &&Attribute| attr.path().is_ident("cfg_attr") && names_attribute(attr, "cfg");
+    if let Some(attribute) = parameter.attrs.iter().find(hidden) {
+        errors.add(
+            attribute,
+            "a kernel's parameter cannot have its `cfg` in a `cfg_attr`: write one `#[cfg(..)]`",
+        );
+    }
     let ty = without_parens(&parameter.ty);
     if let Type::Reference(reference) = ty
         && reference.mutability.is_some()

@@ -158,6 +158,43 @@ fn qualifiers() {
     );
 }
 
+/// A crate may say `extern crate self as core;`. What `::core` is then must not matter: names of other
+/// types than the trait's do not compile.
+#[test]
+fn nothing_unsafe_relies_on_what_core_is() {
+    let text = expand(
+        quote!(block_size(32)),
+        quote!(
+            pub fn f(#[shared] a: Shared<Array<u32, 2>>, b: u32) {}
+        ),
+    );
+    let text = text.to_string().replace(' ', "");
+    for (at, _) in text.match_indices("::core::") {
+        let rest = &text[at + 8..];
+        let harmless = ["primitive::", "option::Option", "marker::Sized"];
+        assert!(harmless.iter().any(|path| rest.starts_with(path)), "{rest}");
+    }
+}
+
+#[test]
+fn parameters_under_conditions() {
+    refused(
+        quote!(
+            fn f(#[cfg_attr(all(), cfg(any()))] a: (), #[grid_constant] b: &u64, c: &u64) {}
+        ),
+        "cannot have its `cfg` in a `cfg_attr`",
+    );
+    expanded(quote!(
+        fn f(#[cfg_attr(feature = "x", allow(unused))] a: u32) {}
+    ));
+    refused(
+        quote!(
+            fn f(#[cfg(any())] a: (), #[grid_constant] b: &u64, c: &u64) {}
+        ),
+        "and those before it are there under every `cfg`",
+    );
+}
+
 #[test]
 fn method() {
     refused(

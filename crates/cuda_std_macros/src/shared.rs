@@ -68,6 +68,8 @@ pub fn handles(parameters: &[PatType], names: &[&Ident]) -> TokenStream {
     let numbered = parameters.iter().zip(names).enumerate();
     let statements = numbered.map(|(number, (parameter, name))| {
         let PatType { attrs, ty, .. } = parameter;
+        // A length in the type may be a constant of the user's.
+        let storage = quote::format_ident!("{}", crate::names::fresh(ty, "STORAGE"));
         let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
         let handle = as_handle(ty);
         let number = number as u32;
@@ -75,13 +77,13 @@ pub fn handles(parameters: &[PatType], names: &[&Ident]) -> TokenStream {
             #(#cfgs)*
             let #name: #ty = {
                 #[::cuda_std::address_space(shared)]
-                static mut STORAGE: ::core::mem::MaybeUninit<
+                static mut #storage: ::cuda_std::shared::Static<
                     #handle::Storage,
-                > = ::core::mem::MaybeUninit::uninit();
+                > = ::cuda_std::shared::Static::uninit();
                 // SAFETY: the static is this parameter's alone, as is the number, and this function
                 // is called by the kernel's entry only, since nobody can name it.
                 unsafe {
-                    #handle::make((&raw mut STORAGE).cast(), #number)
+                    #handle::make((&raw mut #storage).cast(), #number)
                 }
             };
         }

@@ -281,6 +281,19 @@ pub enum Error {
         element_size: usize,
     },
 
+    /// A type whose alignment the driver's allocations do not have.
+    #[error(
+        "`{type_name}` is aligned to {align} bytes, and allocations are aligned to {most} bytes"
+    )]
+    Alignment {
+        /// The type of the elements.
+        type_name: &'static str,
+        /// Its alignment.
+        align: usize,
+        /// The alignment of allocations.
+        most: usize,
+    },
+
     /// PTX that is newer than the driver understands.
     #[error(transparent)]
     PtxTooNew(Box<PtxTooNew>),

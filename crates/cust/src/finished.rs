@@ -160,16 +160,20 @@ impl Future for Finished {
     type Output = CudaResult<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<CudaResult<()>> {
+        // Cloning and dropping a waker calls code of the executor's, which may wait for the stream: the
+        // lock is not held meanwhile, since the driver's thread takes it.
+        let new = context.waker().clone();
         let result = {
             let mut state = self.shared.lock();
-            let Some(result) = state.result else {
-                match &mut state.waker {
-                    Some(waker) => waker.clone_from(context.waker()),
-                    none => *none = Some(context.waker().clone()),
+            match state.result {
+                Some(result) => result,
+                None => {
+                    let old = state.waker.replace(new);
+                    drop(state);
+                    drop(old);
+                    return Poll::Pending;
                 }
-                return Poll::Pending;
-            };
-            result
+            }
         };
         let waited = self.context.check(result, || self.doing.to_owned());
         let mut synchronized = usize::MAX;

@@ -107,9 +107,11 @@ fn start(call: Call) -> Arc<Held> {
 }
 
 fn run(call: Call, held: &Arc<Held>) {
-    // What the function captured is dropped by then.
-    let _ = catch_unwind(AssertUnwindSafe(call));
+    // What the function captured is dropped by then. The panic's payload may panic when it is dropped,
+    // so its stream goes on before that.
+    let result = catch_unwind(AssertUnwindSafe(call));
     held.release();
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(result)));
 }
 
 fn run_and_serve(mut job: Job) {

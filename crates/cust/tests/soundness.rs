@@ -109,6 +109,38 @@ fn a_callback_that_leaves_the_device_alone_holds_its_stream_up() {
     });
 }
 
+/// Panics when it is dropped, also as the payload of a panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn a_panic_whose_payload_panics_holds_no_stream_up() {
+    in_time(|| {
+        let _context = init();
+        let stream = stream();
+        for _ in 0..3 {
+            let captured = std::mem::ManuallyDrop::new(Bomb);
+            stream
+                .add_callback(move || {
+                    let _captured = std::mem::ManuallyDrop::into_inner(captured);
+                })
+                .unwrap();
+            let panics = || std::panic::panic_any(Bomb);
+            stream.add_callback(panics).unwrap();
+            stream.synchronize().unwrap();
+        }
+        let mut graph = GraphBuilder::new().unwrap();
+        graph.call(&[], || std::panic::panic_any(Bomb)).unwrap();
+        graph.instantiate().unwrap().launch(&stream).unwrap();
+        stream.synchronize().unwrap();
+    });
+}
+
 #[test]
 fn callbacks_wait_for_each_other() {
     in_time(|| {
@@ -226,6 +258,63 @@ fn a_waker_may_drop_what_the_stream_uses() {
         receiver.recv().unwrap();
         assert_eq!(device.as_host_vec().unwrap(), [1; 4]);
     });
+}
+
+#[test]
+fn a_waker_that_is_replaced_may_wait_for_the_stream() {
+    struct Waits(Arc<Stream>, Mutex<Option<std::sync::mpsc::Sender<()>>>);
+    impl std::task::Wake for Waits {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            drop(self.1.lock().unwrap().take());
+            self.0.synchronize().unwrap();
+        }
+    }
+    in_time(|| {
+        let _context = init();
+        let stream = Arc::new(stream());
+        let (go, may_go) = channel::<()>();
+        let wait = move || may_go.recv().unwrap_or_default();
+        stream.add_callback(wait).unwrap();
+        let mut future = std::pin::pin!(stream.finished().unwrap());
+        let waits = Waits(Arc::clone(&stream), Mutex::new(Some(go)));
+        let mut poll = |waker| {
+            let mut context = std::task::Context::from_waker(&waker);
+            future.as_mut().poll(&mut context)
+        };
+        assert!(poll(Arc::new(waits).into()).is_pending());
+        // The future has the only reference to the first waker now, and drops it.
+        let _ = poll(std::task::Waker::noop().clone());
+        assert!(poll(std::task::Waker::noop().clone()).is_ready());
+    });
+}
+
+/// More than allocations are aligned to.
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(align(8192))]
+struct Page(u8);
+
+#[test]
+fn elements_are_aligned_or_refused() {
+    let _context = init();
+    fn refused<T>(result: CudaResult<T>) {
+        let Err(Error::Alignment { align: 8192, .. }) = result else {
+            panic!("allocated");
+        };
+    }
+    let page = Page(1);
+    refused(LockedBuffer::new(&page, 3));
+    refused(UnifiedBuffer::new(&page, 3));
+    refused(cust::memory::UnifiedBox::new(page));
+    refused(DeviceBuffer::from_slice(&[page]));
+    refused(cust::memory::DeviceBox::new(&page));
+    let empty = LockedBuffer::<Page>::new(&page, 0).unwrap();
+    assert!(empty.is_empty() && empty.as_ptr().is_aligned());
+    // These lie where the vector has them.
+    let pinned = LockedBuffer::from_vec(vec![page; 3]).unwrap();
+    assert!(pinned.as_ptr().is_aligned());
 }
 
 #[test]

@@ -19,6 +19,8 @@
 #![no_std]
 
 mod ecosystem;
+#[doc(hidden)]
+pub mod emulator;
 pub mod global;
 pub mod kernel;
 #[doc(hidden)]

@@ -156,6 +156,11 @@ fn errors_name_line_and_cause() {
         ),
         (".version 8.0\n.target sm_70\n\u{e9}", 3, "no place in PTX"),
         (".version 8.0\n", 2, "no `.target`"),
+        (
+            ".version 8.0\n.target sm_70\n.func f() {\n mov.b32 %r1, {}; }",
+            4,
+            "a vector cannot be empty",
+        ),
     ];
     for (text, line, part) in cases {
         let error = Module::parse(text).expect_err(text);

@@ -369,3 +369,31 @@ fn mutated_modules_do_not_panic() {
     }
     assert!(loaded > 100, "{loaded}");
 }
+
+/// Sizes whose sums and products have more than 64 bits, and sizes that no device has.
+#[test]
+fn declarations_of_any_size_are_loaded_or_refused() {
+    const MOST: &str = "18446744073709551615";
+    let memory = Memory::new();
+    let load = |before: &str, params: &str, body: &str| {
+        Program::load(&module(before, params, body), &memory).map(drop)
+    };
+    let refused = |before: &str, params: &str, body: &str| {
+        load(before, params, body).expect_err("it has no place");
+    };
+    for space in ["param", "local"] {
+        let huge = format!(".{space} .b8 a[{MOST}]; .{space} .align 16 .b8 b[{MOST}];");
+        refused("", "", &format!("{huge} ret;"));
+        refused("", "", &format!("{{ {huge} }} ret;"));
+    }
+    refused("", &format!(".param .b8 a[{MOST}], .param .b8 b[{MOST}]"), "ret;");
+    let function = format!(".func f(.param .b8 a[{MOST}], .param .b8 b[{MOST}]) {{ ret; }}");
+    refused(&function, "", "ret;");
+    refused(&format!(".shared .b8 s[{MOST}];"), "", "ret;");
+    refused(&format!(".global .b8 g[{MOST}] = {{1}};"), "", "ret;");
+    let empty = ".global .b8 g[0][4294967296][4294967296] = {{1}, {2}};";
+    refused(empty, "", "ret;");
+    // Of many elements only those with values are written.
+    let large = ".global .b32 g[1024][1048576] = {{1, 2}, {3}};";
+    load(large, "", "ret;").expect("there is memory for it");
+}

@@ -1,5 +1,7 @@
 //! All threads of a cooperative launch as a group.
 
+use cust_core::emulator;
+
 use super::Group;
 use crate::atomic::{Atomic, Ordering};
 use crate::intrinsics::special;
@@ -41,9 +43,6 @@ const NAME: u64 = ONE - 1;
 /// emulator, of those that have waited for some time.
 static WAITING: [[Atomic<u32, Device>; 2]; BARRIERS] =
     [const { [const { Atomic::<u32, Device>::new(0) }; 2] }; BARRIERS];
-
-/// `%envreg29` on the emulator.
-const EMULATOR: u32 = 0x7074_7865;
 
 /// How often a block looks at the barrier before it looks whether a thread of the launch has panicked,
 /// after which the barrier may never open.
@@ -163,7 +162,9 @@ impl Grid {
                         barrier.fetch_sub(Self::own(), Ordering::Relaxed);
                         break;
                     }
-                    if special::envreg_29() == EMULATOR && is_stuck(arrival.before, &mut counted) {
+                    if special::envreg_29() == emulator::MARK
+                        && is_stuck(arrival.before, &mut counted)
+                    {
                         barrier.fetch_sub(Self::own(), Ordering::Relaxed);
                         break;
                     }

@@ -41,6 +41,10 @@
 
 mod phases;
 
+/// What the storage of a `#[shared]` parameter is. Expansions do not say `::core`, as which a crate may
+/// name another one.
+#[doc(hidden)]
+pub use core::mem::MaybeUninit as Static;
 pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, Tile};
 #[doc(hidden)]
 pub use phases::{Four, Handle, Three, Two, check_dynamic};

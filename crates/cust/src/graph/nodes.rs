@@ -19,7 +19,7 @@ use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::external::ExternalSemaphore;
 use crate::kernel::InGraph;
-use crate::memory::{DeviceCopy, Zeroable};
+use crate::memory::{DeviceCopy, Zeroable, check_alignment};
 use crate::module::c_name;
 use crate::stream::StreamValue;
 
@@ -127,6 +127,7 @@ impl<'m> GraphBuilder<'m> {
                 destination_len: 0,
             });
         };
+        check_alignment::<T>()?;
         let doing = || format!("adding an allocation of {bytes} bytes to a graph");
         // SAFETY: zeros are valid for these plain numbers and pointers.
         let mut raw: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };

@@ -67,8 +67,26 @@ pub fn mem_get_info() -> CudaResult<(usize, usize)> {
 fn byte_size<T>(len: usize) -> CudaResult<usize> {
     let element_size = size_of::<T>();
     match len.checked_mul(element_size) {
-        Some(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+        Some(bytes) if bytes <= isize::MAX as usize => {
+            if bytes > 0 {
+                check_alignment::<T>()?;
+            }
+            Ok(bytes)
+        }
         _ => Err(Error::AllocationTooLarge { len, element_size }),
+    }
+}
+
+/// Refuses types with a larger alignment than the driver promises of its allocations.
+pub(crate) fn check_alignment<T>() -> CudaResult<()> {
+    const MOST: usize = 256;
+    match align_of::<T>() {
+        ..=MOST => Ok(()),
+        align => Err(Error::Alignment {
+            type_name: std::any::type_name::<T>(),
+            align,
+            most: MOST,
+        }),
     }
 }
 

@@ -24,9 +24,9 @@ macro_rules! include_module {
         const { $crate::module::check_name($name) };
         const PARTS: $crate::module::Parts = {
             #[allow(unused_imports)]
-            use $crate::module::Image;
-            ::core::include!(::core::concat!(
-                ::core::env!("OUT_DIR"),
+            use $crate::module::{Image, macros};
+            macros::include!(macros::concat!(
+                macros::env!("OUT_DIR"),
                 "/",
                 $name,
                 ".module.rs"
@@ -35,6 +35,13 @@ macro_rules! include_module {
         // SAFETY: the build script that wrote this file built the images from these packages.
         unsafe { $crate::module::Embedded::with_signatures(PARTS) }
     }};
+}
+
+/// What [`include_module!`](crate::include_module) and the file that it includes call. Not by `::core`,
+/// as which a program may name another crate, even itself.
+#[doc(hidden)]
+pub mod macros {
+    pub use core::{concat, env, include, include_bytes, include_str};
 }
 
 /// Refuses a name that leads out of the folder of the build script, whose files alone are trusted.

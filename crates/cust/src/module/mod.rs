@@ -63,9 +63,9 @@ use crate::stack::{Need, read_record};
 use crate::tracker::Tracker;
 
 pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
-#[doc(hidden)]
-pub use embedded::check_name;
 pub use embedded::{Embedded, Image, Parts};
+#[doc(hidden)]
+pub use embedded::{check_name, macros};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;

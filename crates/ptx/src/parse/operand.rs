@@ -43,7 +43,10 @@ impl<'a> Parser<'a> {
                 self.bump()?;
                 Ok(Operand::F64(bits))
             }
-            Kind::Punct(b'{') => Ok(Operand::Vector(self.list(b'}', depth)?)),
+            Kind::Punct(b'{') => match self.list(b'}', depth)? {
+                elements if elements.is_empty() => self.error("a vector cannot be empty"),
+                elements => Ok(Operand::Vector(elements)),
+            },
             Kind::Punct(b'(') => Ok(Operand::List(self.list(b')', depth)?)),
             Kind::Punct(b'[') => self.address(depth),
             Kind::Punct(sign @ (b'!' | b'-')) => {

@@ -17,19 +17,23 @@ pub fn frame_bytes(function: &Function<'_>) -> u64 {
     let mut sizes = Sizes::default();
     sizes.visit(function.body.as_deref().unwrap_or_default());
     let parameters = |list: &[crate::Variable<'_>]| -> u64 {
-        list.iter()
-            .map(|variable| variable.size().unwrap_or(0))
-            .sum()
+        let sizes = list.iter().map(|variable| variable.size().unwrap_or(0));
+        sizes.fold(0, u64::saturating_add)
     };
-    let parameters = parameters(&function.params) + parameters(&function.returns);
+    let parameters = parameters(&function.params).saturating_add(parameters(&function.returns));
     let parameters = if function.entry { 0 } else { parameters };
     let saved = (sizes.registers.saturating_mul(4)).min(SAVED);
-    let total = (sizes.local.next_multiple_of(16))
+    let total = round_up(sizes.local, 16)
         .saturating_add(sizes.passed)
         .saturating_add(parameters.saturating_sub(IN_REGISTERS))
         .saturating_add(saved)
         .saturating_add(CALL);
-    total.next_multiple_of(16)
+    round_up(total, 16)
+}
+
+/// The next multiple, or the last one that there is.
+fn round_up(size: u64, align: u64) -> u64 {
+    size.saturating_add(align - 1) / align * align
 }
 
 #[derive(Default)]
@@ -51,10 +55,9 @@ impl Sizes {
                     match variable.space {
                         Space::Local => {
                             let align = u64::from(variable.alignment()).max(1);
-                            let start = self.local.saturating_add(align - 1) / align * align;
-                            self.local = start.saturating_add(size);
+                            self.local = round_up(self.local, align).saturating_add(size);
                         }
-                        Space::Param => passed += size,
+                        Space::Param => passed = u64::saturating_add(passed, size),
                         _ => {}
                     }
                 }

@@ -151,7 +151,7 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
         let formatting = recursive && is_formatting(&graph, &members);
         if recursive && !formatting {
             for &member in &members {
-                frames[member] += CHECK_BYTES;
+                frames[member] = frames[member].saturating_add(CHECK_BYTES);
             }
         }
         let once_beyond = beyond().map(|callee| state[callee].once).max().unwrap_or(0);

@@ -94,7 +94,7 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         "%envreg1" | "%envreg2" => read(|_, c| c.launch.cooperative.into()),
         // Of the emulator's own: that it is one, and how many blocks have ended, from which `cuda_std`
         // knows that a grid's barrier cannot open any more.
-        "%envreg29" => read(|_, _| 0x7074_7865),
+        "%envreg29" => read(|_, _| cust_core::emulator::MARK.into()),
         "%envreg30" => read(|_, c| c.launch.ended_blocks.load(Ordering::Relaxed)),
         "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
         _ => {

@@ -176,18 +176,16 @@ impl Inner {
                 continue;
             }
             let (address, size) = symbols.globals[variable.name];
-            let mut bytes = vec![0u8; size as usize];
+            // SAFETY: the allocation has `size` bytes, and nothing else knows of it yet.
+            let bytes =
+                unsafe { std::slice::from_raw_parts_mut(address as *mut u8, size as usize) };
             let mut shape: Vec<u64> = variable
                 .extents
                 .iter()
                 .map(|extent| extent.unwrap_or(0))
                 .collect();
             shape.extend(variable.vector.map(u64::from));
-            fill(variable, symbols, init, &shape, &mut bytes)?;
-            // SAFETY: the allocation has `size` bytes, and no kernel knows of it yet.
-            unsafe {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len())
-            };
+            fill(variable, symbols, init, &shape, bytes)?;
         }
         Ok(())
     }
@@ -241,7 +239,8 @@ fn fill(
     };
     // A nested list fills one element of the next extent; plain values follow each other.
     let inner = shape.get(1..).unwrap_or_default();
-    let stride = inner.iter().product::<u64>() as usize * width;
+    let elements = inner.iter().fold(1, |count: u64, &n| count.saturating_mul(n));
+    let stride = (elements as usize).saturating_mul(width);
     let mut offset = 0;
     for value in values {
         let (step, shape) = if matches!(value, Init::List(_)) {
@@ -256,7 +255,7 @@ fn fill(
             ));
         };
         fill(variable, symbols, value, shape, target)?;
-        offset += step;
+        offset = usize::saturating_add(offset, step);
     }
     Ok(())
 }

@@ -5,4 +5,5 @@
 #![allow(missing_docs)]
 
 pub mod groups;
+pub mod layouts;
 pub mod values;

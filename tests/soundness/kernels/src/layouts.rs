@@ -1,0 +1,100 @@
+//! Types with unusual layouts, wherever a kernel has values.
+
+#![allow(
+    clippy::multiple_bound_locations,
+    clippy::too_many_arguments,
+    reason = "the derive macros add bounds; a kernel has a value in each place"
+)]
+
+use core::hint::black_box;
+
+use cuda_std::AnyBits;
+use cuda_std::prelude::*;
+use cuda_std::shared::{Array, Dynamic, Shared};
+use cust_core::DeviceCopy;
+
+/// The alignment is larger than that of any instruction's operand.
+#[derive(Clone, Copy, AnyBits, DeviceCopy)]
+#[repr(C, align(128))]
+pub struct Line(pub u32);
+
+/// Generic, without alignment, and with a field under a condition.
+#[derive(Clone, Copy, AnyBits, DeviceCopy)]
+#[repr(C, packed)]
+pub struct Packed<T, const N: usize = 2>
+where
+    T: Copy,
+{
+    pub first: u8,
+    #[cfg(any())]
+    pub nowhere: Absent,
+    pub rest: [T; N],
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(C)]
+pub union Either {
+    pub whole: u32,
+    pub halves: [u16; 2],
+}
+
+#[constant]
+pub static LINE: Line = Line(5);
+
+/// A name of the expansion's, in a type.
+const STORAGE: usize = 3;
+
+/// How far behind a multiple of its alignment a value lies.
+fn behind<T>(value: &T) -> u32 {
+    (black_box(&raw const *value).addr() % black_box(align_of::<T>())) as u32
+}
+
+#[kernel]
+pub fn alignment(
+    #[grid_constant] constant: &Line,
+    value: Line,
+    pair: (u8, Line),
+    slice: &[Line],
+    #[shared] mut bytes: Shared<Array<u8, STORAGE>>,
+    #[shared] mut lines: Shared<Array<Line, STORAGE>>,
+    #[shared] mut dynamic: Shared<Dynamic<u128>>,
+    mut to: PerThread<[u32; 8]>,
+) {
+    bytes.own().each(|_, byte| *byte = 0);
+    lines.own().each(|i, line| *line = Line(i as u32));
+    dynamic.own().each(|_, element| *element = 0);
+    let local = black_box(value);
+    let lines = lines.read(|lines| behind(&lines[1]));
+    let dynamic = dynamic.read(|all| behind(&all[0]));
+    to.each(|_, to| {
+        *to = [
+            behind(constant),
+            behind(&pair.1),
+            behind(&local),
+            behind(&slice[1]),
+            lines,
+            dynamic,
+            behind(&*LINE),
+            constant.0 + value.0 + pair.1.0 + slice[1].0 + LINE.0,
+        ];
+    });
+}
+
+#[kernel]
+pub fn values(packed: &Packed<u64>, either: Either, mut to: PerThread<[u64; 4]>) {
+    let Packed { first, rest } = *packed;
+    let _ = either;
+    to.each(|_, to| *to = [first.into(), rest[0], rest[1], size_of_val(packed) as u64]);
+}
+
+/// The elements of dynamic memory that is no multiple of them.
+#[kernel]
+pub fn dynamic(#[shared] mut all: Shared<Dynamic<[u16; 3]>>, mut to: PerThread<u32>) {
+    let mut own = 0;
+    all.own().each(|_, element| {
+        *element = [1, 2, 3];
+        own += 1;
+    });
+    let sum = all.read(|all| all.iter().flatten().map(|&x| u32::from(x)).sum::<u32>());
+    to.each(|_, to| *to = sum + 1000 * own);
+}
