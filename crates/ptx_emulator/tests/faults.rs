@@ -386,7 +386,11 @@ fn declarations_of_any_size_are_loaded_or_refused() {
         refused("", "", &format!("{huge} ret;"));
         refused("", "", &format!("{{ {huge} }} ret;"));
     }
-    refused("", &format!(".param .b8 a[{MOST}], .param .b8 b[{MOST}]"), "ret;");
+    refused(
+        "",
+        &format!(".param .b8 a[{MOST}], .param .b8 b[{MOST}]"),
+        "ret;",
+    );
     let function = format!(".func f(.param .b8 a[{MOST}], .param .b8 b[{MOST}]) {{ ret; }}");
     refused(&function, "", "ret;");
     refused(&format!(".shared .b8 s[{MOST}];"), "", "ret;");

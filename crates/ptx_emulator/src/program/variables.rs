@@ -239,7 +239,9 @@ fn fill(
     };
     // A nested list fills one element of the next extent; plain values follow each other.
     let inner = shape.get(1..).unwrap_or_default();
-    let elements = inner.iter().fold(1, |count: u64, &n| count.saturating_mul(n));
+    let elements = inner
+        .iter()
+        .fold(1, |count: u64, &n| count.saturating_mul(n));
     let stride = (elements as usize).saturating_mul(width);
     let mut offset = 0;
     for value in values {
