@@ -151,6 +151,25 @@ start:
   ret void
 }
 
+; If `p` were the start of `w`, the source and the destination of the second copy would overlap.
+; CHECK: define void @to_and_fro
+; CHECK: memcpy
+; CHECK: memcpy
+define void @to_and_fro() {
+start:
+  %p = alloca [400 x i64], align 8
+  %w = alloca [600 x i64], align 8
+  %o = alloca [600 x i64], align 8
+  call void @look(ptr %o)
+  call void @look(ptr %p)
+  call void @llvm.memcpy.p0.p0.i64(ptr %w, ptr %p, i64 3200, i1 false)
+  call void @look(ptr %w)
+  %in = getelementptr inbounds i8, ptr %w, i64 1600
+  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %in, i64 3200, i1 false)
+  call void @look(ptr %p)
+  ret void
+}
+
 ; A callee's slots lie in its caller's arena: apart from what is live at the call, over the rest.
 ; CHECK: define internal void @callee(ptr nonnull align 8 %arena)
 ; CHECK-NOT: alloca

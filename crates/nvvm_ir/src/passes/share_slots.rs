@@ -1,19 +1,23 @@
 //! `share_slots`, which lets stack slots that are never live at the same time share memory.
 
+mod access;
 mod live;
 mod place;
+mod split;
 
 use std::collections::{HashMap, HashSet};
 
-use super::bound_inlining::cycles;
+use super::bound_inlining::{calls_of, cycles};
 use crate::inst::{Callee, InstKind, ParamAttrs};
 use crate::intrinsic::Intrinsic;
 use crate::module::{Linkage, Module};
 use crate::types::TypeKind;
 use crate::uses::{Symbol, SymbolWalk};
 use crate::value::{Func, Value, ValueKind};
-use live::{Frame, analyze};
+use access::Params;
+use live::{Frame, analyze, slots};
 use place::{Layout, place};
+use split::split_slots;
 
 /// Which slots [`share_slots`] lets share memory.
 #[derive(Copy, Clone, Debug)]
@@ -62,37 +66,49 @@ impl SlotSharing {
 /// analysis in [`live`] proves that no instruction finds both live, or if one belongs to a callee
 /// and the other is dead at the call.
 ///
+/// Before that, slots whose parts are accessed apart, such as tuples of arguments, are split by
+/// [`split`]. Slots also use the memory behind parameters, of arguments that were moved on and of
+/// results that are not yet there.
+///
 /// The markers of slots in an arena are removed: to libnvvm an arena is an ordinary variable, which
 /// lives as long as its function.
 pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
     let shared = takers(module, sharing);
     let funcs: Vec<Func> = module.funcs().collect();
+    let order = callees_first(module, &funcs, &shared);
+    let apart = apart(module, &order, &shared, sharing.keep);
+    let is_large = |func: &&Func| {
+        let size = apart.get(func).copied().unwrap_or(0);
+        !shared.contains(func) && size > sharing.frame
+    };
+    let roots: Vec<Func> = funcs.iter().filter(is_large).copied().collect();
+    if roots.is_empty() {
+        return;
+    }
+    let params = Params::new(module, &shared);
+    for func in reached(module, &roots, &shared) {
+        split_slots(module, func, &params, sharing.keep);
+    }
     let mut frames: HashMap<Func, Frame> = HashMap::new();
     let mut layouts: HashMap<Func, Layout> = HashMap::new();
-    // What the slots of a function and of all that it may have inlined come to if nothing is shared.
-    let mut apart: HashMap<Func, u64> = HashMap::new();
-    for func in callees_first(module, &funcs, &shared) {
+    for &func in &order {
         let has_arena = |callee| shared.contains(&callee) && layouts.contains_key(&callee);
-        let frame = analyze(module, func, sharing.keep, &has_arena);
+        let frame = analyze(module, func, sharing.keep, &params, &has_arena);
         if frame.slots.is_empty() && frame.calls.is_empty() {
             continue;
         }
-        let own = frame.slots.iter().filter(|slot| !slot.param);
-        let own: u64 = own.map(|slot| slot.size).sum();
-        let of_calls = frame.calls.iter().map(|call| apart[&call.callee]);
-        apart.insert(func, of_calls.fold(own, u64::saturating_add));
         layouts.insert(func, place(&frame, &layouts));
         frames.insert(func, frame);
     }
     // What pays at the functions that have an arena of their own decides.
     let pays = |func: &Func| {
-        let (apart, together) = (apart[func], layouts[func].size);
-        apart > sharing.frame && u128::from(together) * 4 <= u128::from(apart) * 3
+        let (Some(&apart), Some(layout)) = (apart.get(func), layouts.get(func)) else {
+            return false;
+        };
+        u128::from(layout.size) * 4 <= u128::from(apart) * 3
     };
     let mut chosen: HashSet<Func> = HashSet::new();
-    let mut open: Vec<Func> = (layouts.keys().copied())
-        .filter(|func| !shared.contains(func) && pays(func))
-        .collect();
+    let mut open: Vec<Func> = roots.into_iter().filter(pays).collect();
     while let Some(func) = open.pop() {
         if chosen.insert(func) {
             open.extend(frames[&func].calls.iter().map(|call| call.callee));
@@ -123,6 +139,10 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
         .filter(|func| chosen.contains(func) && shared.contains(func))
         .collect();
     for &func in &takers {
+        let data = module.func_mut(func);
+        for (&param, attrs) in data.params.iter().zip(&mut data.param_attrs) {
+            attrs.readonly &= !params.is_owned(param);
+        }
         add_parameter(module, func, layouts[&func].align);
     }
     for func in funcs.into_iter().filter(|func| chosen.contains(func)) {
@@ -133,6 +153,41 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
         };
         rewrite(module, func, arena, &frames[&func], &layouts[&func]);
     }
+}
+
+/// What the slots of each function and of all that it may have inlined come to if nothing is shared.
+fn apart(module: &Module, order: &[Func], shared: &HashSet<Func>, keep: u64) -> HashMap<Func, u64> {
+    let mut apart: HashMap<Func, u64> = HashMap::new();
+    let params = Params::unknown();
+    for &func in order {
+        let slots = slots(module, func, &params, keep);
+        let own = slots.iter().filter(|slot| !slot.param);
+        let own: u64 = own.map(|slot| slot.size).sum();
+        let callees = calls_of(module, func).into_iter();
+        let callees = callees.filter(|callee| shared.contains(callee));
+        let of_calls = callees.filter_map(|callee| apart.get(&callee));
+        let size = of_calls.fold(own, |sum, &size| sum.saturating_add(size));
+        if size > 0 {
+            apart.insert(func, size);
+        }
+    }
+    apart
+}
+
+/// The functions that have an arena if `roots` have one, in the order of the module.
+fn reached(module: &Module, roots: &[Func], shared: &HashSet<Func>) -> Vec<Func> {
+    let mut reached: HashSet<Func> = HashSet::new();
+    let mut open: Vec<Func> = roots.to_vec();
+    while let Some(func) = open.pop() {
+        if reached.insert(func) {
+            let callees = calls_of(module, func).into_iter();
+            open.extend(callees.filter(|callee| shared.contains(callee)));
+        }
+    }
+    module
+        .funcs()
+        .filter(|func| reached.contains(func))
+        .collect()
 }
 
 /// The functions that may take an arena from their callers: those with a body that are called
@@ -222,7 +277,7 @@ fn callees_first(module: &Module, funcs: &[Func], shared: &HashSet<Func>) -> Vec
                 order.push(func);
             } else if seen.insert(func) {
                 stack.push((func, true));
-                let callees = super::bound_inlining::calls_of(module, func);
+                let callees = calls_of(module, func);
                 let callees = callees.into_iter().filter(|func| shared.contains(func));
                 stack.extend(callees.map(|func| (func, false)));
             }
@@ -303,7 +358,11 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
         let ptr = module.types.ptr();
         let part = module.push_inst(entry, ptr, kind, None);
         parts.push(module.block_mut(entry).insts.pop().expect("it was pushed"));
-        let sig = module.func(call.callee).sig;
+        let callee = module.func(call.callee);
+        let sig = callee.sig;
+        // The callee may write to these arguments, see `Params::is_owned`.
+        let may_write = |attrs: &ParamAttrs| attrs.by_value.is_some() && !attrs.readonly;
+        let written: Vec<bool> = callee.param_attrs.iter().map(may_write).collect();
         let data = module
             .inst_mut(call.inst)
             .expect("a call is an instruction");
@@ -313,6 +372,9 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
         call.sig = sig;
         call.args.push(part);
         if !call.arg_attrs.is_empty() {
+            for (attrs, owned) in call.arg_attrs.iter_mut().zip(written) {
+                attrs.readonly &= !owned;
+            }
             call.arg_attrs.push(ParamAttrs::default());
         }
     }
@@ -340,5 +402,116 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
             .filter(|&inst| !is_marker(module, inst) && !copies.contains(&inst));
         let insts = insts.collect();
         module.block_mut(block).insts = insts;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inst::ByValue;
+    use crate::read::read_module;
+    use crate::verify::verify;
+    use crate::write::{Dialect, write_module};
+
+    /// The module with its slots shared. Parameters `%argN` and `%resultN` of functions stand for
+    /// values of `N` bytes.
+    fn shared(text: &str) -> String {
+        let text = format!("declare void @use(ptr)\ndeclare void @look(ptr nocapture)\n{text}");
+        let mut module = read_module(&text).unwrap_or_else(|err| panic!("{err}\n{text}"));
+        for func in module.funcs() {
+            for i in 0..module.func(func).params.len() {
+                let param = module.func(func).params[i];
+                let name = module.value(param).name.clone().unwrap_or_default();
+                let size = |prefix: &str| name.strip_prefix(prefix)?.parse().ok();
+                module.func_mut(func).param_attrs[i].by_value = size("arg")
+                    .map(ByValue::Argument)
+                    .or(size("result").map(ByValue::Result));
+            }
+        }
+        share_slots(&mut module, SlotSharing::optimized(4096));
+        verify(&module).expect("the pass leaves what the verifier accepts");
+        write_module(&module, Dialect::Modern)
+    }
+
+    /// Two slots of 3200 bytes that are live together, in a function with such a parameter.
+    fn with_param(param: &str, before: &str, after: &str) -> String {
+        shared(&format!(
+            "define void @f(ptr {param}) {{\nstart:\n  %a = alloca [400 x i64], align 8\n  \
+             %b = alloca [400 x i64], align 8\n{before}\n  call void @look(ptr %a)\n  \
+             call void @look(ptr %b)\n  call void @look(ptr %a)\n{after}\n  ret void\n}}\n"
+        ))
+    }
+
+    fn uses(text: &str, param: &str) -> bool {
+        text.contains(&format!("getelementptr inbounds i8, ptr %{param}, i64 0"))
+    }
+
+    #[test]
+    fn slots_use_the_memory_behind_parameters() {
+        let arg = with_param("align 8 %arg3200", "  call void @look(ptr %arg3200)", "");
+        assert!(uses(&arg, "arg3200"), "{arg}");
+        assert!(arg.contains("alloca { [400 x i64] }"), "{arg}");
+        let write = "  store i8 1, ptr %result3200, align 1";
+        let result = with_param("align 8 %result3200", "", write);
+        assert!(uses(&result, "result3200"), "{result}");
+    }
+
+    #[test]
+    fn parameters_that_are_live_or_do_not_fit_are_left_alone() {
+        let (look, keep) = (
+            "  call void @look(ptr %arg3200)",
+            "  call void @use(ptr %arg3200)",
+        );
+        let result = "  store i8 1, ptr %result3200, align 1";
+        for (param, before, after) in [
+            ("align 8 %arg3200", "", look),
+            ("align 8 %arg3200", keep, ""),
+            ("align 8 %result3200", result, ""),
+            ("align 4 %arg3200", look, ""),
+            ("align 8 %arg3199", "", ""),
+            // Nobody may write there.
+            ("readonly align 8 %arg3200", look, ""),
+            // Not passed by value.
+            ("align 8 %p", "", ""),
+        ] {
+            let text = with_param(param, before, after);
+            let name = param.rsplit('%').next().expect("it has a name");
+            assert!(!uses(&text, name), "{param} {before} {after}\n{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_behind_nocapture_parameters_are_not_kept() {
+        let text = |param: &str| {
+            shared(&format!(
+                "define void @f(ptr {param}) {{\nstart:\n  %a = alloca [400 x i64], align 8\n  \
+                 %b = alloca [400 x i64], align 8\n  call void @look(ptr %arg3200)\n  \
+                 call void @llvm.lifetime.start.p0(i64 3200, ptr %a)\n  \
+                 call void @use(ptr %a)\n  \
+                 call void @llvm.lifetime.end.p0(i64 3200, ptr %a)\n  \
+                 call void @llvm.lifetime.start.p0(i64 3200, ptr %b)\n  \
+                 call void @use(ptr %b)\n  \
+                 call void @llvm.lifetime.end.p0(i64 3200, ptr %b)\n  ret void\n}}\n"
+            ))
+        };
+        let kept = text("align 8 %arg3200");
+        assert!(uses(&kept, "arg3200"), "{kept}");
+        let not_kept = text("nocapture align 8 %arg3200");
+        assert!(!uses(&not_kept, "arg3200"), "{not_kept}");
+    }
+
+    #[test]
+    fn owned_arguments_are_no_longer_read_only() {
+        let text = shared(
+            "define internal void @inner(ptr readonly align 8 %arg3200) {\nstart:\n  \
+             %a = alloca [400 x i64], align 8\n  \
+             call void @llvm.memcpy.p0.p0.i64(ptr %a, ptr %arg3200, i64 3200, i1 false)\n  \
+             call void @look(ptr %a)\n  ret void\n}\n\
+             define void @outer() {\nstart:\n  %a = alloca [400 x i64], align 8\n  \
+             call void @look(ptr %a)\n  call void @inner(ptr readonly %a)\n  ret void\n}\n",
+        );
+        assert!(uses(&text, "arg3200"), "{text}");
+        assert!(!text.contains("readonly"), "{text}");
+        assert!(!text.contains("memcpy.p0.p0.i64(ptr %"), "{text}");
     }
 }

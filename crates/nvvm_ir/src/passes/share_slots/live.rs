@@ -13,12 +13,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::inst::{ByValue, Call, Callee, InstKind, ParamAttrs};
+use super::access::{Access, Params, int};
+use crate::inst::{ByValue, Call, Callee, InstKind};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
-use crate::value::{Block, Const, Func, Value, ValueKind};
+use crate::value::{Block, Func, Value, ValueKind};
 
 /// The slots of a function that may share memory, and the calls that take a part of its arena.
+#[derive(Clone)]
 pub(super) struct Frame {
     pub slots: Vec<Slot>,
     pub calls: Vec<ArenaCall>,
@@ -29,12 +31,15 @@ pub(super) struct Frame {
 }
 
 /// An `alloca` of a constant size, or the memory behind a parameter.
+#[derive(Clone)]
 pub(super) struct Slot {
     pub value: Value,
     pub size: u64,
     pub align: u64,
     /// Whether it is memory of the caller's.
     pub param: bool,
+    /// Whether addresses in it may be kept: by `nocapture` those behind a parameter may not.
+    pub kept: bool,
     /// The slot that it is a part of, and where it lies there.
     pub part_of: Option<(usize, u64)>,
 }
@@ -51,6 +56,7 @@ impl Frame {
 }
 
 /// A call of a function that takes an arena.
+#[derive(Clone)]
 pub(super) struct ArenaCall {
     pub inst: Value,
     pub callee: Func,
@@ -126,9 +132,10 @@ pub(super) fn analyze(
     module: &Module,
     func: Func,
     keep: u64,
+    params: &Params,
     has_arena: &dyn Fn(Func) -> bool,
 ) -> Frame {
-    let slots = slots(module, func, keep);
+    let mut slots = slots(module, func, params, keep);
     let mut uses = Uses::new(module, func, &slots);
     let blocks = &module.func(func).blocks;
     let mut events: Vec<Vec<Event>> = Vec::with_capacity(blocks.len());
@@ -138,7 +145,7 @@ pub(super) fn analyze(
             let Some(inst) = module.inst(value) else {
                 continue;
             };
-            let effect = uses.effect(module, &inst.kind);
+            let effect = uses.effect(module, params, &inst.kind);
             let call = match &inst.kind {
                 InstKind::Call(call) => direct_callee(module, call)
                     .filter(|&callee| has_arena(callee))
@@ -155,9 +162,12 @@ pub(super) fn analyze(
         events.push(of_block);
     }
     let mut escaped = uses.escaped;
+    for (i, slot) in slots.iter_mut().enumerate() {
+        slot.kept |= escaped.contains(i) && !slot.param;
+    }
     let mut at_entry = Set::new(slots.len());
     for (i, slot) in slots.iter().enumerate() {
-        match by_value(module, slot.value) {
+        match by_value(module, params, slot.value) {
             Some(ByValue::Argument(_)) => at_entry.insert(i),
             // The caller reads it at last.
             Some(ByValue::Result(_)) => escaped.insert(i),
@@ -241,15 +251,20 @@ pub(super) fn analyze(
             }
         }
     }
-    for copy in copies {
+    let apart = frame.clone();
+    for copy in &copies {
         merge(&mut frame, &mut conflicts, copy);
     }
+    if !drop_copies(&mut frame, &copies) {
+        frame = apart;
+    }
+    reuse_params(&mut frame);
     frame
 }
 
 /// Makes a slot that is copied whole a part of the slot that it is copied from or to, if they are
 /// not live together.
-fn merge(frame: &mut Frame, conflicts: &mut [Set], copy: Copy) {
+fn merge(frame: &mut Frame, conflicts: &mut [Set], copy: &Copy) {
     let (whole, offset) = frame.whole(copy.whole);
     let offset = offset + copy.offset;
     let (part, outer) = (copy.part, &frame.slots[whole]);
@@ -263,30 +278,83 @@ fn merge(frame: &mut Frame, conflicts: &mut [Set], copy: Copy) {
     if conflicts[whole].contains(part) || conflicts[part].contains(whole) {
         return;
     }
-    frame.slots[part].part_of = Some((whole, offset));
-    frame.copies.push(copy.inst);
-    for sets in [&mut frame.overlaps[..], conflicts] {
-        let of_part = sets[part].clone();
-        sets[whole].add(&of_part);
-        for set in sets.iter_mut().filter(|set| set.contains(part)) {
-            set.insert(whole);
+    if outer.param && slot.kept && !outer.kept {
+        return;
+    }
+    unite(frame, part, whole, offset);
+    unite_sets(conflicts, part, whole);
+}
+
+/// Finds the copies whose source and destination are one. `false` if those of another copy overlap
+/// without being one, as they may where two slots are copied to and fro at different offsets.
+fn drop_copies(frame: &mut Frame, copies: &[Copy]) -> bool {
+    for copy in copies {
+        let (of_part, part) = frame.whole(copy.part);
+        let (of_whole, whole) = frame.whole(copy.whole);
+        let (whole, size) = (whole + copy.offset, frame.slots[copy.part].size);
+        if of_part != of_whole || part + size <= whole || whole + size <= part {
+            continue;
+        }
+        if part != whole {
+            return false;
+        }
+        frame.copies.push(copy.inst);
+    }
+    true
+}
+
+/// Puts slots into the memory behind parameters, where the two are not live together: what a function
+/// has consumed, or has not yet returned, takes up stack of its caller all the time.
+fn reuse_params(frame: &mut Frame) {
+    let (params, mut slots): (Vec<usize>, Vec<usize>) =
+        (0..frame.slots.len()).partition(|&i| frame.slots[i].param);
+    slots.retain(|&i| frame.slots[i].part_of.is_none());
+    slots.sort_by_key(|&i| std::cmp::Reverse(frame.slots[i].size));
+    for slot in slots {
+        let is_free = |&param: &usize| {
+            let (inner, outer) = (&frame.slots[slot], &frame.slots[param]);
+            (outer.kept || !inner.kept)
+                && inner.size <= outer.size
+                && inner.align <= outer.align
+                && !frame.overlaps[slot].contains(param)
+                && !frame.overlaps[param].contains(slot)
+        };
+        let free = params.iter().copied().filter(is_free);
+        if let Some(param) = free.min_by_key(|&param| frame.slots[param].size) {
+            unite(frame, slot, param, 0);
         }
     }
-    for call in frame
-        .calls
-        .iter_mut()
-        .filter(|call| call.live.contains(part))
-    {
-        call.live.insert(whole);
+}
+
+/// Makes a slot a part of another one.
+fn unite(frame: &mut Frame, part: usize, whole: usize, offset: u64) {
+    frame.slots[part].part_of = Some((whole, offset));
+    frame.slots[whole].kept |= frame.slots[part].kept;
+    unite_sets(&mut frame.overlaps, part, whole);
+    for call in &mut frame.calls {
+        if call.live.contains(part) {
+            call.live.insert(whole);
+        }
+    }
+}
+
+/// Adds to the slots that a slot meets those that a part of it meets.
+fn unite_sets(sets: &mut [Set], part: usize, whole: usize) {
+    let of_part = sets[part].clone();
+    sets[whole].add(&of_part);
+    for set in sets.iter_mut().filter(|set| set.contains(part)) {
+        set.insert(whole);
     }
 }
 
 /// What a parameter stands for, if it is memory that the function may write to.
-fn by_value(module: &Module, value: Value) -> Option<ByValue> {
+fn by_value(module: &Module, params: &Params, value: Value) -> Option<ByValue> {
     match module.value(value).kind {
         ValueKind::Param(func, i) => {
             let attrs = &module.func(func).param_attrs[i as usize];
-            attrs.by_value.filter(|_| !attrs.readonly)
+            attrs
+                .by_value
+                .filter(|_| !attrs.readonly || params.is_owned(value))
         }
         _ => None,
     }
@@ -300,7 +368,7 @@ pub(super) fn direct_callee(module: &Module, call: &Call) -> Option<Func> {
 }
 
 /// The slots of more than `keep` bytes. A variable that a debugger is told of stays an `alloca`.
-fn slots(module: &Module, func: Func, keep: u64) -> Vec<Slot> {
+pub(super) fn slots(module: &Module, func: Func, params: &Params, keep: u64) -> Vec<Slot> {
     let data = module.func(func);
     let Some(&entry) = data.blocks.first() else {
         return Vec::new();
@@ -316,6 +384,7 @@ fn slots(module: &Module, func: Func, keep: u64) -> Vec<Slot> {
             size: module.types.size(ty),
             align: align.max(module.types.align(ty)),
             param: false,
+            kept: false,
             part_of: None,
         }),
         _ => None,
@@ -329,7 +398,8 @@ fn slots(module: &Module, func: Func, keep: u64) -> Vec<Slot> {
         return slots;
     }
     for (&value, attrs) in data.params.iter().zip(&data.param_attrs) {
-        if let Some(ByValue::Argument(size) | ByValue::Result(size)) = by_value(module, value)
+        if let Some(ByValue::Argument(size) | ByValue::Result(size)) =
+            by_value(module, params, value)
             && size > keep
         {
             slots.push(Slot {
@@ -337,6 +407,7 @@ fn slots(module: &Module, func: Func, keep: u64) -> Vec<Slot> {
                 size,
                 align: attrs.align.max(1),
                 param: true,
+                kept: !attrs.nocapture,
                 part_of: None,
             });
         }
@@ -402,14 +473,10 @@ impl Uses {
         let &[to, from, len, volatile] = &call.args[..] else {
             return None;
         };
-        let int = |value| match module.as_const(value) {
-            Some(&Const::Int(int)) => u64::try_from(int).ok(),
-            _ => None,
-        };
-        if int(volatile) != Some(0) {
+        if int(module, volatile) != Some(0) {
             return None;
         }
-        let len = int(len)?;
+        let len = int(module, len)?;
         // The slot that an address is in, and where.
         let place = |mut value: Value| {
             let mut offset = 0u64;
@@ -427,7 +494,7 @@ impl Uses {
                     return None;
                 };
                 let &[index] = &indices[..] else { return None };
-                let step = int(index)?.checked_mul(module.types.size(*element))?;
+                let step = int(module, index)?.checked_mul(module.types.size(*element))?;
                 offset = offset
                     .checked_add(step)
                     .filter(|&offset| offset < 1 << 40)?;
@@ -453,7 +520,7 @@ impl Uses {
     }
 
     /// What an instruction does. Remembers the slots whose address it takes elsewhere.
-    fn effect(&mut self, module: &Module, kind: &InstKind) -> Effect {
+    fn effect(&mut self, module: &Module, params: &Params, kind: &InstKind) -> Effect {
         let mut effect = Effect::default();
         let mut harmless: Vec<Value> = Vec::new();
         let mut used: Vec<Value> = Vec::new();
@@ -480,13 +547,13 @@ impl Uses {
                     used.extend(&call.args)
                 }
                 Callee::Value(_) => {
-                    let keeps = |i: usize| keeps_no_address(module, call, i);
+                    let returns = |i: usize| params.of_argument(module, call, i) != Access::Keep;
                     let args = call.args.iter().enumerate();
-                    used.extend(args.filter(|&(i, _)| keeps(i)).map(|(_, &arg)| arg));
+                    used.extend(args.filter(|&(i, _)| returns(i)).map(|(_, &arg)| arg));
                     // The same address may also go where it is kept.
                     let args = call.args.iter().enumerate();
                     let kept: Vec<Value> = args
-                        .filter(|&(i, _)| !keeps(i))
+                        .filter(|&(i, _)| !returns(i))
                         .map(|(_, &arg)| arg)
                         .collect();
                     used.retain(|arg| !kept.contains(arg));
@@ -508,15 +575,6 @@ impl Uses {
         });
         effect
     }
-}
-
-/// Whether a call's callee keeps no copy of the address that is its `i`th argument.
-fn keeps_no_address(module: &Module, call: &Call, i: usize) -> bool {
-    let keeps_none = |attrs: &ParamAttrs| attrs.nocapture || attrs.by_value.is_some();
-    let declared = direct_callee(module, call)
-        .and_then(|callee| module.func(callee).param_attrs.get(i))
-        .is_some_and(keeps_none);
-    declared || call.arg_attrs.get(i).is_some_and(keeps_none)
 }
 
 /// Calls `f` on the operands that the result is an address into the same object of.
