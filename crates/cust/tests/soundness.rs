@@ -296,6 +296,9 @@ fn a_waker_that_is_replaced_may_wait_for_the_stream() {
 #[repr(align(8192))]
 struct Page(u8);
 
+// SAFETY: a number.
+unsafe impl cust::memory::Zeroable for Page {}
+
 #[test]
 fn elements_are_aligned_or_refused() {
     let _context = init();
@@ -310,6 +313,8 @@ fn elements_are_aligned_or_refused() {
     refused(cust::memory::UnifiedBox::new(page));
     refused(DeviceBuffer::from_slice(&[page]));
     refused(cust::memory::DeviceBox::new(&page));
+    refused(GraphBuilder::new().unwrap().scratch::<Page>(3));
+    refused(MemoryPool::new().unwrap().zeroed::<Page>(3));
     let empty = LockedBuffer::<Page>::new(&page, 0).unwrap();
     assert!(empty.is_empty() && empty.as_ptr().is_aligned());
     // These lie where the vector has them.
