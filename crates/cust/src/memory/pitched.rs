@@ -388,7 +388,8 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     pub unsafe fn set_8(&mut self, value: u8) -> CudaResult<()> {
         let (row, rows) = (
             self.extent.width * size_of::<T>(),
-            self.extent.height * self.extent.depth,
+            // Rows without bytes may be any number.
+            self.extent.height.saturating_mul(self.extent.depth),
         );
         if row == 0 || rows == 0 {
             return Ok(());

@@ -46,7 +46,9 @@ impl Function {
         if required.is_some_and(|required| required != size) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let blocks: u64 = size.iter().map(|&size| u64::from(size)).product();
+        let blocks = size
+            .iter()
+            .fold(1u64, |blocks, &size| blocks.saturating_mul(size.into()));
         let divides = |(&grid, &size): (&u32, &u32)| size > 0 && grid.is_multiple_of(size);
         if !grid.iter().zip(&size).all(divides) || blocks > u64::from(self.max_cluster()) {
             return Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE);
