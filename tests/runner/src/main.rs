@@ -85,8 +85,8 @@ struct Settings {
     out: PathBuf,
     /// When the whole run has to be over.
     deadline: Option<Instant>,
-    /// How long a program may be silent on a GPU, and how long on the emulator.
-    patience: [Duration; 2],
+    /// How long a program may be silent. The driver compiles the largest modules for a minute.
+    patience: Duration,
     /// How long a program may take to exit after its results.
     after_results: Duration,
 }
@@ -131,7 +131,7 @@ fn run() -> Result<ExitCode, String> {
     let settings = Settings {
         out,
         deadline: limit.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
-        patience: [60, 180].map(Duration::from_secs),
+        patience: Duration::from_secs(180),
         after_results: Duration::from_secs(20),
     };
     let devices = match std::env::var("CUST_DEVICE").as_deref() {

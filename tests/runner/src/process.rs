@@ -64,7 +64,7 @@ pub fn run(
             .stderr(File::create(&err)?)
             .process_group(0)
             .spawn()?;
-        watch(settings, device, &mut child, &out)
+        watch(settings, &mut child, &out)
     })();
     let read = |path: &Path| {
         let bytes = std::fs::read(path).unwrap_or_default();
@@ -78,12 +78,7 @@ pub fn run(
     }
 }
 
-fn watch(
-    settings: &Settings,
-    device: Device,
-    child: &mut Child,
-    out: &Path,
-) -> std::io::Result<End> {
+fn watch(settings: &Settings, child: &mut Child, out: &Path) -> std::io::Result<End> {
     let (mut size, mut heard, mut results) = (0, Instant::now(), false);
     let mut pause = Duration::from_millis(2);
     let end = loop {
@@ -102,7 +97,7 @@ fn watch(
         let limit = if results {
             settings.after_results
         } else {
-            settings.patience[device as usize]
+            settings.patience
         };
         if settings.time_is_over() {
             break End::OutOfTime;

@@ -433,7 +433,7 @@ test result: which. $passed passed; $failed failed; 0 ignored; 0 measured; 0 fil
         let settings = Settings {
             out,
             deadline: None,
-            patience: [Duration::from_millis(1500); 2],
+            patience: Duration::from_millis(1500),
             after_results: Duration::from_millis(500),
         };
         let tests = Some(list(&path, Path::new("unused")).unwrap());
