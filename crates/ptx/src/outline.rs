@@ -101,29 +101,6 @@ pub fn external_functions(ptx: &str) -> Vec<&str> {
     names
 }
 
-/// How many statements and declarations the bodies of a module's functions have, kernels left out.
-pub(crate) fn statements_in_functions(ptx: &str) -> usize {
-    let mut lexer = Lexer::new(ptx);
-    let (mut count, mut depth) = (0, 0u32);
-    // Whether the body that follows, or that this is in, is a function's.
-    let mut in_function = false;
-    while let Ok(token) = lexer.next() {
-        match token.kind {
-            Kind::Eof => break,
-            Kind::Punct(b'{') => depth += 1,
-            Kind::Punct(b'}') => depth = depth.saturating_sub(1),
-            Kind::Punct(b';') if depth > 0 => count += usize::from(in_function),
-            Kind::Dotted if depth == 0 => match &ptx[token.start..token.end] {
-                ".func" => in_function = true,
-                ".entry" | ".global" | ".const" => in_function = false,
-                _ => {}
-            },
-            _ => {}
-        }
-    }
-    count
-}
-
 /// The sizes of the parameters up to the closing parenthesis.
 fn parameters(tokens: &mut Tokens<'_>) -> Option<Vec<usize>> {
     let mut sizes = Vec::new();

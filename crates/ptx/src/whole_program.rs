@@ -1,56 +1,240 @@
 //! Decides how ptxas, or the driver, should compile a module: as a whole program, which is its
 //! default, or its functions one at a time, to be linked (`ptxas -c`, `cuLinkAddData`).
 //!
-//! As a whole program, ptxas 13.0 (at `-O1` to `-O3`, sm_75 to sm_120) miscompiles functions of large
-//! modules: of a register that is set to 0, and to 1 behind a branch, it keeps the 1 alone and drops
-//! the branch. The same function is right if the module has fewer or smaller functions beside it,
-//! and always right with `-c`. In a module of 230 functions, 10 of 87 device tests failed on an H100;
-//! linked, all passed, and loading took 7 s instead of 21 s.
+//! As a whole program, ptxas 13.0 (at `-O1` to `-O3`, sm_75 to sm_120) miscompiles functions that are
+//! called: of a register that is set to 0, and to 1 behind a branch, it keeps the 1 alone and drops
+//! the branch. The same function is right if other functions beside it are left out, and always right
+//! with `-c`. In a module of 230 functions, 10 of 87 device tests failed on an H100; linked, all
+//! passed, and loading took 7 s instead of 21 s. A module of four functions is enough.
 //!
-//! Linking costs small modules registers: a kernel then gets as many as the functions that report
-//! its panics need (45 instead of 32 for a vector addition), while for a whole program ptxas
-//! compiles these functions for the kernel's number. So only modules with much code in functions
-//! are linked; formatting and panics alone come to about 2,800 statements.
+//! Linking costs kernels registers: each gets as many as the functions that report its panics need
+//! (45 instead of 32 for a vector addition), while for a whole program ptxas compiles these
+//! functions for the kernel's number. So only modules that do much of their work in functions are
+//! linked: panics and their formatting do not count. Kernels whose functions are inlined have few
+//! such statements or none, in the examples and tests at most 100.
 
-use crate::outline::statements_in_functions;
+use std::collections::{HashMap, HashSet};
+
+use crate::lexer::{Kind, Lexer, Token};
 
 /// The number of statements in functions from which on they are compiled one at a time.
-const MANY: usize = 4096;
+const MANY: usize = 512;
 
-/// Whether a module's functions should be compiled one at a time and linked.
+/// Whether a module's functions should be compiled one at a time and linked. What is no PTX should
+/// not.
 pub fn is_to_be_linked(ptx: &str) -> bool {
-    statements_in_functions(ptx) >= MANY
+    statements_in_functions(ptx).is_some_and(|count| count >= MANY)
+}
+
+/// A function or kernel, as far as its text tells.
+#[derive(Default)]
+struct Body<'a> {
+    entry: bool,
+    statements: usize,
+    /// The names in it, but for those in blocks that end in a call that does not return.
+    names: HashSet<&'a str>,
+}
+
+/// How many statements and declarations those functions have that kernels call or refer to other
+/// than to panic. `None` if the text is no PTX.
+fn statements_in_functions(ptx: &str) -> Option<usize> {
+    let mut reader = Reader {
+        ptx,
+        lexer: Lexer::new(ptx),
+    };
+    let mut bodies: HashMap<&str, Body> = HashMap::new();
+    let mut variables: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut never_return: HashSet<&str> = HashSet::new();
+    loop {
+        match reader.next()? {
+            (Kind::Eof, _) => break,
+            (_, kind @ (".func" | ".entry")) => {
+                let (name, body) = reader.function(&mut never_return)?;
+                if let Some(mut body) = body {
+                    body.entry = kind == ".entry";
+                    bodies.insert(name, body);
+                }
+            }
+            (_, ".global" | ".const") => {
+                let mut names = Vec::new();
+                loop {
+                    match reader.next()? {
+                        (Kind::Punct(b';'), _) => break,
+                        (Kind::Eof, _) => return None,
+                        (Kind::Ident, name) => names.push(name),
+                        _ => {}
+                    }
+                }
+                let mut names = names.into_iter();
+                if let Some(name) = names.next() {
+                    variables.insert(name, names.collect());
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut open: Vec<&str> = (bodies.iter())
+        .filter_map(|(&name, body)| body.entry.then_some(name))
+        .collect();
+    let mut seen: HashSet<&str> = open.iter().copied().collect();
+    let mut count = 0;
+    while let Some(name) = open.pop() {
+        let names = match bodies.get(name) {
+            Some(_) if never_return.contains(name) => continue,
+            Some(body) => {
+                count += if body.entry { 0 } else { body.statements };
+                &body.names
+            }
+            None => match variables.get(name) {
+                Some(names) => names,
+                None => continue,
+            },
+        };
+        open.extend(names.iter().copied().filter(|name| seen.insert(name)));
+    }
+    Some(count)
+}
+
+struct Reader<'a> {
+    ptx: &'a str,
+    lexer: Lexer<'a>,
+}
+
+impl<'a> Reader<'a> {
+    /// The next token with its text; `None` for what is no token.
+    fn next(&mut self) -> Option<(Kind, &'a str)> {
+        let Token {
+            kind, start, end, ..
+        } = self.lexer.next().ok()?;
+        Some((kind, &self.ptx[start..end]))
+    }
+
+    /// Reads a function behind `.func` or `.entry`: its name, and its body unless this is a declaration.
+    fn function(
+        &mut self,
+        never_return: &mut HashSet<&'a str>,
+    ) -> Option<(&'a str, Option<Body<'a>>)> {
+        let mut token = self.next()?;
+        if token.0 == Kind::Punct(b'(') {
+            // What it returns.
+            while self.next()?.0 != Kind::Punct(b')') {}
+            token = self.next()?;
+        }
+        let name = token.1;
+        loop {
+            match self.next()? {
+                (Kind::Punct(b'{'), _) => return Some((name, Some(self.body(never_return)?))),
+                (Kind::Punct(b';'), _) => return Some((name, None)),
+                (Kind::Eof, _) => return None,
+                (_, ".noreturn") => _ = never_return.insert(name),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads a body behind its `{`.
+    fn body(&mut self, never_return: &HashSet<&'a str>) -> Option<Body<'a>> {
+        let mut body = Body::default();
+        // The names since the last label or jump, and whether the statement is a call.
+        let (mut names, mut is_call) = (Vec::new(), false);
+        let mut depth = 1;
+        while depth > 0 {
+            match self.next()? {
+                (Kind::Punct(b'{'), _) => depth += 1,
+                (Kind::Punct(b'}'), _) => depth -= 1,
+                (Kind::Punct(b';'), _) => {
+                    body.statements += 1;
+                    is_call = false;
+                }
+                (Kind::Punct(b':'), _) | (Kind::Ident, "bra" | "brx" | "ret") => {
+                    body.names.extend(names.drain(..));
+                }
+                (Kind::Ident, "call") => is_call = true,
+                (Kind::Ident, name) if is_call && never_return.contains(name) => names.clear(),
+                (Kind::Ident, name) if !name.starts_with('%') => names.push(name),
+                (Kind::Eof, _) => return None,
+                _ => {}
+            }
+        }
+        body.names.extend(names);
+        Some(body)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn module(directive: &str, statements: usize) -> String {
+    const HEADER: &str = ".version 9.0\n.target sm_75\n.address_size 64\n";
+
+    /// A function of so many statements, with a line before them.
+    fn function(head: &str, line: &str, statements: usize) -> String {
         let body = "\tadd.s32 %r1, %r1, 1;\n".repeat(statements);
-        format!(
-            ".version 9.0\n.target sm_75\n.address_size 64\n\
-             {directive} f()\n{{\n\t.reg .b32 %r<2>;\n{body}\tret;\n}}\n"
-        )
+        format!("{head}\n{{\n\t.reg .b32 %r<2>;\n{line}\n{body}\tret;\n}}\n")
+    }
+
+    fn kernel(line: &str) -> String {
+        function(".visible .entry k()", line, 3)
+    }
+
+    fn count(module: &str) -> Option<usize> {
+        statements_in_functions(&format!("{HEADER}{module}"))
     }
 
     #[test]
-    fn large_functions_are_linked() {
-        assert!(is_to_be_linked(&module(".func", MANY)));
-        assert!(is_to_be_linked(&module(
-            ".visible .func (.param .b32 r)",
-            MANY
-        )));
-        let two = module(".func", MANY / 2);
-        let two = two.clone() + two.split_once("64\n").unwrap().1;
-        assert!(is_to_be_linked(&two));
+    fn functions_that_kernels_reach_count() {
+        let large = function(".func (.param .b32 r) large(.param .b32 p)", "", MANY);
+        for (line, before) in [
+            ("call.uni (r), large, (p);", ""),
+            ("mov.u64 %rd1, large;", ""),
+            (
+                "mov.u64 %rd1, table;",
+                ".global .align 8 .u64 table[2] = {generic(text), large};\n",
+            ),
+            (
+                "call.uni small, ();",
+                ".func small()\n{\n\tcall.uni (r), large, (p);\n\tret;\n}\n",
+            ),
+            // The panic is behind a jump.
+            (
+                "mov.u64 %rd1, large; @%p1 bra $L1; call.uni fail, ();\n$L1:",
+                ".func fail() .noreturn;\n",
+            ),
+        ] {
+            let text = format!("{HEADER}{before}{large}{}", kernel(line));
+            assert!(is_to_be_linked(&text), "{line}");
+        }
     }
 
     #[test]
-    fn small_functions_and_kernels_are_a_whole_program() {
-        assert!(!is_to_be_linked(&module(".func", MANY / 2)));
-        assert!(!is_to_be_linked(&module(".visible .entry", MANY)));
-        assert!(!is_to_be_linked("no PTX"));
-        assert!(!is_to_be_linked(".func f() {"));
+    fn panics_and_kernels_do_not_count() {
+        let large = function(".func large()", "", MANY);
+        let before = format!(
+            ".func fail(.param .b64 p)\n.noreturn;\n{large}{}",
+            function(
+                ".func fail(.param .b64 p)\n.noreturn",
+                "call.uni large, ();",
+                9
+            )
+        );
+        for line in [
+            "",
+            "$L1: mov.u64 %rd1, large; { .param .b64 p; st.param.b64 [p], %rd1; call.uni fail, (p); } $L2:",
+        ] {
+            assert_eq!(count(&(before.clone() + &kernel(line))), Some(0), "{line}");
+        }
+        assert_eq!(count(&function(".visible .entry k()", "", MANY)), Some(0));
+    }
+
+    #[test]
+    fn what_is_no_ptx_is_not_linked() {
+        for text in [
+            "no PTX",
+            ".func f() {",
+            ".entry k() { \u{e9} }",
+            ".global x",
+        ] {
+            assert!(!is_to_be_linked(text), "{text}");
+        }
     }
 }

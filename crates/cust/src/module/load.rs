@@ -43,7 +43,9 @@ impl ImageKind {
 
 impl Module {
     /// Loads PTX text, which the driver compiles for the device. If it calls functions of the
-    /// device's runtime library, it is linked with that: see [`Linker::add_device_runtime`].
+    /// device's runtime library, it is linked with that: see [`Linker::add_device_runtime`]. If its
+    /// kernels do much of their work in functions, those are compiled one at a time and linked,
+    /// because compilers up to CUDA 13.0 make errors with them otherwise.
     ///
     /// # Errors
     ///
