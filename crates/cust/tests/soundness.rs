@@ -263,6 +263,8 @@ fn a_waker_may_drop_what_the_stream_uses() {
 #[test]
 fn a_waker_that_is_replaced_may_wait_for_the_stream() {
     struct Waits(Arc<Stream>, Mutex<Option<std::sync::mpsc::Sender<()>>>);
+    // What counts is that it is dropped.
+    #[allow(clippy::manual_noop_waker)]
     impl std::task::Wake for Waits {
         fn wake(self: Arc<Self>) {}
     }

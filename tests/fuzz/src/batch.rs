@@ -323,7 +323,7 @@ pub fn run(
 ) -> Result<Vec<Result<Output, String>>> {
     let mut all = Vec::with_capacity(count);
     while all.len() < count {
-        let context = match cust::init_auto() {
+        let _context = match cust::init_auto() {
             Ok(context) => context.into_context(),
             // A GPU may be lost to the whole process.
             Err(error) if !all.is_empty() => {
