@@ -7,7 +7,7 @@ mod common;
 mod kernels;
 
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use common::{backend, stream};
@@ -22,9 +22,30 @@ use cust::texture::TextureConfig;
 use kernels::*;
 use ptx_emulator::driver::{Schedule, set_schedule};
 
-fn init() -> Context {
+/// The device, for one test at a time. A callback that waits for its test holds up the driver's thread
+/// for callbacks. If another test's call then waits for all streams, such as one that frees memory,
+/// no test goes on on a GPU.
+struct Turn {
+    context: Context,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl std::ops::Deref for Turn {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        &self.context
+    }
+}
+
+fn init() -> Turn {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     set_schedule(Schedule::Late);
-    cust::quick_init_on(backend()).expect("the device can be used")
+    Turn {
+        context: cust::quick_init_on(backend()).expect("the device can be used"),
+        _turn: turn,
+    }
 }
 
 /// Calls `test` on another thread, and fails if it takes longer than a deadlock would let it.
