@@ -10,7 +10,7 @@ const IN_REGISTERS: u64 = 32;
 const SAVED: u64 = 208;
 /// The part of the local variables that is added for spilled registers: code that moves large values
 /// about spills more.
-const SPILLED: u64 = 64;
+const SPILLED: u64 = 16;
 /// The alignment of a frame. If a variable needs more, the function aligns its frame itself.
 const ALIGNMENT: u64 = 16;
 
