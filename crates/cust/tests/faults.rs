@@ -85,6 +85,10 @@ fn nothing_waits_for_a_lost_context() {
         graph.call(&[], || ()).unwrap();
         let mut graph = graph.instantiate().unwrap();
         let event = Event::new(EventFlags::DEFAULT).unwrap();
+        // The fault comes when all is asked for: callbacks are served as soon as they are.
+        let (go, may_go) = std::sync::mpsc::channel::<()>();
+        let wait = move || may_go.recv().unwrap_or_default();
+        faulty.add_callback(wait).unwrap();
         // SAFETY: the fault is what is tested.
         unsafe { launch!(module.store<<<1, 1, 0, faulty>>>(16u64)).unwrap() };
         faulty.upload(&locked, &mut buffer).unwrap();
@@ -99,6 +103,7 @@ fn nothing_waits_for_a_lost_context() {
             .add_callback(move || called.send(()).unwrap())
             .unwrap();
         let mut future = Box::pin(other.finished().unwrap());
+        drop(go);
         let first = faulty.synchronize().unwrap_err().code();
         assert_eq!(first, Some(CudaError::IllegalAddress));
         // The callback is dropped, not called, and what waits for it is told so.
