@@ -299,14 +299,15 @@ const LONG: [&str; 5] = [
 /// A test program, run as cargo runs it.
 fn command_of(program: &Program) -> Result<Command> {
     let mut command = Command::new(&program.path);
-    let sysroot = workspace::sysroot().context("rustc does not say its folder")?;
+    let libraries = workspace::output_of("rustc", &["--print=target-libdir"])
+        .context("rustc does not say its folder")?;
     command
         .current_dir(&program.folder)
         .env("CARGO", workspace::cargo().get_program())
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .env("RUSTC_CODEGEN_NVVM", backend::ensure()?)
-        // Those of procedural macros are linked with the compiler's own libraries.
-        .env("LD_LIBRARY_PATH", sysroot.join("lib"));
+        // Those of procedural macros are linked with the standard library as it is in the toolchain.
+        .env("LD_LIBRARY_PATH", libraries);
     Ok(command)
 }
 
