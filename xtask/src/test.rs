@@ -5,7 +5,7 @@
 //!
 //! 1. the workspace's test programs and the documentation's examples;
 //! 2. the device tests once more on the emulator as sm_100, the samples as sm_120 too;
-//! 3. crates from crates.io and the standard library's own tests, a part of each;
+//! 3. published crates and the standard library's own tests, a part of each;
 //! 4. the backend's own tests, in the folder and profile that it is built in anyway;
 //! 5. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
 //!    architecture;
@@ -118,7 +118,7 @@ impl Selection {
         }
         // On their own: see `run_all`.
         if self.package.is_none() {
-            heading("Crates from crates.io, a part");
+            heading("Published crates, a part");
             self.count(crate_tests()?, total, outcomes)?;
         }
         if self.package.as_deref().is_none_or(|name| name == BACKEND) {
@@ -173,7 +173,7 @@ fn cargo_test() -> Result<Command> {
     Ok(command)
 }
 
-/// The tests of crates from crates.io. Not all of them: they take long to compile for the device.
+/// The tests of published crates. Not all of them: they take long to compile for the device.
 /// `./x test crate-tests` runs all, unoptimised as well.
 fn crate_tests() -> Result<Command> {
     /// Says which of them.
@@ -244,7 +244,7 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     }
     // On their own, as the crates then have on the host the features that they have on the
     // device, and not those that others of the workspace ask for.
-    jobs.push(Job::new("crates from crates.io, a part", crate_tests()?));
+    jobs.push(Job::new("published crates, a part", crate_tests()?));
     jobs.push(Job::new("the backend", backend_tests()?));
     let mut command = backend::cargo_with_backend()?;
     command

@@ -1,4 +1,4 @@
-//! Crates from crates.io, unmodified, on the GPU or on the emulator: what they compute is compared
+//! Published crates, unmodified, on the GPU or on the emulator: what they compute is compared
 //! with what the CPU computes, for every input.
 
 use crate_tests_kernels::{Case, Input, Record};

@@ -54,7 +54,7 @@ pub fn list() -> String {
     rows.sort();
     let mut out = String::from(
         "# Published crates\n\n\
-         Crates from crates.io, compiled for the device without modification. Each case in \
+         Published crates, compiled for the device without modification. Each case in \
          `tests/crates` is a\nfunction that runs on the device and on the CPU, for the number of \
          inputs in the table (edge cases and\nrandom inputs), in a release and in an unoptimized \
          build; all results must be equal bit for bit. The\ndevice code is built without \
