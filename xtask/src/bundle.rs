@@ -68,8 +68,8 @@ pub(crate) struct Program {
     /// Unique among the programs of the workspace: `cust-launch`.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// The folder of its package, in which cargo runs tests.
-    pub(crate) folder: PathBuf,
+    /// The directory of its package, in which cargo runs tests.
+    pub(crate) directory: PathBuf,
 }
 
 /// Files from this size on are packed; `run.sh` unpacks them.
@@ -191,7 +191,7 @@ pub(crate) fn build(mut command: Command, what: What) -> Result<Built> {
             built.programs.push(Program {
                 name,
                 path: PathBuf::from(program),
-                folder: manifest.parent().unwrap_or(manifest).to_owned(),
+                directory: manifest.parent().unwrap_or(manifest).to_owned(),
             });
         }
         if let Some(out_dir) = message["out_dir"].as_str() {

@@ -6,7 +6,7 @@
 //! 1. the workspace's test programs and the documentation's examples;
 //! 2. the device tests once more on the emulator as sm_100, the samples as sm_120 too;
 //! 3. published crates and the standard library's own tests, a part of each;
-//! 4. the backend's own tests, in the folder and profile that it is built in anyway;
+//! 4. the backend's own tests, in the directory and profile that it is built in anyway;
 //! 5. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
 //!    architecture;
 //! 6. the tests of the host packages on stable Rust, if it is installed; in CI it always is.
@@ -186,7 +186,7 @@ fn crate_tests() -> Result<Command> {
     Ok(command)
 }
 
-/// The backend's own tests, in the folder and profile that it is built in anyway.
+/// The backend's own tests, in the directory and profile that it is built in anyway.
 fn backend_tests() -> Result<Command> {
     let mut command = backend::command("test");
     command
@@ -226,7 +226,7 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     let built = bundle::build(command, bundle::What::Tests)?;
     println!("{:.1} s", began.elapsed().as_secs_f64());
 
-    // What compiles in folders of its own comes first, since it takes longest.
+    // What compiles in directories of its own comes first, since it takes longest.
     let mut jobs = Vec::new();
     if let Some(mut command) = ensure_stable()? {
         command
@@ -258,15 +258,30 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     let mut command = cargo_test()?;
     command.args(WORKSPACE).arg("--doc");
     jobs.push(Job::new("the documentation's examples", command));
+    let backend = backend::ensure()?;
+    let libraries = workspace::output_of("rustc", &["--print=target-libdir"])
+        .context("rustc does not name its library directory")?;
+    // A test program, run as cargo runs it.
+    let command_of = |program: &Program| {
+        let mut command = Command::new(&program.path);
+        command
+            .current_dir(&program.directory)
+            .env("CARGO", workspace::cargo().get_program())
+            .env("CARGO_MANIFEST_DIR", &program.directory)
+            .env("RUSTC_CODEGEN_NVVM", &backend)
+            // Those of procedural macros are linked with the standard library of the toolchain.
+            .env("LD_LIBRARY_PATH", &libraries);
+        command
+    };
     let long = |program: &&Program| LONG.contains(&&*program.name);
     let (first, others): (Vec<_>, Vec<_>) = built.programs.iter().partition(long);
     for program in first.into_iter().chain(others) {
-        jobs.push(Job::new(&*program.name, command_of(program)?));
+        jobs.push(Job::new(&*program.name, command_of(program)));
     }
     for (name, filter, arch) in MODERN {
         let program = built.programs.iter().find(|program| program.name == name);
         let program = program.with_context(|| format!("cargo did not build {name}"))?;
-        let mut command = command_of(program)?;
+        let mut command = command_of(program);
         command
             .arg(filter)
             .env("CUST_DEVICE", "emulator")
@@ -295,21 +310,6 @@ const LONG: [&str; 5] = [
     "ui-tests-ui",
     "cuda_std-table",
 ];
-
-/// A test program, run as cargo runs it.
-fn command_of(program: &Program) -> Result<Command> {
-    let mut command = Command::new(&program.path);
-    let libraries = workspace::output_of("rustc", &["--print=target-libdir"])
-        .context("rustc does not say its folder")?;
-    command
-        .current_dir(&program.folder)
-        .env("CARGO", workspace::cargo().get_program())
-        .env("CARGO_MANIFEST_DIR", &program.folder)
-        .env("RUSTC_CODEGEN_NVVM", backend::ensure()?)
-        // Those of procedural macros are linked with the standard library as it is in the toolchain.
-        .env("LD_LIBRARY_PATH", libraries);
-    Ok(command)
-}
 
 /// Runs commands, as many at a time as there are cores; prints the output of each when it ends, and
 /// at the end which ones took longest.
