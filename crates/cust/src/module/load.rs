@@ -62,9 +62,6 @@ impl Module {
         let context = Context::current("loading a module from PTX")?;
         let ptx = ptx.as_ref().trim_end_matches('\0');
         refuse_text_that_is_no_ptx(ptx)?;
-        let mut text = Vec::with_capacity(ptx.len() + 1);
-        text.extend_from_slice(ptx.as_bytes());
-        text.push(0);
         if context.backend() == Backend::Gpu {
             if device_runtime::is_called(ptx) {
                 return link(ptx, options, true);
@@ -77,6 +74,9 @@ impl Module {
                 return Ok(module);
             }
         }
+        let mut text = Vec::with_capacity(ptx.len() + 1);
+        text.extend_from_slice(ptx.as_bytes());
+        text.push(0);
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
