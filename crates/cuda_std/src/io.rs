@@ -25,6 +25,9 @@
 //! The device has one output, so `eprint!` prints where `print!` does. A NUL character is not
 //! printed. On the host these are the standard library's macros.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::session::on_device;
+
 /// Prints, without a line break at the end.
 #[macro_export]
 macro_rules! print {
@@ -70,16 +73,33 @@ pub use device::{print_fmt, print_fmt as eprint_fmt};
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub fn print_fmt(args: core::fmt::Arguments<'_>) {
-    std::print!("{args}");
+    on_device!(device::print_fmt(args), std::print!("{args}"));
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub fn eprint_fmt(args: core::fmt::Arguments<'_>) {
-    std::eprint!("{args}");
+    on_device!(device::print_fmt(args), std::eprint!("{args}"));
 }
 
-#[cfg(target_arch = "nvptx64")]
+/// What `std`'s own macros become on the device in a single-source session.
+#[cfg(nvvm_single_source)]
+mod of_std {
+    use super::device::print_fmt;
+    use core::fmt::Arguments;
+
+    #[unsafe(no_mangle)]
+    fn __cuda_std_print(args: Arguments<'_>) {
+        print_fmt(args);
+    }
+
+    #[unsafe(no_mangle)]
+    fn __cuda_std_eprint(args: Arguments<'_>) {
+        print_fmt(args);
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 mod device {
     use crate::intrinsics::{free, malloc, vprintf};
     use core::fmt::{self, Write};

@@ -56,18 +56,20 @@ pub const fn size<T>() -> usize {
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn assume_block_size(x: u32, y: u32, z: u32) {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's promise; a thread's index is below its block's size.
-    unsafe {
-        use crate::thread;
-        use core::hint::assert_unchecked;
-        assert_unchecked(thread::block_dim_x() == x);
-        assert_unchecked(thread::block_dim_y() == y);
-        assert_unchecked(thread::block_dim_z() == z);
-        assert_unchecked(thread::thread_idx_x() < x);
-        assert_unchecked(thread::thread_idx_y() < y);
-        assert_unchecked(thread::thread_idx_z() < z);
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    let _ = (x, y, z);
+    crate::session::on_device!(
+        // SAFETY: the caller's promise; a thread's index is below its block's size.
+        unsafe {
+            use crate::thread;
+            use core::hint::assert_unchecked;
+            assert_unchecked(thread::block_dim_x() == x);
+            assert_unchecked(thread::block_dim_y() == y);
+            assert_unchecked(thread::block_dim_z() == z);
+            assert_unchecked(thread::thread_idx_x() < x);
+            assert_unchecked(thread::thread_idx_y() < y);
+            assert_unchecked(thread::thread_idx_z() < z);
+        },
+        {
+            let _ = (x, y, z);
+        },
+    );
 }
