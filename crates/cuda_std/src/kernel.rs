@@ -33,6 +33,23 @@ macro_rules! kernels_are_free_functions {
     ($($item:tt)*) => { $($item)* };
 }
 
+/// Items that are there only where the host's session compiles kernels as well. A macro of this crate,
+/// so that no other crate is asked for the `cfg`.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! single_source {
+    ($($item:tt)*) => { $($item)* };
+}
+
+/// Items that are there only where the host's session compiles kernels as well.
+#[cfg(not(nvvm_single_source))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! single_source {
+    ($($item:tt)*) => {};
+}
+
 #[diagnostic::do_not_recommend]
 impl<T: Copy> KernelParam for T {}
 

@@ -91,6 +91,12 @@ pub mod window;
 
 pub use bits::AnyBits;
 pub use constant::Constant;
+#[doc(hidden)]
+#[cfg(nvvm_single_source)]
+pub use cuda_std_macros::attributes as single_source_attributes;
+#[doc(hidden)]
+#[cfg(not(nvvm_single_source))]
+pub use cuda_std_macros::no_attributes as single_source_attributes;
 pub use cuda_std_macros::{AnyBits, address_space, constant, kernel, ptx};
 pub use float::{FloatExt, GpuFloat};
 pub use per_block::{PerBlock, PerThreadChunk, PerWarp};

@@ -212,6 +212,23 @@ pub fn foreign(functions: TokenStream) -> TokenStream {
     foreign::expand(functions.into()).into()
 }
 
+/// The attributes given, on the item: what `cuda_std::single_source_attributes` is where the host's
+/// session compiles kernels as well.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn attributes(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let attributes = proc_macro2::TokenStream::from(attributes);
+    let item = proc_macro2::TokenStream::from(item);
+    quote::quote!(#[#attributes] #item).into()
+}
+
+/// The item alone: what `cuda_std::single_source_attributes` is elsewhere.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn no_attributes(_attributes: TokenStream, item: TokenStream) -> TokenStream {
+    item
+}
+
 /// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.
 #[doc(hidden)]
 #[proc_macro]

@@ -23,8 +23,8 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 
 use cust_core::kernel::{
-    Access, Argument, ByValue, Launch, Output, OutputRows, OutputValue, OutputVolume, Pass,
-    bytes_of,
+    Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
+    Pass, bytes_of,
 };
 use cust_raw::{
     CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
@@ -34,6 +34,7 @@ use smallvec::SmallVec;
 
 use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
+use crate::host_memory::{self, HostArgument};
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, LockedBuffer,
     RangeOnDevice, UnifiedBox, UnifiedBuffer,
@@ -308,18 +309,57 @@ impl<'m, K> Deref for Kernel<'m, K> {
 impl<K: KernelType> Kernel<'_, K> {
     /// Puts a launch into a stream, after the work that it depends on. What goes wrong in the
     /// kernel is returned by the next `synchronize`, or copy to the host.
+    ///
+    /// A launch with slices, arrays or `Vec`s of the host copies them to the device, and back those
+    /// that the kernel writes, and waits for that: it also returns what goes wrong in the kernel.
     pub fn launch<A: Pass>(
         &self,
         stream: &Stream,
         config: impl Into<LaunchConfig>,
         args: Args<K, A>,
     ) -> CudaResult<()> {
-        let config = config.into();
-        check_block_size::<K>(&config)?;
-        let mut collector = Collector::default();
-        args.pass(&mut collector);
-        // SAFETY: the arguments are the kernel's, and tell what they use.
-        unsafe { collector.launch(&self.function, stream, &config) }
+        launch(&self.function, stream, &config.into(), args)
+    }
+}
+
+/// Launches the kernel `K`, which `function` is.
+fn launch<K: KernelType, A: Pass>(
+    function: &Function<'_>,
+    stream: &Stream,
+    config: &LaunchConfig,
+    args: Args<K, A>,
+) -> CudaResult<()> {
+    check_block_size::<K>(config)?;
+    let mut collector = Collector::default();
+    args.pass(&mut collector);
+    // SAFETY: the arguments are the kernel's, and tell what they use; they are consumed, so this is
+    // the only launch with memory of the host that they borrow.
+    unsafe { collector.launch(function, stream, config) }
+}
+
+impl Stream {
+    /// Launches a kernel of the program itself, whose device code `cargo cuda` embedded. The module
+    /// is loaded on the first launch in a context, and stays loaded; the context stays alive until
+    /// the process ends or [`Context::reset`](crate::context::Context::reset).
+    ///
+    /// ```text
+    /// stream.launch((blocks, threads), vecadd::args(&a, &b, &mut c))?;
+    /// ```
+    ///
+    /// With buffers of the device alone the launch is asynchronous, and the rest is as for
+    /// [`Kernel::launch`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDeviceCode`] if nothing of the program was built with `cargo cuda`,
+    /// [`Error::NotEmbedded`] if the kernel's crate was not, and those of loading a module.
+    pub fn launch<K: KernelType, A: Pass>(
+        &self,
+        config: impl Into<LaunchConfig>,
+        args: Args<K, A>,
+    ) -> CudaResult<()> {
+        let function = crate::module::own_kernel::<K>(self.context())?;
+        launch(function, self, &config.into(), args)
     }
 }
 
@@ -383,6 +423,8 @@ struct Parameter<'a> {
 pub(crate) struct Collector<'a> {
     parameters: SmallVec<[Parameter<'a>; 16]>,
     dependencies: SmallVec<[Dependency<'a>; 8]>,
+    /// Memory of the host.
+    host: SmallVec<[HostArgument<'a>; 4]>,
     /// What belongs to graphs.
     in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
     /// A texture or surface that is not what its parameter wants.
@@ -418,6 +460,21 @@ impl<'a> Launch<'a> for Collector<'a> {
         } else if let Some(mismatch) = resource.downcast_ref::<Mismatch>() {
             self.mismatch = Some(mismatch);
         }
+    }
+
+    fn host(&mut self, memory: HostMemory<'a>) {
+        // In place of the address, which is known when the memory of the device is.
+        static LATER: [MaybeUninit<u8>; 16] = [MaybeUninit::new(0); 16];
+        let type_name = memory.type_name();
+        let index = self.parameters.len();
+        match memory.is_wide() {
+            true => {
+                self.parameter(&LATER[..8], type_name);
+                self.parameter(&LATER[..8], type_name);
+            }
+            false => self.parameter(&LATER, type_name),
+        }
+        self.host.push(HostArgument { memory, index });
     }
 }
 
@@ -481,6 +538,11 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    /// Whether there is memory of the host, which is there for one launch only.
+    pub(crate) fn has_host_memory(&self) -> bool {
+        !self.host.is_empty()
+    }
+
     pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
         &self.dependencies
     }
@@ -499,7 +561,7 @@ impl<'a> Collector<'a> {
     /// # Safety
     ///
     /// The parameters are the kernel's, what it does with them is sound, and it accesses just
-    /// what the dependencies say.
+    /// what the dependencies say. No other launch has the memory of the host.
     unsafe fn launch(
         &self,
         function: &Function<'_>,
@@ -513,13 +575,39 @@ impl<'a> Collector<'a> {
         }
         check_size(function, config)?;
         let mut pointers = self.pointers(function)?;
+        if self.host.is_empty() {
+            // SAFETY: as the caller promises.
+            return unsafe { self.enqueue(function, stream, config, &mut pointers) };
+        }
+        // SAFETY: the arguments are those that the pointers are to.
+        unsafe {
+            host_memory::launch(stream, &self.host, &mut pointers, doing, |pointers| {
+                self.enqueue(function, stream, config, pointers)
+            })
+        }
+    }
+
+    /// Puts the launch with these pointers to its parameters into the stream.
+    ///
+    /// # Safety
+    ///
+    /// As for `launch`.
+    #[inline]
+    unsafe fn enqueue(
+        &self,
+        function: &Function<'_>,
+        stream: &Stream,
+        config: &LaunchConfig,
+        pointers: &mut [*mut c_void],
+    ) -> CudaResult<()> {
+        let doing = || doing(function, config);
         let captured = Captured::Refused;
         let inner = stream.inner();
         crate::launch::note_launch(function, stream)?;
         // SAFETY: as the caller promises.
         unsafe {
             tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
-                call(api.driver, function, config, raw, &mut pointers)
+                call(api.driver, function, config, raw, pointers)
             })?;
         }
         crate::launch::note_launched(function, inner, inner.issued());

@@ -18,6 +18,9 @@
 
 #![no_std]
 
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate alloc;
+
 mod ecosystem;
 #[doc(hidden)]
 pub mod emulator;
