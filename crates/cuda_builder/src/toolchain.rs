@@ -61,14 +61,14 @@ impl Toolchain {
 
     /// The toolchain of a compiler, if it is the pinned one.
     pub fn of(rustc: &OsStr) -> Option<Toolchain> {
-        let output = Command::new(rustc)
-            .args(["-vV", "--print=sysroot"])
-            .output()
-            .ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        let (version, sysroot) = (text.clone(), text.lines().last()?.to_owned());
+        // Two runs: `-vV` makes rustc ignore `--print`.
+        let output_of = |argument: &str| {
+            let output = Command::new(rustc).arg(argument).output().ok()?;
+            String::from_utf8(output.stdout).ok()
+        };
+        let version = output_of("-vV")?;
         let toolchain = Toolchain {
-            root: PathBuf::from(sysroot),
+            root: PathBuf::from(output_of("--print=sysroot")?.trim_end()),
         };
         (version.contains(COMMIT) && toolchain.cargo().exists()).then_some(toolchain)
     }
@@ -117,7 +117,8 @@ mod tests {
             Ok(toolchain) => toolchain,
             Err(error) => return test_outcome::skip(error),
         };
-        let output = Command::new(toolchain.rustc()).arg("-vV").output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).contains(COMMIT));
+        let found = Toolchain::of(toolchain.rustc().as_os_str()).unwrap();
+        assert_eq!(found.root, toolchain.root);
+        assert!(Toolchain::of(OsStr::new("cargo")).is_none());
     }
 }
