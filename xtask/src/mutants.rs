@@ -25,8 +25,9 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
-    /// Must succeed with the fault planted: a fault that does not compile tests nothing.
-    check: String,
+    /// Must succeed with the fault planted, as `cargo test --no-run` must for each of the tests: a
+    /// fault that does not compile tests nothing.
+    check: Option<String>,
     /// The commands of which one has to fail, unless a fault has its own.
     tests: Vec<String>,
     fault: Vec<Fault>,
@@ -117,8 +118,10 @@ fn measure(
         let good = fs::read_to_string(&path)?;
         fs::write(&path, plant(fault, &good)?)?;
         let verdict = (|| {
-            if !succeeds(tree, &list.check)? {
-                bail!("{krate}: {} does not compile", fault.name);
+            for check in list.check.iter().cloned().chain(of(fault).iter().map(build)) {
+                if !succeeds(tree, &check)? {
+                    bail!("{krate}: {} does not compile", fault.name);
+                }
             }
             for command in of(fault) {
                 if !succeeds(tree, &command)? {
@@ -133,6 +136,11 @@ fn measure(
         results.set(krate, &fault.name, verdict)?;
     }
     Ok(())
+}
+
+/// The command that compiles the tests which `command` runs.
+fn build(command: &String) -> String {
+    command.replacen("cargo test", "cargo test --no-run", 1)
 }
 
 /// The text of a file with a fault.
@@ -239,7 +247,12 @@ fn log(tree: &Path) -> PathBuf {
 
 /// Whether a command ends in time with success.
 fn succeeds(tree: &Path, command: &str) -> Result<bool> {
-    let mut words = command.split_whitespace();
+    // As in a shell, variables come first.
+    let mut words = command.split_whitespace().peekable();
+    let mut variables = Vec::new();
+    while let Some(word) = words.next_if(|word| word.contains('=')) {
+        variables.extend(word.split_once('='));
+    }
     let program = words.next().context("an empty command")?;
     let mut command = match program {
         "cargo" => workspace::cargo(),
@@ -248,6 +261,7 @@ fn succeeds(tree: &Path, command: &str) -> Result<bool> {
     let out = File::create(log(tree))?;
     command
         .args(words)
+        .envs(variables)
         .current_dir(tree)
         .env_remove("CARGO_TARGET_DIR")
         .stdin(Stdio::null())
