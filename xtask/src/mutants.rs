@@ -118,8 +118,9 @@ fn measure(
         let good = fs::read_to_string(&path)?;
         fs::write(&path, plant(fault, &good)?)?;
         let verdict = (|| {
-            for check in list.check.iter().cloned().chain(of(fault).iter().map(build)) {
-                if !succeeds(tree, &check)? {
+            let builds: Vec<String> = of(fault).iter().map(|test| build(test)).collect();
+            for check in list.check.iter().chain(&builds) {
+                if !succeeds(tree, check)? {
                     bail!("{krate}: {} does not compile", fault.name);
                 }
             }
@@ -139,7 +140,7 @@ fn measure(
 }
 
 /// The command that compiles the tests which `command` runs.
-fn build(command: &String) -> String {
+fn build(command: &str) -> String {
     command.replacen("cargo test", "cargo test --no-run", 1)
 }
 
