@@ -250,6 +250,16 @@ fn blocks_wait_for_each_other() {
 }
 
 #[test]
+fn threads_that_wait_at_a_barrier_agree_on_its_count() {
+    let body =
+        "setp.lt.u32 %p1, %r38, 32; @%p1 bra other; bar.sync 1, 64; other: bar.sync 1, 96; exit;";
+    let fault = device("", body)
+        .launch("k", 1, 64, Params::new().u64(0))
+        .unwrap_err();
+    assert!(fault.message.contains("while others wait at it"), "{fault}");
+}
+
+#[test]
 fn deadlocks_are_found() {
     let deadlock = |body: &str| {
         device("", body)
