@@ -530,13 +530,14 @@ fn a_write_of_one_part_leaves_the_uses_of_others_known() {
     let one = DeviceBuffer::from_slice(&[1.0f32; PART]).unwrap();
     let mut all = DeviceBuffer::<f32>::zeroed(2 * PART).unwrap();
     let mut result = DeviceBuffer::<f32>::zeroed(PART).unwrap();
-    let mut whole = all.as_mut_slice();
-    let args = add::args(&one, &one, whole.index_mut(..PART).unwrap());
-    module.launch(&a, (1, 64), args).unwrap();
-    // The second stream is past the first write, so it may forget what it overwrites.
+    let ones = DeviceBuffer::from_slice(&[1.0f32; 2 * PART]).unwrap();
+    let args = add::args(&ones, &ones, &mut all);
+    module.launch(&a, (1, 128), args).unwrap();
+    // The second stream is past the first write, so it may forget what it overwrites: a half.
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     event.record(&a).unwrap();
     b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
+    let mut whole = all.as_mut_slice();
     let args = add::args(&one, &one, whole.index_mut(PART..).unwrap());
     module.launch(&b, (1, 64), args).unwrap();
     let args = add::args(all.index(..PART).unwrap(), &one, &mut result);
