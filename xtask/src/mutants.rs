@@ -25,8 +25,8 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
-    /// Must succeed with the fault planted, as `cargo test --no-run` must for each of the tests: a
-    /// fault that does not compile tests nothing.
+    /// Builds what the tests do not build themselves. It must succeed with the fault planted, as
+    /// `cargo test --no-run` must for each of the tests: a fault that does not compile tests nothing.
     check: Option<String>,
     /// The commands of which one has to fail, unless a fault has its own.
     tests: Vec<String>,
@@ -105,7 +105,7 @@ fn measure(
         .collect();
     let of = |fault: &Fault| fault.tests.clone().unwrap_or_else(|| list.tests.clone());
     let commands: BTreeSet<String> = faults.iter().flat_map(|fault| of(fault)).collect();
-    for command in &commands {
+    for command in list.check.iter().chain(&commands) {
         println!("{krate}: {command}");
         ensure!(
             succeeds(tree, command)?,
@@ -363,6 +363,9 @@ mod tests {
         for (krate, list) in lists().unwrap() {
             assert!(!list.tests.is_empty(), "{krate}");
             for fault in &list.fault {
+                for test in fault.tests.as_ref().unwrap_or(&list.tests) {
+                    assert_ne!(&build(test), test, "it cannot be compiled alone");
+                }
                 let path = workspace::root().join(&fault.file);
                 let text = fs::read_to_string(&path);
                 let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
