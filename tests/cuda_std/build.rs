@@ -1,11 +1,16 @@
 //! Compiles the kernels that the oldest architecture can run for it, the others for sm_90, and all of
 //! them for sm_100, which has libnvvm's modern dialect.
+//!
+//! With `CUDA_STD_TESTS_OLDEST=1`, only the kernels for the oldest architecture are compiled, in a
+//! third of the time: for `./x mutants`, with `PTX_EMULATOR_ARCH=sm_75`.
 
 use cuda_builder::{Arch, CudaBuilder, DebugInfo};
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    println!("cargo::rerun-if-env-changed=CUDA_STD_TESTS_OLDEST");
+    let oldest = std::env::var_os("CUDA_STD_TESTS_OLDEST").is_some();
     // Fused multiply-add rounds once where the CPU rounds twice; without it the results are equal.
     let builder = CudaBuilder::new("kernels")
         .fma_contraction(false)
@@ -16,8 +21,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (Arch::SM_90, builder.clone().no_default_features()),
         (Arch::SM_100, builder),
     ] {
-        let file = format!("{}.ptx", arch.sm());
-        builder.arch(arch).copy_to(out.join(file)).build()?;
+        let file = out.join(format!("{}.ptx", arch.sm()));
+        if oldest && arch != Arch::SM_75 {
+            std::fs::write(file, "")?;
+            continue;
+        }
+        builder.arch(arch).copy_to(file).build()?;
     }
     Ok(())
 }

@@ -25,8 +25,9 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
-    /// Must succeed with the fault planted: a fault that does not compile tests nothing.
-    check: String,
+    /// Builds what the tests do not build themselves. It must succeed with the fault planted, as
+    /// `cargo test --no-run` must for each of the tests: a fault that does not compile tests nothing.
+    check: Option<String>,
     /// The commands of which one has to fail, unless a fault has its own.
     tests: Vec<String>,
     fault: Vec<Fault>,
@@ -104,7 +105,7 @@ fn measure(
         .collect();
     let of = |fault: &Fault| fault.tests.clone().unwrap_or_else(|| list.tests.clone());
     let commands: BTreeSet<String> = faults.iter().flat_map(|fault| of(fault)).collect();
-    for command in &commands {
+    for command in list.check.iter().chain(&commands) {
         println!("{krate}: {command}");
         ensure!(
             succeeds(tree, command)?,
@@ -117,8 +118,11 @@ fn measure(
         let good = fs::read_to_string(&path)?;
         fs::write(&path, plant(fault, &good)?)?;
         let verdict = (|| {
-            if !succeeds(tree, &list.check)? {
-                bail!("{krate}: {} does not compile", fault.name);
+            let builds: Vec<String> = of(fault).iter().map(|test| build(test)).collect();
+            for check in list.check.iter().chain(&builds) {
+                if !succeeds(tree, check)? {
+                    bail!("{krate}: {} does not compile", fault.name);
+                }
             }
             for command in of(fault) {
                 if !succeeds(tree, &command)? {
@@ -133,6 +137,11 @@ fn measure(
         results.set(krate, &fault.name, verdict)?;
     }
     Ok(())
+}
+
+/// The command that compiles the tests which `command` runs.
+fn build(command: &str) -> String {
+    command.replacen("cargo test", "cargo test --no-run", 1)
 }
 
 /// The text of a file with a fault.
@@ -239,7 +248,12 @@ fn log(tree: &Path) -> PathBuf {
 
 /// Whether a command ends in time with success.
 fn succeeds(tree: &Path, command: &str) -> Result<bool> {
-    let mut words = command.split_whitespace();
+    // As in a shell, variables come first.
+    let mut words = command.split_whitespace().peekable();
+    let mut variables = Vec::new();
+    while let Some(word) = words.next_if(|word| word.contains('=')) {
+        variables.extend(word.split_once('='));
+    }
     let program = words.next().context("an empty command")?;
     let mut command = match program {
         "cargo" => workspace::cargo(),
@@ -248,6 +262,7 @@ fn succeeds(tree: &Path, command: &str) -> Result<bool> {
     let out = File::create(log(tree))?;
     command
         .args(words)
+        .envs(variables)
         .current_dir(tree)
         .env_remove("CARGO_TARGET_DIR")
         .stdin(Stdio::null())
@@ -348,6 +363,9 @@ mod tests {
         for (krate, list) in lists().unwrap() {
             assert!(!list.tests.is_empty(), "{krate}");
             for fault in &list.fault {
+                for test in fault.tests.as_ref().unwrap_or(&list.tests) {
+                    assert_ne!(&build(test), test, "it cannot be compiled alone");
+                }
                 let path = workspace::root().join(&fault.file);
                 let text = fs::read_to_string(&path);
                 let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));

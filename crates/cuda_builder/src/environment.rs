@@ -113,12 +113,23 @@ mod tests {
         for name in [
             "CARGO_HOME",
             "CARGO_NET_OFFLINE",
+            "CARGO_HTTP_PROXY",
             "CARGO_MAKEFLAGS",
             "CUDA_HOME",
             "HOME",
             "PATH",
         ] {
             assert!(!is_outer(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn compiler_wrappers_are_overridden() {
+        let mut command = Command::new("cargo");
+        clean(&mut command);
+        for name in ["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+            let set = command.get_envs().find(|(of, _)| *of == name);
+            assert_eq!(set, Some((name.as_ref(), Some("".as_ref()))));
         }
     }
 

@@ -250,4 +250,32 @@ mod tests {
         assert_eq!(report.diagnostics[0].level, Level::Error);
         assert_eq!(report.manifests(), [PathBuf::from("/k/Cargo.toml")]);
     }
+
+    #[test]
+    fn artifacts_are_those_of_one_package() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let [own, dependency] =
+            ["Cargo.toml", "../ptx/Cargo.toml"].map(|manifest| folder.join(manifest));
+        let files = |name: &str| vec![PathBuf::from(name)];
+        let report = Report {
+            crates: vec![
+                (own.clone(), true, files("own.ptx")),
+                (dependency, true, files("dependency.rlib")),
+            ],
+            ..Report::default()
+        };
+        assert!(report.artifacts_of(&own).eq(&files("own.ptx")));
+    }
+
+    #[test]
+    fn an_internal_compiler_error_is_an_error() {
+        let mut report = Report::default();
+        report.read(
+            r#"{"reason":"compiler-message","package_id":"path+file:///k#0.1.0",
+            "message":{"level":"error: internal compiler error","code":null,
+            "message":"m","rendered":""}}"#,
+            Show::Errors,
+        );
+        assert_eq!(report.diagnostics[0].level, Level::Error);
+    }
 }

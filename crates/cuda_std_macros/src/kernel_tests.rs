@@ -61,6 +61,14 @@ fn nothing_and_never_may_be_returned() {
 }
 
 #[test]
+fn another_symbol() {
+    let of = |attribute: TokenStream| quote!(#[unsafe(#attribute)] fn f() {});
+    refused(of(quote!(export_name = "g")), "by its function's name");
+    expanded(of(quote!(export_name = "f")));
+    expanded(of(quote!(no_mangle)));
+}
+
+#[test]
 fn value_returned() {
     refused(
         quote!(

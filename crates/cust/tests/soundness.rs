@@ -491,14 +491,25 @@ fn many_uses_are_merged_without_losing_their_places() {
     let module = KERNELS.load().unwrap();
     let parts = 100;
     let one = DeviceBuffer::from_slice(&[1.0f32; PART]).unwrap();
-    for part in [0, 1, 62, 63, 64, 99] {
+    for (part, reversed) in [0, 1, 62, 63, 64, 99]
+        .into_iter()
+        .flat_map(|part| [(part, false), (part, true)])
+    {
         let (writer, reader) = (stream(), stream());
         let mut all = DeviceBuffer::<f32>::zeroed(parts * PART).unwrap();
-        for at in 0..parts {
+        for i in 0..parts {
+            let at = if reversed { parts - 1 - i } else { i };
             let mut whole = all.as_mut_slice();
             let to = whole.index_mut(at * PART..(at + 1) * PART).unwrap();
             let args = add::args(&one, &one, to);
             module.launch(&writer, (1, 64), args).unwrap();
+            if i == 0 {
+                // The reader waits for the first write, not for those that are merged with it.
+                let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+                event.record(&writer).unwrap();
+                let flags = StreamWaitEventFlags::DEFAULT;
+                reader.wait_event(&event, flags).unwrap();
+            }
         }
         let mut result = DeviceBuffer::<f32>::zeroed(PART).unwrap();
         let from = all.index(part * PART..(part + 1) * PART).unwrap();
@@ -507,7 +518,7 @@ fn many_uses_are_merged_without_losing_their_places() {
         reader.synchronize().unwrap();
         let mut found = [0.0; PART];
         result.copy_to(&mut found).unwrap();
-        assert_eq!(found, [3.0; PART], "part {part}");
+        assert_eq!(found, [3.0; PART], "part {part}, reversed: {reversed}");
     }
 }
 
@@ -519,13 +530,14 @@ fn a_write_of_one_part_leaves_the_uses_of_others_known() {
     let one = DeviceBuffer::from_slice(&[1.0f32; PART]).unwrap();
     let mut all = DeviceBuffer::<f32>::zeroed(2 * PART).unwrap();
     let mut result = DeviceBuffer::<f32>::zeroed(PART).unwrap();
-    let mut whole = all.as_mut_slice();
-    let args = add::args(&one, &one, whole.index_mut(..PART).unwrap());
-    module.launch(&a, (1, 64), args).unwrap();
-    // The second stream is past the first write, so it may forget what it overwrites.
+    let ones = DeviceBuffer::from_slice(&[1.0f32; 2 * PART]).unwrap();
+    let args = add::args(&ones, &ones, &mut all);
+    module.launch(&a, (1, 128), args).unwrap();
+    // The second stream is past the first write, so it may forget what it overwrites: a half.
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     event.record(&a).unwrap();
     b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
+    let mut whole = all.as_mut_slice();
     let args = add::args(&one, &one, whole.index_mut(PART..).unwrap());
     module.launch(&b, (1, 64), args).unwrap();
     let args = add::args(all.index(..PART).unwrap(), &one, &mut result);

@@ -558,3 +558,36 @@ atomics! {
     "64" AtomicU64 u64, AtomicI64 i64;
     "ptr" AtomicUsize usize, AtomicIsize isize;
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    /// The parameters' bytes.
+    #[derive(Default)]
+    struct Parameters(Vec<Vec<u8>>);
+
+    impl<'a> Launch<'a> for Parameters {
+        fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], _: fn() -> &'static str) {
+            // SAFETY: the types of this test have no padding.
+            let byte = |byte: &MaybeUninit<u8>| unsafe { byte.assume_init() };
+            self.0.push(bytes.iter().map(byte).collect());
+        }
+
+        fn resource(&mut self, _: &'a dyn Any, _: Access, _: u64, _: usize) {
+            unreachable!("the arguments are values");
+        }
+    }
+
+    #[test]
+    fn arguments_are_passed_in_order_with_all_their_bytes() {
+        let large: [u8; 20] = core::array::from_fn(|i| i as u8);
+        let arguments = (large.into_passed(), ([7_u8].into_passed(), ()));
+        let mut parameters = Parameters::default();
+        arguments.pass(&mut parameters);
+        assert_eq!(parameters.0, [&large[..], &[7]]);
+    }
+}

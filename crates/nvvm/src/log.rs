@@ -230,6 +230,14 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_name_is_the_modules() {
+        let modules = ["mod", "mod: b"].map(str::to_owned);
+        let entries = parse_log("mod: b (4, 18): text", &modules);
+        assert_eq!(entries[0].module.as_deref(), Some("mod: b"));
+        assert_eq!(entries[0].message, "text");
+    }
+
+    #[test]
     fn a_name_alone_is_no_place() {
         let entries = parse("modern (x, 2): y");
         assert_eq!((entries[0].module.clone(), entries[0].line), (None, None));

@@ -175,9 +175,14 @@ fn heap() {
     device
         .launch("k", 200, 64, Params::new().u64(out).u32(4096))
         .unwrap();
-    // Past the end of a block, and after it is freed.
+    // The blocks that are not freed count together.
+    assert_ne!(run(ALLOCATE, 4 << 20), 0);
+    assert_eq!(run(&ALLOCATE.repeat(3), 4 << 20), 0);
+    // Past the end of a block, also if another follows, and after it is freed.
+    let between = format!("mov.u64 %rd4, %rd2; {ALLOCATE} ld.u64 %rd3, [%rd4+16];");
     for access in [
         "ld.u64 %rd3, [%rd2+16];",
+        &between,
         "{ .param .b64 a; st.param.b64 [a], %rd2; call.uni free, (a); } ld.u64 %rd3, [%rd2];",
     ] {
         let device = self::device(&format!("{ALLOCATE} {access}"));

@@ -258,6 +258,23 @@ fn bounds_are_exact() {
     }
 }
 
+/// Bounds of memory that an instruction accessed before are exact, too.
+#[test]
+fn bounds_of_known_memory_are_exact() {
+    let body = "ld.param.u64 %rd1, [data]; mov.u32 %r1, 0;
+        again: ld.global.u16 %rs1, [%rd1]; add.u64 %rd1, %rd1, 2; add.u32 %r1, %r1, 1;
+        setp.lt.u32 %p1, %r1, 2; @%p1 bra again; ret;";
+    let device = Device::kernel("", ".param .u64 data", body);
+    let host = [0u32];
+    let data = host.as_ptr() as u64;
+    for (bytes, is_good) in [(4, true), (3, false)] {
+        device.memory.register(data, bytes);
+        let result = device.launch("k", 1, 1, Params::new().u64(data));
+        assert_eq!(result.is_ok(), is_good, "{bytes}: {:?}", result.err());
+        device.memory.unregister(data);
+    }
+}
+
 /// A kernel may still hold a checked range of memory that is freed while it runs: the memory stays
 /// until the kernel ends.
 #[test]

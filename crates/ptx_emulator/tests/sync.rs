@@ -96,15 +96,18 @@ fn arrive_and_sync() {
     );
 }
 
-/// Only warps at a barrier count with all their lanes: a partial warp that is elsewhere adds nothing.
+/// Only warps at a barrier count with all their lanes: a partial warp that is elsewhere adds nothing,
+/// and nothing when it ends, which the producer waits for.
 #[test]
 fn a_partial_warp_elsewhere_does_not_count() {
     let body = "setp.ge.u32 %p1, %r38, 64; @%p1 bra other; setp.ge.u32 %p1, %r38, 32; @%p1 bra produce;
         bar.sync 1, 64; shl.b32 %r1, %r38, 2; mov.u32 %r2, buffer; add.u32 %r1, %r1, %r2; ld.shared.u32 %r0, [%r1]; bra store;
-     produce: sub.u32 %r1, %r38, 32; shl.b32 %r1, %r1, 2; mov.u32 %r2, buffer; add.u32 %r1, %r1, %r2; st.shared.u32 [%r1], %r38; bar.sync 1, 64; mov.u32 %r0, 0; bra store;
-     other: mov.u32 %r0, 1;";
+     produce: ld.volatile.shared.u32 %r3, [flag]; setp.ne.u32 %p1, %r3, 12345; @%p1 bra produce;
+        sub.u32 %r1, %r38, 32; shl.b32 %r1, %r1, 2; mov.u32 %r2, buffer; add.u32 %r1, %r1, %r2; st.shared.u32 [%r1], %r38; bar.sync 1, 64; mov.u32 %r0, 0; bra store;
+     other: st.volatile.shared.u32 [flag], 12345; mov.u32 %r0, 1;";
+    let shared = ".shared .align 4 .b8 buffer[128]; .shared .align 4 .u32 flag;";
     for last in [1, 2, 16, 31] {
-        let results = threads(".shared .align 4 .b8 buffer[128];", 64 + last, body);
+        let results = threads(shared, 64 + last, body);
         let consumed: Vec<u32> = (32..64).collect();
         assert_eq!(results[..32], consumed, "{last}");
     }
@@ -115,6 +118,9 @@ fn ended_threads_count_as_arrived() {
     let body = "setp.lt.u32 %p1, %r38, 40; @%p1 exit; bar.sync 0; mov.u32 %r0, 5;";
     let results = threads("", 64, body);
     assert!(results[..40].iter().all(|&x| x == 0) && results[40..].iter().all(|&x| x == 5));
+    // They end while the first warp waits.
+    let body = "setp.ge.u32 %p1, %r38, 32; @%p1 exit; bar.sync 0; mov.u32 %r0, 5;";
+    assert_eq!(threads("", 64, body)[..32], [5; 32]);
 }
 
 #[test]
@@ -247,6 +253,16 @@ fn blocks_wait_for_each_other() {
     let out = device.upload(&[0u32; 2]);
     device.launch("k", 50, 64, Params::new().u64(out)).unwrap();
     assert_eq!(device.download::<u32>(out, 2), [50, 50 * 64]);
+}
+
+#[test]
+fn threads_that_wait_at_a_barrier_agree_on_its_count() {
+    let body =
+        "setp.lt.u32 %p1, %r38, 32; @%p1 bra other; bar.sync 1, 64; other: bar.sync 1, 96; exit;";
+    let fault = device("", body)
+        .launch("k", 1, 64, Params::new().u64(0))
+        .unwrap_err();
+    assert!(fault.message.contains("while others wait at it"), "{fault}");
 }
 
 #[test]

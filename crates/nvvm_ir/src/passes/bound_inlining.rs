@@ -210,6 +210,9 @@ mod tests {
         let with = |calls: &[&str]| [function("leaf", SEVERAL + 1, &[]), function("a", 20, calls)];
         assert!(!stays(&with(&["leaf"]), "leaf"));
         assert!(stays(&with(&["leaf", "leaf"]), "leaf"));
+        let [leaf, caller] = with(&["leaf", "leaf"]);
+        let always = leaf.replace(") {", ") alwaysinline {");
+        assert!(!stays(&[always, caller], "leaf"));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) fn bit_field_extract(
 /// `bfi`: the lower `length` bits of `value` put into `into` at `start`.
 pub(crate) fn bit_field_insert(value: u64, into: u64, start: u32, length: u32, width: u32) -> u64 {
     let (start, length) = field_place(start, length, width);
-    if start >= width || length == 0 {
+    if start >= width {
         return into;
     }
     let length = length.min(width - start);
