@@ -870,8 +870,8 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         _funclet: Option<&()>,
         _instance: Option<Instance<'tcx>>,
     ) -> Value {
-        if self.cx.is_device.get() == Some(func) {
-            return self.const_bool(true);
+        if let Some(&known) = self.cx.known.borrow().get(&func) {
+            return self.const_bool(known);
         }
         self.emit_call(sig, fn_abi, func, return_slot, args, false)
     }

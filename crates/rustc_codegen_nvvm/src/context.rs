@@ -66,8 +66,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub reached: RefCell<FxHashSet<Value>>,
     /// In such a session: where items name functions and statics.
     pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
-    /// In such a session: the function whose calls are `true`.
-    pub is_device: Cell<Option<Value>>,
+    /// In such a session: functions whose calls are a constant.
+    pub known: RefCell<FxHashMap<Value, bool>>,
     /// Whether some function needs instances of itself without end, which is then reported.
     pub endless: Cell<bool>,
     /// Where the lines of each inline assembly stand in the source, by the number in its first
@@ -126,7 +126,7 @@ impl<'tcx> CodegenCx<'tcx> {
             pending: Default::default(),
             reached: Default::default(),
             uses: Default::default(),
-            is_device: Default::default(),
+            known: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
             packed: Default::default(),

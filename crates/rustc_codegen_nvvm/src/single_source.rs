@@ -69,12 +69,16 @@ static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
 
 /// What allocates on the device: the symbols of the host's allocator, which `alloc` calls, and those
 /// of the functions of `cuda_std`.
-const ALLOCATOR: [(&str, &str); 4] = [
+const ALLOCATOR: [(&str, &str); 5] = [
+    ("__rust_alloc_error_handler", "__cuda_std_alloc_error_handler"),
     ("__rust_alloc", "__cuda_std_alloc"),
     ("__rust_dealloc", "__cuda_std_dealloc"),
     ("__rust_realloc", "__cuda_std_realloc"),
     ("__rust_alloc_zeroed", "__cuda_std_alloc_zeroed"),
 ];
+
+/// The attributes of functions that are something else on the device.
+const OF_DEVICE: [&str; 4] = ["is_device", "has_feature", "foreign", "asm"];
 
 /// Lets the device's allocator stand for the host's.
 pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
@@ -98,10 +102,11 @@ pub(crate) fn device_function<'tcx>(
     if !tcx.def_kind(def_id).is_fn_like() || !may_have_attributes(tcx, def_id) {
         return None;
     }
-    if tool_attributes::has(tcx, def_id, "is_device") {
+    if let Some(known) = known(cx, def_id) {
         let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
-        let value = device_functions::declare_foreign(cx, "__nvvm_is_device", abi);
-        cx.is_device.set(Some(value));
+        let name = format!("__nvvm_known_{known}");
+        let value = device_functions::declare_foreign(cx, &name, abi);
+        cx.known.borrow_mut().insert(value, known);
         return Some(value);
     }
     if let Some(symbol) = tool_attributes::text(tcx, def_id, "foreign") {
@@ -114,6 +119,16 @@ pub(crate) fn device_function<'tcx>(
     let texts = tool_attributes::find(tcx, def_id, "asm")?;
     let texts: Vec<&str> = texts.iter().map(Symbol::as_str).collect();
     Some(crate::asm::function(cx, instance, &texts))
+}
+
+/// What a function returns whose calls are a constant on the device.
+fn known(cx: &CodegenCx<'_>, def_id: DefId) -> Option<bool> {
+    if tool_attributes::has(cx.tcx, def_id, "is_device") {
+        return Some(true);
+    }
+    let feature = tool_attributes::text(cx.tcx, def_id, "has_feature")?;
+    let feature = feature.as_str().parse();
+    Some(feature.is_ok_and(|needed| cx.arch.has(needed)))
 }
 
 /// Whether a function may have attributes of the tool: those of the standard library have none.
@@ -172,7 +187,7 @@ impl CodegenBackend for HostBackend {
             let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
             let of_device = |name| tool_attributes::has(tcx, def_id.to_def_id(), name);
             if tcx.def_kind(def_id).is_fn_like()
-                && ["is_device", "foreign", "asm"].into_iter().any(of_device)
+                && OF_DEVICE.into_iter().any(of_device)
             {
                 attrs.inline = InlineAttr::Never;
             }
