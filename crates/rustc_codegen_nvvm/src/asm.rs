@@ -60,6 +60,21 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         self.intcast(value, int, false)
     }
 
+    /// Writes zeros to the outputs: a processor that has nothing.
+    fn answer_none(&mut self, operands: &[InlineAsmOperandRef<'tcx, Self>]) {
+        for operand in operands {
+            let place = match operand {
+                InlineAsmOperandRef::Out { place, .. } => *place,
+                InlineAsmOperandRef::InOut { out_place, .. } => *out_place,
+                _ => None,
+            };
+            if let Some(place) = place {
+                let zero = self.const_u32(0);
+                self.store_register(zero, place);
+            }
+        }
+    }
+
     fn store_register(&mut self, value: Value, place: PlaceRef<'tcx, Value>) {
         let layout = place.layout;
         let int = self.int(layout.size.bits());
@@ -97,7 +112,11 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             self.span = span;
         }
         if self.cx.host && !tool_attributes::has(self.tcx, instance.def_id(), "asm") {
-            self.unsupported("assembly of the host");
+            if asks_for_features(template) {
+                self.answer_none(operands);
+            } else {
+                self.unsupported("assembly of the host");
+            }
             if let Some(dest) = dest {
                 self.br(dest);
                 self.switch_to_block(dest);
@@ -404,6 +423,16 @@ fn options_of(names: &str) -> InlineAsmOptions {
         _ => InlineAsmOptions::empty(),
     };
     (names.split(',').map(option)).fold(InlineAsmOptions::empty(), InlineAsmOptions::union)
+}
+
+/// Whether an assembly of x86 asks what the processor has.
+fn asks_for_features(template: &[InlineAsmTemplatePiece]) -> bool {
+    template.iter().any(|piece| match piece {
+        InlineAsmTemplatePiece::String(text) => {
+            text.contains("cpuid") || text.contains("xgetbv")
+        }
+        InlineAsmTemplatePiece::Placeholder { .. } => false,
+    })
 }
 
 /// How the assembly of a row of `cuda_std`'s table of intrinsics starts: ptxas has seen it in the
