@@ -873,6 +873,9 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         if self.cx.is_device.get() == Some(func) {
             return self.const_bool(true);
         }
+        if self.cx.lacks_feature.get() == Some(func) {
+            return self.const_bool(false);
+        }
         self.emit_call(sig, fn_abi, func, return_slot, args, false)
     }
 

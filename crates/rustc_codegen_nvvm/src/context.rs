@@ -68,6 +68,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
     /// In such a session: the function whose calls are `true`.
     pub is_device: Cell<Option<Value>>,
+    /// In such a session: the function whose calls are `false`.
+    pub lacks_feature: Cell<Option<Value>>,
     /// Whether some function needs instances of itself without end, which is then reported.
     pub endless: Cell<bool>,
     /// Where the lines of each inline assembly stand in the source, by the number in its first
@@ -127,6 +129,7 @@ impl<'tcx> CodegenCx<'tcx> {
             reached: Default::default(),
             uses: Default::default(),
             is_device: Default::default(),
+            lacks_feature: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
             packed: Default::default(),

@@ -98,7 +98,15 @@ pub(crate) fn device_function<'tcx>(
     if !tcx.def_kind(def_id).is_fn_like() || !may_have_attributes(tcx, def_id) {
         return None;
     }
-    if tool_attributes::has(tcx, def_id, "is_device") {
+    let feature = tool_attributes::text(tcx, def_id, "has_feature");
+    let feature = feature.map(|arch| arch.as_str().parse().is_ok_and(|arch| cx.arch.has(arch)));
+    if feature == Some(false) {
+        let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+        let value = device_functions::declare_foreign(cx, "__nvvm_lacks_feature", abi);
+        cx.lacks_feature.set(Some(value));
+        return Some(value);
+    }
+    if feature == Some(true) || tool_attributes::has(tcx, def_id, "is_device") {
         let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
         let value = device_functions::declare_foreign(cx, "__nvvm_is_device", abi);
         cx.is_device.set(Some(value));
@@ -172,7 +180,7 @@ impl CodegenBackend for HostBackend {
             let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
             let of_device = |name| tool_attributes::has(tcx, def_id.to_def_id(), name);
             if tcx.def_kind(def_id).is_fn_like()
-                && ["is_device", "foreign", "asm"].into_iter().any(of_device)
+                && ["is_device", "has_feature", "foreign", "asm"].into_iter().any(of_device)
             {
                 attrs.inline = InlineAttr::Never;
             }
