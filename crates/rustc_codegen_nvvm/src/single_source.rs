@@ -99,7 +99,11 @@ pub(crate) fn device_function<'tcx>(
         return None;
     }
     let feature = tool_attributes::text(tcx, def_id, "has_feature");
-    let feature = feature.map(|arch| arch.as_str().parse().is_ok_and(|arch| cx.arch.has(arch)));
+    let feature = feature.map(|arch| {
+        arch.as_str()
+            .parse::<nvvm::Arch>()
+            .is_ok_and(|arch| cx.arch.has(arch))
+    });
     if feature == Some(false) {
         let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
         let value = device_functions::declare_foreign(cx, "__nvvm_lacks_feature", abi);
@@ -126,7 +130,10 @@ pub(crate) fn device_function<'tcx>(
 
 /// Whether a function may have attributes of the tool: those of the standard library have none.
 fn may_have_attributes(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc" | "std")
+    !matches!(
+        tcx.crate_name(def_id.krate).as_str(),
+        "core" | "alloc" | "std"
+    )
 }
 
 impl CodegenBackend for HostBackend {
@@ -180,7 +187,9 @@ impl CodegenBackend for HostBackend {
             let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
             let of_device = |name| tool_attributes::has(tcx, def_id.to_def_id(), name);
             if tcx.def_kind(def_id).is_fn_like()
-                && ["is_device", "has_feature", "foreign", "asm"].into_iter().any(of_device)
+                && ["is_device", "has_feature", "foreign", "asm"]
+                    .into_iter()
+                    .any(of_device)
             {
                 attrs.inline = InlineAttr::Never;
             }
@@ -255,8 +264,7 @@ impl CodegenBackend for HostBackend {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        self.llvm
-            .link(sess, modules, crate_info, metadata, outputs);
+        self.llvm.link(sess, modules, crate_info, metadata, outputs);
     }
 }
 
