@@ -373,7 +373,7 @@ mod tests {
             (quote!(in(reg32) x), "expected the template"),
             (quote!("{a}"), "there is no operand `a`"),
             (quote!("{}"), "there is no operand 0"),
-            (quote!("{ }}"), "a single brace"),
+            (quote!("x }"), "a single brace"),
             (quote!("{}", in(reg8) x), "`reg16`, `reg32` and `reg64`"),
             (quote!("{}", sym x), "an operand is"),
             (quote!("{}", in(reg32) x, "{}"), "before the operands"),
