@@ -11,7 +11,7 @@ fn message(f: impl FnOnce() + UnwindSafe) -> String {
 }
 
 fn assembly<const N: u32>(x: u32) -> (u32, u64) {
-    let (zeros, sum);
+    let (zeros, sum): (u32, u64);
     let mut both = 1u16;
     // SAFETY: it computes registers.
     unsafe {
