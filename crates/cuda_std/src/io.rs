@@ -25,10 +25,8 @@
 //! The device has one output, so `eprint!` prints where `print!` does. A NUL character is not
 //! printed. On the host these are the standard library's macros.
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::session::on_device;
-
 /// Prints, without a line break at the end.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! print {
     ($($arg:tt)*) => {
@@ -37,6 +35,7 @@ macro_rules! print {
 }
 
 /// Prints a line.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! println {
     () => {
@@ -48,6 +47,7 @@ macro_rules! println {
 }
 
 /// Prints to standard error, or on the device to its one output, without a line break at the end.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! eprint {
     ($($arg:tt)*) => {
@@ -56,6 +56,7 @@ macro_rules! eprint {
 }
 
 /// Prints a line to standard error, or on the device to its one output.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! eprintln {
     () => {
@@ -69,18 +70,6 @@ macro_rules! eprintln {
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 pub use device::{print_fmt, print_fmt as eprint_fmt};
-
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub fn print_fmt(args: core::fmt::Arguments<'_>) {
-    on_device!(device::print_fmt(args), std::print!("{args}"));
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub fn eprint_fmt(args: core::fmt::Arguments<'_>) {
-    on_device!(device::print_fmt(args), std::eprint!("{args}"));
-}
 
 /// What `std`'s own macros become on the device in a single-source session.
 #[cfg(nvvm_single_source)]

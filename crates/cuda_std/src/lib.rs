@@ -107,3 +107,6 @@ pub use per_thread_3d::PerThread3d;
 pub use rows::Rows;
 pub use session::is_device;
 pub use window::Window;
+// The same macros as without this crate: others of these names would be ambiguous beside them.
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{eprint, eprintln, print, println};

@@ -5,9 +5,5 @@ pub use crate::float::{FloatExt, GpuFloat};
 pub use crate::group::{Group as _, Lanes as _};
 pub use crate::per_thread::PerThread;
 pub use crate::{address_space, constant, kernel};
-#[cfg(target_arch = "nvptx64")]
-pub use crate::{eprint, eprintln, print, println};
-pub use crate::{shared, shared_array, thread, warp};
-// What a host's crate has without the prelude, too: other macros of these names would be ambiguous.
-#[cfg(not(target_arch = "nvptx64"))]
-pub use std::{eprint, eprintln, print, println};
+pub use crate::{eprint, eprintln, print, println, shared_array};
+pub use crate::{shared, thread, warp};

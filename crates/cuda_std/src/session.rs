@@ -64,12 +64,14 @@ macro_rules! on_arch {
         }
         #[cfg(nvvm_single_source)]
         {
-            if !$crate::is_device() {
-                $host
-            } else if $crate::session::device_has!($arch) {
-                $device
+            if $crate::is_device() {
+                if $crate::device_has!($arch) {
+                    $device
+                } else {
+                    $older
+                }
             } else {
-                $older
+                $host
             }
         }
     }};
@@ -85,17 +87,21 @@ macro_rules! on_newer {
 }
 pub(crate) use on_newer;
 
-/// Whether the device has an architecture's instructions. A backend that does not know of the
-/// attribute leaves it at `false`, with which the code runs on all devices.
+/// Whether this code runs on a device with an architecture's instructions, for example
+/// `device_has!("sm_90")`: the condition of an `if` whose other branch is for older devices and for the
+/// host. It is known when the code is compiled, as [`is_device`] is.
+///
+/// ```
+/// fn copies_at_once() -> bool {
+///     if cuda_std::device_has!("sm_80") { false } else { true }
+/// }
+/// assert!(copies_at_once());
+/// ```
 #[cfg(nvvm_single_source)]
+#[macro_export]
 macro_rules! device_has {
-    ("sm_75") => {
-        // The oldest that there is.
-        true
-    };
-    ($arch:literal) => {{
-        #[nvvm::has_feature($arch)]
-        #[rustc_no_mir_inline]
+    ($feature:literal) => {{
+        #[nvvm::has_feature($feature)]
         #[inline]
         fn device_has() -> bool {
             false
@@ -103,8 +109,24 @@ macro_rules! device_has {
         device_has()
     }};
 }
-#[cfg(nvvm_single_source)]
-pub(crate) use device_has;
+
+/// Whether this code runs on a device with an architecture's instructions, for example
+/// `device_has!("sm_90")`: the condition of an `if` whose other branch is for older devices and for the
+/// host. It is known when the code is compiled, as [`is_device`] is.
+///
+/// ```
+/// fn copies_at_once() -> bool {
+///     if cuda_std::device_has!("sm_80") { false } else { true }
+/// }
+/// assert!(copies_at_once());
+/// ```
+#[cfg(not(nvvm_single_source))]
+#[macro_export]
+macro_rules! device_has {
+    ($feature:literal) => {
+        cfg!(all(target_arch = "nvptx64", target_feature = $feature))
+    };
+}
 
 /// An item with attributes for the backend, in a single-source session alone. Expansions in other
 /// crates cannot say `cfg(nvvm_single_source)`, which rustc would warn of there.

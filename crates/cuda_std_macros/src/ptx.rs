@@ -334,3 +334,57 @@ fn constant(value: Expr) -> Result<Kind> {
     let ty = syn::parse_str(&ty)?;
     Ok(Kind::Const { value, ty })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::expand;
+    use quote::quote;
+
+    #[test]
+    fn operands_become_parameters_and_results() {
+        let text = expand(quote! {
+            "mov {b}, {};", "add {{{1}, {a}}}, {n};",
+            in(reg32) x, inout(reg64) y => z, in("reg32") 1
+        });
+        assert!(text.to_string().contains("compile_error"), "{text}");
+        let text = expand(quote! {
+            "mov {b}, {};", "add {{{1}, {n}}}, {n};",
+            in(reg32) x, inout(reg64) y => z, b = out(reg16) *w, _c = out(reg32) _, n = const 3u8,
+            options(pure, nomem), options(nostack)
+        });
+        let text = text.to_string();
+        for part in [
+            r#"asm ! ("mov {b}, {};" , "add {{{1}, {n}}}, {n};""#,
+            r#"nvvm :: asm ("mov {2}, {0};\nadd {{{1}, {4}}}, {4};""#,
+            r#""in reg32,inout reg64,out reg16,out reg32,const""#,
+            r#""pure,nomem,nostack""#,
+            "const C4 : u8",
+            "(_ : T0 , _ : T1) -> (R1 , R2 , R3)",
+            "(z , * w , _) = __cuda_std_assembly :: < _ , _ , _ , _ , u32 , { 3u8 } > (x , y)",
+        ] {
+            assert!(text.contains(part), "`{part}` is not in: {text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_explained() {
+        for (assembly, message) in [
+            (quote!(), "expected the template"),
+            (quote!(in(reg32) x), "expected the template"),
+            (quote!("{a}"), "there is no operand `a`"),
+            (quote!("{}"), "there is no operand 0"),
+            (quote!("x }"), "a single brace"),
+            (quote!("{}", in(reg8) x), "`reg16`, `reg32` and `reg64`"),
+            (quote!("{}", sym x), "an operand is"),
+            (quote!("{}", in(reg32) x, "{}"), "before the operands"),
+            (
+                quote!("{}", out(reg32) x, options(noreturn)),
+                "has no outputs",
+            ),
+        ] {
+            let text = expand(assembly).to_string();
+            assert!(text.contains("compile_error"), "no error in: {text}");
+            assert!(text.contains(message), "`{message}` is not in: {text}");
+        }
+    }
+}

@@ -80,6 +80,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     tables.into_iter().flatten()
 }
 
+#[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use crate::session::only_on_device;
 
 // The system calls that every GPU program has: CUDA's `printf` and its device heap.
