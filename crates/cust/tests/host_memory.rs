@@ -7,6 +7,7 @@ mod kernels;
 use std::sync::atomic::AtomicU32;
 
 use common::{PANICS, init, stream};
+use cuda_std::PerThread2d;
 use cuda_std::prelude::*;
 use cust::error::Error;
 use cust::graph::CaptureMode;
