@@ -77,7 +77,7 @@ pub(crate) unsafe fn launch(
     if inner.is_capturing() {
         return Err(Error::Capturing { doing: doing() });
     }
-    let mut words: SmallVec<[[u64; 2]; 4]> = SmallVec::new();
+    let mut words: SmallVec<[[u64; 5]; 4]> = SmallVec::new();
     let mut total = 0;
     for HostArgument { memory, .. } in arguments {
         if memory.bytes() > 0 && memory.align() > MOST_ALIGNMENT {
@@ -87,7 +87,9 @@ pub(crate) unsafe fn launch(
                 most: MOST_ALIGNMENT,
             });
         }
-        words.push([total as u64, memory.len() as u64]);
+        let mut parameter = [total as u64, 0, 0, 0, 0];
+        parameter[1..][..memory.sizes().len()].copy_from_slice(memory.sizes());
+        words.push(parameter);
         let end = memory.bytes().checked_next_multiple_of(MOST_ALIGNMENT);
         total = end
             .and_then(|bytes| bytes.checked_add(total))

@@ -15,6 +15,23 @@
 //! launch needs no guard that must not be forgotten, and nobody has to synchronize for safety.
 //!
 //! `args` is unsafe for kernels that are `unsafe fn`s or take raw pointers.
+//!
+//! # Slices of the host
+//!
+//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters, and
+//! `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
+//! and those of `&mut` back, and returns when that is done, with a panic of the kernel as its error.
+//! They may stand beside buffers of the device, which are not copied:
+//!
+//! ```text
+//! let (a, b): (Vec<f32>, DeviceBuffer<f32>) = …;
+//! let mut c = vec![0.0; a.len()];
+//! module.launch(&stream, (blocks, threads), vecadd::args(&a, &b, &mut c))?;
+//! println!("{c:?}");
+//! ```
+//!
+//! The elements are [`DeviceCopy`]. A graph's launches take no slices of the host, and a stream that is
+//! captured refuses them. What several launches use is better in a [`DeviceBuffer`]: it is copied once.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -464,7 +481,7 @@ impl<'a> Launch<'a> for Collector<'a> {
 
     fn host(&mut self, memory: HostMemory<'a>) {
         // In place of the address, which is known when the memory of the device is.
-        static LATER: [MaybeUninit<u8>; 16] = [MaybeUninit::new(0); 16];
+        static LATER: [MaybeUninit<u8>; 40] = [MaybeUninit::new(0); 40];
         let type_name = memory.type_name();
         let index = self.parameters.len();
         match memory.is_wide() {
@@ -472,7 +489,7 @@ impl<'a> Launch<'a> for Collector<'a> {
                 self.parameter(&LATER[..8], type_name);
                 self.parameter(&LATER[..8], type_name);
             }
-            false => self.parameter(&LATER, type_name),
+            false => self.parameter(&LATER[..8 * (1 + memory.sizes().len())], type_name),
         }
         self.host.push(HostArgument { memory, index });
     }
@@ -1058,12 +1075,17 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
     type Passed = Range<'a>;
 
     fn into_passed(self) -> Range<'a> {
-        let width = (self.width as u64).min(MOST_COLUMNS);
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
-        range.words[2] = width;
-        range.words[3] = range.words[1].div_ceil(width.max(1)).min(MOST_ROWS);
+        let sizes = row_sizes(range.words[1], self.width);
+        range.words[2..4].copy_from_slice(&sizes);
         range
     }
+}
+
+/// Width and height of so many elements in rows.
+fn row_sizes(length: u64, width: usize) -> [u64; 2] {
+    let width = (width as u64).min(MOST_COLUMNS);
+    [width, length.div_ceil(width.max(1)).min(MOST_ROWS)]
 }
 
 /// Elements of the device's memory as the rows of layers, for a kernel's parameter `PerThread3d`: what
@@ -1094,17 +1116,89 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
 
     fn into_passed(self) -> Range<'a> {
         let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
-        let (length, width) = (range.words[1], (self.width as u64).min(MOST_COLUMNS));
-        // A layer of more elements than any memory has gets the rows that there are: indices of others
-        // might wrap.
-        let (height, layer) = match width.checked_mul(self.height as u64) {
-            Some(layer) if layer <= MOST_COLUMNS => (self.height as u64, layer),
-            _ => (length.div_ceil(width).min(MOST_ROWS), length),
-        };
-        range.words[2] = width;
-        range.words[3] = height;
-        range.words[4] = length.div_ceil(layer.max(1));
+        let sizes = volume_sizes(range.words[1], self.width, self.height);
+        range.words[2..].copy_from_slice(&sizes);
         range
+    }
+}
+
+/// Width, height and depth of so many elements in layers.
+fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
+    let width = (width as u64).min(MOST_COLUMNS);
+    // A layer of more elements than any memory has gets the rows that there are: indices of others
+    // might wrap.
+    let (height, layer) = match width.checked_mul(height as u64) {
+        Some(layer) if layer <= MOST_COLUMNS => (height as u64, layer),
+        _ => (length.div_ceil(width).min(MOST_ROWS), length),
+    };
+    [width, height, length.div_ceil(layer.max(1))]
+}
+
+/// Elements of the host as the rows of a matrix, for a kernel's parameter `PerThread2d`, `PerTile`,
+/// `PerRow` or `PerColumn`: what [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut) returns.
+#[derive(Debug)]
+pub struct HostRowsMut<'a, T> {
+    pub(crate) elements: &'a mut [T],
+    pub(crate) width: usize,
+}
+
+/// Elements of the host as the rows of layers, for a kernel's parameter `PerThread3d`: what
+/// [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut) returns.
+#[derive(Debug)]
+pub struct HostVolumeMut<'a, T> {
+    pub(crate) elements: &'a mut [T],
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// Elements of the host that a kernel writes, with sizes behind their number.
+pub struct PassedSizes<'a, T, const N: usize> {
+    pointer: *mut T,
+    len: usize,
+    sizes: [u64; N],
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: it stands for an exclusive reference to the elements.
+unsafe impl<T: Send, const N: usize> Send for PassedSizes<'_, T, N> {}
+
+// SAFETY: the launch puts the address of a copy and the sizes into the parameter. `Args` gives its
+// arguments to one launch only, which so is the only one that accesses the elements.
+unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        // SAFETY: the elements are borrowed exclusively, and the sizes are made for the parameter.
+        launch.host(unsafe {
+            HostMemory::new(self.pointer, self.len, false, Access::Write).with_sizes(self.sizes)
+        });
+    }
+}
+
+// SAFETY: the elements are copied, the copies are there until the launch is done, and it alone uses
+// them meanwhile.
+unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for HostRowsMut<'a, T> {
+    type Passed = PassedSizes<'a, T, 2>;
+
+    fn into_passed(self) -> PassedSizes<'a, T, 2> {
+        PassedSizes {
+            pointer: self.elements.as_mut_ptr(),
+            len: self.elements.len(),
+            sizes: row_sizes(self.elements.len() as u64, self.width),
+            borrow: PhantomData,
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for HostVolumeMut<'a, T> {
+    type Passed = PassedSizes<'a, T, 3>;
+
+    fn into_passed(self) -> PassedSizes<'a, T, 3> {
+        PassedSizes {
+            pointer: self.elements.as_mut_ptr(),
+            len: self.elements.len(),
+            sizes: volume_sizes(self.elements.len() as u64, self.width, self.height),
+            borrow: PhantomData,
+        }
     }
 }
 

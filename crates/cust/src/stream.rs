@@ -210,7 +210,12 @@ impl StreamInner {
                 }
             }
         }
-        eprintln!("fatal: cannot wait for a stream whose work uses memory of the host");
+        use std::io::Write;
+        // A closed stderr is nobody's fault.
+        let _ = writeln!(
+            std::io::stderr(),
+            "fatal: cannot wait for a stream whose work uses memory of the host"
+        );
         std::process::abort()
     }
 

@@ -6,10 +6,11 @@ mod common;
 mod kernels;
 
 use std::any::TypeId;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 
-use common::{init, stream};
+use common::{backend, init, stream};
+use cuda_std::prelude::*;
 use cust::error::Error;
 use cust::prelude::*;
 use kernels::{add, missing, nothing, sized};
@@ -124,4 +125,34 @@ fn each_context_has_its_module() {
     assert_eq!(gone.code(), Some(CudaError::ContextIsDestroyed), "{gone}");
     let _context = init();
     assert_eq!(launch(&stream()), Ok(2.0));
+}
+
+/// A fault loses the context, which is why this is here: the tests of this program take turns.
+#[test]
+fn a_fault_is_the_error_of_a_launch_with_slices() {
+    #[kernel]
+    pub fn fail(_to: &[AtomicU32]) {}
+
+    const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
+        .visible .entry fail(.param .u64 to, .param .u64 len) { trap; ret; }\n";
+    let (_turn, context) = embedded();
+    if backend() == Backend::Gpu {
+        test_outcome::skip("the driver may refuse to reset a context that a fault has lost");
+        return;
+    }
+    let module = Module::from_ptx(PTX, &[]).unwrap();
+    // SAFETY: the kernel does nothing with its parameters.
+    let kernel = unsafe { module.kernel_unchecked::<fail>() }.unwrap();
+    let mut values = [1u32, 2];
+    let failed = kernel.launch(&stream(), (1, 1), fail::args(&mut values));
+    match failed.failure() {
+        Error::Driver(error) => {
+            assert!(error.code.is_sticky(), "{error}");
+            assert!(error.to_string().contains("`fail`"), "{error}");
+        }
+        other => panic!("{other}"),
+    }
+    assert_eq!(values, [1, 2]);
+    // SAFETY: there is no pinned or managed memory.
+    unsafe { Context::reset(&context.device()) }.unwrap();
 }

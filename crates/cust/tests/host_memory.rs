@@ -7,6 +7,7 @@ mod kernels;
 use std::sync::atomic::AtomicU32;
 
 use common::{PANICS, init, stream};
+use cuda_std::PerThread2d;
 use cuda_std::prelude::*;
 use cust::error::Error;
 use cust::graph::CaptureMode;
@@ -144,6 +145,30 @@ fn threads_share_a_stream() {
             });
         }
     });
+}
+
+#[test]
+fn rows_of_the_host_have_their_sizes() {
+    /// Writes length, width and height to the first elements.
+    #[kernel]
+    pub fn sizes(_to: PerThread2d<u64>) {}
+
+    const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
+        .visible .entry sizes(.param .align 8 .b8 to[32]) {\n\
+        .reg .u64 %a<6>;\n\
+        ld.param.u64 %a1, [to];\n\
+        ld.param.u64 %a2, [to+8]; st.global.u64 [%a1], %a2;\n\
+        ld.param.u64 %a3, [to+16]; st.global.u64 [%a1+8], %a3;\n\
+        ld.param.u64 %a4, [to+24]; st.global.u64 [%a1+16], %a4;\n\
+        ret;\n}\n";
+    let _context = init();
+    let module = Module::from_ptx(PTX, &[]).unwrap();
+    // SAFETY: the kernel writes three elements, which are there.
+    let kernel = unsafe { module.kernel_unchecked::<sizes>() }.unwrap();
+    let mut to = vec![7u64; 10];
+    let args = sizes::args(to.rows_mut(4));
+    kernel.launch(&stream(), (1, 1), args).unwrap();
+    assert_eq!(to, [10, 4, 3, 7, 7, 7, 7, 7, 7, 7]);
 }
 
 #[test]

@@ -121,7 +121,10 @@ unsafe impl<T: DeviceCopy> Pass for ByValue<T> {
 #[derive(Debug)]
 pub struct HostMemory<'a> {
     pointer: *mut (),
-    len: usize,
+    /// What follows the address in the parameters: the length, and the other sizes.
+    sizes: [u64; 4],
+    /// How many of the sizes are passed.
+    passed: usize,
     bytes: usize,
     align: usize,
     wide: bool,
@@ -146,7 +149,8 @@ impl HostMemory<'_> {
     ) -> Self {
         HostMemory {
             pointer: pointer.cast(),
-            len,
+            sizes: [len as u64, 0, 0, 0],
+            passed: 1,
             // The elements are in memory, so this does not overflow.
             bytes: len * size_of::<T>(),
             align: align_of::<T>(),
@@ -157,15 +161,30 @@ impl HostMemory<'_> {
         }
     }
 
+    /// As rows or as layers: with these sizes behind the length, as [`OutputRows`] or [`OutputVolume`]
+    /// says.
+    ///
+    /// # Safety
+    ///
+    /// The sizes are such.
+    pub const unsafe fn with_sizes<const N: usize>(mut self, sizes: [u64; N]) -> Self {
+        let mut i = 0;
+        while i < N {
+            self.sizes[i + 1] = sizes[i];
+            i += 1;
+        }
+        self.passed = N + 1;
+        self
+    }
+
     /// The address of the first element.
     pub const fn pointer(&self) -> *mut () {
         self.pointer
     }
 
-    /// The number of elements.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
-    pub const fn len(&self) -> usize {
-        self.len
+    /// What follows the address in the kernel's parameters, beginning with the number of elements.
+    pub fn sizes(&self) -> &[u64] {
+        &self.sizes[..self.passed]
     }
 
     /// The size of all elements.

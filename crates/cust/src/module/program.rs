@@ -147,7 +147,7 @@ pub(crate) fn own_kernel<K: KernelType>(
     context: &Context,
 ) -> CudaResult<&'static Function<'static>> {
     let handle = handle_of::<K>();
-    let place = (handle as usize ^ context.address() >> 4) % RECENT_LEN;
+    let place = (handle as usize ^ (context.address() >> 4)) % RECENT_LEN;
     let recent = RECENT.try_with(|recent| recent[place].get());
     if let Ok(Some(found)) = recent
         && found.handle == handle
@@ -176,7 +176,7 @@ fn find(
 ) -> CudaResult<&'static Found> {
     static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
     // Before the lock: a function that holds up a stream lets it go on here.
-    let api = context.bind()?;
+    context.bind()?;
     let program = program();
     if program.images.is_empty() {
         return Err(Error::NoDeviceCode { kernel: name });
@@ -188,7 +188,6 @@ fn find(
     let Some(candidates) = program.kernels.get(&handle) else {
         return Err(not_embedded);
     };
-    let _ = api;
     let device = context.device().compute_capability()?;
     let mut loaded = LOADED.lock().unwrap_or_else(|e| e.into_inner());
     let loaded = loaded.get_or_insert_default();
