@@ -24,6 +24,7 @@ const SHAPES: [Shape; 7] = [
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm75, "output::per_thread", linear),
+        trial(Arch::Sm75, "output::each_with", each_with),
         trial(Arch::Sm75, "output::per_block", per_block),
         trial(Arch::Sm75, "output::per_warp", per_warp),
         trial(Arch::Sm75, "output::per_row", rows_and_columns),
@@ -73,6 +74,35 @@ fn linear(session: &Session, module: &Module) -> Result<(), Failed> {
                 .map(|i| i << 32 | if i < whole { i / 3 % all } else { 0xffff })
                 .collect();
             expect(chunks.as_host_vec()?, expected, "each thread's pieces")?;
+        }
+    }
+    Ok(())
+}
+
+fn each_with(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        let (all_blocks, all_threads) = count(shape);
+        let all = (all_blocks * all_threads) as usize;
+        for (of_a, of_b) in [(0, 9), (9, 5), (200, 100)] {
+            let a = DeviceBuffer::from_slice(&vec![1u64; of_a])?;
+            let b = DeviceBuffer::from_slice(&vec![2u64; of_b])?;
+            let to = DeviceBuffer::<u64>::zeroed(150)?;
+            let first = DeviceBuffer::<u64>::zeroed(all)?;
+            // SAFETY: the kernel takes slices and outputs of as many elements.
+            unsafe {
+                launch!(module.out_each_with<<<blocks, threads, 0, stream>>>(
+                    a.as_device_ptr(), a.len(), b.as_device_ptr(), b.len(),
+                    per_thread_argument(&to, 150), per_thread_argument(&first, all)
+                ))?;
+            }
+            stream.synchronize()?;
+            let expected = |i| if i < of_a.min(of_b) { 3 } else { 0 };
+            let expected: Vec<u64> = (0..150).map(expected).collect();
+            expect(to.as_host_vec()?, expected, "the elements with inputs")?;
+            let expected: Vec<u64> = (0..all).map(|i| u64::from(i == 0)).collect();
+            expect(first.as_host_vec()?, expected, "the first thread")?;
         }
     }
     Ok(())

@@ -1,11 +1,12 @@
-//! What the backend tells libnvvm about references, intrinsics and memory accesses; `tests/ptx.rs`
-//! has what each kernel must and must not become.
+//! What the backend tells libnvvm about references, intrinsics, memory accesses and operations;
+//! `tests/ptx.rs` has what each kernel must and must not become.
 //@ check-pass
 #![no_std]
-#![feature(core_float_math, link_llvm_intrinsics, asm_experimental_arch)]
+#![feature(core_float_math, link_llvm_intrinsics, asm_experimental_arch, portable_simd)]
 #![allow(internal_features)]
 
 use core::cell::{Cell, UnsafeCell};
+use core::simd::{Simd, num::SimdInt};
 use core::sync::atomic::AtomicU32;
 use cuda_std::prelude::*;
 
@@ -147,6 +148,31 @@ pub unsafe fn named(p: *mut u32) {
             ^ shfl(u32::MAX, *p, 1, 31)
             ^ match_any(u32::MAX, *p)
             ^ lane();
+    }
+}
+
+/// A row of `cuda_std`'s table of intrinsics.
+#[kernel]
+pub unsafe fn shuffle(p: *mut u32) {
+    unsafe { *p = warp::shuffle_xor(warp::FULL, *p, 1) };
+}
+
+#[inline(never)]
+fn flag(set: bool, number: u32) -> u32 {
+    number << u32::from(set)
+}
+
+/// Operations of types that no other code here has.
+#[kernel]
+pub unsafe fn operations(a: *mut i64, b: *mut [i32; 4], c: *mut i16, d: *mut u16, x: *mut f64) {
+    unsafe {
+        *a = (*a).saturating_add(*a.add(1));
+        let vectors = (Simd::from_array(*b), Simd::from_array(*b.add(1)));
+        *b = vectors.0.saturating_add(vectors.1).to_array();
+        *c >>= 3;
+        *d = (*d).unchecked_add(*d.add(1));
+        *x = core::f64::math::ceil(*x);
+        *a += i64::from(flag(*a > 3, *d as u32));
     }
 }
 

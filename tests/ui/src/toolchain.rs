@@ -279,12 +279,16 @@ fn without_place(line: &str) -> String {
     }
 }
 
+/// The file that a variable names, if it is set.
+fn file_of(variable: &str) -> Option<Result<PathBuf>> {
+    let given = PathBuf::from(std::env::var_os(variable).filter(|path| !path.is_empty())?);
+    let path = given.canonicalize();
+    Some(path.with_context(|| format!("{variable} names {}", given.display())))
+}
+
 fn find_backend(cargo: &Path) -> Result<PathBuf> {
-    if let Some(given) = std::env::var_os("RUSTC_CODEGEN_NVVM").filter(|path| !path.is_empty()) {
-        let given = PathBuf::from(given);
-        return given
-            .canonicalize()
-            .with_context(|| format!("RUSTC_CODEGEN_NVVM names {}", given.display()));
+    if let Some(given) = file_of("RUSTC_CODEGEN_NVVM") {
+        return given;
     }
     let mut command = Command::new(cargo);
     command
@@ -303,8 +307,11 @@ fn find_backend(cargo: &Path) -> Result<PathBuf> {
 }
 
 /// Builds `core`, `alloc` and `cuda_std` for the device, and returns the arguments that let rustc
-/// find them.
+/// find them. They have no machine code, so `./x mutants` spares their build with each backend by
+/// naming one for all in `UI_TESTS_LIBRARIES_BACKEND`.
 fn build_libraries(cargo: &Path, backend: &Path) -> Result<Vec<OsString>> {
+    let own = file_of("UI_TESTS_LIBRARIES_BACKEND").transpose()?;
+    let backend = own.as_deref().unwrap_or(backend);
     let mut command = Command::new(cargo);
     command
         .args(["build", "--release", "--package=cuda_std"])

@@ -243,6 +243,47 @@ fn attributes_are_right() {
                 lines().count() == 2 && lines().all(|line| line.contains(") convergent")),
             );
         }
+        let is_shuffle = |line: &&str| line.contains("shfl.sync.bfly.b32");
+        let lines = || made.ir.lines().filter(is_shuffle);
+        check(
+            "a shuffle by assembly is not convergent",
+            lines().count() == 2 && lines().all(|line| line.contains(") convergent")),
+        );
+        let defined = |name: &str| {
+            let name = format!("{}{name}(", name.len());
+            let mut lines = made.ir.lines().filter(|line| line.starts_with("define "));
+            lines.find(|line| line.contains(&name)).unwrap_or_default()
+        };
+        for (name, has, lacks) in [
+            ("unique", "noalias", "readonly"),
+            ("cells", "nonnull", "readonly"),
+            ("cells", "nonnull", "noalias"),
+            ("flag", "zeroext", "signext"),
+        ] {
+            let line = defined(name);
+            check(
+                &format!("`{name}`: {line}"),
+                line.contains(has) && !line.contains(lacks),
+            );
+        }
+        // The kernel itself calls its body.
+        let start = "internal void @operations__body(";
+        let mut definitions = made.ir.split("\ndefine ");
+        let operations = definitions.find(|text| text.starts_with(start));
+        for (operation, times) in [
+            // LLVM 7 has no saturating operations.
+            ("sadd.sat.i64(", usize::from(arch == "sm_100")),
+            ("sadd.sat.i32(", if arch == "sm_100" { 4 } else { 0 }),
+            ("ashr i16 ", 1),
+            ("add nuw i16 ", 1),
+            ("llvm.ceil.f64(", 1),
+        ] {
+            let found = operations.map(|body| body.matches(operation).count());
+            check(
+                &format!("`operations`: `{operation}`, {found:?} times"),
+                found == Some(times),
+            );
+        }
         let lane = "@llvm.nvvm.read.ptx.sreg.laneid() convergent";
         check("`laneid` is convergent", !made.ir.contains(lane));
         check(

@@ -23,6 +23,13 @@ pub fn out_per_thread(mut to: PerThread<u64>, mut also: PerThread<u64>) {
     }
 }
 
+/// Elements are written up to the length of the shortest input, and one thread of the grid is the first.
+#[kernel]
+pub fn out_each_with(a: &[u64], b: &[u64], mut to: PerThread<u64>, mut first: PerThread<u64>) {
+    to.each_with((a, b), |_, to, (a, b)| *to += a + b);
+    first.each(|_, to| *to += u64::from(thread::first()));
+}
+
 /// The same for pieces of three.
 #[kernel]
 pub fn out_per_thread_chunk(mut to: PerThreadChunk<u64, 3>) {
