@@ -18,8 +18,8 @@ use rustc_middle::mir::interpret::{GlobalAlloc, Scalar};
 use rustc_middle::ty::layout::{FnAbiOf, LayoutOf, TyAndLayout};
 use rustc_middle::ty::{self, Instance};
 use rustc_span::Span;
-use rustc_target::callconv::PassMode;
 use rustc_target::asm::{InlineAsmRegClass, InlineAsmRegOrRegClass, NvptxInlineAsmRegClass};
+use rustc_target::callconv::PassMode;
 
 use crate::builder::Builder;
 use crate::context::CodegenCx;
@@ -338,7 +338,9 @@ pub(crate) fn function<'tcx>(
             }
         };
         let next = match kind {
-            "in" => inputs.next().map(|value| InlineAsmOperandRef::In { reg, value }),
+            "in" => inputs
+                .next()
+                .map(|value| InlineAsmOperandRef::In { reg, value }),
             "out" | "lateout" => Some(InlineAsmOperandRef::Out {
                 reg,
                 late,
@@ -400,7 +402,9 @@ fn pieces_of(template: &str, span: Span) -> Vec<InlineAsmTemplatePiece> {
         }
         let end = after.find('}').unwrap_or(after.len() - 1);
         if let Ok(operand_idx) = after[1..end.max(1)].trim().parse() {
-            pieces.push(InlineAsmTemplatePiece::String(std::mem::take(&mut text).into()));
+            pieces.push(InlineAsmTemplatePiece::String(
+                std::mem::take(&mut text).into(),
+            ));
             pieces.push(InlineAsmTemplatePiece::Placeholder {
                 operand_idx,
                 modifier: None,
@@ -428,9 +432,7 @@ fn options_of(names: &str) -> InlineAsmOptions {
 /// Whether an assembly of x86 asks what the processor has.
 fn asks_for_features(template: &[InlineAsmTemplatePiece]) -> bool {
     template.iter().any(|piece| match piece {
-        InlineAsmTemplatePiece::String(text) => {
-            text.contains("cpuid") || text.contains("xgetbv")
-        }
+        InlineAsmTemplatePiece::String(text) => text.contains("cpuid") || text.contains("xgetbv"),
         InlineAsmTemplatePiece::Placeholder { .. } => false,
     })
 }

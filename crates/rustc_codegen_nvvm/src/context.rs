@@ -154,9 +154,7 @@ impl<'tcx> CodegenCx<'tcx> {
     /// may turn out not to be reached, which [`crate::lower`] finds out.
     pub(crate) fn require(&self, value: Value, item: Item<'tcx>) {
         if self.host {
-            self.pending
-                .borrow_mut()
-                .insert(value, Pending::Item(item));
+            self.pending.borrow_mut().insert(value, Pending::Item(item));
             return;
         }
         self.note_referrer(item);

@@ -31,9 +31,8 @@ pub(crate) fn symbol(tcx: TyCtxt<'_>) -> String {
 /// The comments at the end of the PTX that say which kernel the host knows by which type: the type's
 /// identity, as 32 hexadecimal digits, and the kernel's symbol.
 pub(crate) fn entries(entries: &[(u128, String)]) -> String {
-    let line = |(handle, symbol): &(u128, String)| {
-        format!("// cuda_std.entry {handle:032x} {symbol}\n")
-    };
+    let line =
+        |(handle, symbol): &(u128, String)| format!("// cuda_std.entry {handle:032x} {symbol}\n");
     entries.iter().map(line).collect()
 }
 

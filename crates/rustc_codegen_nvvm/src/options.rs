@@ -254,7 +254,9 @@ pub(crate) fn check_host(sess: &Session) {
         }
     }
     if let Some(arch) = host_arch(sess)
-        && !arch.parse::<nvvm::Arch>().is_ok_and(|known| known.sm() == arch)
+        && !arch
+            .parse::<nvvm::Arch>()
+            .is_ok_and(|known| known.sm() == arch)
     {
         let message = format!("there is no GPU architecture `{arch}`");
         sess.dcx().struct_err(message).emit();

@@ -70,15 +70,18 @@ static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
 /// What allocates on the device: the symbols of the host's allocator, which `alloc` calls, and those
 /// of the functions of `cuda_std`.
 const ALLOCATOR: [(&str, &str); 5] = [
-    ("__rust_alloc_error_handler", "__cuda_std_alloc_error_handler"),
+    (
+        "__rust_alloc_error_handler",
+        "__cuda_std_alloc_error_handler",
+    ),
     ("__rust_alloc", "__cuda_std_alloc"),
     ("__rust_dealloc", "__cuda_std_dealloc"),
     ("__rust_realloc", "__cuda_std_realloc"),
     ("__rust_alloc_zeroed", "__cuda_std_alloc_zeroed"),
 ];
 
-/// The attributes of functions that are something else on the device.
-const OF_DEVICE: [&str; 4] = ["is_device", "has_feature", "foreign", "asm"];
+/// The attributes of functions that are other functions on the device.
+const OF_DEVICE: [&str; 2] = ["foreign", "asm"];
 
 /// Lets the device's allocator stand for the host's.
 pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
@@ -133,7 +136,10 @@ fn known(cx: &CodegenCx<'_>, def_id: DefId) -> Option<bool> {
 
 /// Whether a function may have attributes of the tool: those of the standard library have none.
 fn may_have_attributes(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc" | "std")
+    !matches!(
+        tcx.crate_name(def_id.krate).as_str(),
+        "core" | "alloc" | "std"
+    )
 }
 
 impl CodegenBackend for HostBackend {
@@ -181,14 +187,13 @@ impl CodegenBackend for HostBackend {
         self.llvm.provide(providers);
         threading::provide(providers);
         BEFORE.get_or_init(|| providers.queries);
-        // A call of what is another function on the device stays a call in MIR.
+        // A call of what is another function on the device stays a call in MIR. What is a constant there
+        // has `#[rustc_no_mir_inline]`, and the host's backend inlines it.
         providers.queries.codegen_fn_attrs = |tcx, def_id| {
             let before = BEFORE.get().expect("set when the providers are");
             let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
             let of_device = |name| tool_attributes::has(tcx, def_id.to_def_id(), name);
-            if tcx.def_kind(def_id).is_fn_like()
-                && OF_DEVICE.into_iter().any(of_device)
-            {
+            if tcx.def_kind(def_id).is_fn_like() && OF_DEVICE.into_iter().any(of_device) {
                 attrs.inline = InlineAttr::Never;
             }
             attrs
@@ -262,8 +267,7 @@ impl CodegenBackend for HostBackend {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        self.llvm
-            .link(sess, modules, crate_info, metadata, outputs);
+        self.llvm.link(sess, modules, crate_info, metadata, outputs);
     }
 }
 
