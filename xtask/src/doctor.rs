@@ -236,7 +236,7 @@ fn not_found(part: &'static str, toolkit: &Toolkit) -> Row {
         .map(|path| path.display().to_string())
         .collect();
     let searched = searched.join(", ");
-    match toolkit::find_pip() {
+    match cuda_toolkit::find_pip() {
         Some(pip) => Row::not_ok(
             part,
             State::Absent,

@@ -8,17 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The variable that names a backend.
-pub(crate) const VARIABLE: &str = "RUSTC_CODEGEN_NVVM";
+pub const VARIABLE: &str = "RUSTC_CODEGEN_NVVM";
 
 /// A backend, and the files it was built from as far as they are ours to watch.
 #[derive(Debug)]
-pub(crate) struct Backend {
-    pub(crate) dylib: PathBuf,
-    pub(crate) watch: Vec<PathBuf>,
+pub struct Backend {
+    /// The dylib.
+    pub dylib: PathBuf,
+    /// The files to watch.
+    pub watch: Vec<PathBuf>,
 }
 
 /// Finds or builds it. `target` is the folder for build artefacts.
-pub(crate) fn find(
+pub fn find(
     toolchain: &Toolchain,
     target: &Path,
     progress: &mut Progress,

@@ -480,26 +480,16 @@ fn who_turned_on_std(tree: &str, package: &str) -> Vec<String> {
     who
 }
 
-/// The variable that names the folder of the user's cache.
-const CACHE_VARIABLE: &str = "CUDA_BUILDER_CACHE";
-
 /// The user's cache of the backend, `core` and `alloc`, which all projects share. None: the target
 /// folder is used, as it is where the user chose that folder or a backend.
 fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
-    let variable =
-        |name| std::env::var_os(name).filter(|value: &std::ffi::OsString| !value.is_empty());
-    tell_cargo(&format!("rerun-if-env-changed={CACHE_VARIABLE}"));
-    if let Some(folder) = variable(CACHE_VARIABLE) {
-        return std::path::absolute(folder).ok();
-    }
-    if options.target_dir.is_some() || variable(backend::VARIABLE).is_some() {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let variable = cuda_toolkit::CACHE_VARIABLE;
+    tell_cargo(&format!("rerun-if-env-changed={variable}"));
+    if !is_set(variable) && (options.target_dir.is_some() || is_set(backend::VARIABLE)) {
         return None;
     }
-    let folder = match variable("XDG_CACHE_HOME").map(PathBuf::from) {
-        Some(folder) if folder.is_absolute() => folder,
-        _ => PathBuf::from(variable("HOME")?).join(".cache"),
-    };
-    let folder = folder.join("rust-nvvm");
+    let folder = cuda_toolkit::user_cache()?;
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder)
 }

@@ -50,7 +50,7 @@ fn is_outer(name: &str) -> bool {
 }
 
 /// Removes the outer build's variables from a command.
-pub(crate) fn clean(command: &mut Command) {
+pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(is_outer) {
             command.env_remove(name);

@@ -48,3 +48,12 @@ pub use messages::{Diagnostic, Level};
 pub use options::{CudaBuilder, DebugInfo, Emit, IntoArch, OptLevel, Profile};
 pub use output::{Artifact, Output};
 pub use toolchain::TOOLCHAIN;
+
+/// What `cargo cuda` shares with this crate. Not for other users.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::backend::{Backend, VARIABLE as BACKEND_VARIABLE, find as find_backend};
+    pub use crate::environment::clean;
+    pub use crate::messages::Progress;
+    pub use crate::toolchain::Toolchain;
+}

@@ -3,7 +3,7 @@
 use crate::Error;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,10 +11,11 @@ use std::process::{Command, Stdio};
 pub(crate) const PROGRESS_VARIABLE: &str = "CUDA_BUILDER_PROGRESS";
 
 /// An additional destination of cargo's progress besides standard error.
-pub(crate) struct Progress(Option<File>);
+pub struct Progress(Option<File>);
 
 impl Progress {
-    pub(crate) fn from_environment() -> Progress {
+    /// The destination that `CUDA_BUILDER_PROGRESS` names.
+    pub fn from_environment() -> Progress {
         let path = std::env::var_os(PROGRESS_VARIABLE).filter(|path| !path.is_empty());
         // A progress that cannot be shown is no reason to fail.
         Progress(path.and_then(|path| OpenOptions::new().append(true).open(path).ok()))
@@ -22,9 +23,10 @@ impl Progress {
 
     /// Prints what takes long to the terminal, because cargo does not show the output of a build
     /// script.
-    pub(crate) fn announce(&mut self, line: &str) {
+    pub fn announce(&mut self, line: &str) {
         self.line(line);
         if self.0.is_none()
+            && !io::stderr().is_terminal()
             && let Ok(mut terminal) = OpenOptions::new().append(true).open("/dev/tty")
         {
             let _ = write!(terminal, "\r\x1b[K{line}\r\n");

@@ -5,6 +5,7 @@
 //! compiler.
 
 use crate::Error;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,14 +19,16 @@ const COMMIT: &str = "41089d07a0a2afc16adfe28a760d94d73d7298a4";
 
 /// An installed toolchain.
 #[derive(Debug, Clone)]
-pub(crate) struct Toolchain {
-    pub(crate) root: PathBuf,
+pub struct Toolchain {
+    /// Its directory, which has `bin` and `lib`.
+    pub root: PathBuf,
 }
 
 impl Toolchain {
     /// Locates the toolchain: the current compiler if it is the pinned one, otherwise rustup's.
-    pub(crate) fn find() -> Result<Toolchain, Error> {
-        let toolchain = match Toolchain::in_use() {
+    pub fn find() -> Result<Toolchain, Error> {
+        let in_use = std::env::var_os("RUSTC").and_then(|rustc| Toolchain::of(&rustc));
+        let toolchain = match in_use {
             Some(toolchain) => toolchain,
             None => Toolchain::from_rustup()?,
         };
@@ -33,20 +36,22 @@ impl Toolchain {
         Ok(toolchain)
     }
 
-    pub(crate) fn cargo(&self) -> PathBuf {
+    /// Its cargo.
+    pub fn cargo(&self) -> PathBuf {
         self.root
             .join("bin")
             .join(format!("cargo{}", std::env::consts::EXE_SUFFIX))
     }
 
-    pub(crate) fn rustc(&self) -> PathBuf {
+    /// Its rustc.
+    pub fn rustc(&self) -> PathBuf {
         self.root
             .join("bin")
             .join(format!("rustc{}", std::env::consts::EXE_SUFFIX))
     }
 
     /// Returns an error if a component is missing, which the absence of one of its files shows.
-    pub(crate) fn require(&self, component: &'static str, file: &str) -> Result<(), Error> {
+    pub fn require(&self, component: &'static str, file: &str) -> Result<(), Error> {
         if self.root.join(file).exists() {
             Ok(())
         } else {
@@ -54,15 +59,16 @@ impl Toolchain {
         }
     }
 
-    fn in_use() -> Option<Toolchain> {
-        let output = Command::new(std::env::var_os("RUSTC")?)
-            .args(["-vV", "--print=sysroot"])
-            .output()
-            .ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        let (version, sysroot) = (text.clone(), text.lines().last()?.to_owned());
+    /// The toolchain of a compiler, if it is the pinned one.
+    pub fn of(rustc: &OsStr) -> Option<Toolchain> {
+        // Two runs: `-vV` makes rustc ignore `--print`.
+        let output_of = |argument: &str| {
+            let output = Command::new(rustc).arg(argument).output().ok()?;
+            String::from_utf8(output.stdout).ok()
+        };
+        let version = output_of("-vV")?;
         let toolchain = Toolchain {
-            root: PathBuf::from(sysroot),
+            root: PathBuf::from(output_of("--print=sysroot")?.trim_end()),
         };
         (version.contains(COMMIT) && toolchain.cargo().exists()).then_some(toolchain)
     }
@@ -111,7 +117,8 @@ mod tests {
             Ok(toolchain) => toolchain,
             Err(error) => return test_outcome::skip(error),
         };
-        let output = Command::new(toolchain.rustc()).arg("-vV").output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).contains(COMMIT));
+        let found = Toolchain::of(toolchain.rustc().as_os_str()).unwrap();
+        assert_eq!(found.root, toolchain.root);
+        assert!(Toolchain::of(OsStr::new("cargo")).is_none());
     }
 }

@@ -13,7 +13,7 @@ pub struct DeviceAllocator;
 #[global_allocator]
 static GLOBAL: DeviceAllocator = DeviceAllocator;
 
-#[cfg(target_arch = "nvptx64")]
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 mod device {
     use super::DeviceAllocator;
     use crate::intrinsics::{free, malloc};
@@ -62,5 +62,48 @@ mod device {
         let aligned = unsafe { start.add(offset) };
         unsafe { aligned.cast::<*mut u8>().sub(1).write(start) };
         aligned
+    }
+
+    /// What the global allocator's functions become on the device in a single-source session, where the
+    /// program's own allocator is the host's.
+    #[cfg(all(nvvm_single_source, feature = "allocator"))]
+    mod global {
+        use super::{DeviceAllocator, GlobalAlloc, Layout};
+
+        /// A layout that the callers have checked.
+        #[inline(always)]
+        unsafe fn layout(size: usize, align: usize) -> Layout {
+            // SAFETY: they are a layout's.
+            unsafe { Layout::from_size_align_unchecked(size, align) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe fn __cuda_std_alloc(size: usize, align: usize) -> *mut u8 {
+            // SAFETY: as `GlobalAlloc::alloc`.
+            unsafe { DeviceAllocator.alloc(layout(size, align)) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe fn __cuda_std_dealloc(pointer: *mut u8, size: usize, align: usize) {
+            // SAFETY: as `GlobalAlloc::dealloc`.
+            unsafe { DeviceAllocator.dealloc(pointer, layout(size, align)) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe fn __cuda_std_realloc(
+            pointer: *mut u8,
+            old_size: usize,
+            align: usize,
+            new_size: usize,
+        ) -> *mut u8 {
+            // SAFETY: as `GlobalAlloc::realloc`.
+            unsafe { DeviceAllocator.realloc(pointer, layout(old_size, align), new_size) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe fn __cuda_std_alloc_zeroed(size: usize, align: usize) -> *mut u8 {
+            // SAFETY: as `GlobalAlloc::alloc_zeroed`.
+            unsafe { DeviceAllocator.alloc_zeroed(layout(size, align)) }
+        }
     }
 }

@@ -248,25 +248,17 @@ fn map_uninit_words<T: Copy>(
 /// operation but an assembly's operand.
 #[inline(always)]
 fn freeze(word: MaybeUninit<u32>) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let frozen;
-        // SAFETY: it copies a register.
-        unsafe {
-            core::arch::asm!(
-                "mov.b32 {}, {};",
-                out(reg32) frozen,
-                in(reg32) word,
-                options(nomem, nostack, preserves_flags)
-            );
-        }
-        frozen
+    let frozen;
+    // SAFETY: it copies a register.
+    unsafe {
+        crate::ptx!(
+            "mov.b32 {}, {};",
+            out(reg32) frozen,
+            in(reg32) word,
+            options(nomem, nostack, preserves_flags)
+        );
     }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = word;
-        crate::intrinsics::only_on_device("freeze")
-    }
+    frozen
 }
 
 #[cfg(test)]

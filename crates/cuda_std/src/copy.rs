@@ -36,6 +36,7 @@
 
 use crate::intrinsics::transfer as rows;
 use crate::mbarrier::Mbarrier;
+use crate::session::on_newer;
 
 /// Begins a copy of one value of 4, 8 or 16 bytes from global to shared memory.
 ///
@@ -50,42 +51,38 @@ pub unsafe fn begin<T: Copy>(to: *mut T, from: *const T) {
             "asynchronous copies are of 4, 8 or 16 bytes"
         )
     };
-    // SAFETY: the caller's promise.
-    #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-    unsafe {
-        let (to, from) = (to.cast(), from.cast());
-        match size_of::<T>() {
-            4 => rows::cp_async_ca_4(to, from),
-            8 => rows::cp_async_ca_8(to, from),
-            _ => rows::cp_async_cg_16(to, from),
-        }
-    }
-    // SAFETY: the caller's promise.
-    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
-    unsafe {
-        *to = *from;
-    }
+    on_newer!(
+        "sm_80",
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (to, from) = (to.cast(), from.cast());
+            match size_of::<T>() {
+                4 => rows::cp_async_ca_4(to, from),
+                8 => rows::cp_async_ca_8(to, from),
+                _ => rows::cp_async_cg_16(to, from),
+            }
+        },
+        // SAFETY: the caller's promise.
+        unsafe { *to = *from }
+    );
 }
 
 /// Makes a group of the copies that this thread began since the last one.
 #[inline(always)]
 pub fn commit() {
-    #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-    rows::cp_async_commit_group();
+    on_newer!("sm_80", rows::cp_async_commit_group(), {});
 }
 
 /// Waits until all but the newest `N` groups of this thread are there; `N` is at most 7.
 #[inline(always)]
 pub fn wait<const N: u32>() {
-    #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-    rows::cp_async_wait_group::<N>();
+    on_newer!("sm_80", rows::cp_async_wait_group::<N>(), {});
 }
 
 /// Waits until all copies that this thread began are there.
 #[inline(always)]
 pub fn wait_all() {
-    #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-    rows::cp_async_wait_all();
+    on_newer!("sm_80", rows::cp_async_wait_all(), {});
 }
 
 /// Begins a copy from global to shared memory. The barrier learns of its bytes, which it must have

@@ -29,6 +29,8 @@
 
 use core::ffi::c_void;
 
+use crate::session::on_device;
+
 /// How many blocks of how many threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -70,22 +72,24 @@ pub unsafe trait Launchable {
 /// Three numbers, as the device runtime takes them.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[cfg(target_arch = "nvptx64")]
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 struct Dim3 {
     x: u32,
     y: u32,
     z: u32,
 }
 
-#[cfg(target_arch = "nvptx64")]
-unsafe extern "C" {
-    fn __cudaCDP2GetParameterBufferV2(
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
+cuda_std_macros::foreign! {
+    #[allow(non_snake_case, reason = "as in CUDA")]
+    unsafe fn __cudaCDP2GetParameterBufferV2(
         entry: *const c_void,
         grid: Dim3,
         block: Dim3,
         shared: u32,
     ) -> *mut c_void;
-    fn __cudaCDP2LaunchDeviceV2(parameters: *mut c_void, stream: *mut c_void) -> i32;
+    #[allow(non_snake_case, reason = "as in CUDA")]
+    unsafe fn __cudaCDP2LaunchDeviceV2(parameters: *mut c_void, stream: *mut c_void) -> i32;
 }
 
 /// Launches a kernel, in the stream of this block's launches.
@@ -97,32 +101,32 @@ unsafe extern "C" {
 /// The parameters are `K::parameters(..)`, and the launch is sound with them.
 #[inline(always)]
 pub unsafe fn launch<K: Launchable, P>(shape: Shape, parameters: P) -> Result<(), LaunchError> {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-        // SAFETY: the entry is one, and the buffer has room for its parameters.
-        let error = unsafe {
-            let buffer = __cudaCDP2GetParameterBufferV2(
-                K::entry(),
-                three(shape.grid),
-                three(shape.block),
-                shape.shared,
-            );
-            if buffer.is_null() {
-                // `cudaErrorInvalidConfiguration`, which says most of why there is none.
-                return Err(LaunchError(9));
+    on_device!(
+        {
+            let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
+            // SAFETY: the entry is one, and the buffer has room for its parameters.
+            let error = unsafe {
+                let buffer = __cudaCDP2GetParameterBufferV2(
+                    K::entry(),
+                    three(shape.grid),
+                    three(shape.block),
+                    shape.shared,
+                );
+                if buffer.is_null() {
+                    // `cudaErrorInvalidConfiguration`, which says most of why there is none.
+                    return Err(LaunchError(9));
+                }
+                buffer.cast::<P>().write(parameters);
+                __cudaCDP2LaunchDeviceV2(buffer, core::ptr::null_mut())
+            };
+            match error {
+                0 => Ok(()),
+                error => Err(LaunchError(error as u32)),
             }
-            buffer.cast::<P>().write(parameters);
-            __cudaCDP2LaunchDeviceV2(buffer, core::ptr::null_mut())
-        };
-        match error {
-            0 => Ok(()),
-            error => Err(LaunchError(error as u32)),
-        }
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = (shape, parameters, K::entry());
-        crate::intrinsics::only_on_device("dynamic::launch")
-    }
+        },
+        {
+            let _ = (shape, parameters, K::entry());
+            crate::intrinsics::only_on_device("dynamic::launch")
+        },
+    )
 }

@@ -9,8 +9,9 @@
 //! that CUDA's documentation promises for libdevice, and so may differ from the host's in these.
 //! (`sqrt` of `f32` is exact unless the build asks for the approximate one.)
 
-#[cfg(target_arch = "nvptx64")]
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 use crate::intrinsics::libdevice;
+use crate::session::on_device;
 
 /// Declares the trait of std's methods and implements it for both widths. A method is either one
 /// libdevice function of the same arguments, or given by the code of its default.
@@ -66,59 +67,77 @@ macro_rules! gpu_float {
         gpu_float!(@impl f64, $($name($($arg),*) $f64;)*);
     };
     (@impl $ty:ident, $($name:ident($($arg:ident),*) $libdevice:ident;)*) => {
-        #[cfg(target_arch = "nvptx64")]
+        // On the host the inherent methods of the standard library come first in `$ty::name`.
         impl GpuFloat for $ty {
             $(
                 #[inline(always)]
                 fn $name(self $(, $arg: Self)*) -> Self {
-                    libdevice::$libdevice(self $(, $arg)*)
+                    on_device!(libdevice::$libdevice(self $(, $arg)*), $ty::$name(self $(, $arg)*))
                 }
             )*
 
             #[inline(always)]
             fn sin_cos(self) -> (Self, Self) {
-                (self.sin(), self.cos())
+                on_device!(
+                    (GpuFloat::sin(self), GpuFloat::cos(self)),
+                    $ty::sin_cos(self),
+                )
             }
 
             #[inline]
             fn powi(self, n: i32) -> Self {
-                let (mut base, mut rest, mut power) = (self, n.unsigned_abs(), 1.0);
-                loop {
-                    if rest & 1 != 0 {
-                        power *= base;
-                    }
-                    rest >>= 1;
-                    if rest == 0 {
-                        break;
-                    }
-                    base *= base;
-                }
-                if n < 0 { 1.0 / power } else { power }
+                on_device!(
+                    {
+                        let (mut base, mut rest, mut power) = (self, n.unsigned_abs(), 1.0);
+                        loop {
+                            if rest & 1 != 0 {
+                                power *= base;
+                            }
+                            rest >>= 1;
+                            if rest == 0 {
+                                break;
+                            }
+                            base *= base;
+                        }
+                        if n < 0 { 1.0 / power } else { power }
+                    },
+                    $ty::powi(self, n),
+                )
             }
 
             #[inline(always)]
             fn log(self, base: Self) -> Self {
-                self.ln() / base.ln()
+                on_device!(GpuFloat::ln(self) / GpuFloat::ln(base), $ty::log(self, base))
             }
 
             #[inline(always)]
             fn fract(self) -> Self {
-                self - self.trunc()
+                on_device!(self - GpuFloat::trunc(self), $ty::fract(self))
             }
 
             #[inline]
             fn div_euclid(self, rhs: Self) -> Self {
-                let quotient = (self / rhs).trunc();
-                if self % rhs < 0.0 {
-                    return if rhs > 0.0 { quotient - 1.0 } else { quotient + 1.0 };
-                }
-                quotient
+                on_device!(
+                    {
+                        let quotient = GpuFloat::trunc(self / rhs);
+                        if self % rhs < 0.0 {
+                            return if rhs > 0.0 { quotient - 1.0 } else { quotient + 1.0 };
+                        }
+                        quotient
+                    },
+                    $ty::div_euclid(self, rhs),
+                )
             }
 
             #[inline]
             fn rem_euclid(self, rhs: Self) -> Self {
-                let remainder = self % rhs;
-                if remainder < 0.0 { remainder + rhs.abs() } else { remainder }
+                on_device!(
+                    {
+                        let remainder = self % rhs;
+                        if remainder < 0.0 { remainder + rhs.abs() } else { remainder }
+                    },
+                    $ty::rem_euclid(self, rhs),
+                )
             }
 
             // `core` has these three itself; the trait has them for code that is generic over it.
@@ -135,34 +154,6 @@ macro_rules! gpu_float {
             #[inline(always)]
             fn copysign(self, sign: Self) -> Self {
                 $ty::copysign(self, sign)
-            }
-        }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        gpu_float!(@std $ty,
-            $($name($($arg),*);)*
-            log(base); fract(); div_euclid(rhs); rem_euclid(rhs);
-            abs(); signum(); copysign(sign);
-        );
-    };
-    (@std $ty:ident, $($name:ident($($arg:ident),*);)*) => {
-        // On the host the inherent methods of the standard library come first in `$ty::name`.
-        impl GpuFloat for $ty {
-            $(
-                #[inline(always)]
-                fn $name(self $(, $arg: Self)*) -> Self {
-                    $ty::$name(self $(, $arg)*)
-                }
-            )*
-
-            #[inline(always)]
-            fn sin_cos(self) -> (Self, Self) {
-                $ty::sin_cos(self)
-            }
-
-            #[inline(always)]
-            fn powi(self, n: i32) -> Self {
-                $ty::powi(self, n)
             }
         }
     };
@@ -251,14 +242,11 @@ macro_rules! float_ext {
             $(
                 #[inline(always)]
                 fn $name(self) -> Self {
-                    #[cfg(target_arch = "nvptx64")]
-                    return libdevice::$libdevice(self);
-                    // In `f64`, so that one function serves both widths.
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    {
+                    on_device!(libdevice::$libdevice(self), {
+                        // In `f64`, so that one function serves both widths.
                         let host: fn(f64) -> f64 = $host;
                         host(self.into()) as $ty
-                    }
+                    })
                 }
             )*
         }
@@ -320,8 +308,9 @@ pub fn erfc<T: FloatExt>(x: T) -> T {
 /// # fn main() {}
 /// ```
 pub mod fast {
-    #[cfg(target_arch = "nvptx64")]
+    #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
     use crate::intrinsics::libdevice;
+    use crate::session::on_device;
 
     macro_rules! fast {
         ($($(#[$doc:meta])* $name:ident($($arg:ident),*) $device:ident $host:expr;)*) => {
@@ -330,10 +319,7 @@ pub mod fast {
                 #[inline(always)]
                 #[must_use = "the function returns a new number"]
                 pub fn $name($($arg: f32),*) -> f32 {
-                    #[cfg(target_arch = "nvptx64")]
-                    return libdevice::$device($($arg),*);
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    return $host;
+                    on_device!(libdevice::$device($($arg),*), $host)
                 }
             )*
         };

@@ -41,15 +41,8 @@ impl Condition {
     }
 }
 
-#[cfg(target_arch = "nvptx64")]
-unsafe extern "C" {
+cuda_std_macros::foreign! {
     /// Of the device's runtime library.
-    fn cudaGraphSetConditional(handle: u64, value: u32);
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-#[allow(non_snake_case, reason = "as in CUDA")]
-#[track_caller]
-unsafe fn cudaGraphSetConditional(_handle: u64, _value: u32) {
-    crate::intrinsics::only_on_device("Condition::set")
+    #[allow(non_snake_case, reason = "as in CUDA")]
+    unsafe fn cudaGraphSetConditional(handle: u64, value: u32);
 }

@@ -28,7 +28,7 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 
 #[cfg_attr(target_arch = "nvptx64", allow(unused_imports))]
 use crate::float::GpuFloat;
-#[cfg(target_arch = "nvptx64")]
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 use crate::intrinsics::half as rows;
 
 /// A format of 16 bits or less: the sign, the exponent, the fraction.
@@ -544,10 +544,7 @@ macro_rules! half {
     (@on none, $row:expr, $other:expr) => { $other };
     (@on $name:ident, $row:expr, $other:expr) => { half!(@if "sm_75", $row, $other) };
     (@if $arch:literal, $row:expr, $other:expr) => {{
-        #[cfg(all(target_arch = "nvptx64", target_feature = $arch))]
-        { $row }
-        #[cfg(not(all(target_arch = "nvptx64", target_feature = $arch)))]
-        { $other }
+        crate::session::on_arch!($arch, $row, $other, $other)
     }};
 }
 

@@ -26,6 +26,7 @@
 //! printed. On the host these are the standard library's macros.
 
 /// Prints, without a line break at the end.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! print {
     ($($arg:tt)*) => {
@@ -34,6 +35,7 @@ macro_rules! print {
 }
 
 /// Prints a line.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! println {
     () => {
@@ -45,6 +47,7 @@ macro_rules! println {
 }
 
 /// Prints to standard error, or on the device to its one output, without a line break at the end.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! eprint {
     ($($arg:tt)*) => {
@@ -53,6 +56,7 @@ macro_rules! eprint {
 }
 
 /// Prints a line to standard error, or on the device to its one output.
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! eprintln {
     () => {
@@ -67,19 +71,24 @@ macro_rules! eprintln {
 #[doc(hidden)]
 pub use device::{print_fmt, print_fmt as eprint_fmt};
 
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub fn print_fmt(args: core::fmt::Arguments<'_>) {
-    std::print!("{args}");
+/// What `std`'s own macros become on the device in a single-source session.
+#[cfg(nvvm_single_source)]
+mod of_std {
+    use super::device::print_fmt;
+    use core::fmt::Arguments;
+
+    #[unsafe(no_mangle)]
+    fn __cuda_std_print(args: Arguments<'_>) {
+        print_fmt(args);
+    }
+
+    #[unsafe(no_mangle)]
+    fn __cuda_std_eprint(args: Arguments<'_>) {
+        print_fmt(args);
+    }
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub fn eprint_fmt(args: core::fmt::Arguments<'_>) {
-    std::eprint!("{args}");
-}
-
-#[cfg(target_arch = "nvptx64")]
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 mod device {
     use crate::intrinsics::{free, malloc, vprintf};
     use core::fmt::{self, Write};

@@ -33,6 +33,23 @@ macro_rules! kernels_are_free_functions {
     ($($item:tt)*) => { $($item)* };
 }
 
+/// Items that are there only where the host's session compiles kernels as well. A macro of this crate,
+/// so that no other crate is asked for the `cfg`.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! single_source {
+    ($($item:tt)*) => { $($item)* };
+}
+
+/// Items that are there only where the host's session compiles kernels as well.
+#[cfg(not(nvvm_single_source))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! single_source {
+    ($($item:tt)*) => {};
+}
+
 #[diagnostic::do_not_recommend]
 impl<T: Copy> KernelParam for T {}
 
@@ -56,18 +73,20 @@ pub const fn size<T>() -> usize {
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn assume_block_size(x: u32, y: u32, z: u32) {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's promise; a thread's index is below its block's size.
-    unsafe {
-        use crate::thread;
-        use core::hint::assert_unchecked;
-        assert_unchecked(thread::block_dim_x() == x);
-        assert_unchecked(thread::block_dim_y() == y);
-        assert_unchecked(thread::block_dim_z() == z);
-        assert_unchecked(thread::thread_idx_x() < x);
-        assert_unchecked(thread::thread_idx_y() < y);
-        assert_unchecked(thread::thread_idx_z() < z);
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    let _ = (x, y, z);
+    crate::session::on_device!(
+        // SAFETY: the caller's promise; a thread's index is below its block's size.
+        unsafe {
+            use crate::thread;
+            use core::hint::assert_unchecked;
+            assert_unchecked(thread::block_dim_x() == x);
+            assert_unchecked(thread::block_dim_y() == y);
+            assert_unchecked(thread::block_dim_z() == z);
+            assert_unchecked(thread::thread_idx_x() < x);
+            assert_unchecked(thread::thread_idx_y() < y);
+            assert_unchecked(thread::thread_idx_z() < z);
+        },
+        {
+            let _ = (x, y, z);
+        },
+    );
 }

@@ -36,6 +36,7 @@
     feature(asm_experimental_arch, link_llvm_intrinsics),
     allow(internal_features)
 )]
+#![cfg_attr(nvvm_single_source, feature(rustc_attrs), allow(internal_features))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
@@ -44,6 +45,8 @@ extern crate std;
 extern crate self as cuda_std;
 
 pub mod allocator;
+#[doc(hidden)]
+pub mod assembly;
 pub mod atomic;
 pub mod barrier;
 mod bits;
@@ -73,6 +76,8 @@ pub mod prelude;
 pub mod random;
 pub mod rows;
 pub mod scope;
+#[doc(hidden)]
+pub mod session;
 pub mod shared;
 pub mod texture;
 pub mod thread;
@@ -86,7 +91,13 @@ pub mod window;
 
 pub use bits::AnyBits;
 pub use constant::Constant;
-pub use cuda_std_macros::{AnyBits, address_space, constant, kernel};
+#[doc(hidden)]
+#[cfg(nvvm_single_source)]
+pub use cuda_std_macros::attributes as single_source_attributes;
+#[doc(hidden)]
+#[cfg(not(nvvm_single_source))]
+pub use cuda_std_macros::no_attributes as single_source_attributes;
+pub use cuda_std_macros::{AnyBits, address_space, constant, kernel, ptx};
 pub use float::{FloatExt, GpuFloat};
 pub use per_block::{PerBlock, PerThreadChunk, PerWarp};
 pub use per_row::{PerColumn, PerRow};
@@ -94,4 +105,8 @@ pub use per_thread::PerThread;
 pub use per_thread_2d::{PerThread2d, PerTile};
 pub use per_thread_3d::PerThread3d;
 pub use rows::Rows;
+pub use session::is_device;
 pub use window::Window;
+// The same macros as without this crate: others of these names would be ambiguous beside them.
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{eprint, eprintln, print, println};

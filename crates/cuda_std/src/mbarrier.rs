@@ -38,6 +38,7 @@
 use core::cell::UnsafeCell;
 
 use crate::intrinsics::transfer as rows;
+use crate::session::on_newer;
 
 /// A barrier, in shared memory.
 #[repr(transparent)]
@@ -122,21 +123,23 @@ impl Mbarrier {
     /// Waits for the end of a phase.
     #[inline(always)]
     pub fn wait(&self, phase: Phase) {
-        // SAFETY: as above.
-        #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
-        while !unsafe { rows::mbarrier_try_wait_cta(self.word(), phase.0) } {}
-        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
-        while !self.is_over(phase) {}
+        on_newer!(
+            "sm_90",
+            // SAFETY: as above.
+            while !unsafe { rows::mbarrier_try_wait_cta(self.word(), phase.0) } {},
+            while !self.is_over(phase) {}
+        );
     }
 
     /// Waits for the end of the phase of this parity; the first phase's is `false`.
     #[inline(always)]
     pub fn wait_parity(&self, odd: bool) {
-        // SAFETY: as above.
-        #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
-        while !unsafe { rows::mbarrier_try_wait_parity_cta(self.word(), odd.into()) } {}
-        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
-        while !self.is_parity_over(odd) {}
+        on_newer!(
+            "sm_90",
+            // SAFETY: as above.
+            while !unsafe { rows::mbarrier_try_wait_parity_cta(self.word(), odd.into()) } {},
+            while !self.is_parity_over(odd) {}
+        );
     }
 
     /// Waits for the end of the phase of this parity, to which other blocks of the cluster have

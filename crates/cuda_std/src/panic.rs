@@ -13,23 +13,31 @@
 pub use cust_core::report;
 pub use cust_core::report::Slot as ReportSlot;
 
+#[cfg(feature = "panic-handler")]
+use crate::session::on_device;
+
 /// Whether a thread of this launch has panicked, as threads ask that wait for others.
 #[inline(never)]
 #[cold]
 pub(crate) fn launch_has_panicked() -> bool {
-    #[cfg(all(target_arch = "nvptx64", feature = "panic-handler"))]
-    return device::launch_has_panicked();
-    #[cfg(not(all(target_arch = "nvptx64", feature = "panic-handler")))]
+    #[cfg(feature = "panic-handler")]
+    return on_device!(device::launch_has_panicked(), false);
+    #[cfg(not(feature = "panic-handler"))]
     false
 }
 
-#[cfg(all(target_arch = "nvptx64", feature = "panic-handler"))]
+#[cfg(all(
+    any(target_arch = "nvptx64", nvvm_single_source),
+    feature = "panic-handler"
+))]
 mod device {
     use super::{ReportSlot, report};
     use crate::{intrinsics, thread};
     use core::fmt::{self, Write};
     use core::ops::Range;
-    use core::panic::{Location, PanicInfo};
+    use core::panic::Location;
+    #[cfg(target_arch = "nvptx64")]
+    use core::panic::PanicInfo;
     use core::ptr::with_exposed_provenance_mut;
     use core::slice::from_raw_parts;
     use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -212,6 +220,7 @@ mod device {
     }
 
     /// What no replacement has caught: panics that code in the program makes by other means.
+    #[cfg(target_arch = "nvptx64")]
     #[panic_handler]
     fn panic(info: &PanicInfo<'_>) -> ! {
         let location = info.location().unwrap_or(Location::caller());

@@ -73,6 +73,10 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     let exported = given
         .as_ref()
         .map(|name| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #name))]));
+    // In a single-source session the item is one for both sides.
+    let exported_to_both = given
+        .as_ref()
+        .map(|name| quote!(#[unsafe(export_name = #name)]));
     let handle = public.then(|| {
         let symbol = match own.or(given) {
             Some(symbol) => quote!(#symbol),
@@ -82,9 +86,12 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
         handle(&item, text, &symbol, &space.to_string(), changes)
     });
     Ok(quote! {
-        #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
-        #exported
-        #item
+        ::cuda_std::with_tool_attributes! {
+            [#[nvvm::section(#section)] #exported_to_both]
+            #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
+            #exported
+            #item
+        }
         #handle
     }
     .into_token_stream())
@@ -132,9 +139,12 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
         ..
     } = &item;
     Ok(quote! {
-        #(#attrs)*
-        #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.constant"))]
-        #vis #static_token #ident: ::cuda_std::Constant<#ty> = ::cuda_std::Constant::new(#expr);
+        ::cuda_std::with_tool_attributes! {
+            [#[nvvm::section("nvvm.constant")]]
+            #(#attrs)*
+            #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.constant"))]
+            #vis #static_token #ident: ::cuda_std::Constant<#ty> = ::cuda_std::Constant::new(#expr);
+        }
         #handle
     })
 }
@@ -217,17 +227,21 @@ fn handle(
     };
     quote! {
         #(#cfgs)*
-        #[cfg(target_arch = "nvptx64")]
-        const _: () = {
-            #[used]
-            #[unsafe(link_section = "nvvm.record")]
-            static __RECORD: ::cuda_std::kernel::signature::Record =
-                ::cuda_std::kernel::signature::Record::of_static(
-                    #symbol,
-                    #signature,
-                    &raw const #name,
-                );
-        };
+        ::cuda_std::device_items! {
+            const _: () = {
+                ::cuda_std::with_tool_attributes! {
+                    [#[nvvm::section("nvvm.record")]]
+                    #[used]
+                    #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.record"))]
+                    static __RECORD: ::cuda_std::kernel::signature::Record =
+                        ::cuda_std::kernel::signature::Record::of_static(
+                            #symbol,
+                            #signature,
+                            &raw const #name,
+                        );
+                }
+            };
+        }
 
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
@@ -325,6 +339,8 @@ mod tests {
                 "{text}"
             );
             assert!(text.contains("target_arch = \"nvptx64\""), "{text}");
+            let both = format!("nvvm :: section (\"{section}\")");
+            assert!(text.contains(&both), "{text}");
             assert!(!text.contains("compile_error"), "{text}");
         }
     }

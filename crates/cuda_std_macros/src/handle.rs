@@ -291,6 +291,28 @@ pub fn record(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
     }
 }
 
+/// As [`record`], where the host's session compiles the kernel as well: it names the type that the host
+/// finds the kernel by.
+pub fn host_record(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
+    let handle = &function.sig.ident;
+    let name = crate::names::text(handle);
+    let signature = signature(function, constants, options);
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        ::cuda_std::single_source! {
+            const _: () = {
+                #[used]
+                #[nvvm::section("nvvm.record")]
+                static __RECORD: ::cuda_std::kernel::signature::Record =
+                    ::cuda_std::kernel::signature::Record::of_kernel_named::<#handle>(
+                        #name,
+                        #signature,
+                    );
+            };
+        }
+    }
+}
+
 /// A parameter of the kernel, as `args` has it.
 struct Parameter {
     name: Ident,

@@ -43,7 +43,13 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         Ok(options) => {
             let handle = crate::handle::expand(&function, &constants, &options);
             let record = crate::handle::record(&function, &constants, &options);
-            let function = mark(&function, body, &options.section, &shared, &all, &record);
+            // What has no handle cannot be launched, so no record of it is needed.
+            let host_record = match handle.is_empty() {
+                true => TokenStream::new(),
+                false => crate::handle::host_record(&function, &constants, &options),
+            };
+            let records = [record, host_record];
+            let function = mark(&function, body, &options.section, &shared, &all, &records);
             quote!(#function #handle)
         }
         Err(errors) => {
@@ -263,8 +269,12 @@ fn mark(
     section: &str,
     shared: &[PatType],
     is_shared: &[bool],
-    record: &TokenStream,
+    [record, host_record]: &[TokenStream; 2],
 ) -> TokenStream {
+    let size = crate::options::block_size(section);
+    let is_entry = shared.is_empty() && size.is_none();
+    // The compiler takes the kernel that a record of a host's session is of from the function it is in.
+    let own_record = is_entry.then_some(host_record);
     let check = check_of_types(&function.sig);
     // The body is a block of its own: what it declares does not reach the check. Around one expression
     // rustc would call the braces unnecessary, around two statements it does not.
@@ -277,8 +287,8 @@ fn mark(
         );
     }
     let block = &body.block;
-    let mut new: syn::Block =
-        syn::parse2(quote!({ #check #record #block })).expect("statements in braces are a block");
+    let mut new: syn::Block = syn::parse2(quote!({ #check #record #own_record #block }))
+        .expect("statements in braces are a block");
     // So that the function's span is the user's, not the attribute's.
     new.brace_token = block.brace_token;
     *body.block = new;
@@ -292,9 +302,8 @@ fn mark(
         style: syn::AttrStyle::Outer,
         ..attr
     }));
-    let size = crate::options::block_size(section);
     let dead = quote!(#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]);
-    if shared.is_empty() && size.is_none() {
+    if is_entry {
         return quote! {
             #[cfg_attr(
                 target_arch = "nvptx64",
@@ -307,11 +316,23 @@ fn mark(
                     suspicious_runtime_symbol_definitions
                 )
             )]
+            #[cfg_attr(
+                not(target_arch = "nvptx64"),
+                ::cuda_std::single_source_attributes(nvvm::section(#section))
+            )]
             #dead
             #body
         };
     }
-    let entry = entry(function, &body, section, size, shared, is_shared);
+    let entry = entry(
+        function,
+        &body,
+        section,
+        size,
+        shared,
+        is_shared,
+        host_record,
+    );
     let name = body.sig.ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name).to_owned();
     body.attrs.retain(|attr| {
@@ -322,6 +343,14 @@ fn mark(
         .attrs
         .extract_if(.., |attr| attr.path().is_ident("inline"))
         .collect();
+    let inlined = inline.is_empty().then(|| {
+        quote! {
+            #[cfg_attr(
+                not(target_arch = "nvptx64"),
+                ::cuda_std::single_source_attributes(inline(always))
+            )]
+        }
+    });
     let inline = inline.iter().map(|attr| {
         let meta = &attr.meta;
         quote!(#[cfg_attr(not(target_arch = "nvptx64"), #meta)])
@@ -331,6 +360,7 @@ fn mark(
         (!shared.is_empty()).then(|| quote!(#[allow(private_interfaces, private_bounds)]));
     quote! {
         #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #inlined
         #(#inline)*
         #dead
         #private
@@ -347,12 +377,14 @@ fn entry(
     size: Option<[u32; 3]>,
     shared: &[PatType],
     is_shared: &[bool],
+    host_record: &TokenStream,
 ) -> TokenStream {
     let name = &function.sig.ident;
     let text = name.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
     let body_name = quote::format_ident!("body", span = name.span());
     let cfgs = function.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+    let cfgs: Vec<_> = cfgs.collect();
     let Signature {
         unsafety,
         output,
@@ -387,24 +419,49 @@ fn entry(
         }
     };
     let calls = calls(&body_name, &arguments, unsafety.is_some());
-    quote! {
-        #(#cfgs)*
-        #[cfg(target_arch = "nvptx64")]
-        ::cuda_std::kernels_are_free_functions! {
+    let inputs: Vec<TokenStream> = inputs.collect();
+    let device = quote! {
+        #[unsafe(export_name = #text)]
+        #[unsafe(link_section = #section)]
+        #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
+            #size
+            #handles
+            #calls
+        }
+    };
+    // The host never calls it: it is there for its MIR.
+    let host = quote! {
+        #[nvvm::section(#section)]
+        #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
+            #host_record
+            #size
+            #handles
+            #calls
+        }
+    };
+    let items = |function: TokenStream| {
+        quote! {
             #[allow(warnings, clippy::all, clippy::pedantic)]
             const _: () = {
                 use #name as #body_name;
                 // Messages name the entry as the kernel, so it hides the kernel in a block of its own.
                 const _: () = {
-                    #[unsafe(export_name = #text)]
-                    #[unsafe(link_section = #section)]
-                    #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
-                        #size
-                        #handles
-                        #calls
-                    }
+                    #function
                 };
             };
+        }
+    };
+    let (device, host) = (items(device), items(host));
+    quote! {
+        #(#cfgs)*
+        #[cfg(target_arch = "nvptx64")]
+        ::cuda_std::kernels_are_free_functions! {
+            #device
+        }
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        ::cuda_std::single_source! {
+            #host
         }
     }
 }

@@ -33,6 +33,44 @@ fn kernel_is_marked_on_the_device_only() {
     assert!(text.contains("pub fn f (n : u32)"));
 }
 
+/// In a session for the host, the function that carries the section is also the one that its record is
+/// in, and it has no symbol of its own.
+#[test]
+fn host_sessions_mark_the_entry_and_record_its_handle() {
+    let plain = expanded(quote!(
+        pub fn f(n: u32) {}
+    ));
+    let plain = plain.replace(' ', "");
+    assert!(plain.contains(
+        "#[cfg_attr(not(target_arch=\"nvptx64\"),\
+         ::cuda_std::single_source_attributes(nvvm::section(\"nvvm.kernel\")))]"
+    ));
+    assert_eq!(plain.matches("of_kernel_named::<f>(\"f\"").count(), 1);
+    let sized = expand(
+        quote!(block_size(32)),
+        quote!(
+            pub fn f(#[shared] a: Shared<Array<u32, 2>>, n: u32) {}
+        ),
+    );
+    let sized = sized.to_string().replace(' ', "");
+    let (before, entry) = sized
+        .split_once("::cuda_std::single_source!{#[allow(warnings")
+        .unwrap();
+    assert!(!before.contains("nvvm::section"), "{before}");
+    assert!(!before.contains("of_kernel_named"), "{before}");
+    let entry = entry.split_once("#[nvvm::section(\"nvvm.kernel").unwrap().1;
+    for own in ["of_kernel_named::<f>", "assume_block_size(32", "body("] {
+        assert!(entry.contains(own), "`{own}` is not in {entry}");
+    }
+    assert!(!entry.contains("export_name"), "{entry}");
+
+    // Without a handle nothing can launch it.
+    let hidden = expanded(quote!(
+        fn f(#[cfg(x)] n: u32) {}
+    ));
+    assert!(!hidden.contains("of_kernel_named"), "{hidden}");
+}
+
 #[test]
 fn parameters_are_checked_to_be_copy() {
     let text = expanded(quote!(

@@ -1,5 +1,5 @@
-//! Macros of `cuda_std`, which re-exports them: `#[kernel]`, `#[address_space(..)]`, `#[constant]`
-//! and `#[derive(AnyBits)]`.
+//! Macros of `cuda_std`, which re-exports them: `#[kernel]`, `#[address_space(..)]`, `#[constant]`,
+//! `#[derive(AnyBits)]` and `ptx!`.
 //!
 //! They check their items, report errors with spans, and pass information to the compiler's backend
 //! through attributes that exist on the device only. On the host, items are unchanged. Each macro
@@ -7,11 +7,13 @@
 
 mod address_space;
 mod any_bits;
+mod foreign;
 mod grid_constant;
 mod handle;
 mod kernel;
 mod names;
 mod options;
+mod ptx;
 mod shared;
 mod table;
 
@@ -160,6 +162,71 @@ pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(AnyBits)]
 pub fn any_bits(input: TokenStream) -> TokenStream {
     any_bits::expand(input.into()).into()
+}
+
+/// Inline PTX, in the notation of `asm!`.
+///
+/// ```ignore
+/// use cuda_std::prelude::*;
+///
+/// /// The number of leading zeros of each element.
+/// #[kernel]
+/// pub fn leading_zeros(from: &[u32], mut to: PerThread<u32>) {
+///     to.each(|i, to| {
+///         let zeros: u32;
+///         // SAFETY: it computes a register.
+///         unsafe {
+///             cuda_std::ptx!(
+///                 "clz.b32 {}, {};",
+///                 out(reg32) zeros,
+///                 in(reg32) from[i],
+///                 options(pure, nomem, nostack),
+///             );
+///         }
+///         *to = zeros;
+///     });
+/// }
+/// ```
+///
+/// On nvptx64 it is `asm!`, and the crate needs `#![feature(asm_experimental_arch)]` there. Code with
+/// it compiles for the host as well, where it panics, and in crates that have kernels beside host
+/// code, where `asm!` would be the host's.
+///
+/// The template is one or several string literals; braces of PTX are written twice. Operands are
+/// `in(CLASS) value`, `out(CLASS) place`, `inout(CLASS) place`, `inout(CLASS) value => place` and
+/// `const value`, with names or without; the classes are `reg16`, `reg32` and `reg64`. A `const` is a
+/// `u32`, or what a suffix or a cast at its end says; one that depends on a const parameter is a
+/// parameter of type `u32` alone. `options(..)` are those of `asm!`.
+///
+/// # Safety
+/// As with `asm!`: the PTX does what the operands and options say, and nothing that Rust forbids.
+#[proc_macro]
+pub fn ptx(assembly: TokenStream) -> TokenStream {
+    ptx::expand(assembly.into()).into()
+}
+
+/// Functions of `cuda_std` that the device has from elsewhere.
+#[doc(hidden)]
+#[proc_macro]
+pub fn foreign(functions: TokenStream) -> TokenStream {
+    foreign::expand(functions.into()).into()
+}
+
+/// The attributes given, on the item: what `cuda_std::single_source_attributes` is where the host's
+/// session compiles kernels as well.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn attributes(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let attributes = proc_macro2::TokenStream::from(attributes);
+    let item = proc_macro2::TokenStream::from(item);
+    quote::quote!(#[#attributes] #item).into()
+}
+
+/// The item alone: what `cuda_std::single_source_attributes` is elsewhere.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn no_attributes(_attributes: TokenStream, item: TokenStream) -> TokenStream {
+    item
 }
 
 /// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.

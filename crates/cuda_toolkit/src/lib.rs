@@ -2,13 +2,15 @@
 //! defines the names of the architectures that they compile for.
 //!
 //! The backend and `nvvm` locate libnvvm and libdevice with this crate, `cuda_builder` locates
-//! ptxas, and `./x doctor` prints what was found. This crate neither loads nor runs the files. It
-//! supports two layouts: a CUDA toolkit, and the directory that
+//! ptxas, and `./x doctor` and `cargo cuda doctor` print what was found. This crate neither loads nor
+//! runs the files. It supports two layouts: a CUDA toolkit, and the directory that
 //! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
 
 mod arch;
+mod fetch;
 
 pub use arch::{Arch, Dialect, UnknownArch, Variant};
+pub use fetch::{FetchError, fetch, find_pip};
 
 use std::fmt;
 use std::fs;
@@ -24,6 +26,24 @@ pub const SYSTEM_ROOT: &str = "/usr/local/cuda";
 /// destination directory.
 pub const PIP_COMMAND: &str =
     "python3 -m pip install nvidia-nvvm==13.0.88 nvidia-cuda-nvcc==13.0.88 --target";
+
+/// The environment variable that names the directory of the user's cache.
+pub const CACHE_VARIABLE: &str = "CUDA_BUILDER_CACHE";
+
+/// Returns the directory of the user's cache, which all projects share: the one that
+/// [`CACHE_VARIABLE`] names, otherwise `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`. `None` if the
+/// user has no home directory. The directory need not exist.
+pub fn user_cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = variable(CACHE_VARIABLE) {
+        return std::path::absolute(folder).ok();
+    }
+    let folder = match variable("XDG_CACHE_HOME").map(PathBuf::from) {
+        Some(folder) if folder.is_absolute() => folder,
+        _ => PathBuf::from(variable("HOME")?).join(".cache"),
+    };
+    Some(folder.join("rust-nvvm"))
+}
 
 /// One of the three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
-//! What the safe interface costs beside the driver's own calls: launches, and copies from pinned
-//! memory, each by both ways in turns.
+//! What the safe interface costs beside the driver's own calls: launches, launches with slices of the
+//! host, and copies from pinned memory, each by both ways in turns.
 //!
 //! ```sh
 //! CUST_DEVICE=gpu cargo run --release -p cust --example costs
@@ -86,6 +86,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     println!("launch, safe:           {safe:8.1} ns ({:.3})", safe / raw);
 
+    println!("launch with three slices of the host, of which one comes back:");
+    for len in [32, 16 << 10, 1 << 20] {
+        let (by_hand, slices) = host_slices(&kernel, &stream, driver, len)?;
+        println!(
+            "{len:8} floats: copies by hand {by_hand:10.1} ns, slices {slices:10.1} ns (+{:.1})",
+            slices - by_hand
+        );
+    }
+
     let bytes = match device.backend() {
         Backend::Gpu => 256 << 20,
         Backend::Emulator => 1 << 20,
@@ -112,6 +121,48 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("upload, cuMemcpyHtoDAsync: {:7.2} GB/s", rate(raw));
     println!("upload, safe:              {:7.2} GB/s", rate(safe));
     Ok(())
+}
+
+/// Nanoseconds for a launch with copies of slices: by the driver's calls into buffers that are there, and
+/// with the slices as arguments.
+fn host_slices(
+    kernel: &Kernel<'_, add>,
+    stream: &Stream,
+    driver: &cust::raw::Driver,
+    len: usize,
+) -> CudaResult<(f64, f64)> {
+    let (a, b, mut c) = (vec![1.0f32; len], vec![2.0f32; len], vec![0.0f32; len]);
+    let (to_a, to_b) = (DeviceBuffer::from_slice(&a)?, DeviceBuffer::from_slice(&b)?);
+    let mut to_c = DeviceBuffer::from_slice(&c)?;
+    let config = LaunchConfig::for_elements(len, 256);
+    let bytes = len * size_of::<f32>();
+    let (mut by_hand, mut slices) = (f64::MAX, f64::MAX);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let copies = [(&to_a, &a), (&to_b, &b), (&to_c, &c)];
+        for (to, from) in copies {
+            let to = to.as_device_ptr().as_raw();
+            // SAFETY: both have as many bytes, and live until the stream is done.
+            let result = unsafe {
+                driver.cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), bytes, stream.as_inner())
+            };
+            assert_eq!(result, cust::raw::CUresult::CUDA_SUCCESS);
+        }
+        kernel.launch(stream, config, add::args(&to_a, &to_b, &mut to_c))?;
+        // SAFETY: as above.
+        let result = unsafe {
+            let (to, from) = (c.as_mut_ptr().cast(), to_c.as_device_ptr().as_raw());
+            driver.cuMemcpyDtoHAsync_v2(to, from, bytes, stream.as_inner())
+        };
+        assert_eq!(result, cust::raw::CUresult::CUDA_SUCCESS);
+        stream.synchronize()?;
+        by_hand = by_hand.min(start.elapsed().as_nanos() as f64);
+        let start = Instant::now();
+        kernel.launch(stream, config, add::args(&a, &b, &mut c))?;
+        slices = slices.min(start.elapsed().as_nanos() as f64);
+        assert_eq!(c[len - 1], 3.0);
+    }
+    Ok((by_hand, slices))
 }
 
 /// Nanoseconds for each launch.

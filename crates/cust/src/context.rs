@@ -263,6 +263,21 @@ impl Context {
         }
     }
 
+    /// Calls `f` with this as the thread's current context.
+    pub(crate) fn with_current<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Restore(Weak<ContextInner>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                let former = std::mem::take(&mut self.0);
+                let _ = CURRENT.try_with(|current| *current.borrow_mut() = former);
+            }
+        }
+        let own = Arc::downgrade(&self.inner);
+        let former = CURRENT.try_with(|current| current.replace(own));
+        let _restore = former.map(Restore);
+        f()
+    }
+
     /// Sets the flags of the device's primary context.
     pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
         let_stream_go_on();
@@ -563,7 +578,9 @@ impl Context {
         launch()
     }
 
-    fn address(&self) -> usize {
+    /// A number that no other context has as long as this one is alive.
+    #[inline]
+    pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.inner).addr()
     }
 

@@ -451,6 +451,41 @@ pub enum Error {
         found: usize,
     },
 
+    /// A launch in a graph with elements of the host's memory, which are there for one launch only.
+    #[error(
+        "{doing}: slices of the host cannot be arguments of a graph's launches\n\
+        help: give the graph a buffer with `GraphBuilder::buffer`"
+    )]
+    HostMemoryInGraph {
+        /// What was being done.
+        doing: String,
+    },
+
+    /// A launch by [`Stream::launch`](crate::stream::Stream::launch) in a program without device code
+    /// of its own.
+    #[error(
+        "launching the kernel `{kernel}`: the program has no embedded device code\n\
+        help: build it with `cargo cuda`, or launch the kernel from a module that `cuda_builder` \
+        built, with `Module::launch`"
+    )]
+    NoDeviceCode {
+        /// The kernel.
+        kernel: &'static str,
+    },
+
+    /// A launch by [`Stream::launch`](crate::stream::Stream::launch) of a kernel that the program's
+    /// device code lacks.
+    #[error(
+        "launching the kernel `{kernel}`: the program's device code does not have it; the crate \
+        `{package}` was compiled without `cargo cuda`"
+    )]
+    NotEmbedded {
+        /// The kernel.
+        kernel: &'static str,
+        /// The package that it is in.
+        package: &'static str,
+    },
+
     /// A launch with a texture or a surface that shows something else than its parameter reads.
     #[error(transparent)]
     Image(Box<ImageMismatch>),

@@ -15,6 +15,23 @@
 //! launch needs no guard that must not be forgotten, and nobody has to synchronize for safety.
 //!
 //! `args` is unsafe for kernels that are `unsafe fn`s or take raw pointers.
+//!
+//! # Slices of the host
+//!
+//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters, and
+//! `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
+//! and those of `&mut` back, and returns when that is done, with a panic of the kernel as its error.
+//! They may stand beside buffers of the device, which are not copied:
+//!
+//! ```text
+//! let (a, b): (Vec<f32>, DeviceBuffer<f32>) = …;
+//! let mut c = vec![0.0; a.len()];
+//! module.launch(&stream, (blocks, threads), vecadd::args(&a, &b, &mut c))?;
+//! println!("{c:?}");
+//! ```
+//!
+//! The elements are [`DeviceCopy`]. A graph's launches take no slices of the host, and a stream that is
+//! captured refuses them. What several launches use is better in a [`DeviceBuffer`]: it is copied once.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -23,8 +40,8 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 
 use cust_core::kernel::{
-    Access, Argument, ByValue, Launch, Output, OutputRows, OutputValue, OutputVolume, Pass,
-    bytes_of,
+    Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
+    Pass, bytes_of,
 };
 use cust_raw::{
     CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
@@ -34,6 +51,7 @@ use smallvec::SmallVec;
 
 use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
+use crate::host_memory::{self, HostArgument};
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, LockedBuffer,
     RangeOnDevice, UnifiedBox, UnifiedBuffer,
@@ -308,18 +326,57 @@ impl<'m, K> Deref for Kernel<'m, K> {
 impl<K: KernelType> Kernel<'_, K> {
     /// Puts a launch into a stream, after the work that it depends on. What goes wrong in the
     /// kernel is returned by the next `synchronize`, or copy to the host.
+    ///
+    /// A launch with slices, arrays or `Vec`s of the host copies them to the device, and back those
+    /// that the kernel writes, and waits for that: it also returns what goes wrong in the kernel.
     pub fn launch<A: Pass>(
         &self,
         stream: &Stream,
         config: impl Into<LaunchConfig>,
         args: Args<K, A>,
     ) -> CudaResult<()> {
-        let config = config.into();
-        check_block_size::<K>(&config)?;
-        let mut collector = Collector::default();
-        args.pass(&mut collector);
-        // SAFETY: the arguments are the kernel's, and tell what they use.
-        unsafe { collector.launch(&self.function, stream, &config) }
+        launch(&self.function, stream, &config.into(), args)
+    }
+}
+
+/// Launches the kernel `K`, which `function` is.
+fn launch<K: KernelType, A: Pass>(
+    function: &Function<'_>,
+    stream: &Stream,
+    config: &LaunchConfig,
+    args: Args<K, A>,
+) -> CudaResult<()> {
+    check_block_size::<K>(config)?;
+    let mut collector = Collector::default();
+    args.pass(&mut collector);
+    // SAFETY: the arguments are the kernel's, and tell what they use; they are consumed, so this is
+    // the only launch with memory of the host that they borrow.
+    unsafe { collector.launch(function, stream, config) }
+}
+
+impl Stream {
+    /// Launches a kernel of the program itself, whose device code `cargo cuda` embedded. The module
+    /// is loaded on the first launch in a context, and stays loaded; the context stays alive until
+    /// the process ends or [`Context::reset`](crate::context::Context::reset).
+    ///
+    /// ```text
+    /// stream.launch((blocks, threads), vecadd::args(&a, &b, &mut c))?;
+    /// ```
+    ///
+    /// With buffers of the device alone the launch is asynchronous, and the rest is as for
+    /// [`Kernel::launch`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDeviceCode`] if nothing of the program was built with `cargo cuda`,
+    /// [`Error::NotEmbedded`] if the kernel's crate was not, and those of loading a module.
+    pub fn launch<K: KernelType, A: Pass>(
+        &self,
+        config: impl Into<LaunchConfig>,
+        args: Args<K, A>,
+    ) -> CudaResult<()> {
+        let function = crate::module::own_kernel::<K>(self.context())?;
+        launch(function, self, &config.into(), args)
     }
 }
 
@@ -383,6 +440,8 @@ struct Parameter<'a> {
 pub(crate) struct Collector<'a> {
     parameters: SmallVec<[Parameter<'a>; 16]>,
     dependencies: SmallVec<[Dependency<'a>; 8]>,
+    /// Memory of the host.
+    host: SmallVec<[HostArgument<'a>; 4]>,
     /// What belongs to graphs.
     in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
     /// A texture or surface that is not what its parameter wants.
@@ -418,6 +477,21 @@ impl<'a> Launch<'a> for Collector<'a> {
         } else if let Some(mismatch) = resource.downcast_ref::<Mismatch>() {
             self.mismatch = Some(mismatch);
         }
+    }
+
+    fn host(&mut self, memory: HostMemory<'a>) {
+        // In place of the address, which is known when the memory of the device is.
+        static LATER: [MaybeUninit<u8>; 40] = [MaybeUninit::new(0); 40];
+        let type_name = memory.type_name();
+        let index = self.parameters.len();
+        match memory.is_wide() {
+            true => {
+                self.parameter(&LATER[..8], type_name);
+                self.parameter(&LATER[..8], type_name);
+            }
+            false => self.parameter(&LATER[..8 * (1 + memory.sizes().len())], type_name),
+        }
+        self.host.push(HostArgument { memory, index });
     }
 }
 
@@ -481,6 +555,11 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    /// Whether there is memory of the host, which is there for one launch only.
+    pub(crate) fn has_host_memory(&self) -> bool {
+        !self.host.is_empty()
+    }
+
     pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
         &self.dependencies
     }
@@ -499,7 +578,7 @@ impl<'a> Collector<'a> {
     /// # Safety
     ///
     /// The parameters are the kernel's, what it does with them is sound, and it accesses just
-    /// what the dependencies say.
+    /// what the dependencies say. No other launch has the memory of the host.
     unsafe fn launch(
         &self,
         function: &Function<'_>,
@@ -513,13 +592,39 @@ impl<'a> Collector<'a> {
         }
         check_size(function, config)?;
         let mut pointers = self.pointers(function)?;
+        if self.host.is_empty() {
+            // SAFETY: as the caller promises.
+            return unsafe { self.enqueue(function, stream, config, &mut pointers) };
+        }
+        // SAFETY: the arguments are those that the pointers are to.
+        unsafe {
+            host_memory::launch(stream, &self.host, &mut pointers, doing, |pointers| {
+                self.enqueue(function, stream, config, pointers)
+            })
+        }
+    }
+
+    /// Puts the launch with these pointers to its parameters into the stream.
+    ///
+    /// # Safety
+    ///
+    /// As for `launch`.
+    #[inline]
+    unsafe fn enqueue(
+        &self,
+        function: &Function<'_>,
+        stream: &Stream,
+        config: &LaunchConfig,
+        pointers: &mut [*mut c_void],
+    ) -> CudaResult<()> {
+        let doing = || doing(function, config);
         let captured = Captured::Refused;
         let inner = stream.inner();
         crate::launch::note_launch(function, stream)?;
         // SAFETY: as the caller promises.
         unsafe {
             tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
-                call(api.driver, function, config, raw, &mut pointers)
+                call(api.driver, function, config, raw, pointers)
             })?;
         }
         crate::launch::note_launched(function, inner, inner.issued());
@@ -970,12 +1075,17 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
     type Passed = Range<'a>;
 
     fn into_passed(self) -> Range<'a> {
-        let width = (self.width as u64).min(MOST_COLUMNS);
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
-        range.words[2] = width;
-        range.words[3] = range.words[1].div_ceil(width.max(1)).min(MOST_ROWS);
+        let sizes = row_sizes(range.words[1], self.width);
+        range.words[2..4].copy_from_slice(&sizes);
         range
     }
+}
+
+/// Width and height of so many elements in rows.
+fn row_sizes(length: u64, width: usize) -> [u64; 2] {
+    let width = (width as u64).min(MOST_COLUMNS);
+    [width, length.div_ceil(width.max(1)).min(MOST_ROWS)]
 }
 
 /// Elements of the device's memory as the rows of layers, for a kernel's parameter `PerThread3d`: what
@@ -1006,17 +1116,89 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
 
     fn into_passed(self) -> Range<'a> {
         let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
-        let (length, width) = (range.words[1], (self.width as u64).min(MOST_COLUMNS));
-        // A layer of more elements than any memory has gets the rows that there are: indices of others
-        // might wrap.
-        let (height, layer) = match width.checked_mul(self.height as u64) {
-            Some(layer) if layer <= MOST_COLUMNS => (self.height as u64, layer),
-            _ => (length.div_ceil(width).min(MOST_ROWS), length),
-        };
-        range.words[2] = width;
-        range.words[3] = height;
-        range.words[4] = length.div_ceil(layer.max(1));
+        let sizes = volume_sizes(range.words[1], self.width, self.height);
+        range.words[2..].copy_from_slice(&sizes);
         range
+    }
+}
+
+/// Width, height and depth of so many elements in layers.
+fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
+    let width = (width as u64).min(MOST_COLUMNS);
+    // A layer of more elements than any memory has gets the rows that there are: indices of others
+    // might wrap.
+    let (height, layer) = match width.checked_mul(height as u64) {
+        Some(layer) if layer <= MOST_COLUMNS => (height as u64, layer),
+        _ => (length.div_ceil(width).min(MOST_ROWS), length),
+    };
+    [width, height, length.div_ceil(layer.max(1))]
+}
+
+/// Elements of the host as the rows of a matrix, for a kernel's parameter `PerThread2d`, `PerTile`,
+/// `PerRow` or `PerColumn`: what [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut) returns.
+#[derive(Debug)]
+pub struct HostRowsMut<'a, T> {
+    pub(crate) elements: &'a mut [T],
+    pub(crate) width: usize,
+}
+
+/// Elements of the host as the rows of layers, for a kernel's parameter `PerThread3d`: what
+/// [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut) returns.
+#[derive(Debug)]
+pub struct HostVolumeMut<'a, T> {
+    pub(crate) elements: &'a mut [T],
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// Elements of the host that a kernel writes, with sizes behind their number.
+pub struct PassedSizes<'a, T, const N: usize> {
+    pointer: *mut T,
+    len: usize,
+    sizes: [u64; N],
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: it stands for an exclusive reference to the elements.
+unsafe impl<T: Send, const N: usize> Send for PassedSizes<'_, T, N> {}
+
+// SAFETY: the launch puts the address of a copy and the sizes into the parameter. `Args` gives its
+// arguments to one launch only, which so is the only one that accesses the elements.
+unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        // SAFETY: the elements are borrowed exclusively, and the sizes are made for the parameter.
+        launch.host(unsafe {
+            HostMemory::new(self.pointer, self.len, false, Access::Write).with_sizes(self.sizes)
+        });
+    }
+}
+
+// SAFETY: the elements are copied, the copies are there until the launch is done, and it alone uses
+// them meanwhile.
+unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for HostRowsMut<'a, T> {
+    type Passed = PassedSizes<'a, T, 2>;
+
+    fn into_passed(self) -> PassedSizes<'a, T, 2> {
+        PassedSizes {
+            pointer: self.elements.as_mut_ptr(),
+            len: self.elements.len(),
+            sizes: row_sizes(self.elements.len() as u64, self.width),
+            borrow: PhantomData,
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for HostVolumeMut<'a, T> {
+    type Passed = PassedSizes<'a, T, 3>;
+
+    fn into_passed(self) -> PassedSizes<'a, T, 3> {
+        PassedSizes {
+            pointer: self.elements.as_mut_ptr(),
+            len: self.elements.len(),
+            sizes: volume_sizes(self.elements.len() as u64, self.width, self.height),
+            borrow: PhantomData,
+        }
     }
 }
 

@@ -206,7 +206,7 @@ fn wrong_count(function: &Function<'_>, parameters: &[usize], found: usize) -> E
 ///
 /// # Safety
 ///
-/// As for [`Stream::launch`].
+/// As for [`Stream::launch_raw`].
 pub(crate) unsafe fn launch_raw(
     function: &Function<'_>,
     grid: GridSize,

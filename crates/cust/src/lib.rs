@@ -111,6 +111,7 @@ pub mod util;
 mod backend;
 mod ecosystem;
 mod host_call;
+mod host_memory;
 mod report;
 mod stack;
 mod tracker;

@@ -12,6 +12,7 @@ use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::host_call;
+use crate::host_memory::Scratch;
 use crate::memory::{DeviceBox, DevicePointer};
 use crate::tracker::{self, Captured, Dependency};
 
@@ -67,6 +68,8 @@ pub(crate) struct StreamInner {
     seen: Mutex<Vec<(u64, u64)>>,
     /// Work put in is recorded into a graph, and not done.
     capturing: AtomicBool,
+    /// Device memory for launches with memory of the host, if nobody uses it now.
+    pub(crate) scratch: Mutex<Option<Scratch>>,
     /// The part of the device that it is of.
     green: Option<Arc<crate::green::Inner>>,
 }
@@ -96,6 +99,7 @@ impl StreamInner {
             past: AtomicU64::new(0),
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
+            scratch: Mutex::new(None),
             green: None,
         }
     }
@@ -183,6 +187,36 @@ impl StreamInner {
             _ => self.mark_past(issued),
         }
         Ok(())
+    }
+
+    /// Waits until nothing of the stream's work touches memory any more, whatever happens: for work
+    /// on memory that the caller has only borrowed. The error is one that ended all work.
+    pub(crate) fn settle_surely(&self) -> CudaResult<()> {
+        let issued = self.issued();
+        // Other code may capture the stream, for which the driver refuses to wait.
+        for _ in 0..1000 {
+            let waited = self.context.bind().and_then(|api| {
+                // SAFETY: the stream is alive.
+                let result = unsafe { api.driver.cuStreamSynchronize(self.raw) };
+                api.check(result, || "waiting for a stream".to_owned())
+            });
+            match waited {
+                Err(error) if !error.ends_all_work() => {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                waited => {
+                    self.mark_past(issued);
+                    return waited;
+                }
+            }
+        }
+        use std::io::Write;
+        // A closed stderr is nobody's fault.
+        let _ = writeln!(
+            std::io::stderr(),
+            "fatal: cannot wait for a stream whose work uses memory of the host"
+        );
+        std::process::abort()
     }
 
     pub(crate) fn set_capturing(&self, capturing: bool) {
@@ -344,7 +378,7 @@ impl Stream {
     ///
     /// Each element of `args` points to an argument of the size and type of the kernel's
     /// parameter, and what the kernel does with them has to be sound.
-    pub unsafe fn launch<G, B>(
+    pub unsafe fn launch_raw<G, B>(
         &self,
         function: &Function<'_>,
         grid_size: G,
@@ -568,6 +602,10 @@ impl Drop for StreamInner {
             if unsafe { api.driver.cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
                 // A later stream may get the same handle.
                 self.context.forget_stream(self.raw as usize);
+            }
+            let scratch = self.scratch.get_mut().unwrap_or_else(|e| e.into_inner());
+            if let Some(scratch) = scratch.take() {
+                scratch.free(api, self.raw);
             }
             // SAFETY: made by `new`, destroyed once.
             let _ = unsafe { api.driver.cuStreamDestroy_v2(self.raw) };

@@ -1,6 +1,7 @@
 //! Short ways from values and slices of the host to memory of the device.
 
 use crate::error::CudaResult;
+use crate::kernel::{HostRowsMut, HostVolumeMut};
 use crate::memory::{DeviceBox, DeviceBuffer, DeviceCopy, LockedBuffer, UnifiedBox, UnifiedBuffer};
 
 /// Makes boxes from a value.
@@ -18,7 +19,7 @@ pub trait DeviceCopyExt: DeviceCopy {
 
 impl<T: DeviceCopy> DeviceCopyExt for T {}
 
-/// Makes buffers from a slice.
+/// Makes buffers, rows and layers from a slice.
 ///
 /// ```
 /// use cust::prelude::*;
@@ -42,6 +43,32 @@ pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
     /// A copy of the elements in pinned memory.
     fn as_locked_buf(&self) -> CudaResult<LockedBuffer<T>> {
         LockedBuffer::from_slice(self.as_ref())
+    }
+
+    /// The elements as rows of `width`, for a launch with a kernel's parameter `PerThread2d`,
+    /// `PerTile`, `PerRow` or `PerColumn`, which copies them to the device and back. The last row may
+    /// be short. Widths above 2⁴⁰ count as 2⁴⁰.
+    fn rows_mut(&mut self, width: usize) -> HostRowsMut<'_, T>
+    where
+        Self: AsMut<[T]>,
+    {
+        HostRowsMut {
+            elements: self.as_mut(),
+            width,
+        }
+    }
+
+    /// The elements as layers of `height` rows of `width`, for a launch with a kernel's parameter
+    /// `PerThread3d`, which copies them to the device and back. The last layer may be short.
+    fn volume_mut(&mut self, width: usize, height: usize) -> HostVolumeMut<'_, T>
+    where
+        Self: AsMut<[T]>,
+    {
+        HostVolumeMut {
+            elements: self.as_mut(),
+            width,
+            height,
+        }
     }
 }
 

@@ -121,7 +121,7 @@ fn a_wrong_number_of_arguments_is_an_error() {
             launch!(module.add<<<1, 1, 0, stream>>>(1u64, 2u64)).failure(),
             launch!(module.count<<<1, 1, 0, stream>>>(1u8)).failure(),
             stream
-                .launch(&module.get_function("add").unwrap(), 1, 1, 0, &[])
+                .launch_raw(&module.get_function("add").unwrap(), 1, 1, 0, &[])
                 .failure(),
         )
     };

@@ -14,6 +14,7 @@ fn typed_launches_are_checked_when_they_are_compiled() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/a*.rs");
     cases.compile_fail("tests/ui/buffer_dropped.rs");
+    cases.compile_fail("tests/ui/host_memory.rs");
     cases.compile_fail("tests/ui/image*.rs");
     cases.compile_fail("tests/ui/not_for_devices.rs");
     cases.compile_fail("tests/ui/unsafe_kernel.rs");

@@ -18,7 +18,7 @@ use crate::traits::DeviceCopy;
 ///
 /// `#[kernel]` implements it: in the module that is built from the crate `PACKAGE` there is a
 /// kernel of this name, and its parameters are those that the type's function `args` asks for.
-pub unsafe trait Kernel {
+pub unsafe trait Kernel: 'static {
     /// The name of its entry in the module.
     const NAME: &'static str;
     /// The package that it is in.
@@ -36,6 +36,10 @@ pub unsafe trait Kernel {
 /// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
 /// `DeviceSliceMut<T>` for types that a kernel writes to.
 ///
+/// Slices, arrays and `Vec`s of the host are passed to the same parameters: `&[T]`, `&[T; N]` and
+/// `&Vec<T>` for `&[T]`, which the launch copies to the device, and `&mut [T]`, `&mut [T; N]` and
+/// `&mut Vec<T>` for types that a kernel writes to, which it copies there and back.
+///
 /// # Safety
 ///
 /// What `Passed` puts into the kernel's parameters makes a valid `P` on the device, and stays one
@@ -45,6 +49,8 @@ pub unsafe trait Kernel {
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
             for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
+    note = "slices, arrays and `Vec`s of the host are copied: `&[T]` for `&[T]`, and `&mut [T]` for \
+            `PerThread<T>` or `&[AtomicT]`",
     note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
@@ -84,6 +90,9 @@ pub trait Launch<'a> {
 
     /// The kernel uses `bytes` bytes from `address` on of a resource.
     fn resource(&mut self, resource: &'a dyn Any, access: Access, address: u64, bytes: usize);
+
+    /// The next parameter of the kernel's entry is elements of the host's memory.
+    fn host(&mut self, memory: HostMemory<'a>);
 }
 
 /// What a kernel does to memory.
@@ -105,6 +114,190 @@ unsafe impl<T: DeviceCopy> Pass for ByValue<T> {
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         launch.parameter(bytes_of(&self.0), core::any::type_name::<T>);
     }
+}
+
+/// Elements of the host's memory that a launch copies to the device and, if the kernel writes them,
+/// back.
+#[derive(Debug)]
+pub struct HostMemory<'a> {
+    pointer: *mut (),
+    /// What follows the address in the parameters: the length, and the other sizes.
+    sizes: [u64; 4],
+    /// How many of the sizes are passed.
+    passed: usize,
+    bytes: usize,
+    align: usize,
+    wide: bool,
+    access: Access,
+    type_name: fn() -> &'static str,
+    borrow: PhantomData<&'a mut ()>,
+}
+
+impl HostMemory<'_> {
+    /// `len` elements at `pointer`. They are passed as a slice is if `wide`, and otherwise as one
+    /// parameter, as [`Output`] says.
+    ///
+    /// # Safety
+    ///
+    /// For the type's lifetime the elements stay where they are and nobody writes to them, nor
+    /// accesses them if `access` is [`Access::Write`]; the kernel leaves valid values in them.
+    pub const unsafe fn new<T: DeviceCopy>(
+        pointer: *mut T,
+        len: usize,
+        wide: bool,
+        access: Access,
+    ) -> Self {
+        HostMemory {
+            pointer: pointer.cast(),
+            sizes: [len as u64, 0, 0, 0],
+            passed: 1,
+            // The elements are in memory, so this does not overflow.
+            bytes: len * size_of::<T>(),
+            align: align_of::<T>(),
+            wide,
+            access,
+            type_name: core::any::type_name::<[T]>,
+            borrow: PhantomData,
+        }
+    }
+
+    /// As rows or as layers: with these sizes behind the length, as [`OutputRows`] or [`OutputVolume`]
+    /// says.
+    ///
+    /// # Safety
+    ///
+    /// The sizes are such.
+    pub const unsafe fn with_sizes<const N: usize>(mut self, sizes: [u64; N]) -> Self {
+        let mut i = 0;
+        while i < N {
+            self.sizes[i + 1] = sizes[i];
+            i += 1;
+        }
+        self.passed = N + 1;
+        self
+    }
+
+    /// The address of the first element.
+    pub const fn pointer(&self) -> *mut () {
+        self.pointer
+    }
+
+    /// What follows the address in the kernel's parameters, beginning with the number of elements.
+    pub fn sizes(&self) -> &[u64] {
+        &self.sizes[..self.passed]
+    }
+
+    /// The size of all elements.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The alignment of the elements.
+    pub const fn align(&self) -> usize {
+        self.align
+    }
+
+    /// Whether address and length are two parameters of the entry, or one.
+    pub const fn is_wide(&self) -> bool {
+        self.wide
+    }
+
+    /// What the kernel does with the elements.
+    pub const fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The name of the elements' slice type.
+    pub const fn type_name(&self) -> fn() -> &'static str {
+        self.type_name
+    }
+}
+
+/// Elements of the host that a kernel reads.
+#[derive(Debug, Clone, Copy)]
+pub struct HostSlice<'h, T>(&'h [T]);
+
+// SAFETY: the launch puts the address of a copy and the length into the parameters.
+unsafe impl<T: DeviceCopy> Pass for HostSlice<'_, T> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        let pointer = self.0.as_ptr().cast_mut();
+        // SAFETY: the elements are borrowed, and are not written to.
+        launch.host(unsafe { HostMemory::new(pointer, self.0.len(), true, Access::Read) });
+    }
+}
+
+/// Elements of the host that a kernel writes.
+#[derive(Debug)]
+pub struct HostSliceMut<'h, T> {
+    /// Not the reference: a launch has only a shared one to this.
+    pointer: *mut T,
+    len: usize,
+    wide: bool,
+    borrow: PhantomData<&'h mut [T]>,
+}
+
+// SAFETY: it stands for an exclusive reference to the elements.
+unsafe impl<T: Send> Send for HostSliceMut<'_, T> {}
+
+impl<'h, T> HostSliceMut<'h, T> {
+    #[inline]
+    fn new(slice: &'h mut [T], wide: bool) -> Self {
+        HostSliceMut {
+            pointer: slice.as_mut_ptr(),
+            len: slice.len(),
+            wide,
+            borrow: PhantomData,
+        }
+    }
+}
+
+// SAFETY: as for `HostSlice`. `Args` gives its arguments to one launch only, which so is the only
+// one that accesses the elements.
+unsafe impl<T: DeviceCopy> Pass for HostSliceMut<'_, T> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        // SAFETY: the elements are borrowed exclusively.
+        launch.host(unsafe { HostMemory::new(self.pointer, self.len, self.wide, Access::Write) });
+    }
+}
+
+/// What of the host's memory is passed to `&[T]`, and to the types for output.
+macro_rules! host_arguments {
+    ($([$($generics:tt)*] $ty:ty;)*) => {
+        $(
+            // SAFETY: the elements are copied, and the copies are there until the launch is done.
+            unsafe impl<'h, 'p, T: DeviceCopy, $($generics)*> Argument<&'p [T]> for &'h $ty {
+                type Passed = HostSlice<'h, T>;
+
+                #[inline]
+                fn into_passed(self) -> HostSlice<'h, T> {
+                    HostSlice(self)
+                }
+            }
+
+            // SAFETY: as above, and the launch alone uses them before it is done.
+            unsafe impl<'h, T: DeviceCopy, P: Output<Element = T>, $($generics)*> Argument<P>
+                for &'h mut $ty
+            {
+                type Passed = HostSliceMut<'h, T>;
+
+                #[inline]
+                fn into_passed(self) -> HostSliceMut<'h, T> {
+                    HostSliceMut::new(self, P::WIDE)
+                }
+            }
+        )*
+    };
+}
+
+host_arguments! {
+    [] [T];
+    [const N: usize] [T; N];
+}
+#[cfg(not(target_arch = "nvptx64"))]
+host_arguments! {
+    [] alloc::vec::Vec<T>;
 }
 
 /// A value's bytes, padding included.

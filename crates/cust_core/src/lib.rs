@@ -18,6 +18,9 @@
 
 #![no_std]
 
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate alloc;
+
 mod ecosystem;
 #[doc(hidden)]
 pub mod emulator;
@@ -53,6 +56,13 @@ pub mod traits {
     /// A value must mean the same on the device as on the host: no references and no handles to
     /// the host's resources. Raw pointers may be in it; whose memory they point to is the
     /// business of whoever dereferences them.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be copied to a device: it is not `DeviceCopy`",
+        label = "not `DeviceCopy`",
+        note = "values are copied as bytes, so they own no memory of the host, as `Vec` and `String` \
+                do, and have no references to it",
+        note = "structs and enums of `DeviceCopy` fields can derive it, beside `Copy`"
+    )]
     pub unsafe trait DeviceCopy: Copy {
         /// What host and device have to agree on: the derive macro describes fields and variants. An
         /// implementation by hand is compared by size and alignment alone.

@@ -284,6 +284,9 @@ pub struct Record {
     symbol: &'static str,
     text: &'static str,
     item: *const (),
+    /// In a single-source session, the type of a kernel's name.
+    #[cfg(nvvm_single_source)]
+    handle: core::any::TypeId,
 }
 
 // SAFETY: nothing is read through the pointer.
@@ -291,11 +294,23 @@ unsafe impl Sync for Record {}
 
 impl Record {
     /// The record of the kernel of this symbol.
+    #[cfg(not(nvvm_single_source))]
     pub const fn of_kernel(symbol: &'static str, text: &'static str) -> Record {
         Record {
             symbol,
             text,
             item: core::ptr::null(),
+        }
+    }
+
+    /// The record of the kernel of this name, which has the type `K`.
+    #[cfg(nvvm_single_source)]
+    pub const fn of_kernel_named<K: 'static>(name: &'static str, text: &'static str) -> Record {
+        Record {
+            symbol: name,
+            text,
+            item: core::ptr::null(),
+            handle: core::any::TypeId::of::<K>(),
         }
     }
 
@@ -305,6 +320,8 @@ impl Record {
             symbol,
             text,
             item: item.cast(),
+            #[cfg(nvvm_single_source)]
+            handle: core::any::TypeId::of::<()>(),
         }
     }
 }

@@ -5,6 +5,7 @@ mod bound_inlining;
 mod convergence;
 mod dead_functions;
 mod dead_globals;
+mod prune;
 mod reachable;
 mod remove_unreachable_blocks;
 mod share_slots;
@@ -15,6 +16,7 @@ pub use bound_inlining::bound_inlining;
 pub use convergence::convergence;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
+pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use share_slots::{SlotSharing, share_slots};
 

@@ -15,13 +15,15 @@ use rustc_codegen_ssa::mir::operand::OperandValue;
 use rustc_codegen_ssa::mir::place::PlaceRef;
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::mir::interpret::{GlobalAlloc, Scalar};
-use rustc_middle::ty::Instance;
-use rustc_middle::ty::layout::{LayoutOf, TyAndLayout};
+use rustc_middle::ty::layout::{FnAbiOf, LayoutOf, TyAndLayout};
+use rustc_middle::ty::{self, Instance};
 use rustc_span::Span;
+use rustc_target::callconv::PassMode;
 use rustc_target::asm::{InlineAsmRegClass, InlineAsmRegOrRegClass, NvptxInlineAsmRegClass};
 
 use crate::builder::Builder;
 use crate::context::CodegenCx;
+use crate::tool_attributes;
 
 /// A register class's constraint letter and width.
 fn class(reg: InlineAsmRegOrRegClass) -> Option<(&'static str, u64)> {
@@ -58,6 +60,21 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         self.intcast(value, int, false)
     }
 
+    /// Writes zeros to the outputs: a processor that has nothing.
+    fn answer_none(&mut self, operands: &[InlineAsmOperandRef<'tcx, Self>]) {
+        for operand in operands {
+            let place = match operand {
+                InlineAsmOperandRef::Out { place, .. } => *place,
+                InlineAsmOperandRef::InOut { out_place, .. } => *out_place,
+                _ => None,
+            };
+            if let Some(place) = place {
+                let zero = self.const_u32(0);
+                self.store_register(zero, place);
+            }
+        }
+    }
+
     fn store_register(&mut self, value: Value, place: PlaceRef<'tcx, Value>) {
         let layout = place.layout;
         let int = self.int(layout.size.bits());
@@ -87,12 +104,24 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         operands: &[InlineAsmOperandRef<'tcx, Self>],
         options: InlineAsmOptions,
         line_spans: &[Span],
-        _instance: Instance<'_>,
+        instance: Instance<'_>,
         dest: Option<Self::BasicBlock>,
         _catch_funclet: Option<(Self::BasicBlock, Option<&Self::Funclet>)>,
     ) {
         if let Some(&span) = line_spans.first() {
             self.span = span;
+        }
+        if self.cx.host && !tool_attributes::has(self.tcx, instance.def_id(), "asm") {
+            if asks_for_features(template) {
+                self.answer_none(operands);
+            } else {
+                self.unsupported("assembly of the host");
+            }
+            if let Some(dest) = dest {
+                self.br(dest);
+                self.switch_to_block(dest);
+            }
+            return;
         }
         let mut outputs: Vec<String> = Vec::new();
         let mut output_types: Vec<Type> = Vec::new();
@@ -232,6 +261,178 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             self.switch(target, end, targets.into_iter());
         }
     }
+}
+
+/// The function that is an inline assembly, as `#[nvvm::asm("TEMPLATE", "OPERANDS", "OPTIONS")]` says it
+/// in a single-source session: rustc itself takes assembly of the session's target only.
+pub(crate) fn function<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    instance: Instance<'tcx>,
+    texts: &[&str],
+) -> Value {
+    let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+    let sig = crate::abi::signature(cx, abi);
+    let name = match cx.symbol(instance) {
+        name if cx.module.borrow().named(&name).is_none() => name,
+        taken => cx.fresh_name(&taken),
+    };
+    let value = {
+        let mut module = cx.module.borrow_mut();
+        let func = module.add_func(&name, sig).expect("the name is free");
+        crate::abi::apply_function_attrs(cx, &mut module, func, abi);
+        let data = module.func_mut(func);
+        data.linkage = Linkage::Internal;
+        data.attrs.no_unwind = true;
+        data.attrs.always_inline = true;
+        data.value
+    };
+    let block = Builder::append_block(cx, value, "start");
+    let mut bx = Builder::build(cx, block);
+    let span = cx.tcx.def_span(instance.def_id());
+
+    let mut index = 0;
+    let result = abi.ret.layout;
+    let result = match &abi.ret.mode {
+        PassMode::Indirect { .. } => {
+            index = 1;
+            PlaceRef::new_sized(bx.get_param(0), result)
+        }
+        PassMode::Cast { cast, .. } => {
+            let size = cast.size(cx).max(result.size);
+            let align = cast.align(cx).max(result.align.abi);
+            let slot = bx.alloca(size, align);
+            PlaceRef::new_sized_aligned(slot, result, align)
+        }
+        _ => PlaceRef::alloca(&mut bx, result),
+    };
+    let mut inputs = Vec::new();
+    for arg in &abi.args {
+        let place = PlaceRef::alloca(&mut bx, arg.layout);
+        bx.store_fn_arg(arg, &mut index, place);
+        inputs.push(bx.load_operand(place));
+    }
+    let mut inputs = inputs.into_iter();
+    let mut constants = instance.args.consts();
+    let is_tuple = matches!(result.layout.ty.kind(), ty::Tuple(_));
+    let mut outputs = 0;
+    let [template, operands, options] = texts else {
+        bx.unsupported("an assembly without template, operands and options");
+        bx.unreachable();
+        return value;
+    };
+    let mut all = Vec::new();
+    for operand in operands.split(',').map(str::trim).filter(|o| !o.is_empty()) {
+        let (kind, class) = operand.split_once(' ').unwrap_or((operand, ""));
+        let class = match class.trim() {
+            "reg16" => NvptxInlineAsmRegClass::reg16,
+            "reg64" => NvptxInlineAsmRegClass::reg64,
+            _ => NvptxInlineAsmRegClass::reg32,
+        };
+        let reg = InlineAsmRegOrRegClass::RegClass(InlineAsmRegClass::Nvptx(class));
+        let late = kind.contains("late");
+        let mut output = |bx: &mut Builder<'_, 'tcx>| {
+            outputs += 1;
+            match is_tuple {
+                true => result.project_field(bx, outputs - 1),
+                false => result,
+            }
+        };
+        let next = match kind {
+            "in" => inputs.next().map(|value| InlineAsmOperandRef::In { reg, value }),
+            "out" | "lateout" => Some(InlineAsmOperandRef::Out {
+                reg,
+                late,
+                place: Some(output(&mut bx)),
+            }),
+            "inout" | "inlateout" => inputs.next().map(|in_value| InlineAsmOperandRef::InOut {
+                reg,
+                late,
+                in_value,
+                out_place: Some(output(&mut bx)),
+            }),
+            "const" => constants.next().and_then(|constant| {
+                let constant = constant.try_to_value()?;
+                let value = Scalar::Int(constant.try_to_leaf()?);
+                let ty = constant.ty;
+                Some(InlineAsmOperandRef::Const { value, ty })
+            }),
+            _ => None,
+        };
+        let Some(next) = next else {
+            bx.unsupported(&format!("the operand `{operand}` of an assembly"));
+            bx.unreachable();
+            return value;
+        };
+        all.push(next);
+    }
+    let options = options_of(options);
+    let pieces = pieces_of(template, span);
+    bx.codegen_inline_asm(&pieces, &all, options, &[span], instance, None, None);
+    match &abi.ret.mode {
+        _ if options.contains(InlineAsmOptions::NORETURN) => bx.unreachable(),
+        PassMode::Direct(_) | PassMode::Pair(..) => {
+            let result = bx.load_operand(result);
+            let result = result.immediate_or_packed_pair(&mut bx);
+            bx.ret(result);
+        }
+        PassMode::Cast { cast, .. } => {
+            let ty = cx.cast_backend_type(cast);
+            let result = bx.load(ty, result.val.llval, result.val.align);
+            bx.ret(result);
+        }
+        _ => bx.ret_void(),
+    }
+    value
+}
+
+/// The pieces of a template with placeholders `{0}`, in which `{{` and `}}` are braces.
+fn pieces_of(template: &str, span: Span) -> Vec<InlineAsmTemplatePiece> {
+    let mut pieces = Vec::new();
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, after) = rest.split_at(at);
+        text.push_str(before);
+        if after.starts_with("{{") || after.starts_with("}}") {
+            text.push_str(&after[..1]);
+            rest = &after[2..];
+            continue;
+        }
+        let end = after.find('}').unwrap_or(after.len() - 1);
+        if let Ok(operand_idx) = after[1..end.max(1)].trim().parse() {
+            pieces.push(InlineAsmTemplatePiece::String(std::mem::take(&mut text).into()));
+            pieces.push(InlineAsmTemplatePiece::Placeholder {
+                operand_idx,
+                modifier: None,
+                span,
+            });
+        }
+        rest = &after[end + 1..];
+    }
+    text.push_str(rest);
+    pieces.push(InlineAsmTemplatePiece::String(text.into()));
+    pieces
+}
+
+fn options_of(names: &str) -> InlineAsmOptions {
+    let option = |name: &str| match name.trim() {
+        "pure" => InlineAsmOptions::PURE,
+        "nomem" => InlineAsmOptions::NOMEM,
+        "readonly" => InlineAsmOptions::READONLY,
+        "noreturn" => InlineAsmOptions::NORETURN,
+        _ => InlineAsmOptions::empty(),
+    };
+    (names.split(',').map(option)).fold(InlineAsmOptions::empty(), InlineAsmOptions::union)
+}
+
+/// Whether an assembly of x86 asks what the processor has.
+fn asks_for_features(template: &[InlineAsmTemplatePiece]) -> bool {
+    template.iter().any(|piece| match piece {
+        InlineAsmTemplatePiece::String(text) => {
+            text.contains("cpuid") || text.contains("xgetbv")
+        }
+        InlineAsmTemplatePiece::Placeholder { .. } => false,
+    })
 }
 
 /// How the assembly of a row of `cuda_std`'s table of intrinsics starts: ptxas has seen it in the

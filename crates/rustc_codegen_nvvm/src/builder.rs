@@ -870,6 +870,9 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         _funclet: Option<&()>,
         _instance: Option<Instance<'tcx>>,
     ) -> Value {
+        if let Some(&known) = self.cx.known.borrow().get(&func) {
+            return self.const_bool(known);
+        }
         self.emit_call(sig, fn_abi, func, return_slot, args, false)
     }
 
@@ -1000,7 +1003,13 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 
     /// Reports what no GPU code can have, at the place that is being lowered.
     pub(crate) fn unsupported(&self, what: &str) {
-        crate::diagnostics::unsupported(self.cx, self.span, what);
+        if let Some(func) = self.cx.refuse(self.span, what) {
+            let sig = self.cx.ty(|types| {
+                let void = types.void();
+                types.func(void, &[], false)
+            });
+            self.ir(|b| b.call(sig, func, &[]));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use rustc_session::PointerAuthSchema;
 use rustc_span::def_id::DefId;
 
 use crate::builder::Builder;
-use crate::context::{CodegenCx, Item};
+use crate::context::{CodegenCx, Item, Pending};
 use crate::diagnostics;
 use crate::markers::{self, Marker};
 
@@ -302,7 +302,7 @@ impl<'tcx> CodegenCx<'tcx> {
                 return value;
             }
         }
-        if tcx.is_thread_local_static(def_id) {
+        if tcx.is_thread_local_static(def_id) && !self.host {
             self.note_referrer(Item::Static(def_id));
             let item = Item::Static(def_id);
             crate::diagnostics::unsupported_item(self, item, "a thread-local static");
@@ -353,8 +353,8 @@ impl<'tcx> CodegenCx<'tcx> {
         let value = data.value;
         let foreign = tcx.is_foreign_item(def_id);
         // Dynamic shared memory is declared so, and comes with the launch.
-        if foreign && space != AddrSpace::Shared {
-            self.undefined.borrow_mut().insert(def_id);
+        let undefined = foreign && space != AddrSpace::Shared;
+        if undefined {
             self.note_referrer(Item::Static(def_id));
         }
         if !foreign {
@@ -371,8 +371,15 @@ impl<'tcx> CodegenCx<'tcx> {
         }
         drop(module);
         self.statics.borrow_mut().insert(def_id, value);
-        if !foreign {
-            self.require(Item::Static(def_id));
+        if undefined {
+            self.note_undefined(value, def_id);
+        }
+        if self.host && tcx.is_thread_local_static(def_id) {
+            self.pending
+                .borrow_mut()
+                .insert(value, Pending::ThreadLocal(def_id));
+        } else if !foreign {
+            self.require(value, Item::Static(def_id));
         }
         value
     }

@@ -57,6 +57,17 @@ pub(crate) struct CodegenCx<'tcx> {
     pub records: Records,
     /// The kernels.
     pub kernels: RefCell<Vec<DefId>>,
+    /// Whether the session is for a host, whose kernels are lowered besides: see
+    /// [`crate::single_source`].
+    pub host: bool,
+    /// In such a session: what functions and statics stand for that no reached code has named yet.
+    pub pending: RefCell<FxHashMap<Value, Pending<'tcx>>>,
+    /// In such a session: the functions and globals that reached code names.
+    pub reached: RefCell<FxHashSet<Value>>,
+    /// In such a session: where items name functions and statics.
+    pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
+    /// In such a session: functions whose calls are a constant.
+    pub known: RefCell<FxHashMap<Value, bool>>,
     /// Whether some function needs instances of itself without end, which is then reported.
     pub endless: Cell<bool>,
     /// Where the lines of each inline assembly stand in the source, by the number in its first
@@ -81,12 +92,23 @@ pub(crate) enum Item<'tcx> {
     Static(DefId),
 }
 
+/// What a function or static stands for that may not be reached.
+pub(crate) enum Pending<'tcx> {
+    Item(Item<'tcx>),
+    /// A foreign item that nothing defines.
+    Undefined(DefId),
+    /// A thread-local static.
+    ThreadLocal(DefId),
+    /// Code that cannot be compiled for a GPU.
+    Unsupported(Span, String),
+}
+
 impl<'tcx> CodegenCx<'tcx> {
     pub(crate) fn new(tcx: TyCtxt<'tcx>, symbols: FxHashMap<Symbol, DefId>) -> Self {
         let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
         CodegenCx {
             tcx,
-            arch: crate::arch(tcx.sess.opts.cg.target_cpu.as_deref()),
+            arch: crate::arch(tcx.sess),
             module: RefCell::new(Module::new(name.as_str())),
             functions: Default::default(),
             statics: Default::default(),
@@ -100,6 +122,11 @@ impl<'tcx> CodegenCx<'tcx> {
             undefined: Default::default(),
             records: crate::records::collect(tcx),
             kernels: Default::default(),
+            host: crate::single_source::is_host(tcx.sess),
+            pending: Default::default(),
+            reached: Default::default(),
+            uses: Default::default(),
+            known: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
             packed: Default::default(),
@@ -123,10 +150,59 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// Notes that an item is needed, and by whom.
-    pub(crate) fn require(&self, item: Item<'tcx>) {
+    /// Notes that an item is needed, and by whom. In a single-source session the code that names it
+    /// may turn out not to be reached, which [`crate::lower`] finds out.
+    pub(crate) fn require(&self, value: Value, item: Item<'tcx>) {
+        if self.host {
+            self.pending
+                .borrow_mut()
+                .insert(value, Pending::Item(item));
+            return;
+        }
         self.note_referrer(item);
         self.queue.borrow_mut().push_back(item);
+    }
+
+    /// Reports an error where code is lowered, or in a single-source session where it turns out to be
+    /// reached: then a call of what is returned has to stand there.
+    pub(crate) fn refuse(&self, span: Span, what: &str) -> Option<Value> {
+        if !self.host {
+            crate::diagnostics::unsupported(self, span, what);
+            return None;
+        }
+        let name = self.fresh_name("__nvvm_unsupported");
+        let sig = self.ty(|types| {
+            let void = types.void();
+            types.func(void, &[], false)
+        });
+        let mut module = self.module.borrow_mut();
+        let func = module.add_func(&name, sig).expect("the name is free");
+        let value = module.func(func).value;
+        self.pending
+            .borrow_mut()
+            .insert(value, Pending::Unsupported(span, what.to_owned()));
+        Some(value)
+    }
+
+    /// Requires what is named where the module does not show it, as in an assembly.
+    pub(crate) fn require_now(&self, value: Value) {
+        if let Some(Pending::Item(item)) = self.pending.borrow_mut().remove(&value) {
+            self.reached.borrow_mut().insert(value);
+            self.note_referrer(item);
+            self.queue.borrow_mut().push_back(item);
+        }
+    }
+
+    /// Notes where the item that is lowered names a function or static.
+    fn note_use(&self, value: Value) {
+        if self.host
+            && let Some(current) = self.current.get()
+        {
+            self.uses
+                .borrow_mut()
+                .entry((current.node, value))
+                .or_insert(current.span);
+        }
     }
 
     /// Notes who uses an item first.
@@ -151,9 +227,21 @@ impl<'tcx> CodegenCx<'tcx> {
         sanitize(self.tcx.symbol_name(instance).name)
     }
 
+    /// Notes a foreign item that nothing defines.
+    pub(crate) fn note_undefined(&self, value: Value, def_id: DefId) {
+        if self.host {
+            self.pending
+                .borrow_mut()
+                .insert(value, Pending::Undefined(def_id));
+        } else {
+            self.undefined.borrow_mut().insert(def_id);
+        }
+    }
+
     fn declare_function(&self, instance: Instance<'tcx>) -> Value {
         let tcx = self.tcx;
         let def_id = instance.def_id();
+        let mut undefined = false;
         if tcx.is_foreign_item(def_id) {
             let symbol = Symbol::intern(tcx.symbol_name(instance).name);
             let definition = self
@@ -178,7 +266,12 @@ impl<'tcx> CodegenCx<'tcx> {
             if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
                 return value;
             }
-            self.undefined.borrow_mut().insert(def_id);
+            undefined = true;
+        }
+        if self.host
+            && let Some(value) = crate::single_source::device_function(self, instance)
+        {
+            return value;
         }
         let marker = markers::of_function(tcx, instance);
         let mut name = self.symbol(instance);
@@ -226,11 +319,15 @@ impl<'tcx> CodegenCx<'tcx> {
         }
         let value = data.value;
         if tcx.is_foreign_item(def_id) {
+            drop(module);
+            if undefined {
+                self.note_undefined(value, def_id);
+            }
             return value;
         }
         data.linkage = Linkage::Internal;
         drop(module);
-        self.require(Item::Fn(instance));
+        self.require(value, Item::Fn(instance));
         value
     }
 }
@@ -315,6 +412,7 @@ impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
 
     fn get_fn(&self, instance: Instance<'tcx>) -> Value {
         if let Some(&value) = self.functions.borrow().get(&instance) {
+            self.note_use(value);
             return value;
         }
         let value = match crate::replacements::of(self, instance) {
@@ -322,6 +420,7 @@ impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
             None => self.declare_function(instance),
         };
         self.functions.borrow_mut().insert(instance, value);
+        self.note_use(value);
         value
     }
 

@@ -106,7 +106,9 @@ pub(crate) fn declare_foreign<'tcx>(
         return value;
     }
     let func = module.add_func(name, sig).expect("the name is free");
-    module.func(func).value
+    let data = module.func_mut(func);
+    data.attrs.convergent = is_convergent(name);
+    data.value
 }
 
 /// The value of a foreign function that the backend itself defines.
@@ -163,13 +165,8 @@ pub(crate) fn unknown_intrinsics(ptx: &str) -> impl Iterator<Item = &str> {
     declared.filter(|name| name.starts_with("llvm."))
 }
 
-/// Declares an intrinsic that a crate names itself (`#[link_name = "llvm.nvvm.…"]`).
-pub(crate) fn declare_intrinsic(
-    cx: &CodegenCx<'_>,
-    name: &str,
-    ret: nvvm_ir::Type,
-    args: &[Value],
-) {
+/// Whether the threads of a warp execute an intrinsic together.
+fn is_convergent(name: &str) -> bool {
     const CONVERGENT: &[&str] = &[
         "activemask",
         "bar.",
@@ -189,13 +186,22 @@ pub(crate) fn declare_intrinsic(
         "wgmma",
         "wmma",
     ];
+    let nvvm = name.strip_prefix("llvm.nvvm.");
+    nvvm.is_some_and(|name| CONVERGENT.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// Declares an intrinsic that a crate names itself (`#[link_name = "llvm.nvvm.…"]`).
+pub(crate) fn declare_intrinsic(
+    cx: &CodegenCx<'_>,
+    name: &str,
+    ret: nvvm_ir::Type,
+    args: &[Value],
+) {
     let mut module = cx.module.borrow_mut();
     let params: Vec<nvvm_ir::Type> = args.iter().map(|&arg| module.ty(arg)).collect();
     let sig = module.types.func(ret, &params, false);
     if let Some(func) = module.add_func(name, sig) {
-        let nvvm = name.strip_prefix("llvm.nvvm.");
-        module.func_mut(func).attrs.convergent =
-            nvvm.is_some_and(|name| CONVERGENT.iter().any(|prefix| name.starts_with(prefix)));
+        module.func_mut(func).attrs.convergent = is_convergent(name);
     }
 }
 

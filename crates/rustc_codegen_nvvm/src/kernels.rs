@@ -16,8 +16,8 @@ use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::callconv::{ArgAbi, ArgAttribute, ArgAttributes, PassMode};
 
 use crate::context::CodegenCx;
-use crate::diagnostics;
 use crate::markers::{self, Marker};
+use crate::{diagnostics, single_source};
 
 /// All kernels of the crate and of the crates it is built on.
 pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
@@ -46,6 +46,10 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
             }
         }
     }
+    // In single-source programs each crate has its kernels itself.
+    if single_source::is_host(tcx.sess) {
+        return found;
+    }
     for &cnum in tcx.crates(()) {
         for &(symbol, info) in tcx.exported_non_generic_symbols(cnum) {
             if let ExportedSymbol::NonGeneric(def_id) = symbol
@@ -58,6 +62,15 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
         }
     }
     found
+}
+
+/// Whether the crate itself has kernels.
+pub(crate) fn are_local(tcx: TyCtxt<'_>) -> bool {
+    tcx.hir_body_owners().any(|local| {
+        let def_id = local.to_def_id();
+        matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+            && matches!(markers::of_def(tcx, def_id), Marker::Kernel(_))
+    })
 }
 
 /// What one Rust parameter is in the entry's list.
@@ -134,14 +147,18 @@ fn passing_constant<'tcx>(
 }
 
 /// Emits the entry of a kernel.
-pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: KernelAttrs) {
+pub(crate) fn emit_entry<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    def_id: DefId,
+    attrs: KernelAttrs,
+) -> Option<Value> {
     let tcx = cx.tcx;
     crate::lifetimes::check(tcx, def_id);
     let instance = Instance::mono(tcx, def_id);
     let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
     if !abi.ret.layout.is_zst() && !abi.ret.layout.is_uninhabited() {
         diagnostics::kernel_with_value(tcx, def_id);
-        return;
+        return None;
     }
     let clusters = attrs.cluster.is_some() || attrs.max_cluster.is_some();
     if clusters && !cx.arch.has(nvvm::Arch::SM_90) {
@@ -161,7 +178,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
         }
         match passing_constant(cx, def_id, arg.layout) {
             Some(passing) => passings.push(passing),
-            None => return,
+            None => return None,
         }
     }
     for (arg, passing) in abi.args.iter().zip(&passings) {
@@ -214,9 +231,10 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
     let mut module = cx.module.borrow_mut();
     let Some(func) = module.add_func(&name, sig) else {
         diagnostics::taken_name(cx, def_id, &name);
-        return;
+        return None;
     };
     let data = module.func_mut(func);
+    let entry = data.value;
     data.kernel = Some(attrs);
     data.linkage = Linkage::External;
     data.param_attrs = param_attrs;
@@ -247,6 +265,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, attrs: Kerne
             b.ret(None);
         }
     });
+    Some(entry)
 }
 
 enum Incoming {

@@ -10,6 +10,7 @@
 extern crate rustc_abi;
 extern crate rustc_ast;
 extern crate rustc_attr_ir;
+extern crate rustc_codegen_llvm;
 extern crate rustc_codegen_ssa;
 extern crate rustc_data_structures;
 extern crate rustc_driver;
@@ -40,6 +41,7 @@ mod context;
 mod debuginfo;
 mod device_functions;
 mod diagnostics;
+mod embed;
 mod intrinsics;
 mod kernels;
 mod lifetimes;
@@ -52,8 +54,10 @@ mod pipeline;
 mod records;
 mod replacements;
 mod simd;
+mod single_source;
 mod small_copies;
 mod threading;
+mod tool_attributes;
 mod types;
 
 use std::any::Any;
@@ -72,8 +76,15 @@ use rustc_structures::CrateType;
 const DEFAULT_ARCH: &str = "sm_75";
 
 /// The architecture that is asked for. Wrong names have been refused before.
-fn arch(target_cpu: Option<&str>) -> nvvm::Arch {
-    let name = target_cpu.unwrap_or(DEFAULT_ARCH);
+fn arch(sess: &Session) -> nvvm::Arch {
+    match single_source::is_host(sess) {
+        true => arch_of_name(options::host_arch(sess).as_deref()),
+        false => arch_of_name(sess.opts.cg.target_cpu.as_deref()),
+    }
+}
+
+fn arch_of_name(name: Option<&str>) -> nvvm::Arch {
+    let name = name.unwrap_or(DEFAULT_ARCH);
     name.parse().unwrap_or(nvvm::Arch::SM_75)
 }
 
@@ -112,7 +123,8 @@ impl CodegenBackend for NvvmCodegenBackend {
 
     fn target_config(&self, sess: &EarlySession) -> TargetConfig {
         TargetConfig {
-            internal_target_features: features(arch(sess.opts.cg.target_cpu.as_deref())).collect(),
+            internal_target_features: features(arch_of_name(sess.opts.cg.target_cpu.as_deref()))
+                .collect(),
             has_reliable_f16: true,
             has_reliable_f16_math: true,
             has_reliable_f16b: false,
@@ -192,5 +204,5 @@ impl CodegenBackend for NvvmCodegenBackend {
 /// What rustc calls when it has loaded the library.
 #[unsafe(no_mangle)]
 pub fn __rustc_codegen_backend() -> Box<dyn CodegenBackend> {
-    Box::new(NvvmCodegenBackend)
+    Box::new(single_source::Backend::default())
 }

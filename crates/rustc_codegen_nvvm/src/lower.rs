@@ -1,6 +1,6 @@
 //! Lowers the whole program, starting from its kernels: each reachable function and static once.
 
-use nvvm_ir::{Module, TypeKind};
+use nvvm_ir::{Module, TypeKind, Value, passes};
 use rustc_codegen_ssa::mir::codegen_mir;
 use rustc_codegen_ssa::traits::*;
 use rustc_data_structures::fx::FxHashMap;
@@ -10,9 +10,9 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::{Span, Symbol};
 
 use crate::builder::Builder;
-use crate::context::{CodegenCx, Item, unspanned};
+use crate::context::{CodegenCx, Item, Pending, unspanned};
 use crate::options::{Options, Roots};
-use crate::{device_functions, diagnostics, kernels, packed};
+use crate::{device_functions, diagnostics, kernels, packed, single_source};
 
 /// What lowering leaves.
 pub(crate) struct Lowered<'tcx> {
@@ -26,25 +26,33 @@ pub(crate) struct Lowered<'tcx> {
     pub instances: FxHashMap<String, Instance<'tcx>>,
     /// The symbols of kernels and statics, with their signatures.
     pub signatures: Vec<(String, String)>,
+    /// In a single-source session: what identifies each kernel on the host, and its symbol.
+    pub entries: Vec<(u128, String)>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
 /// to be used.
 pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx> {
     let mut symbols = kernels::definitions(tcx);
-    add_allocator_defaults(tcx, &mut symbols);
+    match single_source::is_host(tcx.sess) {
+        true => single_source::add_allocator(tcx, &mut symbols),
+        false => add_allocator_defaults(tcx, &mut symbols),
+    }
     let cx = CodegenCx::new(tcx, symbols);
     let kernels = kernels::find(tcx);
     *cx.kernels.borrow_mut() = kernels.iter().map(|&(def_id, _)| def_id).collect();
     for (def_id, attrs) in kernels {
-        kernels::emit_entry(&cx, def_id, attrs);
+        if let Some(entry) = kernels::emit_entry(&cx, def_id, attrs) {
+            require_reached(&cx, entry, None);
+        }
     }
     if options.roots == Roots::All {
         require_everything(&cx);
     }
     let mut cx = cx;
     for item in tcx.hir_crate_items(()).free_items() {
-        if tcx.def_kind(item.owner_id) == DefKind::GlobalAsm {
+        // A host's is for the host.
+        if tcx.def_kind(item.owner_id) == DefKind::GlobalAsm && !cx.host {
             rustc_codegen_ssa::base::codegen_global_asm(&mut cx, item);
         }
     }
@@ -66,6 +74,7 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
     Lowered {
         instances,
         signatures: signatures(&cx),
+        entries: entries(&cx),
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),
@@ -89,15 +98,102 @@ fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
     signatures
 }
 
+/// What identifies the kernels on the host, and their symbols.
+fn entries(cx: &CodegenCx<'_>) -> Vec<(u128, String)> {
+    let kernels = cx.kernels.borrow();
+    let entries = kernels.iter().filter_map(|def_id| {
+        let handle = cx.records.handles.get(def_id)?;
+        Some((*handle, cx.symbol(Instance::mono(cx.tcx, *def_id))))
+    });
+    entries.collect()
+}
+
+/// In a single-source session: requires what a function or global names, after branches on constants
+/// are gone. Elsewhere all that is named has been required before.
+fn require_reached<'tcx>(cx: &CodegenCx<'tcx>, value: Value, item: Option<Item<'tcx>>) {
+    if !cx.host {
+        return;
+    }
+    let named = {
+        let mut module = cx.module.borrow_mut();
+        match module.as_func(value) {
+            Some(func) => {
+                passes::prune(&mut module, func);
+                passes::symbols_of(&module, func)
+            }
+            None => initializer_symbols(&module, value),
+        }
+    };
+    let mut queue = named;
+    while let Some(value) = queue.pop() {
+        if !cx.reached.borrow_mut().insert(value) {
+            continue;
+        }
+        queue.extend(initializer_symbols(&cx.module.borrow(), value));
+        let Some(pending) = cx.pending.borrow_mut().remove(&value) else {
+            continue;
+        };
+        if let Some(user) = item {
+            let span = cx.uses.borrow().get(&(user, value)).copied();
+            cx.current.set(Some(rustc_span::Spanned {
+                node: user,
+                span: span.unwrap_or(rustc_span::DUMMY_SP),
+            }));
+        }
+        match pending {
+            Pending::Item(item) => {
+                cx.note_referrer(item);
+                cx.queue.borrow_mut().push_back(item);
+            }
+            Pending::Undefined(def_id) => {
+                let item = match tcx_is_fn(cx.tcx, def_id) {
+                    true => Item::Fn(Instance::mono(cx.tcx, def_id)),
+                    false => Item::Static(def_id),
+                };
+                cx.note_referrer(item);
+                cx.undefined.borrow_mut().insert(def_id);
+            }
+            Pending::ThreadLocal(def_id) => {
+                let item = Item::Static(def_id);
+                cx.note_referrer(item);
+                diagnostics::unsupported_item(cx, item, "a thread-local static");
+            }
+            Pending::Unsupported(span, what) => diagnostics::unsupported(cx, span, &what),
+        }
+    }
+}
+
+fn tcx_is_fn(tcx: TyCtxt<'_>, def_id: rustc_span::def_id::DefId) -> bool {
+    tcx.def_kind(def_id).is_fn_like()
+}
+
+/// What the initializer of a global names.
+fn initializer_symbols(module: &Module, value: Value) -> Vec<Value> {
+    let init = module
+        .as_global(value)
+        .and_then(|global| module.global(global).init);
+    init.map(|init| passes::symbols_in(module, init))
+        .unwrap_or_default()
+}
+
 /// Lowers what is required, and what that requires, to the end.
 fn lower_required(cx: &CodegenCx<'_>) {
     loop {
         let next = cx.queue.borrow_mut().pop_front();
         let Some(item) = next else { break };
         cx.current.set(Some(unspanned(item)));
-        match item {
-            Item::Fn(instance) => lower_function(cx, instance),
-            Item::Static(def_id) => cx.define_static(def_id),
+        let value = match item {
+            Item::Fn(instance) => {
+                lower_function(cx, instance);
+                cx.functions.borrow().get(&instance).copied()
+            }
+            Item::Static(def_id) => {
+                cx.define_static(def_id);
+                cx.statics.borrow().get(&def_id).copied()
+            }
+        };
+        if let Some(value) = value {
+            require_reached(cx, value, Some(item));
         }
         cx.current.set(None);
     }
@@ -109,7 +205,8 @@ fn require_soft_float(cx: &CodegenCx<'_>) -> bool {
     if has_quads {
         for name in nvvm_ir::legalize::SOFT_FLOAT {
             if let Some(&definition) = cx.symbols.get(&Symbol::intern(name)) {
-                cx.get_fn(Instance::mono(cx.tcx, definition));
+                let value = cx.get_fn(Instance::mono(cx.tcx, definition));
+                cx.require_now(value);
             }
         }
     }

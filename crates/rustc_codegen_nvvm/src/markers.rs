@@ -8,7 +8,10 @@ use nvvm_ir::{AddrSpace, KernelAttrs};
 use rustc_abi::ExternAbi;
 use rustc_hir::def::DefKind;
 use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::Symbol;
 use rustc_span::def_id::DefId;
+
+use crate::{single_source, tool_attributes};
 
 /// What a function is marked as.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +33,18 @@ pub(crate) fn of_function(tcx: TyCtxt<'_>, instance: Instance<'_>) -> Marker {
     of_def(tcx, def_id)
 }
 
+/// The section of a function or static: `#[link_section]`, or in a single-source session
+/// `#[nvvm::section]`, which says nothing to the host's backend.
+pub(crate) fn section(tcx: TyCtxt<'_>, def_id: DefId) -> Option<Symbol> {
+    match single_source::is_host(tcx.sess) {
+        true => tool_attributes::text(tcx, def_id, "section"),
+        false => tcx.codegen_fn_attrs(def_id).link_section,
+    }
+}
+
 /// The marker of a function by its definition.
 pub(crate) fn of_def(tcx: TyCtxt<'_>, def_id: DefId) -> Marker {
-    if let Some(section) = tcx.codegen_fn_attrs(def_id).link_section {
+    if let Some(section) = section(tcx, def_id) {
         let section = section.as_str();
         if let Some(rest) = section.strip_prefix("nvvm.") {
             return parse_kernel(rest).map_or(Marker::Unknown(section.to_owned()), Marker::Kernel);
@@ -81,7 +93,7 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
 
 /// Which of a kernel's parameters are references to the launch's own parameters.
 pub(crate) fn grid_constants(tcx: TyCtxt<'_>, def_id: DefId) -> Vec<usize> {
-    let section = tcx.codegen_fn_attrs(def_id).link_section;
+    let section = section(tcx, def_id);
     let list = section.and_then(|section| {
         let parts = section.as_str().split(';');
         parts
@@ -100,7 +112,7 @@ pub(crate) fn space_of_static(tcx: TyCtxt<'_>, def_id: DefId) -> Result<AddrSpac
     if nested {
         return Ok(AddrSpace::Global);
     }
-    match tcx.codegen_fn_attrs(def_id).link_section {
+    match section(tcx, def_id) {
         None => Ok(AddrSpace::Global),
         Some(section) => match section.as_str().strip_prefix("nvvm.") {
             None | Some("global") => Ok(AddrSpace::Global),

@@ -12,6 +12,8 @@ use rustc_session::config::OutputType;
 use rustc_session::{EarlySession, Session};
 use rustc_span::edit_distance::edit_distance;
 
+use crate::single_source;
+
 /// What is lowered first, and with it all that it refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Roots {
@@ -198,7 +200,11 @@ struct Refusal {
 impl Options {
     /// The options of a session that [`check_early`] let pass.
     pub(crate) fn from_session(sess: &Session) -> Self {
-        match parse(&sess.opts.cg.llvm_args) {
+        let args = match single_source::is_host(sess) {
+            true => host_args(sess),
+            false => sess.opts.cg.llvm_args.clone(),
+        };
+        match parse(&args) {
             Ok(Request::Compile(options)) => options,
             // `check_early` ends the process.
             Ok(Request::Help | Request::MarkdownHelp) | Err(_) => Self::defaults(),
@@ -212,6 +218,48 @@ impl Options {
         }
         options
     }
+}
+
+/// In a single-source session, `--cfg nvvm_options="name=value,…"`: `-Cllvm-args` is the host's.
+const HOST_OPTIONS: &str = "nvvm_options";
+
+fn host_options(sess: &Session) -> impl Iterator<Item = String> {
+    let options = sess.config.iter().filter_map(|&(name, value)| {
+        (name.as_str() == HOST_OPTIONS).then(|| value.map(|value| value.to_string()))?
+    });
+    let options: Vec<String> = options.collect();
+    let split = |list: String| {
+        let options = list.split(',').map(|option| option.trim().to_owned());
+        options.filter(|o| !o.is_empty()).collect::<Vec<_>>()
+    };
+    options.into_iter().flat_map(split)
+}
+
+/// The backend's options of a single-source session.
+fn host_args(sess: &Session) -> Vec<String> {
+    let options = host_options(sess).filter(|option| !option.starts_with("arch="));
+    options.map(|option| format!("--{option}")).collect()
+}
+
+/// The architecture that a single-source session asks for.
+pub(crate) fn host_arch(sess: &Session) -> Option<String> {
+    host_options(sess).find_map(|option| Some(option.strip_prefix("arch=")?.to_owned()))
+}
+
+/// Reports options of a single-source session that are not there.
+pub(crate) fn check_host(sess: &Session) {
+    if let Err(refusals) = parse(&host_args(sess)) {
+        for Refusal { message, help } in refusals {
+            sess.dcx().struct_err(message).with_help(help).emit();
+        }
+    }
+    if let Some(arch) = host_arch(sess)
+        && !arch.parse::<nvvm::Arch>().is_ok_and(|known| known.sm() == arch)
+    {
+        let message = format!("there is no GPU architecture `{arch}`");
+        sess.dcx().struct_err(message).emit();
+    }
+    sess.dcx().abort_if_errors();
 }
 
 /// Reports options that are not there, answers `--help`, and refuses kinds of output that this

@@ -23,26 +23,14 @@ use crate::{assembly_check, device_functions};
 pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let sess = tcx.sess;
     let name = tcx.crate_name(LOCAL_CRATE);
-    let cpu = sess
-        .opts
-        .cg
-        .target_cpu
-        .as_deref()
-        .unwrap_or(crate::DEFAULT_ARCH);
-    let arch: nvvm::Arch = match cpu.parse() {
-        Ok(arch) => arch,
-        Err(err) => {
-            let err: nvvm::UnknownArch = err;
-            sess.dcx().err(err.to_string());
-            return None;
-        }
-    };
+    let arch = crate::arch(sess);
     let Lowered {
         module,
         asm_spans,
         intrinsic_spans,
         instances,
         signatures,
+        entries,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -91,7 +79,8 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     match ptx::finish(&ptx, &[], for_debugger, &stack) {
         Ok(finished) => {
             toolkit::unbounded_stack(sess, &finished.cycles);
-            let text = finished.text + &ptx::write_signatures(&signatures);
+            let entries = crate::embed::entries(&entries);
+            let text = finished.text + &entries + &ptx::write_signatures(&signatures);
             dumper.dump("stripped.ptx", || text.clone());
             if let Some(limit) = options.frame_warning {
                 warn_of_frames(tcx, &finished.frames, limit, &instances);

@@ -12,6 +12,8 @@ use rustc_middle::mir::interpret::{Allocation, GlobalAlloc};
 use rustc_middle::ty::TyCtxt;
 use rustc_span::def_id::DefId;
 
+use crate::markers::{self, Marker};
+
 /// The records of all crates.
 #[derive(Default)]
 pub(crate) struct Records {
@@ -19,6 +21,8 @@ pub(crate) struct Records {
     pub kernels: FxHashMap<String, String>,
     /// The symbols and the signatures of statics.
     pub statics: FxHashMap<DefId, (String, String)>,
+    /// In a single-source session: what identifies a kernel on the host, by the kernel's function.
+    pub handles: FxHashMap<DefId, u128>,
 }
 
 /// Reads the records of the crate and of the crates it is built on.
@@ -29,6 +33,9 @@ pub(crate) fn collect(tcx: TyCtxt<'_>) -> Records {
             && let Ok(alloc) = tcx.eval_static_initializer(def_id)
             && let Some((symbol, text, item)) = read(tcx, alloc.inner())
         {
+            if let Some((kernel, handle)) = handle(tcx, def_id, alloc.inner()) {
+                records.handles.insert(kernel, handle);
+            }
             match item {
                 Some(item) => drop(records.statics.insert(item, (symbol, text))),
                 None => drop(records.kernels.insert(symbol, text)),
@@ -51,7 +58,7 @@ pub(crate) fn collect(tcx: TyCtxt<'_>) -> Records {
 fn is_record(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     matches!(tcx.def_kind(def_id), DefKind::Static { nested: false, .. })
         && !tcx.is_foreign_item(def_id)
-        && (tcx.codegen_fn_attrs(def_id).link_section)
+        && crate::markers::section(tcx, def_id)
             .is_some_and(|section| section.as_str() == "nvvm.record")
 }
 
@@ -64,6 +71,26 @@ fn read(tcx: TyCtxt<'_>, record: &Allocation) -> Option<(String, String, Option<
         _ => None,
     };
     Some((symbol, signature, item))
+}
+
+/// In a single-source session: the kernel that a record is in, and the hash of the type that stands
+/// for it on the host.
+fn handle(tcx: TyCtxt<'_>, record: DefId, alloc: &Allocation) -> Option<(DefId, u128)> {
+    const OFFSET: u64 = 40;
+    if !crate::single_source::is_host(tcx.sess) || alloc.size().bytes() <= OFFSET {
+        return None;
+    }
+    let GlobalAlloc::TypeId { ty } = target(tcx, alloc, OFFSET)? else {
+        return None;
+    };
+    let mut parent = record;
+    loop {
+        parent = tcx.opt_parent(parent)?;
+        let is_function = tcx.def_kind(parent).is_fn_like();
+        if is_function && matches!(markers::of_def(tcx, parent), Marker::Kernel(_)) {
+            return Some((parent, tcx.type_id_hash(ty).as_u128()));
+        }
+    }
 }
 
 /// What the pointer at an offset points to.

@@ -50,6 +50,9 @@ const TABLE: &[(&[&str], &str)] = &[
         &["core", "slice", "index", "slice_index_fail"],
         "__cuda_std_slice_index_fail",
     ),
+    // In single-source programs.
+    (&["std", "io", "stdio", "_eprint"], "__cuda_std_eprint"),
+    (&["std", "io", "stdio", "_print"], "__cuda_std_print"),
 ];
 
 /// Whether a function of the table is inlined where it is called. Its own attributes cannot say so:

@@ -80,56 +80,40 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     tables.into_iter().flatten()
 }
 
-/// Declares functions of libdevice for the device, and their panicking twins for the host.
-macro_rules! device_functions {
-    ($($(#[$attribute:meta])* fn $name:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)*) => {
-        #[cfg(target_arch = "nvptx64")]
-        unsafe extern "C" {
-            $($(#[$attribute])* pub safe fn $name($($arg: $ty),*) $(-> $ret)?;)*
-        }
-        $(
-            $(#[$attribute])*
-            #[cfg(not(target_arch = "nvptx64"))]
-            #[track_caller]
-            pub fn $name($(_: $ty),*) $(-> $ret)? {
-                crate::intrinsics::only_on_device(stringify!($name))
-            }
-        )*
-    };
-}
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use crate::session::only_on_device;
 
-/// The end of every function that only a GPU has, when the host calls it.
-#[cold]
-#[track_caller]
-#[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
-pub(crate) fn only_on_device(name: &str) -> ! {
-    panic!("`{name}` works only in a kernel, and was called on the host")
+// The system calls that every GPU program has: CUDA's `printf` and its device heap.
+cuda_std_macros::foreign! {
+    /// Prints `format` (C's `printf` format, NUL-terminated) with `arguments`, a pointer to the
+    /// arguments laid out as a C struct.
+    ///
+    /// # Safety
+    /// The arguments are what the format says.
+    pub unsafe fn vprintf(format: *const u8, arguments: *const u8) -> i32;
+    /// Memory of the device heap, aligned to 16 bytes, or null.
+    ///
+    /// # Safety
+    /// As C's function.
+    pub unsafe fn malloc(size: usize) -> *mut u8;
+    /// Gives back what `malloc` returned.
+    ///
+    /// # Safety
+    /// The pointer is null or from `malloc`, and not given back yet.
+    pub unsafe fn free(pointer: *mut u8);
+    /// Ends the launch as a failed `assert`, with texts that end with a NUL and whose characters have
+    /// `char_size` bytes.
+    ///
+    /// # Safety
+    /// The pointers are to such texts.
+    pub unsafe fn __assertfail(
+        message: *const u8,
+        file: *const u8,
+        line: u32,
+        function: *const u8,
+        char_size: usize,
+    );
 }
-
-/// The system calls that every GPU program has: CUDA's `printf` and its device heap.
-#[cfg(target_arch = "nvptx64")]
-mod system {
-    unsafe extern "C" {
-        /// Prints `format` (C's `printf` format, NUL-terminated) with `arguments`, a pointer to
-        /// the arguments laid out as a C struct.
-        pub fn vprintf(format: *const u8, arguments: *const u8) -> i32;
-        /// Memory of the device heap, aligned to 16 bytes, or null.
-        pub fn malloc(size: usize) -> *mut u8;
-        /// Gives back what `malloc` returned.
-        pub fn free(pointer: *mut u8);
-        /// Ends the launch as a failed `assert`, with texts that end with a NUL and whose
-        /// characters have `char_size` bytes.
-        pub fn __assertfail(
-            message: *const u8,
-            file: *const u8,
-            line: u32,
-            function: *const u8,
-            char_size: usize,
-        );
-    }
-}
-#[cfg(target_arch = "nvptx64")]
-pub use system::{__assertfail, free, malloc, vprintf};
 
 /// libdevice's functions, under their own names: NVIDIA's `libm` for the device.
 /// [`GpuFloat`](crate::GpuFloat) has them as methods that exist on the host too.
@@ -137,12 +121,12 @@ pub mod libdevice {
     /// Declares one libdevice function for each width: `name f64, name f32 (arguments)`.
     macro_rules! libdevice {
         ($($f64:ident $f32:ident($($arg:ident),*);)*) => {
-            device_functions! {
+            cuda_std_macros::foreign! {
                 $(
                     #[doc = concat!("`", stringify!($f64), "` of libdevice.")]
-                    fn $f64($($arg: f64),*) -> f64;
+                    pub fn $f64($($arg: f64),*) -> f64;
                     #[doc = concat!("`", stringify!($f32), "` of libdevice.")]
-                    fn $f32($($arg: f32),*) -> f32;
+                    pub fn $f32($($arg: f32),*) -> f32;
                 )*
             }
         };
@@ -216,73 +200,61 @@ pub mod libdevice {
         __nv_sinpi __nv_sinpif(x);
     }
 
-    device_functions! {
+    cuda_std_macros::foreign! {
         /// `x` times two to a power.
-        fn __nv_ldexp(x: f64, power: i32) -> f64;
+        pub fn __nv_ldexp(x: f64, power: i32) -> f64;
         /// `x` times two to a power.
-        fn __nv_ldexpf(x: f32, power: i32) -> f32;
+        pub fn __nv_ldexpf(x: f32, power: i32) -> f32;
         /// The exponent of `x`.
-        fn __nv_ilogb(x: f64) -> i32;
+        pub fn __nv_ilogb(x: f64) -> i32;
         /// The exponent of `x`.
-        fn __nv_ilogbf(x: f32) -> i32;
+        pub fn __nv_ilogbf(x: f32) -> i32;
         /// `x` to an integer power.
-        fn __nv_powi(x: f64, power: i32) -> f64;
+        pub fn __nv_powi(x: f64, power: i32) -> f64;
         /// `x` to an integer power.
-        fn __nv_powif(x: f32, power: i32) -> f32;
+        pub fn __nv_powif(x: f32, power: i32) -> f32;
         /// The Bessel function of the first kind of order `n`.
-        fn __nv_jn(n: i32, x: f64) -> f64;
+        pub fn __nv_jn(n: i32, x: f64) -> f64;
         /// The Bessel function of the first kind of order `n`.
-        fn __nv_jnf(n: i32, x: f32) -> f32;
+        pub fn __nv_jnf(n: i32, x: f32) -> f32;
         /// The Bessel function of the second kind of order `n`.
-        fn __nv_yn(n: i32, x: f64) -> f64;
+        pub fn __nv_yn(n: i32, x: f64) -> f64;
         /// The Bessel function of the second kind of order `n`.
-        fn __nv_ynf(n: i32, x: f32) -> f32;
+        pub fn __nv_ynf(n: i32, x: f32) -> f32;
         /// The sine, quick and rough.
-        fn __nv_fast_sinf(x: f32) -> f32;
+        pub fn __nv_fast_sinf(x: f32) -> f32;
         /// The cosine, quick and rough.
-        fn __nv_fast_cosf(x: f32) -> f32;
+        pub fn __nv_fast_cosf(x: f32) -> f32;
         /// The tangent, quick and rough.
-        fn __nv_fast_tanf(x: f32) -> f32;
+        pub fn __nv_fast_tanf(x: f32) -> f32;
         /// `e` to the power of `x`, quick and rough.
-        fn __nv_fast_expf(x: f32) -> f32;
+        pub fn __nv_fast_expf(x: f32) -> f32;
         /// 10 to the power of `x`, quick and rough.
-        fn __nv_fast_exp10f(x: f32) -> f32;
+        pub fn __nv_fast_exp10f(x: f32) -> f32;
         /// The natural logarithm, quick and rough.
-        fn __nv_fast_logf(x: f32) -> f32;
+        pub fn __nv_fast_logf(x: f32) -> f32;
         /// The logarithm to base 2, quick and rough.
-        fn __nv_fast_log2f(x: f32) -> f32;
+        pub fn __nv_fast_log2f(x: f32) -> f32;
         /// The logarithm to base 10, quick and rough.
-        fn __nv_fast_log10f(x: f32) -> f32;
+        pub fn __nv_fast_log10f(x: f32) -> f32;
         /// `x` to the power of `y`, quick and rough.
-        fn __nv_fast_powf(x: f32, y: f32) -> f32;
+        pub fn __nv_fast_powf(x: f32, y: f32) -> f32;
         /// `x / y`, quick and rough.
-        fn __nv_fast_fdividef(x: f32, y: f32) -> f32;
+        pub fn __nv_fast_fdividef(x: f32, y: f32) -> f32;
     }
 
     /// Declares libdevice's functions with results through pointers.
     macro_rules! with_pointers {
         ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)*) => {
-            #[cfg(target_arch = "nvptx64")]
-            unsafe extern "C" {
+            cuda_std_macros::foreign! {
                 $(
                     $(#[$doc])*
                     ///
                     /// # Safety
                     /// The pointers are good for writes.
-                    pub fn $name($($arg: $ty),*) $(-> $ret)?;
+                    pub unsafe fn $name($($arg: $ty),*) $(-> $ret)?;
                 )*
             }
-            $(
-                $(#[$doc])*
-                ///
-                /// # Safety
-                /// The pointers are good for writes.
-                #[cfg(not(target_arch = "nvptx64"))]
-                #[track_caller]
-                pub unsafe fn $name($(_: $ty),*) $(-> $ret)? {
-                    crate::intrinsics::only_on_device(stringify!($name))
-                }
-            )*
         };
     }
     with_pointers! {

@@ -41,6 +41,8 @@
 
 mod phases;
 
+use crate::session::on_device;
+
 /// What the storage of a `#[shared]` parameter is. Expansions do not say `::core`, as which a crate may
 /// name another one.
 #[doc(hidden)]
@@ -68,12 +70,12 @@ macro_rules! shared_array {
 /// blocks, it panics instead.
 #[doc(hidden)]
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
 pub fn shared_pointer<T>(pointer: *mut T) -> *mut T {
-    if cfg!(not(target_arch = "nvptx64")) {
-        crate::intrinsics::only_on_device("shared_array!");
-    }
-    pointer
+    on_device!(pointer, {
+        let _ = pointer;
+        crate::intrinsics::only_on_device("shared_array!")
+    })
 }
 
 /// The shared memory whose size the launch gives, from its start.
@@ -83,7 +85,7 @@ pub fn shared_pointer<T>(pointer: *mut T) -> *mut T {
 /// bytes, and a `T` that needs more is refused when compiling.
 #[inline(always)]
 #[must_use]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     const {
         assert!(
@@ -91,15 +93,16 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
             "dynamic shared memory is aligned to 16 bytes only"
         )
     };
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::intrinsics::only_on_device("dynamic_shared_mem");
-    #[cfg(target_arch = "nvptx64")]
-    {
-        // A shared static of size zero is `.extern .shared` in PTX: it stands for the memory that
-        // the launch adds behind all shared statics.
-        #[unsafe(no_mangle)]
-        #[unsafe(link_section = "nvvm.shared")]
-        static mut __cuda_std_dynamic_shared: [u128; 0] = [];
-        (&raw mut __cuda_std_dynamic_shared).cast()
-    }
+    on_device!(
+        {
+            // A shared static of size zero is `.extern .shared` in PTX: it stands for the memory that
+            // the launch adds behind all shared statics.
+            #[unsafe(no_mangle)]
+            #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.shared"))]
+            #[cfg_attr(nvvm_single_source, nvvm::section("nvvm.shared"))]
+            static mut __cuda_std_dynamic_shared: [u128; 0] = [];
+            (&raw mut __cuda_std_dynamic_shared).cast()
+        },
+        crate::intrinsics::only_on_device("dynamic_shared_mem"),
+    )
 }

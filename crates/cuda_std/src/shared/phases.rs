@@ -224,10 +224,7 @@ impl<T> Dynamic<T> {
     #[inline(always)]
     fn len() -> usize {
         const { assert!(size_of::<T>() > 0, "elements have a size") };
-        #[cfg(target_arch = "nvptx64")]
-        return special::dynamic_smem_size() as usize / size_of::<T>();
-        #[cfg(not(target_arch = "nvptx64"))]
-        return special::dynamic_smem_size() as usize;
+        special::dynamic_smem_size() as usize / size_of::<T>()
     }
 }
 

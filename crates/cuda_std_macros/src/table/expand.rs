@@ -5,6 +5,7 @@ use quote::{format_ident, quote};
 
 use super::row::{Body, Effect, Ret, Row, Scalar};
 use super::template::{self, Direction};
+use crate::ptx::Assembly;
 
 /// The first line of the assembly: the backend leaves it out, and need not have ptxas look at what
 /// the table's own test assembles. What is `divergent` may be moved and copied by libnvvm, which
@@ -68,11 +69,20 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
         Body::Nvvm(intrinsic) => {
             let types = row.args.iter().map(|arg| (&arg.name, &arg.ty));
             let params = types.map(|(name, ty)| quote!(#name: #ty));
+            let params: Vec<_> = params.collect();
             let names = row.args.iter().map(|arg| &arg.name);
             quote! {
+                #[cfg(target_arch = "nvptx64")]
                 unsafe extern "llvm-intrinsic" {
                     #[link_name = #intrinsic]
                     fn intrinsic(#(#params),*) #ret;
+                }
+                #[cfg(nvvm_single_source)]
+                #[allow(unused_variables)]
+                #[inline(never)]
+                #[nvvm::foreign(#intrinsic)]
+                unsafe fn intrinsic(#(#params),*) #ret {
+                    crate::intrinsics::only_on_device(stringify!(#name))
                 }
                 // SAFETY: the row says what it is.
                 unsafe { intrinsic(#(#names),*) }
@@ -86,15 +96,15 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
         #[inline(always)]
         #must_use
         #[allow(clippy::too_many_arguments)]
-        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        #[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
         pub #unsafety fn #name #generics (#(#args),*) #ret {
             #checks
-            #[cfg(target_arch = "nvptx64")]
+            #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
             {
                 #requirement
                 #body
             }
-            #[cfg(not(target_arch = "nvptx64"))]
+            #[cfg(not(any(target_arch = "nvptx64", nvvm_single_source)))]
             {
                 #(let _ = #names;)*
                 crate::intrinsics::only_on_device(stringify!(#name))
@@ -149,10 +159,15 @@ fn requirement(row: &Row) -> TokenStream {
     let names: Vec<String> = row.requires.iter().map(ToString::to_string).collect();
     let symbol = format!("__cuda_std_requires_{}", names.join("_or_"));
     quote! {
+        #[cfg(target_arch = "nvptx64")]
         unsafe extern "C" {
             #[link_name = #symbol]
             safe fn requires();
         }
+        #[cfg(nvvm_single_source)]
+        #[inline(never)]
+        #[nvvm::foreign(#symbol)]
+        fn requires() {}
         requires();
     }
 }
@@ -194,10 +209,20 @@ fn assembly(row: &Row, ptx: &str) -> syn::Result<TokenStream> {
         options.push(quote!(noreturn));
     }
     let result = &assembly.result;
+    let assembly = quote!(#text, #(#operands,)* options(#(#options),*));
+    let mut elsewhere: Assembly = syn::parse2(assembly.clone())?;
+    for immediate in &row.immediates {
+        elsewhere.set_type(&immediate.name, &immediate.ty);
+    }
+    let elsewhere = elsewhere.call(&row.name.to_string())?;
     Ok(quote! {
         #variables
         // SAFETY: the row says what it does, and the table's test assembles it.
-        unsafe { ::core::arch::asm!(#text, #(#operands,)* options(#(#options),*)) };
+        #[cfg(target_arch = "nvptx64")]
+        unsafe { ::core::arch::asm!(#assembly) };
+        // SAFETY: as above.
+        #[cfg(nvvm_single_source)]
+        unsafe { #elsewhere };
         #result
     })
 }

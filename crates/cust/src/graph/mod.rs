@@ -735,7 +735,10 @@ fn kernel_checks(
     collector: &Collector<'_>,
     doing: impl Fn() -> String,
 ) -> CudaResult<smallvec::SmallVec<[*mut c_void; 16]>> {
-    context.require_same(function.context(), doing)?;
+    context.require_same(function.context(), &doing)?;
+    if collector.has_host_memory() {
+        return Err(Error::HostMemoryInGraph { doing: doing() });
+    }
     check_size(function, config)?;
     if config.is_programmatic() {
         return Err(Error::GraphLaunchAttribute);

@@ -77,15 +77,17 @@ fn byte_size<T>(len: usize) -> CudaResult<usize> {
     }
 }
 
+/// The alignment that the driver promises of its allocations.
+pub(crate) const MOST_ALIGNMENT: usize = 256;
+
 /// Refuses types with a larger alignment than the driver promises of its allocations.
 pub(crate) fn check_alignment<T>() -> CudaResult<()> {
-    const MOST: usize = 256;
     match align_of::<T>() {
-        ..=MOST => Ok(()),
+        ..=MOST_ALIGNMENT => Ok(()),
         align => Err(Error::Alignment {
             type_name: std::any::type_name::<T>(),
             align,
-            most: MOST,
+            most: MOST_ALIGNMENT,
         }),
     }
 }

@@ -202,8 +202,8 @@ impl Embedded {
 }
 
 /// An architecture by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Arch {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Arch {
     number: (u32, u32),
     suffix: Suffix,
 }
@@ -220,7 +220,7 @@ enum Suffix {
 }
 
 impl Arch {
-    fn parse(name: &str) -> Option<Arch> {
+    pub(super) fn parse(name: &str) -> Option<Arch> {
         let rest = name.strip_prefix("sm_").or(name.strip_prefix("compute_"))?;
         let (digits, suffix) = match rest.as_bytes().last()? {
             b'a' => (&rest[..rest.len() - 1], Suffix::Specific),
@@ -234,7 +234,7 @@ impl Arch {
         })
     }
 
-    fn runs_ptx_on(self, device: (u32, u32)) -> bool {
+    pub(super) fn runs_ptx_on(self, device: (u32, u32)) -> bool {
         match self.suffix {
             Suffix::None => self.number <= device,
             Suffix::Family => self.number.0 == device.0 && self.number.1 <= device.1,

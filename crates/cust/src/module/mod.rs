@@ -1,6 +1,6 @@
 //! Modules: device code loaded into a context.
 //!
-//! `embedded.rs` chooses among the images that a program carries; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
+//! `embedded.rs` chooses among the images that a program carries; `program.rs` finds those that the compiler embedded; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
 //! options of the driver's compiler; `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
 //! module.
 //!
@@ -43,6 +43,7 @@ mod library;
 mod linker;
 mod load;
 mod lto;
+mod program;
 mod symbol;
 
 use std::collections::HashMap;
@@ -71,6 +72,7 @@ pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
 pub use linker::{LinkInput, Linker};
 pub use lto::{LtoInput, LtoLinker};
+pub(crate) use program::own_kernel;
 pub use symbol::{Symbol, SymbolName};
 
 use ptx::Entry;
@@ -107,7 +109,7 @@ impl Module {
         let kernel = match kernels.get(name) {
             Some(kernel) => Arc::clone(kernel),
             None => {
-                let kernel = Arc::new(self.look_up(name)?);
+                let kernel = Arc::new(self.look_up(name, name)?);
                 kernels.insert(name.into(), Arc::clone(&kernel));
                 kernel
             }
@@ -118,7 +120,8 @@ impl Module {
         })
     }
 
-    fn look_up(&self, name: &str) -> CudaResult<Kernel> {
+    /// The kernel of this symbol, to be called `shown` in messages.
+    fn look_up(&self, name: &str, shown: &str) -> CudaResult<Kernel> {
         let c_name = c_name(name)?;
         let api = self.context().bind()?;
         let mut raw = std::ptr::null_mut();
@@ -148,7 +151,7 @@ impl Module {
             self.context().note_need(self.raw, stack);
         }
         let signature = self.signature(name);
-        Ok(Kernel::new(raw, name, parameters, stack, signature))
+        Ok(Kernel::new(raw, shown, parameters, stack, signature))
     }
 
     /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules

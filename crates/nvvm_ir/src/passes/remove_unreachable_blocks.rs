@@ -14,6 +14,12 @@ pub fn remove_unreachable_blocks(module: &mut Module) {
     }
 }
 
+/// The same in one function.
+pub(super) fn remove_unreachable_blocks_of(module: &mut Module, func: Func) {
+    let mut reached = vec![false; module.blocks.len()];
+    remove_in(module, func, &mut reached);
+}
+
 fn remove_in(module: &mut Module, func: Func, reached: &mut [bool]) {
     let blocks = &module.func(func).blocks;
     let Some(&entry) = blocks.first() else { return };

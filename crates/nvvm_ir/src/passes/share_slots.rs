@@ -403,6 +403,15 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
         let insts = insts.collect();
         module.block_mut(block).insts = insts;
     }
+    // The variables that a debugger shows are declared behind the allocations at the start.
+    let insts = std::mem::take(&mut module.block_mut(entry).insts);
+    let is_alloca = |&inst: &Value| {
+        let kind = module.inst(inst).map(|inst| &inst.kind);
+        matches!(kind, Some(InstKind::Alloca { count: None, .. }))
+    };
+    let (mut allocas, others): (Vec<Value>, Vec<Value>) = insts.into_iter().partition(is_alloca);
+    allocas.extend(others);
+    module.block_mut(entry).insts = allocas;
 }
 
 #[cfg(test)]
@@ -498,6 +507,37 @@ mod tests {
         assert!(uses(&kept, "arg3200"), "{kept}");
         let not_kept = text("nocapture align 8 %arg3200");
         assert!(!uses(&not_kept, "arg3200"), "{not_kept}");
+    }
+
+    #[test]
+    fn allocations_stay_at_the_start() {
+        let turn = |slot: &str| {
+            format!(
+                "  call void @llvm.lifetime.start.p0(i64 3200, ptr %{slot})\n  \
+                 call void @use(ptr %{slot})\n  \
+                 call void @llvm.lifetime.end.p0(i64 3200, ptr %{slot})\n"
+            )
+        };
+        let function = |head: &str, call: &str| {
+            format!(
+                "define {head}() {{\nstart:\n  %a = alloca [400 x i64], align 8\n  \
+                 %v = alloca i64, align 8\n  %b = alloca [400 x i64], align 8\n{}{call}{}  \
+                 call void @use(ptr %v)\n  ret void\n}}\n",
+                turn("a"),
+                turn("b")
+            )
+        };
+        let text = shared(&format!(
+            "{}{}",
+            function("internal void @inner", ""),
+            function("void @outer", "  call void @inner()\n")
+        ));
+        assert!(text.contains("i8, ptr %arena"), "{text}");
+        for function in text.split("start:\n").skip(1) {
+            let lines = function.lines().skip_while(|line| line.contains("alloca"));
+            let late = lines.filter(|line| line.contains("alloca")).count();
+            assert_eq!(late, 0, "{text}");
+        }
     }
 
     #[test]

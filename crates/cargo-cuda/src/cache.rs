@@ -1,0 +1,65 @@
+//! The user's cache: where it is, locks in it, and its removal.
+
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Returns the directory of the user's cache.
+pub fn root() -> Result<PathBuf> {
+    cuda_toolkit::user_cache().with_context(|| {
+        let variable = cuda_toolkit::CACHE_VARIABLE;
+        format!("neither HOME nor XDG_CACHE_HOME is set\nhelp: set {variable} to a directory")
+    })
+}
+
+/// Waits until no other process has the lock of `folder`, which it creates. The lock ends with the
+/// file.
+pub fn lock(folder: &Path) -> Result<File> {
+    let path = folder.with_extension("lock");
+    let locked = || {
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+        let file = File::create(&path)?;
+        file.lock()?;
+        Ok::<_, std::io::Error>(file)
+    };
+    locked().with_context(|| format!("cannot lock `{}`", path.display()))
+}
+
+/// Removes a directory, if it exists.
+pub fn remove(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove `{}`", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes the parts of the cache that this program and `cuda_builder` made.
+pub fn clear() -> Result<()> {
+    let root = root()?;
+    let Ok(entries) = std::fs::read_dir(&root) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if matches!(&*name, "cuda" | "device" | "single-source") || name.starts_with("backend-") {
+            eprintln!("Removing {}", entry.path().display());
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows the start of something that takes long: on standard error and, because cargo collects a
+/// compiler's standard error, on the terminal.
+pub fn announce(line: &str) {
+    eprintln!("{line}");
+    if !std::io::stderr().is_terminal()
+        && let Ok(mut terminal) = File::options().append(true).open("/dev/tty")
+    {
+        let _ = write!(terminal, "\r\x1b[K{line}\r\n");
+    }
+}

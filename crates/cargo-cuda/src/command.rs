@@ -1,0 +1,329 @@
+//! The commands of `cargo cuda`.
+
+use crate::consent::Consent;
+use crate::{backend, cache, doctor, project, sysroot, wrapper};
+use anyhow::{Context, Result, bail};
+use cuda_builder::TOOLCHAIN;
+use cuda_builder::internal::Toolchain;
+use cuda_toolkit::{Origin, Part, Toolkit};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What a command needs besides the toolchain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Needs {
+    /// Nothing, the toolchain neither.
+    Nothing,
+    Toolchain,
+    /// The standard library with MIR.
+    Sysroot,
+    /// That, the backend and libnvvm.
+    Backend,
+}
+
+struct Entry {
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    needs: Needs,
+}
+
+/// All commands.
+const COMMANDS: &[Entry] = &[
+    Entry {
+        name: "new",
+        arguments: "NAME [--path REPOSITORY]",
+        help: "Create a package with a kernel and a program that launches it",
+        needs: Needs::Toolchain,
+    },
+    Entry {
+        name: "init",
+        arguments: "[--path REPOSITORY]",
+        help: "Prepare the package in this directory, so that plain `cargo run` works",
+        needs: Needs::Toolchain,
+    },
+    Entry {
+        name: "run",
+        arguments: "[ARGS]",
+        help: "Build and run a program; all ARGS go to `cargo run`",
+        needs: Needs::Backend,
+    },
+    Entry {
+        name: "test",
+        arguments: "[ARGS]",
+        help: "Run the tests, as `cargo test` does",
+        needs: Needs::Backend,
+    },
+    Entry {
+        name: "bench",
+        arguments: "[ARGS]",
+        help: "Run the benchmarks, as `cargo bench` does",
+        needs: Needs::Backend,
+    },
+    Entry {
+        name: "build",
+        arguments: "[ARGS]",
+        help: "Build, as `cargo build` does",
+        needs: Needs::Backend,
+    },
+    Entry {
+        name: "check",
+        arguments: "[ARGS]",
+        help: "Check without generating code, as `cargo check` does",
+        needs: Needs::Sysroot,
+    },
+    Entry {
+        name: "clippy",
+        arguments: "[ARGS]",
+        help: "Run clippy, as `cargo clippy` does",
+        needs: Needs::Sysroot,
+    },
+    Entry {
+        name: "doc",
+        arguments: "[ARGS]",
+        help: "Build the documentation, as `cargo doc` does",
+        needs: Needs::Sysroot,
+    },
+    Entry {
+        name: "clean",
+        arguments: "[ARGS | --cache]",
+        help: "Remove the target directory as `cargo clean` does, or the user's cache",
+        needs: Needs::Toolchain,
+    },
+    Entry {
+        name: "doctor",
+        arguments: "",
+        help: "Report what is installed, and what to do about what is missing",
+        needs: Needs::Nothing,
+    },
+];
+
+/// Whether the arguments are those of the subcommand. Otherwise they are a call of a rustc wrapper,
+/// whose first argument is a program.
+pub fn is_command(arguments: &[OsString]) -> bool {
+    let Some(first) = arguments.first() else {
+        return true;
+    };
+    let first = first.to_string_lossy();
+    first == "cuda"
+        || first == "help"
+        || first.starts_with('-')
+        || COMMANDS.iter().any(|entry| entry.name == first)
+}
+
+/// The subcommand's arguments.
+#[derive(Debug, PartialEq, Eq)]
+struct Parsed {
+    yes: bool,
+    /// None for the help.
+    name: Option<String>,
+    rest: Vec<OsString>,
+}
+
+fn parse(mut arguments: Vec<OsString>) -> Result<Parsed> {
+    use lexopt::prelude::*;
+    if arguments.first().is_some_and(|first| first == "cuda") {
+        arguments.remove(0);
+    }
+    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut yes = false;
+    let name = loop {
+        match parser.next()? {
+            Some(Short('y') | Long("yes")) => yes = true,
+            Some(Value(name)) => break Some(name.string()?),
+            None | Some(Short('h') | Long("help")) => break None,
+            Some(other) => return Err(other.unexpected().into()),
+        }
+    };
+    // Not parsed: it is cargo's.
+    let rest = parser.raw_args()?.collect();
+    let name = name.filter(|name| name != "help");
+    Ok(Parsed { yes, name, rest })
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
+    let none = arguments.is_empty() || arguments == ["cuda"];
+    let Parsed { yes, name, rest } = parse(arguments)?;
+    let Some(name) = name else {
+        print!("{}", help());
+        return Ok(if none {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        });
+    };
+    let Some(entry) = COMMANDS.iter().find(|entry| entry.name == name) else {
+        bail!("no command `{name}`\n\n{}", help());
+    };
+    let consent = Consent {
+        yes,
+        command: entry.name,
+    };
+    if name == "clean" && rest == ["--cache"] {
+        cache::clear()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if entry.needs == Needs::Nothing {
+        return doctor::doctor(&rest);
+    }
+    let toolchain = toolchain(consent)?;
+    match entry.name {
+        "new" => return project::new(&toolchain, rest),
+        "init" => return project::init(&toolchain, rest),
+        _ => {}
+    }
+    let mut command = cargo(&toolchain)?;
+    if entry.needs >= Needs::Sysroot {
+        sysroot::ensure(&toolchain.root)?;
+    }
+    if entry.needs >= Needs::Backend {
+        let backend = backend::ensure(&toolchain.root)?;
+        if let Some(root) = libnvvm(&backend, consent)? {
+            command.env(cuda_toolkit::ENVIRONMENT[0], root);
+        }
+    }
+    command.arg(entry.name).args(rest);
+    wrapper::become_command(&mut command)
+}
+
+fn help() -> String {
+    let mut text = "Kernels beside host code: builds and runs crates that have both\n\n\
+         Usage: cargo cuda [--yes] COMMAND\n\n"
+        .to_owned();
+    for entry in COMMANDS {
+        let usage = format!("{} {}", entry.name, entry.arguments);
+        text.push_str(&format!("  {:28} {}\n", usage.trim_end(), entry.help));
+    }
+    text.push_str("\n  -y, --yes                    Fetch what is missing without asking\n");
+    text
+}
+
+/// Finds the pinned toolchain, or installs it.
+fn toolchain(consent: Consent) -> Result<Toolchain> {
+    use cuda_builder::Error;
+    let find = || -> Result<Toolchain, Error> {
+        let mut toolchain = Toolchain::find()?;
+        toolchain.require("rustc-dev", "lib/rustlib/rustc-src")?;
+        if let Ok(root) = toolchain.root.canonicalize() {
+            toolchain.root = root;
+        }
+        Ok(toolchain)
+    };
+    let problem = match find() {
+        Ok(toolchain) => return Ok(toolchain),
+        Err(Error::NoToolchain) => format!("the toolchain {TOOLCHAIN} is not installed"),
+        Err(Error::NoComponent(component)) => {
+            format!("the toolchain {TOOLCHAIN} lacks the component {component}")
+        }
+        Err(error) => return Err(error.into()),
+    };
+    consent.ask(&problem, "Install it with rustup (1.6 GB on disk)")?;
+    let mut command = Command::new("rustup");
+    command
+        .args(["toolchain", "install", TOOLCHAIN, "--profile=minimal"])
+        .args(["--no-self-update", "--component", project::COMPONENTS])
+        .env_remove("RUSTUP_TOOLCHAIN");
+    let status = command.status().context("cannot run `rustup`")?;
+    if !status.success() {
+        bail!("rustup could not install the toolchain; its message is above");
+    }
+    Ok(find()?)
+}
+
+/// Cargo of the pinned toolchain, which calls the wrappers.
+fn cargo(toolchain: &Toolchain) -> Result<Command> {
+    let me = std::env::current_exe().context("cannot find the path of this program")?;
+    let rustdoc = format!("cuda-rustdoc{}", std::env::consts::EXE_SUFFIX);
+    let mut command = Command::new(toolchain.cargo());
+    command
+        // The outer cargo's.
+        .env_remove("CARGO")
+        .env("RUSTUP_TOOLCHAIN", TOOLCHAIN)
+        .env("RUSTC", toolchain.rustc())
+        .env("RUSTC_WRAPPER", &me)
+        .env("RUSTDOC", me.with_file_name(rustdoc));
+    Ok(command)
+}
+
+/// Searches for libnvvm and the other parts: in the usual directories, then where the backend
+/// searches and in the user's cache.
+pub fn toolkit(backend: Option<&Path>) -> Result<Toolkit> {
+    let mut extra: Vec<PathBuf> = backend.and_then(beside).into_iter().collect();
+    extra.push(cache::root()?.join("cuda"));
+    Ok(cuda_toolkit::find(&extra))
+}
+
+/// The directory `cuda` near the backend, in which the backend searches.
+fn beside(backend: &Path) -> Option<PathBuf> {
+    let mut folders = backend
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.join("cuda"));
+    folders.find(|folder| folder.is_dir())
+}
+
+/// Finds libnvvm and libdevice, or fetches them. Returns a value for `CUDA_HOME` if the backend
+/// would not find them by itself.
+fn libnvvm(backend: &Path, consent: Consent) -> Result<Option<PathBuf>> {
+    let missing = |toolkit: &Toolkit| -> Vec<Part> {
+        toolkit
+            .missing()
+            .filter(|&part| part != Part::Ptxas)
+            .collect()
+    };
+    let mut found = toolkit(Some(backend))?;
+    if !missing(&found).is_empty() {
+        let folder = cache::root()?.join("cuda");
+        consent.ask(
+            "libnvvm, NVIDIA's compiler, was not found; CUDA_HOME can name a CUDA toolkit",
+            &format!("Fetch it with pip into {}", folder.display()),
+        )?;
+        std::fs::create_dir_all(cache::root()?)?;
+        cuda_toolkit::fetch(&missing(&found), &folder)?;
+        found = toolkit(Some(backend))?;
+        if let Some(part) = missing(&found).first() {
+            bail!("{part} is not in what pip fetched; set CUDA_HOME to a CUDA toolkit that has it");
+        }
+    }
+    let libnvvm = found.get(Part::Libnvvm);
+    Ok(libnvvm
+        .filter(|libnvvm| libnvvm.origin == Origin::Caller)
+        .map(|libnvvm| libnvvm.root.clone())
+        .filter(|root| beside(backend).as_ref() != Some(root)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_first_argument_tells_a_command_from_a_wrapped_program() {
+        for text in ["cuda run", "cuda", "", "run", "--help", "cuda rnu", "help"] {
+            assert!(is_command(&words(text)), "{text}");
+        }
+        for text in ["rustc -vV", "/t/bin/rustc -", "/t/bin/clippy-driver rustc"] {
+            assert!(!is_command(&words(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_command_is_for_cargo() {
+        let parsed = parse(words("cuda --yes run --yes --release -- --help")).unwrap();
+        let expected = Parsed {
+            yes: true,
+            name: Some("run".to_owned()),
+            rest: words("--yes --release -- --help"),
+        };
+        assert_eq!(parsed, expected);
+        assert!(!parse(words("run -y")).unwrap().yes);
+        assert_eq!(parse(words("cuda --help run")).unwrap().name, None);
+        assert_eq!(parse(words("cuda help")).unwrap().name, None);
+        assert!(parse(words("cuda --no run")).is_err());
+    }
+}

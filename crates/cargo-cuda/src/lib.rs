@@ -1,0 +1,20 @@
+//! `cargo cuda`: builds and runs crates with kernels beside host code.
+//!
+//! The program `cargo-cuda` is a cargo subcommand ([`command`]) and, if cargo calls it as
+//! `RUSTC_WRAPPER`, a wrapper of rustc ([`wrapper`]). The program `cuda-rustdoc` is the same for
+//! rustdoc. The wrapper adds the flags of single-source crates ([`flags`]) to every compilation for
+//! the host: the codegen backend ([`backend`]) and a standard library with the MIR of all functions
+//! ([`sysroot`]). Both are built once per user and stored in the user's cache.
+
+#![doc(hidden)]
+
+pub mod arguments;
+pub mod backend;
+pub mod cache;
+pub mod command;
+pub mod consent;
+pub mod doctor;
+pub mod flags;
+pub mod project;
+pub mod sysroot;
+pub mod wrapper;

@@ -1,0 +1,275 @@
+//! `cargo cuda new` and `cargo cuda init`.
+
+use anyhow::{Context, Result, bail};
+use cuda_builder::TOOLCHAIN;
+use cuda_builder::internal::Toolchain;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// The components of the toolchain.
+pub const COMPONENTS: &str = "rustc-dev,rust-src,llvm-tools,clippy,rustfmt";
+
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+const MAIN: &str = include_str!("../template/main.rs");
+
+const PROFILE: &str = "
+# The emulator is about 20 times slower when unoptimized.
+[profile.dev.package.ptx_emulator]
+opt-level = 3
+";
+
+/// The lines of `.cargo/config.toml`'s table `build`.
+const CONFIG: &str = "rustc-wrapper = \"cargo-cuda\"\nrustdoc = \"cuda-rustdoc\"\n";
+
+/// `cargo cuda new NAME`: all arguments but `--path REPOSITORY` go to `cargo new`.
+pub fn new(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCode> {
+    let source = Source::take(&mut arguments)?;
+    let value_options = [
+        "--name",
+        "--edition",
+        "--vcs",
+        "--registry",
+        "--color",
+        "--config",
+        "-Z",
+    ];
+    let mut previous = None;
+    let name = arguments.iter().find(|argument| {
+        let text = argument.to_string_lossy();
+        let is_value = previous
+            .replace(text.to_string())
+            .is_some_and(|option: String| value_options.contains(&option.as_str()));
+        !text.starts_with('-') && !is_value
+    });
+    let Some(folder) = name.map(PathBuf::from) else {
+        bail!("no name for the new package\nhelp: cargo cuda new NAME");
+    };
+    cargo(toolchain, Path::new("."), "new", &arguments)?;
+    write(&folder.join("src/main.rs"), MAIN)?;
+    prepare(toolchain, &folder, &source)?;
+    eprintln!("help: `cd {}`, then `cargo run`", folder.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `cargo cuda init`, in a directory with or without a package.
+pub fn init(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCode> {
+    let source = Source::take(&mut arguments)?;
+    let folder = Path::new(".");
+    if !folder.join("Cargo.toml").exists() {
+        let had_main = folder.join("src/main.rs").exists() || folder.join("src/lib.rs").exists();
+        cargo(toolchain, folder, "init", &arguments)?;
+        if !had_main && folder.join("src/main.rs").exists() {
+            write(&folder.join("src/main.rs"), MAIN)?;
+        }
+    } else if let Some(unexpected) = arguments.first() {
+        bail!(
+            "unexpected argument `{}`: there is a package in this directory",
+            unexpected.display()
+        );
+    }
+    prepare(toolchain, folder, &source)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the libraries come from.
+enum Source {
+    Git,
+    /// A clone of the repository.
+    Path(PathBuf),
+}
+
+impl Source {
+    /// Removes `--path REPOSITORY` from the arguments.
+    fn take(arguments: &mut Vec<OsString>) -> Result<Source> {
+        let Some(at) = arguments.iter().position(|argument| argument == "--path") else {
+            return Ok(Source::Git);
+        };
+        arguments.remove(at);
+        if at == arguments.len() {
+            bail!("`--path` needs a directory: a clone of {REPOSITORY}");
+        }
+        let given = PathBuf::from(arguments.remove(at));
+        let path = given.canonicalize().ok();
+        match path.filter(|path| path.join("crates/cuda_std/Cargo.toml").exists()) {
+            Some(path) => Ok(Source::Path(path)),
+            None => bail!("`{}` is not a clone of {REPOSITORY}", given.display()),
+        }
+    }
+
+    /// The value of a dependency.
+    fn dependency(&self, name: &str) -> String {
+        match self {
+            Source::Git => format!("{{ git = \"{REPOSITORY}\" }}"),
+            Source::Path(path) => {
+                let path = path.join("crates").join(name).display().to_string();
+                format!("{{ path = {path:?} }}")
+            }
+        }
+    }
+}
+
+fn cargo(toolchain: &Toolchain, folder: &Path, name: &str, arguments: &[OsString]) -> Result<()> {
+    let mut command = Command::new(toolchain.cargo());
+    command.current_dir(folder).arg(name).args(arguments);
+    let status = command.status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("`cargo {name}` failed; its message is above");
+    }
+    Ok(())
+}
+
+/// Writes the dependencies, the toolchain and cargo's configuration.
+fn prepare(_toolchain: &Toolchain, folder: &Path, source: &Source) -> Result<()> {
+    let manifest = folder.join("Cargo.toml");
+    edit(&manifest, |text| with_dependencies(text, source))?;
+    // A member of a workspace builds from the workspace's directory too.
+    edit(&folder.join("rust-toolchain.toml"), with_toolchain)?;
+    edit(&folder.join(".cargo/config.toml"), with_config)
+}
+
+/// Changes a file, or creates it.
+fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String>) -> Result<()> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        text => text.with_context(|| format!("cannot read `{}`", path.display()))?,
+    };
+    let new = change(&text).with_context(|| format!("cannot change `{}`", path.display()))?;
+    if new == text {
+        return Ok(());
+    }
+    write(path, &new)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let written = match path.parent() {
+        Some(folder) => fs::create_dir_all(folder).and_then(|()| fs::write(path, text)),
+        None => fs::write(path, text),
+    };
+    written.with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+fn with_dependencies(text: &str, source: &Source) -> Result<String> {
+    let mut text = text.to_owned();
+    let has = |text: &str, name: &str| {
+        let is = |line: &str| {
+            let rest = line.trim_start().strip_prefix(name)?.trim_start();
+            rest.starts_with(['=', '.']).then_some(())
+        };
+        text.lines().any(|line| is(line).is_some())
+    };
+    for name in ["cust", "cuda_std"] {
+        if !has(&text, name) {
+            let line = format!("{name} = {}\n", source.dependency(name));
+            text = insert(&text, "[dependencies]", &line);
+        }
+    }
+    if !text.contains("[workspace]") && !text.contains("[profile.dev.package.ptx_emulator]") {
+        text.push_str(PROFILE);
+    }
+    Ok(text)
+}
+
+fn with_toolchain(text: &str) -> Result<String> {
+    if text.contains(&format!("\"{TOOLCHAIN}\"")) {
+        return Ok(text.to_owned());
+    }
+    if !text.is_empty() {
+        bail!("it names another toolchain\nhelp: set `channel = \"{TOOLCHAIN}\"`");
+    }
+    let components: Vec<String> = COMPONENTS
+        .split(',')
+        .map(|name| format!("{name:?}"))
+        .collect();
+    Ok(format!(
+        "# The compiler that cargo-cuda works with.\n[toolchain]\nchannel = \"{TOOLCHAIN}\"\n\
+         components = [{}]\nprofile = \"minimal\"\n",
+        components.join(", ")
+    ))
+}
+
+fn with_config(text: &str) -> Result<String> {
+    if CONFIG.lines().all(|line| text.contains(line)) {
+        return Ok(text.to_owned());
+    }
+    let keys = ["rustc-wrapper", "rustdoc "];
+    if keys
+        .iter()
+        .any(|key| text.lines().any(|line| line.trim_start().starts_with(key)))
+    {
+        bail!("it sets other programs\nhelp: set these lines in `[build]`:\n{CONFIG}");
+    }
+    Ok(insert(text, "[build]", CONFIG))
+}
+
+/// Inserts lines at the start of a table, which is appended if it does not exist.
+fn insert(text: &str, table: &str, lines: &str) -> String {
+    let mut result = String::new();
+    let mut inserted = false;
+    for line in text.lines() {
+        result.push_str(line);
+        result.push('\n');
+        if !inserted && line.trim() == table {
+            result.push_str(lines);
+            inserted = true;
+        }
+    }
+    if !inserted {
+        if !result.is_empty() {
+            result.push('\n');
+        }
+        result.push_str(&format!("{table}\n{lines}"));
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_manifest_gets_dependencies() {
+        let text = "[package]\nname = \"a\"\n\n[dependencies]\n";
+        let text = with_dependencies(text, &Source::Path("/r".into())).unwrap();
+        let expected = "[dependencies]\ncuda_std = { path = \"/r/crates/cuda_std\" }\n\
+                        cust = { path = \"/r/crates/cust\" }\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(
+            text.contains("[profile.dev.package.ptx_emulator]"),
+            "{text}"
+        );
+        let again = with_dependencies(&text, &Source::Git).unwrap();
+        assert_eq!(text, again);
+    }
+
+    #[test]
+    fn a_dependency_with_a_longer_name_is_another_one() {
+        let text = "[dependencies]\ncust_core = \"1\"\n";
+        let text = with_dependencies(text, &Source::Git).unwrap();
+        assert!(text.contains("\ncust = { git = "), "{text}");
+    }
+
+    #[test]
+    fn configurations() {
+        let new = with_config("").unwrap();
+        assert_eq!(new, format!("[build]\n{CONFIG}"));
+        assert_eq!(with_config(&new).unwrap(), new);
+        let with_build = with_config("[net]\na = 1\n[build]\njobs = 1\n").unwrap();
+        assert_eq!(
+            with_build,
+            format!("[net]\na = 1\n[build]\n{CONFIG}jobs = 1\n")
+        );
+        let error = with_config("[build]\nrustc-wrapper = \"sccache\"\n").unwrap_err();
+        assert!(error.to_string().contains("cargo-cuda"), "{error}");
+    }
+
+    #[test]
+    fn toolchains() {
+        let new = with_toolchain("").unwrap();
+        assert!(new.contains("\"rust-src\", \"llvm-tools\""), "{new}");
+        assert_eq!(with_toolchain(&new).unwrap(), new);
+        assert!(with_toolchain("[toolchain]\nchannel = \"stable\"\n").is_err());
+    }
+}

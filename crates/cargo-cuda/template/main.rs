@@ -1,0 +1,27 @@
+use cuda_std::prelude::*;
+use cust::prelude::*;
+
+/// Adds two vectors on the device.
+#[kernel]
+fn vecadd(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
+    // Each thread has elements of `c` that no other thread has.
+    for (i, c) in c.own() {
+        *c = a[i] + b[i];
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let device = cust::init_auto()?;
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+
+    let a: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    let b = vec![0.5; a.len()];
+    let mut c = vec![0.0; a.len()];
+
+    // 4 blocks of 256 threads. The vectors are copied to the device, and `c` back.
+    stream.launch((4, 256), vecadd::args(&a, &b, &mut c))?;
+
+    assert!((0..a.len()).all(|i| c[i] == a[i] + b[i]));
+    println!("added {} numbers on {device}", c.len());
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! The programs `cargo-cuda` and `cuda-rustdoc`, run as users and cargo run them.
+
+use cuda_builder::internal::Toolchain;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn cargo_cuda() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_cargo-cuda"))
+}
+
+fn text(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+fn toolchain() -> Option<Toolchain> {
+    let found = Toolchain::find();
+    found.map_err(test_outcome::skip).ok()
+}
+
+/// An empty directory for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn the_version_is_that_of_another_compiler() {
+    let Some(toolchain) = toolchain() else {
+        return;
+    };
+    let output = Command::new(toolchain.rustc()).arg("-vV").output().unwrap();
+    let plain = text(&output);
+    let output = cargo_cuda()
+        .arg(toolchain.rustc())
+        .arg("-vV")
+        .output()
+        .unwrap();
+    let wrapped = text(&output);
+    let line = wrapped.strip_prefix(&plain).unwrap();
+    assert!(
+        line.starts_with("cargo-cuda: ") && line.lines().count() == 1,
+        "{line}"
+    );
+}
+
+#[test]
+fn another_compiler_is_an_error() {
+    let output = cargo_cuda().args(["cargo", "-vV"]).output().unwrap();
+    assert!(!output.status.success());
+    let output = cargo_cuda()
+        .args(["nonexistent-rustc", "-vV"])
+        .output()
+        .unwrap();
+    assert!(
+        text(&output).contains("nonexistent-rustc"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[test]
+fn without_consent_nothing_is_fetched() {
+    if toolchain().is_none() {
+        return;
+    }
+    // Outside the repository, whose `target/cuda` would be found from a backend below it.
+    let name = format!("cargo-cuda-no-toolkit-{}", std::process::id());
+    let home = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&home).unwrap();
+    let backend = home.join("backend.so");
+    std::fs::write(&backend, "").unwrap();
+    let Ok(root) = cargo_cuda::sysroot::toolchain_root(toolchain().unwrap().rustc().as_os_str())
+    else {
+        panic!("the toolchain has no root");
+    };
+    // Nothing is compiled: the command ends before.
+    let library = cargo_cuda::sysroot::key(&root);
+    let library = home.join("single-source").join(library);
+    std::fs::create_dir_all(&library).unwrap();
+    std::fs::write(library.join("host"), "none").unwrap();
+    let output = cargo_cuda()
+        .args(["cuda", "run"])
+        .current_dir(&home)
+        .env("CUDA_BUILDER_CACHE", &home)
+        .env("RUSTC_CODEGEN_NVVM", &backend)
+        .env("CI", "")
+        .env_remove("CUDA_HOME")
+        .env_remove("CUDA_PATH")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    if Path::new(cuda_toolkit::SYSTEM_ROOT).exists() {
+        return test_outcome::skip("there is a CUDA toolkit");
+    }
+    let text = text(&output);
+    assert!(text.contains("cargo cuda --yes run"), "{text}");
+    assert!(!home.join("cuda").exists());
+    std::fs::remove_dir_all(&home).unwrap();
+}
+
+#[test]
+#[ignore = "the backend does not compile host code yet"]
+fn a_new_project_runs() {
+    let folder = folder("new-project");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = cargo_cuda()
+        .args(["cuda", "new", "hello", "--vcs=none", "--path"])
+        .arg(repository)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let project = folder.join("hello");
+    // Not a member of this repository's workspace.
+    let manifest = project.join("Cargo.toml");
+    let text_of_manifest = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text_of_manifest + "\n[workspace]\n").unwrap();
+    let output = cargo_cuda()
+        .args(["cuda", "--yes", "run"])
+        .current_dir(&project)
+        .env("CUST_DEVICE", "emulator")
+        .env_remove("CARGO_TARGET_DIR")
+        .output()
+        .unwrap();
+    assert!(
+        text(&output).contains("added 1000 numbers"),
+        "{}",
+        text(&output)
+    );
+}

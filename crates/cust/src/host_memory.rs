@@ -1,0 +1,234 @@
+//! Launches with memory of the host: its elements are copied to memory of the device, and back if
+//! the kernel writes them, and the launch waits for that.
+//!
+//! The copies and the launch are in the caller's stream, so they come after all that is in it. The
+//! slices are borrowed by the arguments, which a launch consumes: when it returns, in whatever way,
+//! no work accesses them any more.
+
+use std::ffi::c_void;
+
+use cust_core::kernel::{Access, HostMemory};
+use cust_raw::{CUresult, CUstream};
+use smallvec::SmallVec;
+
+use crate::backend::Api;
+use crate::error::{CudaResult, Error};
+use crate::memory::MOST_ALIGNMENT;
+use crate::stream::{Stream, StreamInner};
+use crate::tracker::{self, Captured};
+
+/// An argument in memory of the host.
+pub(crate) struct HostArgument<'a> {
+    pub(crate) memory: HostMemory<'a>,
+    /// The first of the entry's parameters that it is passed as.
+    pub(crate) index: usize,
+}
+
+impl HostArgument<'_> {
+    /// Puts copying the elements to `address` into the stream.
+    fn copy_in(&self, stream: &Stream, address: u64) -> CudaResult<()> {
+        let (pointer, bytes) = (self.memory.pointer(), self.memory.bytes());
+        if bytes == 0 {
+            return Ok(());
+        }
+        let doing = || format!("copying {bytes} bytes of an argument to the device");
+        // SAFETY: the elements are borrowed until the stream was waited for, and nobody else knows
+        // of the memory of the device, which has room for them.
+        unsafe {
+            tracker::enqueue(stream.inner(), &[], Captured::Refused, doing, |api, raw| {
+                api.driver
+                    .cuMemcpyHtoDAsync_v2(address, pointer.cast(), bytes, raw)
+            })
+        }
+    }
+
+    /// Puts copying them back into the stream, if the kernel writes them.
+    fn copy_out(&self, stream: &Stream, address: u64) -> CudaResult<()> {
+        let (pointer, bytes) = (self.memory.pointer(), self.memory.bytes());
+        if bytes == 0 || self.memory.access() == Access::Read {
+            return Ok(());
+        }
+        let doing = || format!("copying {bytes} bytes of an argument from the device");
+        // SAFETY: as above, and they are borrowed exclusively.
+        unsafe {
+            tracker::enqueue(stream.inner(), &[], Captured::Refused, doing, |api, raw| {
+                api.driver
+                    .cuMemcpyDtoHAsync_v2(pointer.cast(), address, bytes, raw)
+            })
+        }
+    }
+}
+
+/// Copies the arguments to the device, calls `launch` with the pointers to the parameters, copies back
+/// what the kernel writes, and waits.
+///
+/// # Safety
+///
+/// `pointers` are to the parameters of a launch that `launch` puts into the stream, which accesses the
+/// arguments' elements as they say. Nobody else accesses the elements meanwhile.
+pub(crate) unsafe fn launch(
+    stream: &Stream,
+    arguments: &[HostArgument<'_>],
+    pointers: &mut [*mut c_void],
+    doing: impl Fn() -> String,
+    launch: impl FnOnce(&mut [*mut c_void]) -> CudaResult<()>,
+) -> CudaResult<()> {
+    let inner = stream.inner();
+    if inner.is_capturing() {
+        return Err(Error::Capturing { doing: doing() });
+    }
+    let mut words: SmallVec<[[u64; 5]; 4]> = SmallVec::new();
+    let mut total = 0;
+    for HostArgument { memory, .. } in arguments {
+        if memory.bytes() > 0 && memory.align() > MOST_ALIGNMENT {
+            return Err(Error::Alignment {
+                type_name: memory.type_name()(),
+                align: memory.align(),
+                most: MOST_ALIGNMENT,
+            });
+        }
+        let mut parameter = [total as u64, 0, 0, 0, 0];
+        parameter[1..][..memory.sizes().len()].copy_from_slice(memory.sizes());
+        words.push(parameter);
+        let end = memory.bytes().checked_next_multiple_of(MOST_ALIGNMENT);
+        total = end
+            .and_then(|bytes| bytes.checked_add(total))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or(Error::AllocationTooLarge {
+                len: memory.bytes(),
+                element_size: 1,
+            })?;
+    }
+    let scratch = Scratch::take(inner, total)?;
+    for (HostArgument { memory, index }, words) in arguments.iter().zip(&mut words) {
+        words[0] = match memory.bytes() {
+            // References are never null, also to nothing.
+            0 => memory.align() as u64,
+            _ => words[0] + scratch.address,
+        };
+        pointers[*index] = words.as_mut_ptr().cast();
+        if memory.is_wide() {
+            pointers[*index + 1] = (&raw mut words[1]).cast();
+        }
+    }
+    let settle = Settle(inner);
+    let all = || arguments.iter().zip(&words);
+    let worked = all()
+        .try_for_each(|(argument, words)| argument.copy_in(stream, words[0]))
+        .and_then(|()| launch(pointers))
+        .and_then(|()| all().try_for_each(|(argument, words)| argument.copy_out(stream, words[0])));
+    std::mem::forget(settle);
+    let waited = inner.settle_surely();
+    if waited.is_ok() {
+        scratch.give_back(inner);
+    }
+    let worked = worked.and(waited);
+    inner.context.finish_wait(worked, Some(inner.raw as usize))
+}
+
+/// Waits when it is dropped: nothing may unwind over work on borrowed memory.
+struct Settle<'a>(&'a StreamInner);
+
+impl Drop for Settle<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.settle_surely();
+    }
+}
+
+/// Memory of the device for one launch at a time. A stream keeps one that is not large, so that small
+/// launches need no allocation; the time for that does not matter beside a large copy.
+pub(crate) struct Scratch {
+    address: u64,
+    bytes: usize,
+    /// Whether it is from the context's pool.
+    pooled: bool,
+}
+
+/// The largest memory that a stream keeps, and the smallest that is allocated.
+const KEPT: usize = 1 << 20;
+const LEAST: usize = 1 << 16;
+
+impl Scratch {
+    /// Memory that work put into the stream from now on may use.
+    fn take(stream: &StreamInner, bytes: usize) -> CudaResult<Scratch> {
+        if bytes == 0 {
+            return Ok(Scratch {
+                address: 0,
+                bytes: 0,
+                pooled: false,
+            });
+        }
+        if bytes <= KEPT {
+            let kept = lock(stream).take();
+            match kept {
+                Some(kept) if kept.bytes >= bytes => return Ok(kept),
+                Some(kept) => kept.free(stream.context.bind()?, stream.raw),
+                None => {}
+            }
+            return Scratch::allocate(stream, bytes.next_power_of_two().max(LEAST));
+        }
+        Scratch::allocate(stream, bytes)
+    }
+
+    fn allocate(stream: &StreamInner, bytes: usize) -> CudaResult<Scratch> {
+        let api = stream.context.bind()?;
+        let pool = stream.context.pool();
+        let mut address = 0;
+        // SAFETY: the pointer is valid for the call, and the pool and the stream are alive.
+        let mut allocate = || unsafe {
+            match pool {
+                Some(pool) => {
+                    (api.driver).cuMemAllocFromPoolAsync(&mut address, bytes, pool, stream.raw)
+                }
+                None => api.driver.cuMemAlloc_v2(&mut address, bytes),
+            }
+        };
+        let mut result = allocate();
+        if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            // What was freed comes back when the streams get there.
+            // SAFETY: takes no arguments.
+            let _ = unsafe { api.driver.cuCtxSynchronize() };
+            result = allocate();
+        }
+        api.check(result, || {
+            format!("allocating {bytes} bytes for a launch with slices of the host")
+        })?;
+        Ok(Scratch {
+            address,
+            bytes,
+            pooled: pool.is_some(),
+        })
+    }
+
+    /// Takes back what no work uses any more.
+    fn give_back(self, stream: &StreamInner) {
+        if self.bytes == 0 {
+            return;
+        }
+        let mut kept = lock(stream);
+        if self.bytes <= KEPT && kept.is_none() {
+            *kept = Some(self);
+            return;
+        }
+        drop(kept);
+        // An error means that the context is gone, and the memory with it.
+        if let Ok(api) = stream.context.bind() {
+            self.free(api, stream.raw);
+        }
+    }
+
+    /// Frees the memory, which no work uses.
+    pub(crate) fn free(self, api: &Api, stream: CUstream) {
+        // SAFETY: allocated once, freed once. An error means that the context is gone.
+        let _ = unsafe {
+            match self.pooled {
+                true => api.driver.cuMemFreeAsync(self.address, stream),
+                false => api.driver.cuMemFree_v2(self.address),
+            }
+        };
+    }
+}
+
+fn lock(stream: &StreamInner) -> std::sync::MutexGuard<'_, Option<Scratch>> {
+    stream.scratch.lock().unwrap_or_else(|e| e.into_inner())
+}

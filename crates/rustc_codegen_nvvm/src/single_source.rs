@@ -1,0 +1,350 @@
+//! Single source: kernels beside host code.
+//!
+//! In a session for a host, rustc's own LLVM backend compiles the crate as always. If the crate has
+//! kernels, this backend lowers them as well, with all that they reach in all crates, from the same
+//! MIR, and embeds the PTX in the crate's object files ([`embed`]). So one session has one set of
+//! types, closures and generic instances for both sides.
+//!
+//! The libraries mark what differs on the device with tool attributes ([`tool_attributes`]).
+
+use std::any::Any;
+use std::sync::OnceLock;
+
+use nvvm_ir::Value;
+use rustc_attr_ir::InlineAttr;
+use rustc_codegen_ssa::traits::CodegenBackend;
+use rustc_codegen_ssa::{CompiledModules, CrateInfo, TargetConfig};
+use rustc_data_structures::fx::FxHashMap;
+use rustc_metadata::EncodedMetadata;
+use rustc_metadata::creader::MetadataLoaderDyn;
+use rustc_middle::dep_graph::WorkProductMap;
+use rustc_middle::middle::exported_symbols::{
+    ExportedSymbol, SymbolExportInfo, SymbolExportKind, SymbolExportLevel,
+};
+use rustc_middle::queries;
+use rustc_middle::ty::layout::FnAbiOf;
+use rustc_middle::ty::{self, Instance, InstanceKind, SymbolName, TyCtxt};
+use rustc_middle::util::Providers;
+use rustc_session::config::{OutputFilenames, PrintRequest};
+use rustc_session::{CodegenBackendInit, EarlySession, IncrCompSession, Session};
+use rustc_span::Symbol;
+use rustc_span::def_id::DefId;
+use rustc_structures::CrateType;
+use rustc_target::spec::Arch;
+
+use crate::context::CodegenCx;
+use crate::options::{self, Options};
+use crate::{
+    NvvmCodegenBackend, device_functions, embed, kernels, pipeline, threading, tool_attributes,
+};
+
+/// Whether the session is for a host.
+pub(crate) fn is_host(sess: &EarlySession) -> bool {
+    sess.target.arch != Arch::Nvptx64
+}
+
+/// What rustc loads: the backend for the session's target.
+pub(crate) struct Backend(Box<dyn CodegenBackend>);
+
+impl Default for Backend {
+    fn default() -> Self {
+        Backend(Box::new(NvvmCodegenBackend))
+    }
+}
+
+/// rustc's backend for the host, and this one for the kernels.
+struct HostBackend {
+    llvm: Box<dyn CodegenBackend>,
+}
+
+/// What `codegen_crate` hands to `join_codegen`.
+struct Ongoing {
+    llvm: Box<dyn Any>,
+    /// The PTX, if the crate has kernels, and the symbol of what holds it.
+    module: Option<embed::Image>,
+}
+
+/// rustc's own queries.
+static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
+
+/// What allocates on the device: the symbols of the host's allocator, which `alloc` calls, and those
+/// of the functions of `cuda_std`.
+const ALLOCATOR: [(&str, &str); 5] = [
+    ("__rust_alloc_error_handler", "__cuda_std_alloc_error_handler"),
+    ("__rust_alloc", "__cuda_std_alloc"),
+    ("__rust_dealloc", "__cuda_std_dealloc"),
+    ("__rust_realloc", "__cuda_std_realloc"),
+    ("__rust_alloc_zeroed", "__cuda_std_alloc_zeroed"),
+];
+
+/// The attributes of functions that are something else on the device.
+const OF_DEVICE: [&str; 4] = ["is_device", "has_feature", "foreign", "asm"];
+
+/// Lets the device's allocator stand for the host's.
+pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
+    for (of_host, of_device) in ALLOCATOR {
+        let symbol = rustc_symbol_mangling::mangle_internal_symbol(tcx, of_host);
+        if let Some(&function) = symbols.get(&Symbol::intern(of_device)) {
+            symbols.insert(Symbol::intern(&symbol), function);
+        }
+    }
+}
+
+/// What a function of the host is on the device, if its attributes say that it is another one.
+pub(crate) fn device_function<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    instance: Instance<'tcx>,
+) -> Option<Value> {
+    let InstanceKind::Item(def_id) = instance.def else {
+        return None;
+    };
+    let tcx = cx.tcx;
+    if !tcx.def_kind(def_id).is_fn_like() || !may_have_attributes(tcx, def_id) {
+        return None;
+    }
+    if let Some(known) = known(cx, def_id) {
+        let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+        let name = format!("__nvvm_known_{known}");
+        let value = device_functions::declare_foreign(cx, &name, abi);
+        cx.known.borrow_mut().insert(value, known);
+        return Some(value);
+    }
+    if let Some(symbol) = tool_attributes::text(tcx, def_id, "foreign") {
+        let declared = device_functions::declare(cx, symbol.as_str(), instance);
+        return Some(declared.unwrap_or_else(|| {
+            let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+            device_functions::declare_foreign(cx, symbol.as_str(), abi)
+        }));
+    }
+    let texts = tool_attributes::find(tcx, def_id, "asm")?;
+    let texts: Vec<&str> = texts.iter().map(Symbol::as_str).collect();
+    Some(crate::asm::function(cx, instance, &texts))
+}
+
+/// What a function returns whose calls are a constant on the device.
+fn known(cx: &CodegenCx<'_>, def_id: DefId) -> Option<bool> {
+    if tool_attributes::has(cx.tcx, def_id, "is_device") {
+        return Some(true);
+    }
+    let feature = tool_attributes::text(cx.tcx, def_id, "has_feature")?;
+    let feature = feature.as_str().parse();
+    Some(feature.is_ok_and(|needed| cx.arch.has(needed)))
+}
+
+/// Whether a function may have attributes of the tool: those of the standard library have none.
+fn may_have_attributes(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc" | "std")
+}
+
+impl CodegenBackend for HostBackend {
+    fn name(&self) -> &'static str {
+        self.llvm.name()
+    }
+
+    fn init(&mut self, sess: &EarlySession) -> CodegenBackendInit {
+        self.llvm.init(sess)
+    }
+
+    fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {
+        self.llvm.print(request, out, sess);
+    }
+
+    fn target_config(&self, sess: &EarlySession) -> TargetConfig {
+        self.llvm.target_config(sess)
+    }
+
+    fn supported_crate_types(&self, sess: &Session) -> Vec<CrateType> {
+        self.llvm.supported_crate_types(sess)
+    }
+
+    fn print_passes(&self) {
+        self.llvm.print_passes();
+    }
+
+    fn print_version(&self) {
+        self.llvm.print_version();
+    }
+
+    fn has_zstd(&self) -> bool {
+        self.llvm.has_zstd()
+    }
+
+    fn has_mnemonic(&self, sess: &Session, mnemonic: &str) -> bool {
+        self.llvm.has_mnemonic(sess, mnemonic)
+    }
+
+    fn metadata_loader(&self) -> Box<MetadataLoaderDyn> {
+        self.llvm.metadata_loader()
+    }
+
+    fn provide(&self, providers: &mut Providers) {
+        self.llvm.provide(providers);
+        threading::provide(providers);
+        BEFORE.get_or_init(|| providers.queries);
+        // A call of what is another function on the device stays a call in MIR.
+        providers.queries.codegen_fn_attrs = |tcx, def_id| {
+            let before = BEFORE.get().expect("set when the providers are");
+            let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
+            let of_device = |name| tool_attributes::has(tcx, def_id.to_def_id(), name);
+            if tcx.def_kind(def_id).is_fn_like()
+                && OF_DEVICE.into_iter().any(of_device)
+            {
+                attrs.inline = InlineAttr::Never;
+            }
+            attrs
+        };
+        // The linker takes an object out of an rlib only where something refers to it.
+        providers.queries.exported_non_generic_symbols = |tcx, krate| {
+            let before = BEFORE.get().expect("set when the providers are");
+            let symbols = (before.exported_non_generic_symbols)(tcx, krate);
+            if !tcx.sess.opts.output_types.should_codegen() || !kernels::are_local(tcx) {
+                return symbols;
+            }
+            let symbol = SymbolName::new(tcx, &embed::symbol(tcx));
+            let info = SymbolExportInfo {
+                level: SymbolExportLevel::Rust,
+                kind: SymbolExportKind::Data,
+                used: true,
+                rustc_std_internal_symbol: false,
+            };
+            let image = (ExportedSymbol::NoDefId(symbol), info);
+            let all = symbols.iter().copied().chain([image]);
+            let mut all: Vec<_> = all.collect();
+            all.sort_by_cached_key(|(symbol, _)| symbol.symbol_name_for_local_instance(tcx));
+            tcx.arena.alloc_from_iter(all)
+        };
+    }
+
+    fn target_cpu(&self, sess: &Session) -> String {
+        self.llvm.target_cpu(sess)
+    }
+
+    fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
+        let module = kernels::are_local(tcx).then(|| {
+            options::check_host(tcx.sess);
+            let options = Options::from_session(tcx.sess);
+            let ptx = tcx
+                .sess
+                .time("nvvm_kernels", || pipeline::compile(tcx, &options));
+            tcx.dcx().abort_if_errors();
+            ptx.map(|ptx| embed::Image::new(tcx, ptx))
+        });
+        Box::new(Ongoing {
+            llvm: self.llvm.codegen_crate(tcx),
+            module: module.flatten(),
+        })
+    }
+
+    fn join_codegen(
+        &self,
+        ongoing: Box<dyn Any>,
+        sess: &Session,
+        incremental: Option<&IncrCompSession>,
+        outputs: &OutputFilenames,
+        crate_info: &CrateInfo,
+    ) -> (CompiledModules, WorkProductMap) {
+        let Ongoing { llvm, module } = *ongoing
+            .downcast::<Ongoing>()
+            .expect("what codegen_crate returned");
+        let (mut modules, products) =
+            (self.llvm).join_codegen(llvm, sess, incremental, outputs, crate_info);
+        if let Some(image) = module {
+            modules.modules.push(image.write(sess, outputs));
+        }
+        (modules, products)
+    }
+
+    fn link(
+        &self,
+        sess: &Session,
+        modules: CompiledModules,
+        crate_info: CrateInfo,
+        metadata: EncodedMetadata,
+        outputs: &OutputFilenames,
+    ) {
+        self.llvm
+            .link(sess, modules, crate_info, metadata, outputs);
+    }
+}
+
+impl CodegenBackend for Backend {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn init(&mut self, sess: &EarlySession) -> CodegenBackendInit {
+        if is_host(sess) {
+            self.0 = Box::new(HostBackend {
+                llvm: rustc_codegen_llvm::LlvmCodegenBackend::new(),
+            });
+        }
+        self.0.init(sess)
+    }
+
+    fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {
+        self.0.print(request, out, sess);
+    }
+
+    fn target_config(&self, sess: &EarlySession) -> TargetConfig {
+        self.0.target_config(sess)
+    }
+
+    fn supported_crate_types(&self, sess: &Session) -> Vec<CrateType> {
+        self.0.supported_crate_types(sess)
+    }
+
+    fn print_passes(&self) {
+        self.0.print_passes();
+    }
+
+    fn print_version(&self) {
+        self.0.print_version();
+    }
+
+    fn has_zstd(&self) -> bool {
+        self.0.has_zstd()
+    }
+
+    fn has_mnemonic(&self, sess: &Session, mnemonic: &str) -> bool {
+        self.0.has_mnemonic(sess, mnemonic)
+    }
+
+    fn metadata_loader(&self) -> Box<MetadataLoaderDyn> {
+        self.0.metadata_loader()
+    }
+
+    fn provide(&self, providers: &mut Providers) {
+        self.0.provide(providers);
+    }
+
+    fn target_cpu(&self, sess: &Session) -> String {
+        self.0.target_cpu(sess)
+    }
+
+    fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
+        self.0.codegen_crate(tcx)
+    }
+
+    fn join_codegen(
+        &self,
+        ongoing: Box<dyn Any>,
+        sess: &Session,
+        incremental: Option<&IncrCompSession>,
+        outputs: &OutputFilenames,
+        crate_info: &CrateInfo,
+    ) -> (CompiledModules, WorkProductMap) {
+        self.0
+            .join_codegen(ongoing, sess, incremental, outputs, crate_info)
+    }
+
+    fn link(
+        &self,
+        sess: &Session,
+        modules: CompiledModules,
+        crate_info: CrateInfo,
+        metadata: EncodedMetadata,
+        outputs: &OutputFilenames,
+    ) {
+        self.0.link(sess, modules, crate_info, metadata, outputs);
+    }
+}

@@ -1,0 +1,38 @@
+//! Tool attributes, `#[nvvm::NAME("…")]`: what the libraries tell the backend in a single-source
+//! session, where the attributes of stable Rust would change the host's code.
+
+use rustc_ast::LitKind;
+use rustc_ast::attr::AttributeExt;
+use rustc_middle::ty::TyCtxt;
+use rustc_span::Symbol;
+use rustc_span::def_id::DefId;
+
+/// The tool's name.
+const TOOL: &str = "nvvm";
+
+/// Whether an item has the attribute of this name.
+pub(crate) fn has(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> bool {
+    find(tcx, def_id, name).is_some()
+}
+
+/// The one text of the attribute of this name.
+pub(crate) fn text(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> Option<Symbol> {
+    find(tcx, def_id, name)?.first().copied()
+}
+
+/// The texts of the attribute of this name.
+pub(crate) fn find(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> Option<Vec<Symbol>> {
+    let path = [Symbol::intern(TOOL), Symbol::intern(name)];
+    // rustc does not parse the attributes of tools.
+    #[allow(deprecated)]
+    let attributes = tcx.get_all_attrs(def_id);
+    let attribute = attributes
+        .iter()
+        .find(|attribute| attribute.path_matches(&path))?;
+    let items = attribute.meta_item_list().unwrap_or_default();
+    let texts = items.iter().filter_map(|item| match item.lit()?.kind {
+        LitKind::Str(text, _) => Some(text),
+        _ => None,
+    });
+    Some(texts.collect())
+}
