@@ -922,10 +922,6 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
         let noreturn = fn_abi.is_some_and(|abi| abi.ret.layout.is_uninhabited());
         self.ir(|b| {
-            let convergent = match b.module.as_func(func) {
-                Some(f) => b.module.func(f).attrs.convergent,
-                None => false,
-            };
             b.call_with(Call {
                 callee: Callee::Value(func),
                 sig,
@@ -933,7 +929,8 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 arg_attrs,
                 ret_attrs,
                 noreturn,
-                convergent,
+                // The pass `convergence` knows what the callee reaches.
+                convergent: false,
                 musttail,
             })
         })

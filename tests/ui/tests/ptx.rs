@@ -250,14 +250,17 @@ fn attributes_are_right() {
             lines().count() == 2 && lines().all(|line| line.contains(") convergent")),
         );
         let defined = |name: &str| {
-            let name = format!("{}{name}(", name.len());
+            let names = [format!("@{name}("), format!("{}{name}(", name.len())];
             let mut lines = made.ir.lines().filter(|line| line.starts_with("define "));
-            lines.find(|line| line.contains(&name)).unwrap_or_default()
+            let found = lines.find(|line| names.iter().any(|name| line.contains(name)));
+            found.unwrap_or_default()
         };
         for (name, has, lacks) in [
             ("unique", "noalias", "readonly"),
             ("cells", "nonnull", "readonly"),
             ("cells", "nonnull", "noalias"),
+            ("reads_slice", "readonly", "nonnull"),
+            ("reads_atomic", "@reads_atomic(", "readonly"),
             ("flag", "zeroext", "signext"),
         ] {
             let line = defined(name);
