@@ -7,7 +7,6 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 /// The packages that have to build and pass their tests on stable Rust.
 pub const HOST_PACKAGES: &[&str] = &[
-    "cargo-cuda",
     "cuda_builder",
     "cuda_toolkit",
     "cust",

@@ -1,7 +1,7 @@
 //! The programs `cargo-cuda` and `cuda-rustdoc`, run as users and cargo run them.
 
 use cuda_builder::internal::Toolchain;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn cargo_cuda() -> Command {
@@ -19,14 +19,6 @@ fn text(output: &Output) -> String {
 fn toolchain() -> Option<Toolchain> {
     let found = Toolchain::find();
     found.map_err(test_outcome::skip).ok()
-}
-
-/// An empty directory for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 #[test]
@@ -105,32 +97,47 @@ fn without_consent_nothing_is_fetched() {
 }
 
 #[test]
-#[ignore = "the backend does not compile host code yet"]
 fn a_new_project_runs() {
-    let folder = folder("new-project");
+    // Outside of this repository's workspace.
+    let folder = tempfile::tempdir().unwrap();
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = cargo_cuda()
         .args(["cuda", "new", "hello", "--vcs=none", "--path"])
-        .arg(repository)
-        .current_dir(&folder)
+        .arg(&repository)
+        .current_dir(folder.path())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output));
-    let project = folder.join("hello");
-    // Not a member of this repository's workspace.
-    let manifest = project.join("Cargo.toml");
-    let text_of_manifest = std::fs::read_to_string(&manifest).unwrap();
-    std::fs::write(&manifest, text_of_manifest + "\n[workspace]\n").unwrap();
-    let output = cargo_cuda()
-        .args(["cuda", "--yes", "run"])
-        .current_dir(&project)
-        .env("CUST_DEVICE", "emulator")
-        .env_remove("CARGO_TARGET_DIR")
-        .output()
-        .unwrap();
-    assert!(
-        text(&output).contains("added 1000 numbers"),
-        "{}",
+    let project = folder.path().join("hello");
+    // What `./x` has fetched, if nothing else is there.
+    let fetched = repository.join("target/cuda");
+    let run = || {
+        let mut command = cargo_cuda();
+        if std::env::var_os("CUDA_HOME").is_none() && fetched.is_dir() {
+            command.env("CUDA_HOME", &fetched);
+        }
+        let output = command
+            .args(["cuda", "--yes", "run"])
+            .current_dir(&project)
+            .env("CUST_DEVICE", "emulator")
+            .env_remove("CARGO_TARGET_DIR")
+            .output()
+            .unwrap();
         text(&output)
+    };
+    let printed = run();
+    assert!(printed.contains("added 1000 numbers"), "{printed}");
+    // The same project with kernels of many kinds.
+    std::fs::write(
+        project.join("src/main.rs"),
+        include_str!("programs/beside.rs"),
+    )
+    .unwrap();
+    let printed = run();
+    assert!(printed.contains("started on the host"), "{printed}");
+    assert!(printed.contains("device: {0: 1, 1: 1}"), "{printed}");
+    assert!(
+        printed.contains("all kernels gave what the host computes"),
+        "{printed}"
     );
 }

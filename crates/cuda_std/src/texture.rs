@@ -101,8 +101,9 @@ mod numbers {
             impl Fetch for RUST {
                 #[inline(always)]
                 fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4] {
+                    // `tex.1d` by whole coordinates is for linear memory: it reads zeros of an array.
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_1d_TY_s32(texture, x) }
+                    unsafe { rows::tex_2d_TY_s32(texture, [x[0], 0]) }
                 }
                 #[inline(always)]
                 fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4] {
@@ -172,7 +173,7 @@ mod numbers {
                 #[inline(always)]
                 fn fetch_layer1(texture: u64, layer: u32, x: i32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_a1d_TY_s32(texture, layer, x) }
+                    unsafe { rows::tex_a2d_TY_s32(texture, layer, [x, 0]) }
                 }
                 #[inline(always)]
                 fn fetch_layer2(texture: u64, layer: u32, x: [i32; 2]) -> [Self; 4] {

@@ -49,7 +49,7 @@ fn one(mut function: ForeignItemFn) -> Result<TokenStream> {
     function.attrs.retain(|attribute| !link_name(attribute));
     for input in &mut function.sig.inputs {
         if let FnArg::Typed(input) = input {
-            input.pat = Box::new(syn::parse_quote!(_));
+            *input.pat = syn::parse_quote!(_);
         }
     }
     let ForeignItemFn {

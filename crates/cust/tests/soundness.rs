@@ -676,11 +676,13 @@ const IMAGES: &str = "
 }
 .visible .entry look(.param .u64 texture, .param .align 8 .b8 to[16]) {
     .reg .b32 %x, %v<4>;
+    .reg .f32 %at;
     .reg .b64 %t, %to, %o;
     ld.param.u64 %t, [texture];
     ld.param.u64 %to, [to];
     mov.u32 %x, %tid.x;
-    tex.1d.v4.u32.s32 {%v0, %v1, %v2, %v3}, [%t, {%x}];
+    cvt.rn.f32.u32 %at, %x;
+    tex.1d.v4.u32.f32 {%v0, %v1, %v2, %v3}, [%t, {%at}];
     mul.wide.u32 %o, %x, 4;
     add.u64 %to, %to, %o;
     st.global.u32 [%to], %v0;

@@ -1,4 +1,4 @@
-//! Functions of core and alloc that the program may replace with versions for the device.
+//! Functions of core, alloc and std that the program may replace with versions for the device.
 //!
 //! The main use is panics: core formats their messages through function pointers, which increases
 //! the register count of every kernel with a bounds check (see `cuda_std::panic`). A function of
@@ -107,7 +107,7 @@ mod tests {
     use rustc_interface::interface::Compiler;
     use rustc_span::def_id::{DefId, DefIndex};
 
-    /// The paths that no item of core or alloc has.
+    /// The paths that no item of core, alloc or std has.
     #[derive(Default)]
     struct Missing(Vec<String>);
 
@@ -122,7 +122,7 @@ mod tests {
             };
             let crates = tcx.crates(()).iter().copied();
             let all: Vec<DefId> = crates
-                .filter(|&krate| matches!(tcx.crate_name(krate).as_str(), "core" | "alloc"))
+                .filter(|&krate| matches!(tcx.crate_name(krate).as_str(), "core" | "alloc" | "std"))
                 .flat_map(items)
                 .collect();
             let exists = |path: &[&str], is: fn(DefKind) -> bool| {
@@ -157,7 +157,7 @@ mod tests {
     fn core_has_what_is_known_by_path() {
         let folder = tempfile::tempdir().expect("a folder");
         let source = folder.path().join("paths.rs");
-        std::fs::write(&source, "#![no_std]\nextern crate alloc;\n").expect("it is written");
+        std::fs::write(&source, "extern crate alloc;\n").expect("it is written");
         let output = folder.path().join("paths.rmeta");
         let args = [
             "rustc".to_owned(),

@@ -119,7 +119,10 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
                 };
                 let coordinates = [1, 2, 3].map(register);
                 let dimensions = usize::from(shape.dimensions);
-                if kind == Kind::Fetch {
+                if kind == Kind::Fetch && dimensions == 1 {
+                    // Of an array, an H100 returns zeros; `tex.2d` reads a row.
+                    Some([0; 4])
+                } else if kind == Kind::Fetch {
                     let whole = coordinates.map(|x| i64::from(x as i32));
                     texture.fetch(cut(whole, dimensions), layer, |address, size| {
                         read(c, address, size)
