@@ -176,10 +176,7 @@ pub(crate) fn emit_entry<'tcx>(
             passings.push(passing(cx, arg.layout));
             continue;
         }
-        match passing_constant(cx, def_id, arg.layout) {
-            Some(passing) => passings.push(passing),
-            None => return None,
-        }
+        passings.push(passing_constant(cx, def_id, arg.layout)?);
     }
     for (arg, passing) in abi.args.iter().zip(&passings) {
         // What the type promises of a reference holds for the whole grid: `ld.global.nc` and the
