@@ -140,4 +140,21 @@ fn a_new_project_runs() {
         printed.contains("all kernels gave what the host computes"),
         "{printed}"
     );
+    // Dependencies that choose code by the host's processor.
+    let manifest = project.join("Cargo.toml");
+    let with_crates = std::fs::read_to_string(&manifest).unwrap().replace(
+        "[dependencies]\n",
+        "[dependencies]\nglam = \"0.30\"\nhashbrown = \"0.16\"\nmemchr = \"2\"\nsha2 = \"0.10\"\n",
+    );
+    std::fs::write(&manifest, with_crates).unwrap();
+    std::fs::write(
+        project.join("src/main.rs"),
+        include_str!("programs/crates.rs"),
+    )
+    .unwrap();
+    let printed = run();
+    assert!(
+        printed.contains("the crates gave what they give on the host"),
+        "{printed}"
+    );
 }

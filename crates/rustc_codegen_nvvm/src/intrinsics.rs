@@ -287,6 +287,24 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
     }
 }
 
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    /// An instruction of x86 in a single-source program. What every x86-64 processor has is an error;
+    /// the rest is code for processors that have it, and device code finds that its has not: it traps.
+    fn intrinsic_of_x86(&mut self, name: &str, ret: Type) -> Value {
+        let baseline = ["sse.", "sse2."].iter().any(|set| name.starts_with(set));
+        match name {
+            "sse2.pause" | "xgetbv" => {}
+            _ if baseline => self.unsupported(&format!("the instruction `{name}` of x86")),
+            _ => self.abort_immediate(),
+        }
+        let void = self.cx.ty(|types| types.void());
+        match ret == void {
+            true => self.const_undef(self.type_i32()),
+            false => self.const_null(ret),
+        }
+    }
+}
+
 impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
     fn codegen_intrinsic_call(
         &mut self,
@@ -420,6 +438,9 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
         }
         let name = self.tcx.symbol_name(instance).name;
+        if let Some(host) = name.strip_prefix("llvm.x86.") {
+            return self.intrinsic_of_x86(host, ret);
+        }
         if let Some(template) = device_functions::intrinsic_as_ptx(name) {
             // A number that is known is one in PTX too: ptxas keeps all barriers for one that is not.
             let constraint = |&value| match self.const_to_opt_uint(value) {
