@@ -45,7 +45,7 @@ fn waits() {
 #[test]
 fn what_only_a_device_has_panics_with_its_name() {
     let functions: [(fn(), &str); 9] = [
-        (|| drop(assembly::<3>(5)), "ptx!"),
+        (|| _ = assembly::<3>(5), "ptx!"),
         (|| ends(), "ptx!"),
         (waits, "ptx!"),
         (|| _ = shared_array![f32; 32], "shared_array!"),

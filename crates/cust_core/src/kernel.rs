@@ -599,6 +599,10 @@ mod tests {
         fn resource(&mut self, _: &'a dyn Any, _: Access, _: u64, _: usize) {
             unreachable!("the arguments are values");
         }
+
+        fn host(&mut self, _: HostMemory<'a>) {
+            unreachable!("the arguments are values");
+        }
     }
 
     #[test]
