@@ -684,7 +684,8 @@ fn verification_of_long_functions_takes_linear_time() {
     let module = read(&body(&text));
     let start = std::time::Instant::now();
     assert_eq!(rules(&module), []);
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    // A machine that does other things as well takes seconds; quadratic time is minutes.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]
