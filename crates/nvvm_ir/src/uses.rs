@@ -45,18 +45,23 @@ impl SymbolWalk {
 
     /// The same for all operands of a function.
     pub(crate) fn walk_func(&mut self, module: &Module, func: Func, f: &mut impl FnMut(Symbol)) {
-        for &block in &module.func(func).blocks {
-            for &inst in &module.block(block).insts {
-                if let Some(data) = module.inst(inst) {
-                    data.kind.for_each_operand(|operand| {
-                        if !matches!(
-                            module.value(operand).kind,
-                            ValueKind::Inst(_) | ValueKind::Param(..)
-                        ) {
-                            self.walk(module, operand, f);
-                        }
-                    });
-                }
+        for_each_outside_operand(module, func, |operand| self.walk(module, operand, f));
+    }
+}
+
+/// Calls `f` on the operands of a function that neither its parameters nor its instructions are.
+pub(crate) fn for_each_outside_operand(module: &Module, func: Func, mut f: impl FnMut(Value)) {
+    for &block in &module.func(func).blocks {
+        for &inst in &module.block(block).insts {
+            if let Some(data) = module.inst(inst) {
+                data.kind.for_each_operand(|operand| {
+                    if !matches!(
+                        module.value(operand).kind,
+                        ValueKind::Inst(_) | ValueKind::Param(..)
+                    ) {
+                        f(operand);
+                    }
+                });
             }
         }
     }

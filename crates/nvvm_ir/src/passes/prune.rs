@@ -4,8 +4,8 @@
 use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use crate::inst::InstKind;
 use crate::module::Module;
-use crate::uses::{Symbol, for_each_symbol};
-use crate::value::{Const, Func, Value, ValueKind};
+use crate::uses::{Symbol, for_each_outside_operand, for_each_symbol};
+use crate::value::{Block, Const, Func, Value};
 
 /// Replaces the function's branches on constants with jumps, and drops the blocks that are then not
 /// reached.
@@ -43,12 +43,7 @@ pub fn prune(module: &mut Module, func: Func) {
 }
 
 /// Makes the terminator of a block a jump to one of its successors.
-fn redirect(
-    module: &mut Module,
-    block: crate::value::Block,
-    terminator: Value,
-    target: crate::value::Block,
-) {
+fn redirect(module: &mut Module, block: Block, terminator: Value, target: Block) {
     let left = module
         .inst(terminator)
         .map(|inst| inst.kind.successors())
@@ -73,20 +68,7 @@ fn redirect(
 /// The functions and globals that a function names, each once.
 pub fn symbols_of(module: &Module, func: Func) -> Vec<Value> {
     let mut symbols = Vec::new();
-    for &block in &module.func(func).blocks {
-        for &inst in &module.block(block).insts {
-            if let Some(data) = module.inst(inst) {
-                data.kind.for_each_operand(|operand| {
-                    if !matches!(
-                        module.value(operand).kind,
-                        ValueKind::Inst(_) | ValueKind::Param(..)
-                    ) {
-                        add(module, operand, &mut symbols);
-                    }
-                });
-            }
-        }
-    }
+    for_each_outside_operand(module, func, |operand| add(module, operand, &mut symbols));
     symbols.sort_unstable();
     symbols.dedup();
     symbols
