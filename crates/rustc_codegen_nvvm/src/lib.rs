@@ -42,6 +42,7 @@ mod debuginfo;
 mod device_functions;
 mod diagnostics;
 mod embed;
+mod generic_arguments;
 mod intrinsics;
 mod kernels;
 mod lifetimes;
@@ -166,7 +167,7 @@ impl CodegenBackend for NvvmCodegenBackend {
         let options = options::Options::from_session(tcx.sess);
         let needed = link::needs_ptx(tcx) || options.roots == options::Roots::All;
         let ptx = if needed {
-            pipeline::compile(tcx, &options)
+            pipeline::compile(tcx, &options, kernels::find(tcx))
         } else {
             None
         };
