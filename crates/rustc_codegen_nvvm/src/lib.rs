@@ -52,6 +52,7 @@ mod markers;
 mod options;
 mod packed;
 mod pipeline;
+mod ptx_cache;
 mod records;
 mod replacements;
 mod simd;

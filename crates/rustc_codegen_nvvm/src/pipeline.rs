@@ -18,6 +18,7 @@ use crate::diagnostics::toolkit;
 use crate::kernels::Kernel;
 use crate::lower::Lowered;
 use crate::options::{Options, Roots};
+use crate::ptx_cache::PtxCache;
 use crate::{assembly_check, device_functions};
 
 /// Compiles kernels to PTX. Errors are reported, and then there is none.
@@ -59,7 +60,8 @@ pub(crate) fn compile<'tcx>(
     let library = load_libnvvm(sess, options)?;
     let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str());
+        let cache = PtxCache::new(tcx);
+        let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str(), cache);
         libnvvm.compile(&mut module, dialect, &dumper)
     })?;
     drop(module);
