@@ -18,8 +18,8 @@
 //!
 //! # Slices of the host
 //!
-//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters, and
-//! `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
+//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters,
+//! `&[T; N]` for `&[T; N]`, and `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
 //! and those of `&mut` back, and returns when that is done, with a panic of the kernel as its error.
 //! They may stand beside buffers of the device, which are not copied:
 //!
@@ -49,6 +49,7 @@ use cust_raw::{
 };
 use smallvec::SmallVec;
 
+use crate::context::Context;
 use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::host_memory::{self, HostArgument};
@@ -336,6 +337,28 @@ impl<K: KernelType> Kernel<'_, K> {
         args: Args<K, A>,
     ) -> CudaResult<()> {
         launch(&self.function, stream, &config.into(), args)
+    }
+}
+
+impl<K: KernelType> Kernel<'static, K> {
+    /// Returns a kernel of the program itself in the current context, which [`Stream::launch`] looks
+    /// up by itself: for graphs, and for the functions of [`Function`], such as the number of blocks
+    /// that fit a multiprocessor.
+    ///
+    /// ```text
+    /// let kernel = Kernel::<vecadd>::own()?;
+    /// graph.launch(&kernel, (blocks, threads), vecadd::args(a.read(), b.read(), c.write()))?;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stream::launch`] for the module, and [`Error::NoContext`] without a context.
+    pub fn own() -> CudaResult<Self> {
+        let context = Context::current("looking up a kernel of the program")?;
+        Ok(Kernel {
+            function: crate::module::own_kernel::<K>(&context)?.clone(),
+            kernel: PhantomData,
+        })
     }
 }
 
