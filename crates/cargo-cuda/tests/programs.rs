@@ -171,6 +171,47 @@ fn a_new_project_runs(folder: &Path) {
         printed.contains("the crates gave what they give on the host"),
         "{printed}"
     );
+    // Generic kernels, also of a library.
+    let dependencies: Vec<&str> = with_crates
+        .lines()
+        .filter(|line| line.starts_with("cust ") || line.starts_with("cuda_std "))
+        .collect();
+    let library = project.join("kernels");
+    std::fs::create_dir_all(library.join("src")).unwrap();
+    let of_library = format!(
+        "[package]\nname = \"kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{}\n",
+        dependencies.join("\n")
+    );
+    std::fs::write(library.join("Cargo.toml"), of_library).unwrap();
+    let source = include_str!("programs/generic_kernels.rs");
+    std::fs::write(library.join("src/lib.rs"), source).unwrap();
+    let with_library = with_crates.replace(
+        "[dependencies]\n",
+        "[dependencies]\nkernels = { path = \"kernels\" }\n",
+    );
+    std::fs::write(&manifest, with_library).unwrap();
+    let main = project.join("src/main.rs");
+    std::fs::write(&main, include_str!("programs/generic.rs")).unwrap();
+    let printed = run();
+    assert!(
+        printed.contains("the generic kernels gave what the host computes"),
+        "{printed}"
+    );
+    std::fs::write(&main, include_str!("programs/refused.rs")).unwrap();
+    let printed = run();
+    for error in [
+        "error: a closure that captures a reference to memory of the host cannot be passed to the \
+         kernel `map`",
+        "it captures `table`, a `&[u32]`",
+        "error: the address of a function of the host cannot be passed to the kernel `map`",
+        "it captures `function`, a `fn(u32) -> u32`",
+        "error: a closure that captures a value that is not `DeviceCopy` cannot be passed to the \
+         kernel `map`",
+        "it captures `plain`, a `Plain`",
+        "due to 4 previous errors",
+    ] {
+        assert!(printed.contains(error), "`{error}` is not in {printed}");
+    }
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.

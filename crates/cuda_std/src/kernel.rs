@@ -25,6 +25,22 @@ pub use cust_core::signature;
 #[doc(hidden)]
 pub use cust_core::global;
 
+/// A generic kernel's instance, in a single-source session.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+pub trait Instance {
+    /// Tells the compiler that the host launches the instance.
+    fn mark();
+}
+
+/// Where the host's code has an instance of this function, the compiler makes the kernel `_entry`, which
+/// the host finds by the type `H`. It does nothing.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+#[nvvm::instance]
+#[inline(never)]
+pub fn mark_instance<H: 'static, E>(_entry: E) {}
+
 /// The items that `#[kernel]` adds. In an `impl` they cannot stand, and what the compiler says of that
 /// names this macro.
 #[doc(hidden)]

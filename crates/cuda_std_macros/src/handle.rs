@@ -5,6 +5,7 @@
 //! Types and functions have separate namespaces, so `vecadd` is both a function and a type, and one
 //! `use` imports both.
 
+use crate::generic::is_generic;
 use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -57,7 +58,12 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
     });
     let (lifetimes, captured): (Vec<TokenStream>, Vec<TokenStream>) =
         (lifetimes.collect(), captured.collect());
-    let bounds = bounds(function, &parameters);
+    let handle = crate::generic::Handle::new(&function.sig);
+    let mut bounds = bounds(function, &parameters);
+    if is_generic(&function.sig) {
+        let bounds = bounds.get_or_insert_with(|| syn::parse_quote!(where));
+        bounds.predicates.extend(handle.predicates());
+    }
     let elided = parameters.iter().any(|parameter| parameter.elided);
     let elided = elided.then(|| quote!(#brief,));
     let prefix = crate::names::fresh(&function.sig, "__A");
@@ -65,20 +71,48 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
         .map(|i| format_ident!("{prefix}{i}"))
         .collect();
     let names: Vec<&Ident> = parameters.iter().map(|p| &p.name).collect();
-    let declared = parameters
-        .iter()
-        .zip(&generics)
-        .map(|(parameter, generic)| {
-            let ty = &parameter.ty;
-            quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>)
-        });
+    // A type parameter is inferred from the argument itself, a closure's with its bounds.
+    let is_bits = |ty: &Type| crate::generic::is_type_parameter(&function.sig, ty);
+    let mut declared = Vec::new();
+    let mut accepted = Vec::new();
+    for (parameter, generic) in parameters.iter().zip(&generics) {
+        let ty = &parameter.ty;
+        if is_bits(ty) {
+            accepted.push(quote!(#ty));
+            continue;
+        }
+        accepted.push(quote!(#generic));
+        declared
+            .push(quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>));
+    }
+    let accepting: Vec<&Ident> = (parameters.iter().zip(&generics))
+        .filter(|(parameter, _)| !is_bits(&parameter.ty))
+        .map(|(_, generic)| generic)
+        .collect();
     let mut values = quote!(());
     for (parameter, name) in parameters.iter().zip(&names).rev() {
         let ty = &parameter.ty;
-        values = quote! {
-            (::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name), #values)
+        values = match is_bits(ty) {
+            // SAFETY (of the expansion): the kernel's own check asks for `Copy`, and the compiler checks the
+            // types of each instance.
+            true => quote!((unsafe { ::cuda_std::kernel::host::Bits::new(#name) }, #values)),
+            false => quote! {
+                (::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name), #values)
+            },
         };
     }
+    let mark = is_generic(&function.sig).then(|| {
+        quote! {
+            ::cuda_std::single_source! {
+                <Self as ::cuda_std::kernel::Instance>::mark();
+            }
+        }
+    });
+    let (definition, ty, own) = (handle.definition(), handle.ty(), handle.names());
+    let (of_type, of_kernel) = (
+        handle.declared(&TokenStream::new()),
+        handle.declared(&quote!('static)),
+    );
     // A kernel that takes raw pointers reads or writes through them, whether it says `unsafe` or
     // not.
     let raw = parameters.iter().any(|p| matches!(p.ty, Type::Ptr(_)));
@@ -138,7 +172,11 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
         }
     });
     let package = crate::names::package();
-    let signature = signature(function, constants, options);
+    // A generic kernel is of a single-source program, where one compilation makes both sides.
+    let signature = match is_generic(&function.sig) {
+        true => quote!(""),
+        false => signature(function, constants, options),
+    };
     let about = format!("The kernel `{entry}`, as the host launches it.");
     let about_args = format!("The arguments of a launch of `{entry}`.");
     // What kernels do not need on the device is not there: it would repeat what the compiler has to
@@ -158,13 +196,13 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
             #[doc = #about]
             #[doc = ""]
             #(#docs)*
-            #visibility enum #name {}
+            #visibility #definition
 
             #for_device
 
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the function beside it is that kernel, and `args` has its parameters.
-            unsafe impl ::cuda_std::kernel::host::Kernel for #name {
+            unsafe impl #of_kernel ::cuda_std::kernel::host::Kernel for #ty {
                 const NAME: &'static ::core::primitive::str = #entry;
                 const PACKAGE: &'static ::core::primitive::str = #package;
                 const SIGNATURE: &'static ::core::primitive::str = #signature;
@@ -173,16 +211,18 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
 
             #[cfg(not(target_arch = "nvptx64"))]
             #allowed
-            impl #name {
+            impl #of_type #ty {
                 #[doc = #about_args]
                 #section
                 #[inline]
                 pub #unsafety fn args<#(#lifetimes)* #elided #(#declared),*>(
-                    #(#names: #generics),*
+                    #(#names: #accepted),*
                 ) -> ::cuda_std::kernel::host::Args<
-                    #name,
-                    impl ::cuda_std::kernel::host::Pass + use<#(#captured)* #elided #(#generics),*>
+                    #ty,
+                    impl ::cuda_std::kernel::host::Pass
+                        + use<#(#captured)* #elided #(#own,)* #(#accepting),*>
                 > #bounds {
+                    #mark
                     // SAFETY: these are the kernel's parameters; that it is sound is what its
                     // signature says, or else the caller.
                     unsafe { ::cuda_std::kernel::host::Args::new(#values) }

@@ -8,8 +8,8 @@ use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
-use syn::{Attribute, Error, FnArg, GenericParam, ItemFn, PatType, ReturnType, Signature, Type};
+use syn::visit::Visit;
+use syn::{Attribute, Error, FnArg, ItemFn, PatType, ReturnType, Signature, Type};
 
 /// The expansion, or the item unchanged with the errors behind it: so that no further error comes
 /// from the function's not being there.
@@ -25,6 +25,9 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#error #item);
         }
     };
+    let only_single_source = crate::generic::refused_on_device(&function.sig);
+    crate::generic::normalize(&mut function.sig);
+    let is_generic = crate::generic::is_generic(&function.sig);
     // With the parameters of shared memory, which the entry lacks.
     let mut body = function.clone();
     let shared = crate::shared::take(&mut function);
@@ -33,6 +36,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     crate::grid_constant::take(&mut body);
     let checked = check(attribute, &function.sig, &shared).and_then(|mut options| {
         crate::grid_constant::check(&function, &constants)?;
+        crate::generic::check_options(&function.sig, options.device_launch)?;
         check_name(&function)?;
         options
             .section
@@ -42,15 +46,25 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match checked {
         Ok(options) => {
             let handle = crate::handle::expand(&function, &constants, &options);
-            let record = crate::handle::record(&function, &constants, &options);
-            // What has no handle cannot be launched, so no record of it is needed.
-            let host_record = match handle.is_empty() {
+            let record = match is_generic {
+                true => TokenStream::new(),
+                false => crate::handle::record(&function, &constants, &options),
+            };
+            // What has no handle cannot be launched, so no record of it is needed. The instances of a generic
+            // kernel are known where they are launched.
+            let host_record = match handle.is_empty() || is_generic {
                 true => TokenStream::new(),
                 false => crate::handle::host_record(&function, &constants, &options),
             };
+            if is_generic && handle.is_empty() {
+                let message = "a generic kernel has neither the name of a primitive type nor a parameter \
+                               with a `cfg`";
+                let error = Error::new_spanned(&function.sig.ident, message).into_compile_error();
+                return quote!(#error #function);
+            }
             let records = [record, host_record];
             let function = mark(&function, body, &options.section, &shared, &all, &records);
-            quote!(#function #handle)
+            quote!(#function #handle #only_single_source)
         }
         Err(errors) => {
             let errors = errors.into_compile_error();
@@ -107,16 +121,6 @@ fn check(
             "a kernel's parameter types are written without macros: give the type a name with \
              `type`",
         );
-    }
-    for parameter in &signature.generics.params {
-        if !matches!(parameter, GenericParam::Lifetime(_)) {
-            errors.add(
-                parameter,
-                "a kernel cannot be generic: the host launches it by its name, which is that of \
-                 one instance. Write the generic code as a function, and a kernel for each type \
-                 that calls it",
-            );
-        }
     }
     check_return(&signature.output, &mut errors);
     for input in &signature.inputs {
@@ -240,21 +244,6 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
             ),
         );
     }
-    let mut finder = ImplFinder(errors);
-    finder.visit_type(ty);
-}
-
-/// Reports `impl Trait` in a parameter's type, which makes the function generic.
-struct ImplFinder<'a>(&'a mut Errors);
-
-impl<'ast> Visit<'ast> for ImplFinder<'_> {
-    fn visit_type_impl_trait(&mut self, ty: &'ast syn::TypeImplTrait) {
-        self.0.add(
-            ty,
-            "a kernel cannot be generic, and `impl` in a parameter makes it so",
-        );
-        visit::visit_type_impl_trait(self, ty);
-    }
 }
 
 /// The function with the attributes that the backend looks for, and with the check of its
@@ -273,6 +262,7 @@ fn mark(
 ) -> TokenStream {
     let size = crate::options::block_size(section);
     let is_entry = shared.is_empty() && size.is_none();
+    let is_generic = crate::generic::is_generic(&function.sig);
     // The compiler takes the kernel that a record of a host's session is of from the function it is in.
     let own_record = is_entry.then_some(host_record);
     let check = check_of_types(&function.sig);
@@ -304,24 +294,43 @@ fn mark(
     }));
     let dead = quote!(#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]);
     if is_entry {
+        // On the device a generic kernel is an error of its own.
+        let on_device = (!is_generic).then(|| {
+            quote! {
+                #[cfg_attr(
+                    target_arch = "nvptx64",
+                    unsafe(no_mangle),
+                    unsafe(link_section = #section),
+                    // A kernel may be called as a function of C's runtime is: it stands in for none.
+                    allow(
+                        unknown_lints,
+                        invalid_runtime_symbol_definitions,
+                        suspicious_runtime_symbol_definitions
+                    )
+                )]
+            }
+        });
+        let cfgs = function.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+        let instance = is_generic.then(|| {
+            let instance = crate::generic::Handle::new(&function.sig).instance(&function.sig.ident);
+            quote! {
+                #(#cfgs)*
+                #[cfg(not(target_arch = "nvptx64"))]
+                ::cuda_std::single_source! {
+                    #[allow(warnings, clippy::all, clippy::pedantic)]
+                    const _: () = { #instance };
+                }
+            }
+        });
         return quote! {
-            #[cfg_attr(
-                target_arch = "nvptx64",
-                unsafe(no_mangle),
-                unsafe(link_section = #section),
-                // A kernel may be called as a function of C's runtime is: it stands in for none.
-                allow(
-                    unknown_lints,
-                    invalid_runtime_symbol_definitions,
-                    suspicious_runtime_symbol_definitions
-                )
-            )]
+            #on_device
             #[cfg_attr(
                 not(target_arch = "nvptx64"),
                 ::cuda_std::single_source_attributes(nvvm::section(#section))
             )]
             #dead
             #body
+            #instance
         };
     }
     let entry = entry(
@@ -415,10 +424,13 @@ fn entry(
         true => TokenStream::new(),
         false => {
             let names: Vec<&syn::Ident> = named(true).map(|argument| &argument.name).collect();
-            crate::shared::handles(shared, &names)
+            crate::shared::handles(shared, &names, &function.sig)
         }
     };
-    let calls = calls(&body_name, &arguments, unsafety.is_some());
+    let handle = crate::generic::Handle::new(&function.sig);
+    let callee = handle.function(&body_name);
+    let calls = calls(&callee, &arguments, unsafety.is_some());
+    let instance = handle.instance(name);
     let inputs: Vec<TokenStream> = inputs.collect();
     let device = quote! {
         #[unsafe(export_name = #text)]
@@ -438,6 +450,7 @@ fn entry(
             #handles
             #calls
         }
+        #instance
     };
     let items = |function: TokenStream| {
         quote! {
@@ -451,13 +464,20 @@ fn entry(
             };
         }
     };
-    let (device, host) = (items(device), items(host));
-    quote! {
-        #(#cfgs)*
-        #[cfg(target_arch = "nvptx64")]
-        ::cuda_std::kernels_are_free_functions! {
-            #device
+    let host = items(host);
+    // On the device a generic kernel is an error of its own.
+    let device = (!crate::generic::is_generic(&function.sig)).then(|| {
+        let device = items(device);
+        quote! {
+            #(#cfgs)*
+            #[cfg(target_arch = "nvptx64")]
+            ::cuda_std::kernels_are_free_functions! {
+                #device
+            }
         }
+    });
+    quote! {
+        #device
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
         ::cuda_std::single_source! {
@@ -489,7 +509,7 @@ impl<'a> Argument<'a> {
 
 /// The entry's call of the user's function, once for each choice of parameters that may be there: a `cfg`
 /// can stand before a statement, but not before an argument.
-fn calls(function: &syn::Ident, arguments: &[Argument<'_>], is_unsafe: bool) -> TokenStream {
+fn calls(function: &TokenStream, arguments: &[Argument<'_>], is_unsafe: bool) -> TokenStream {
     let conditional: Vec<&Argument<'_>> = arguments.iter().filter(|a| !a.cfgs.is_empty()).collect();
     let choices = 0..1u64 << conditional.len().min(16);
     choices

@@ -8,6 +8,7 @@
 mod address_space;
 mod any_bits;
 mod foreign;
+mod generic;
 mod grid_constant;
 mod handle;
 mod kernel;

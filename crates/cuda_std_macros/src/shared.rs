@@ -6,7 +6,9 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, Ident, ItemFn, PatType, Result};
+use syn::{Error, FnArg, Ident, ItemFn, PatType, Result, Signature};
+
+use crate::generic::is_generic;
 
 /// The barriers that are there for shared memory.
 const MOST: usize = 8;
@@ -56,8 +58,10 @@ pub fn check(parameters: &[PatType]) -> Result<()> {
     }
 }
 
-/// The statements that make the handles, of these names.
-pub fn handles(parameters: &[PatType], names: &[&Ident]) -> TokenStream {
+/// The statements that make the handles, of these names, in the entry of a kernel of this signature.
+pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> TokenStream {
+    // No static can be generic: the compiler makes one for each instance.
+    let instance = is_generic(kernel).then(|| crate::generic::Handle::new(kernel).ty());
     // With the type's span, so that what is wrong with it is shown there.
     let as_handle =
         |ty: &syn::Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::shared::Handle>);
@@ -73,6 +77,19 @@ pub fn handles(parameters: &[PatType], names: &[&Ident]) -> TokenStream {
         let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
         let handle = as_handle(ty);
         let number = number as u32;
+        if let Some(instance) = &instance {
+            return quote! {
+                #(#cfgs)*
+                // SAFETY: the memory is this parameter's alone, as is the number, and this function is
+                // called by the kernel's entry only, since nobody can name it.
+                let #name: #ty = unsafe {
+                    #handle::make(
+                        ::cuda_std::shared::of_instance::<#instance, #handle::Storage, #number>(),
+                        #number,
+                    )
+                };
+            };
+        }
         quote! {
             #(#cfgs)*
             let #name: #ty = {

@@ -117,6 +117,37 @@ unsafe impl<T: DeviceCopy> Pass for ByValue<T> {
     }
 }
 
+/// An argument of a generic kernel whose parameter's type is a type parameter.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Bits<T>(T);
+
+impl<T: 'static> Bits<T> {
+    /// Passes the value's bytes.
+    ///
+    /// # Safety
+    ///
+    /// The type is `Copy`, and the bytes mean the same on the device. In a single-source program the compiler refuses instances of
+    /// which this is not true, and in others nothing launches them.
+    #[inline]
+    pub const unsafe fn new(value: T) -> Self {
+        Bits(value)
+    }
+}
+
+// SAFETY: the bytes of a value are what the parameter is.
+unsafe impl<T: 'static> Pass for Bits<T> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        launch.parameter(bytes_of(&self.0), core::any::type_name::<T>);
+    }
+}
+
+/// What the type of a generic kernel's name has in it. There is no value of it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Types<T>(PhantomData<T>, core::convert::Infallible);
+
 /// Elements of the host's memory that a launch copies to the device and, if the kernel writes them,
 /// back.
 #[derive(Debug)]

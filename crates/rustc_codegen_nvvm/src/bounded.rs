@@ -6,10 +6,12 @@
 //! functions are marked, and then the whole program.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
 use nvvm_ir::{Dialect, Func, Module};
+use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_session::Session;
 use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
 
@@ -17,6 +19,7 @@ use crate::debuginfo::tells_of_variables;
 use crate::diagnostics::toolkit;
 use crate::options::Options;
 use crate::pipeline::{Dumper, find_toolkit};
+use crate::ptx_cache::{self, PtxCache};
 
 /// The CPU time that libnvvm has without being watched, besides that of [`for_size`].
 const UNWATCHED: Duration = Duration::from_secs(15);
@@ -49,6 +52,7 @@ pub(crate) struct Libnvvm<'a> {
     options: nvvm::Options,
     krate: &'a str,
     toolkit: cuda_toolkit::Toolkit,
+    cache: PtxCache,
 }
 
 /// What is optimized, and what it may cost.
@@ -86,6 +90,7 @@ impl<'a> Libnvvm<'a> {
         arch: nvvm::Arch,
         options: &Options,
         krate: &'a str,
+        cache: PtxCache,
     ) -> Self {
         let mut nvvm_options = nvvm::Options::new(arch);
         nvvm_options.opt_level = match sess.opts.optimize {
@@ -107,6 +112,7 @@ impl<'a> Libnvvm<'a> {
             options: nvvm_options,
             krate,
             toolkit: find_toolkit(options),
+            cache,
         }
     }
 
@@ -122,17 +128,43 @@ impl<'a> Libnvvm<'a> {
             _ => Level::Unwatched,
         };
         let for_size = for_size(module);
+        // Of the program as it is, without functions left unoptimized.
+        let mut first = None;
         loop {
             let text = self
                 .sess
                 .time("nvvm_write", || nvvm_ir::write_module(module, dialect));
             dumper.dump("written.ll", || text.clone());
+            let key = self.key(&text);
+            if first.is_none()
+                && let Some(ptx) = self.cache.load(key)
+            {
+                return Some(ptx);
+            }
+            let original = *first.get_or_insert(key);
             match self.attempt(&text, level.bound(for_size))? {
-                Outcome::Compiled(ptx) => return Some(ptx),
+                Outcome::Compiled(ptx) => {
+                    // Otherwise there were warnings, which have to be given again.
+                    if original == key {
+                        self.cache.store(key, &ptx);
+                    }
+                    return Some(ptx);
+                }
                 Outcome::TookLong => self.lower_level(module, &mut level, None),
                 Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
             }
         }
+    }
+
+    /// What identifies a compilation.
+    fn key(&self, text: &str) -> Fingerprint {
+        let libdevice = self.toolkit.libdevice.as_ref();
+        let files = [
+            Some(self.library.path()),
+            libdevice.map(|found| &*found.path),
+        ];
+        let files: Vec<&Path> = files.into_iter().flatten().collect();
+        ptx_cache::key(text, &self.options.to_args(), &files)
     }
 
     /// Chooses what is left unoptimized next, and warns.

@@ -22,6 +22,7 @@ use rustc_target::callconv::FnAbi;
 use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::device_functions;
+use crate::kernels::Kernel;
 use crate::markers::{self, Marker};
 use crate::records::Records;
 
@@ -56,7 +57,7 @@ pub(crate) struct CodegenCx<'tcx> {
     /// The signatures of kernels and statics, and the symbols of statics.
     pub records: Records,
     /// The kernels.
-    pub kernels: RefCell<Vec<DefId>>,
+    pub kernels: RefCell<Vec<Kernel<'tcx>>>,
     /// Whether the session is for a host, whose kernels are lowered besides: see
     /// [`crate::single_source`].
     pub host: bool,

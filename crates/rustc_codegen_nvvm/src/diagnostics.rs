@@ -171,16 +171,27 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     false
 }
 
+/// Where a function's parameter is declared: its type, or the function's name if that is not known.
+pub(crate) fn parameter_span(tcx: TyCtxt<'_>, function: DefId, index: usize) -> Span {
+    let declaration = function
+        .as_local()
+        .and_then(|local| tcx.hir_node_by_def_id(local).fn_decl());
+    declaration
+        .and_then(|declaration| declaration.inputs.get(index))
+        .map_or_else(|| ident_span(tcx, function), |ty| ty.span)
+}
+
 /// Two kernels, or a kernel and something else, of one name.
 pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     let tcx = cx.tcx;
     let span = ident_span(tcx, def_id);
     let message = format!("there are two kernels of the name `{name}`");
     let mut diag = tcx.dcx().struct_span_err(span, message);
-    let same_name = |other: &DefId| {
-        *other != def_id && tcx.symbol_name(Instance::mono(tcx, *other)).name == name
-    };
-    if let Some(&other) = cx.kernels.borrow().iter().find(|other| same_name(other)) {
+    let kernels = cx.kernels.borrow();
+    let others = kernels.iter().map(|kernel| kernel.instance);
+    let mut others = others.filter(|other| other.def_id() != def_id);
+    if let Some(other) = others.find(|&other| tcx.symbol_name(other).name == name) {
+        let other = other.def_id();
         let place = tcx.def_path_str(other);
         diag.span_note(
             ident_span(tcx, other),

@@ -10,18 +10,37 @@ use rustc_abi::{BackendRepr, Primitive, Size};
 use rustc_codegen_ssa::traits::*;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::exported_symbols::{ExportedSymbol, SymbolExportLevel};
+use rustc_middle::mono::MonoItem;
 use rustc_middle::ty::layout::{FnAbiOf, TyAndLayout};
-use rustc_middle::ty::{self, Instance, TyCtxt};
+use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
 use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::callconv::{ArgAbi, ArgAttribute, ArgAttributes, PassMode};
 
 use crate::context::CodegenCx;
 use crate::markers::{self, Marker};
-use crate::{diagnostics, single_source};
+use crate::{diagnostics, generic_arguments, single_source, tool_attributes};
 
-/// All kernels of the crate and of the crates it is built on.
-pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
+/// A kernel that gets an entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel<'tcx> {
+    /// Its function: of a generic kernel, one instance.
+    pub instance: Instance<'tcx>,
+    pub attrs: KernelAttrs,
+    /// What identifies the instance of a generic kernel on the host.
+    pub handle: Option<u128>,
+}
+
+/// All kernels of the crate, and those of other crates that this one has to compile.
+pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
+    let is_host = single_source::is_host(tcx.sess);
     let mut found = Vec::new();
+    let mut add = |def_id, attrs| {
+        found.push(Kernel {
+            instance: Instance::mono(tcx, def_id),
+            attrs,
+            handle: None,
+        });
+    };
     for local in tcx.hir_body_owners() {
         let def_id = local.to_def_id();
         if !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn) {
@@ -32,13 +51,16 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
             Marker::Kernel(attrs) => {
                 if tcx.def_kind(def_id) == DefKind::AssocFn {
                     diagnostics::kernel_in_impl(tcx, def_id);
-                } else if tcx.generics_of(def_id).requires_monomorphization(tcx) {
+                    continue;
+                }
+                crate::lifetimes::check(tcx, def_id);
+                if !tcx.generics_of(def_id).requires_monomorphization(tcx) {
+                    add(def_id, attrs);
+                } else if !is_host {
                     tcx.dcx().span_err(
                         diagnostics::ident_span(tcx, def_id),
                         "a kernel cannot be generic: its entry has to have one name and one layout",
                     );
-                } else {
-                    found.push((def_id, attrs));
                 }
             }
             Marker::Unknown(section) => {
@@ -46,8 +68,10 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
             }
         }
     }
-    // In single-source programs each crate has its kernels itself.
-    if single_source::is_host(tcx.sess) {
+    // In single-source programs each crate has its kernels itself, and the instances of generic ones that
+    // it launches.
+    if is_host {
+        found.extend(instances(tcx));
         return found;
     }
     for &cnum in tcx.crates(()) {
@@ -57,20 +81,42 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<(DefId, KernelAttrs)> {
                 && tcx.def_kind(def_id) == DefKind::Fn
                 && let Marker::Kernel(attrs) = markers::of_def(tcx, def_id)
             {
-                found.push((def_id, attrs));
+                crate::lifetimes::check(tcx, def_id);
+                add(def_id, attrs);
             }
         }
     }
     found
 }
 
-/// Whether the crate itself has kernels.
-pub(crate) fn are_local(tcx: TyCtxt<'_>) -> bool {
-    tcx.hir_body_owners().any(|local| {
-        let def_id = local.to_def_id();
-        matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
-            && matches!(markers::of_def(tcx, def_id), Marker::Kernel(_))
-    })
+/// The instances of generic kernels that the host's code of this crate launches: those that it has an
+/// instance of `cuda_std::kernel::mark_instance` for, whose arguments are the type of the kernel's name
+/// and the kernel's function.
+fn instances(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
+    let mut found = Vec::new();
+    for unit in tcx.collect_and_partition_mono_items(()).codegen_units {
+        for item in unit.items().keys() {
+            if let MonoItem::Fn(marker) = item
+                && let InstanceKind::Item(def_id) = marker.def
+                && tcx.def_kind(def_id) == DefKind::Fn
+                && tcx.crate_name(def_id.krate).as_str() == "cuda_std"
+                && tool_attributes::has(tcx, def_id, "instance")
+                && let [handle, function] = marker.args.types().collect::<Vec<_>>()[..]
+                && let ty::FnDef(kernel, args) = *function.kind()
+                && let Marker::Kernel(attrs) = markers::of_def(tcx, kernel)
+            {
+                let args = args.no_bound_vars().expect("regions are erased");
+                found.push(Kernel {
+                    instance: Instance::new_raw(kernel, args),
+                    attrs,
+                    handle: Some(tcx.type_id_hash(handle).as_u128()),
+                });
+            }
+        }
+    }
+    found.sort_by_cached_key(|kernel| (tcx.symbol_name(kernel.instance).name, kernel.handle));
+    found.dedup_by_key(|kernel| kernel.handle);
+    found
 }
 
 /// What one Rust parameter is in the entry's list.
@@ -147,14 +193,15 @@ fn passing_constant<'tcx>(
 }
 
 /// Emits the entry of a kernel.
-pub(crate) fn emit_entry<'tcx>(
-    cx: &CodegenCx<'tcx>,
-    def_id: DefId,
-    attrs: KernelAttrs,
-) -> Option<Value> {
+pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Option<Value> {
     let tcx = cx.tcx;
-    crate::lifetimes::check(tcx, def_id);
-    let instance = Instance::mono(tcx, def_id);
+    let Kernel {
+        instance, attrs, ..
+    } = kernel;
+    let def_id = instance.def_id();
+    if !generic_arguments::check(cx, instance) {
+        return None;
+    }
     let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
     if !abi.ret.layout.is_zst() && !abi.ret.layout.is_uninhabited() {
         diagnostics::kernel_with_value(tcx, def_id);

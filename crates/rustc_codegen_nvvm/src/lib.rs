@@ -42,6 +42,7 @@ mod debuginfo;
 mod device_functions;
 mod diagnostics;
 mod embed;
+mod generic_arguments;
 mod intrinsics;
 mod kernels;
 mod lifetimes;
@@ -51,6 +52,7 @@ mod markers;
 mod options;
 mod packed;
 mod pipeline;
+mod ptx_cache;
 mod records;
 mod replacements;
 mod simd;
@@ -166,7 +168,7 @@ impl CodegenBackend for NvvmCodegenBackend {
         let options = options::Options::from_session(tcx.sess);
         let needed = link::needs_ptx(tcx) || options.roots == options::Roots::All;
         let ptx = if needed {
-            pipeline::compile(tcx, &options)
+            pipeline::compile(tcx, &options, kernels::find(tcx))
         } else {
             None
         };

@@ -48,7 +48,11 @@ pub(crate) fn check(tcx: TyCtxt<'_>, kernel: DefId) {
             seen: FxHashSet::default(),
         };
         if let Err(refused) = search.value(ty, true) {
-            report(tcx, parameter_span(tcx, kernel, index), refused);
+            report(
+                tcx,
+                diagnostics::parameter_span(tcx, kernel, index),
+                refused,
+            );
         }
     }
 }
@@ -74,15 +78,6 @@ fn check_bounds<'tcx>(tcx: TyCtxt<'tcx>, kernel: DefId, param_env: ty::ParamEnv<
             .with_help("leave the bound out")
             .emit();
     }
-}
-
-fn parameter_span(tcx: TyCtxt<'_>, kernel: DefId, index: usize) -> Span {
-    let declaration = kernel
-        .as_local()
-        .and_then(|local| tcx.hir_node_by_def_id(local).fn_decl());
-    declaration
-        .and_then(|declaration| declaration.inputs.get(index))
-        .map_or_else(|| diagnostics::ident_span(tcx, kernel), |ty| ty.span)
 }
 
 fn report(tcx: TyCtxt<'_>, span: Span, refused: Refused<'_>) {

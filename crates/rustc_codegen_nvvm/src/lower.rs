@@ -11,6 +11,7 @@ use rustc_span::{Span, Symbol};
 
 use crate::builder::Builder;
 use crate::context::{CodegenCx, Item, Pending, unspanned};
+use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
 use crate::{device_functions, diagnostics, kernels, packed, single_source};
 
@@ -32,17 +33,20 @@ pub(crate) struct Lowered<'tcx> {
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
 /// to be used.
-pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx> {
+pub(crate) fn lower<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    options: &Options,
+    kernels: Vec<Kernel<'tcx>>,
+) -> Lowered<'tcx> {
     let mut symbols = kernels::definitions(tcx);
     match single_source::is_host(tcx.sess) {
         true => single_source::add_allocator(tcx, &mut symbols),
         false => add_allocator_defaults(tcx, &mut symbols),
     }
     let cx = CodegenCx::new(tcx, symbols);
-    let kernels = kernels::find(tcx);
-    *cx.kernels.borrow_mut() = kernels.iter().map(|&(def_id, _)| def_id).collect();
-    for (def_id, attrs) in kernels {
-        if let Some(entry) = kernels::emit_entry(&cx, def_id, attrs) {
+    cx.kernels.borrow_mut().clone_from(&kernels);
+    for kernel in kernels {
+        if let Some(entry) = kernels::emit_entry(&cx, kernel) {
             require_reached(&cx, entry, None);
         }
     }
@@ -84,8 +88,8 @@ pub(crate) fn lower<'tcx>(tcx: TyCtxt<'tcx>, options: &Options) -> Lowered<'tcx>
 /// The symbols and signatures of the kernels and of the statics that they use.
 fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
     let kernels = cx.kernels.borrow();
-    let kernels = kernels.iter().filter_map(|&def_id| {
-        let name = cx.symbol(Instance::mono(cx.tcx, def_id));
+    let kernels = kernels.iter().filter_map(|kernel| {
+        let name = cx.symbol(kernel.instance);
         let signature = cx.records.kernels.get(&name)?.clone();
         Some((name, signature))
     });
@@ -101,9 +105,10 @@ fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
 /// What identifies the kernels on the host, and their symbols.
 fn entries(cx: &CodegenCx<'_>) -> Vec<(u128, String)> {
     let kernels = cx.kernels.borrow();
-    let entries = kernels.iter().filter_map(|def_id| {
-        let handle = cx.records.handles.get(def_id)?;
-        Some((*handle, cx.symbol(Instance::mono(cx.tcx, *def_id))))
+    let entries = kernels.iter().filter_map(|kernel| {
+        let recorded = || cx.records.handles.get(&kernel.instance.def_id()).copied();
+        let handle = kernel.handle.or_else(recorded)?;
+        Some((handle, cx.symbol(kernel.instance)))
     });
     entries.collect()
 }

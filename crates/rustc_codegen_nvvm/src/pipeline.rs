@@ -15,12 +15,18 @@ use rustc_span::def_id::LOCAL_CRATE;
 
 use crate::bounded::{self, Libnvvm};
 use crate::diagnostics::toolkit;
+use crate::kernels::Kernel;
 use crate::lower::Lowered;
 use crate::options::{Options, Roots};
+use crate::ptx_cache::PtxCache;
 use crate::{assembly_check, device_functions};
 
-/// Compiles the crate's kernels to PTX. Errors are reported, and then there is none.
-pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
+/// Compiles kernels to PTX. Errors are reported, and then there is none.
+pub(crate) fn compile<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    options: &Options,
+    kernels: Vec<Kernel<'tcx>>,
+) -> Option<Vec<u8>> {
     let sess = tcx.sess;
     let name = tcx.crate_name(LOCAL_CRATE);
     let arch = crate::arch(sess);
@@ -31,7 +37,7 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
         instances,
         signatures,
         entries,
-    } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options));
+    } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options, kernels));
     if sess.dcx().has_errors().is_some() {
         return None;
     }
@@ -54,7 +60,8 @@ pub(crate) fn compile(tcx: TyCtxt<'_>, options: &Options) -> Option<Vec<u8>> {
     let library = load_libnvvm(sess, options)?;
     let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str());
+        let cache = PtxCache::new(tcx);
+        let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str(), cache);
         libnvvm.compile(&mut module, dialect, &dumper)
     })?;
     drop(module);

@@ -10,9 +10,9 @@
 use std::any::Any;
 use std::sync::OnceLock;
 
-use nvvm_ir::Value;
+use nvvm_ir::{AddrSpace, Linkage, Value};
 use rustc_attr_ir::InlineAttr;
-use rustc_codegen_ssa::traits::CodegenBackend;
+use rustc_codegen_ssa::traits::{CodegenBackend, ConstCodegenMethods};
 use rustc_codegen_ssa::{CompiledModules, CrateInfo, TargetConfig};
 use rustc_data_structures::fx::FxHashMap;
 use rustc_metadata::EncodedMetadata;
@@ -22,7 +22,7 @@ use rustc_middle::middle::exported_symbols::{
     ExportedSymbol, SymbolExportInfo, SymbolExportKind, SymbolExportLevel,
 };
 use rustc_middle::queries;
-use rustc_middle::ty::layout::FnAbiOf;
+use rustc_middle::ty::layout::{FnAbiOf, LayoutOf};
 use rustc_middle::ty::{self, Instance, InstanceKind, SymbolName, TyCtxt};
 use rustc_middle::util::Providers;
 use rustc_session::config::{OutputFilenames, PrintRequest};
@@ -60,7 +60,7 @@ struct HostBackend {
 /// What `codegen_crate` hands to `join_codegen`.
 struct Ongoing {
     llvm: Box<dyn Any>,
-    /// The PTX, if the crate has kernels, and the symbol of what holds it.
+    /// The PTX of a crate that may have kernels, and the symbol of what holds it.
     module: Option<embed::Image>,
 }
 
@@ -81,7 +81,7 @@ const ALLOCATOR: [(&str, &str); 5] = [
 ];
 
 /// The attributes of functions that are other functions on the device.
-const OF_DEVICE: [&str; 2] = ["foreign", "asm"];
+const OF_DEVICE: [&str; 3] = ["foreign", "asm", "shared_memory"];
 
 /// Lets the device's allocator stand for the host's.
 pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
@@ -119,9 +119,64 @@ pub(crate) fn device_function<'tcx>(
             device_functions::declare_foreign(cx, symbol.as_str(), abi)
         }));
     }
+    if tool_attributes::has(tcx, def_id, "shared_memory") {
+        return Some(shared_memory(cx, instance));
+    }
     let texts = tool_attributes::find(tcx, def_id, "asm")?;
     let texts: Vec<&str> = texts.iter().map(Symbol::as_str).collect();
     Some(crate::asm::function(cx, instance, &texts))
+}
+
+/// Whether the crate may have kernels, or instances of another crate's: whether it can name `cuda_std`. It
+/// then has an image, which may be empty, so that its symbol can be told before.
+fn may_launch(tcx: TyCtxt<'_>) -> bool {
+    let mut crates = tcx.crates(()).iter();
+    crates.any(|&cnum| tcx.crate_name(cnum).as_str() == "cuda_std")
+}
+
+/// The PTX of the crate's kernels, if it has any. Errors are reported.
+fn compile(tcx: TyCtxt<'_>) -> Option<Vec<u8>> {
+    let kernels = kernels::find(tcx);
+    if kernels.is_empty() {
+        return None;
+    }
+    options::check_host(tcx.sess);
+    pipeline::compile(tcx, &Options::from_session(tcx.sess), kernels)
+}
+
+/// The memory of a shared parameter of one instance of a generic kernel: a function that returns its
+/// address. The arguments are the kernel's name, the type of the memory, and the parameter's number.
+fn shared_memory<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Value {
+    let ty = instance.args.type_at(1);
+    let layout = cx.layout_of(ty);
+    let address = {
+        let bytes = cx.bytes(layout.size.bytes());
+        let undefined = cx.const_undef(bytes);
+        let name = cx.fresh_name("shared");
+        let mut module = cx.module.borrow_mut();
+        let global =
+            (module.add_global(&name, bytes, AddrSpace::Shared)).expect("the name is fresh");
+        let data = module.global_mut(global);
+        data.init = Some(undefined);
+        data.align = layout.align.abi.bytes();
+        data.linkage = Linkage::Internal;
+        let value = data.value;
+        module.const_addr(value, 0)
+    };
+    let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+    let sig = crate::abi::signature(cx, abi);
+    let name = cx.fresh_name("shared_memory");
+    let mut module = cx.module.borrow_mut();
+    let func = module.add_func(&name, sig).expect("the name is fresh");
+    let data = module.func_mut(func);
+    data.linkage = Linkage::Internal;
+    data.attrs.no_unwind = true;
+    data.attrs.always_inline = true;
+    let value = data.value;
+    let block = module.add_block(func, "start");
+    drop(module);
+    crate::context::with_builder(cx, block, None, |b| b.ret(Some(address)));
+    value
 }
 
 /// What a function returns whose calls are a constant on the device.
@@ -202,7 +257,7 @@ impl CodegenBackend for HostBackend {
         providers.queries.exported_non_generic_symbols = |tcx, krate| {
             let before = BEFORE.get().expect("set when the providers are");
             let symbols = (before.exported_non_generic_symbols)(tcx, krate);
-            if !tcx.sess.opts.output_types.should_codegen() || !kernels::are_local(tcx) {
+            if !tcx.sess.opts.output_types.should_codegen() || !may_launch(tcx) {
                 return symbols;
             }
             let symbol = SymbolName::new(tcx, &embed::symbol(tcx));
@@ -225,18 +280,14 @@ impl CodegenBackend for HostBackend {
     }
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
-        let module = kernels::are_local(tcx).then(|| {
-            options::check_host(tcx.sess);
-            let options = Options::from_session(tcx.sess);
-            let ptx = tcx
-                .sess
-                .time("nvvm_kernels", || pipeline::compile(tcx, &options));
+        let module = may_launch(tcx).then(|| {
+            let ptx = tcx.sess.time("nvvm_kernels", || compile(tcx));
             tcx.dcx().abort_if_errors();
-            ptx.map(|ptx| embed::Image::new(tcx, ptx))
+            embed::Image::new(tcx, ptx.unwrap_or_default())
         });
         Box::new(Ongoing {
             llvm: self.llvm.codegen_crate(tcx),
-            module: module.flatten(),
+            module,
         })
     }
 

@@ -4,12 +4,12 @@
 use cuda_std::prelude::*;
 
 #[kernel]
-pub fn of_type<T: Copy>(x: *mut T, y: T) { //~ ERROR a kernel cannot be generic
+pub fn of_type<T: Copy>(x: *mut T, y: T) { //~ ERROR cannot be generic
     unsafe { *x = y };
 }
 
 #[kernel]
-pub fn of_length<const N: usize>(x: [u32; N], y: *mut u32) { //~ ERROR a kernel cannot be generic
+pub fn of_length<const N: usize>(x: [u32; N], y: *mut u32) { //~ ERROR cannot be generic
     unsafe { *y = x[0] };
 }
 

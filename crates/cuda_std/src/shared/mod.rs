@@ -51,6 +51,14 @@ pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, 
 #[doc(hidden)]
 pub use phases::{Four, Handle, Three, Two, check_dynamic};
 
+/// The memory of the shared parameter `NUMBER` of the kernel instance `K`, in a single-source session.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+#[nvvm::shared_memory]
+pub fn of_instance<K, S, const NUMBER: u32>() -> *mut S {
+    crate::session::only_on_device("shared memory")
+}
+
 /// Shared memory of this block for `N` values of a type: `shared_array![f32; 256]` is a
 /// `*mut f32` to the first.
 ///

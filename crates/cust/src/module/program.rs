@@ -82,7 +82,7 @@ fn program() -> &'static Program {
     static PROGRAM: OnceLock<Program> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let records = section::records().iter();
-        let images = records.filter(|record| !record.image.is_null());
+        let images = records.filter(|record| !record.image.is_null() && record.len > 0);
         Program::new(images.filter_map(|record| {
             // SAFETY: the compiler wrote the record of an image of this length.
             let image = unsafe { std::slice::from_raw_parts(record.image, record.len) };

@@ -1,0 +1,154 @@
+//! Generic kernels: of this crate and of the library `kernels`, with closures, functions, structs and
+//! constants as arguments.
+
+use cuda_std::shared::{Array, Shared};
+use cuda_std::prelude::*;
+use cuda_std::AnyBits;
+use cust::prelude::*;
+use kernels::map;
+use std::error::Error;
+use std::ops::{Add, Mul};
+
+#[kernel]
+pub fn zip_with<A, B, R>(a: &[A], b: &[B], mut r: PerThread<R>, f: impl Fn(A, B) -> R + Copy)
+where
+    A: Copy,
+    B: Copy,
+    R: Copy,
+{
+    for (i, r) in r.own() {
+        *r = f(a[i], b[i]);
+    }
+}
+
+mod inner {
+    use super::*;
+    #[kernel]
+    pub fn poly<T, const N: usize>(c: [T; N], xs: &[T], mut ys: PerThread<T>)
+    where
+        T: Copy + Add<Output = T> + Mul<Output = T> + Default,
+    {
+        for (i, y) in ys.own() {
+            let mut r = T::default();
+            for &c in c.iter().rev() {
+                r = r * xs[i] + c;
+            }
+            *y = r;
+        }
+    }
+
+    #[kernel(block_size(64))]
+    pub fn reverse_blocks<T: Copy + Default + AnyBits + Send + Sync, const N: usize>(
+        #[shared] mut tile: Shared<Array<T, N>>,
+        xs: &[T],
+        mut ys: PerThread<T>,
+    ) {
+        let me = thread::thread_idx_x() as usize;
+        let start = thread::block_idx_x() as usize * N;
+        tile.own().each(|j, to| *to = xs[start + j]);
+        tile.read(|tile| {
+            for (_, y) in ys.own() {
+                *y = tile[N - 1 - me];
+            }
+        });
+    }
+}
+
+trait Shape: DeviceCopy {
+    fn area(&self) -> f32;
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+struct Circle(f32);
+
+#[derive(Clone, Copy, DeviceCopy)]
+struct Rectangle(f32, f32);
+
+impl Shape for Circle {
+    fn area(&self) -> f32 {
+        3.0 * self.0 * self.0
+    }
+}
+
+impl Shape for Rectangle {
+    fn area(&self) -> f32 {
+        self.0 * self.1
+    }
+}
+
+#[kernel]
+fn areas<S: Shape>(shapes: &[S], more: S, mut to: PerThread<f32>) {
+    for (i, to) in to.own() {
+        *to = shapes[i].area() + more.area();
+    }
+}
+
+/// Calls a kernel with any closure, and compares with the closure's results here.
+fn check<F: Fn(f32) -> f32 + Copy + 'static>(
+    stream: &Stream,
+    xs: &[f32],
+    f: F,
+) -> Result<(), Box<dyn Error>> {
+    let mut ys = vec![0.0; xs.len()];
+    stream.launch((4, 256), map::args(f, xs, &mut ys))?;
+    let expected: Vec<f32> = xs.iter().map(|&x| f(x)).collect();
+    assert_eq!(ys, expected);
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    cust::init_auto()?;
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let xs: Vec<f32> = (0..1000u16).map(f32::from).collect();
+
+    let factor = 2.5f32;
+    let (table, offset) = ([1.0f32, 2.0, 3.0], (7u8, 0.5f32));
+    let nested = move |x: f32| x + factor;
+    check(&stream, &xs, move |x| x * factor)?;
+    check(&stream, &xs, f32::abs)?;
+    check(&stream, &xs, move |x| nested(nested(x)))?;
+    check(&stream, &xs, move |x| {
+        table[x as usize % 3] + offset.1 * x + f32::from(offset.0)
+    })?;
+
+    let numbers: Vec<u64> = (0..128).collect();
+    let mut squares = vec![0u64; 128];
+    stream.launch((1, 128), map::<u64, u64, _>::args(|x| x * x, &numbers, &mut squares))?;
+    assert!(squares.iter().zip(&numbers).all(|(y, x)| *y == x * x));
+
+    let mut sums = vec![0f64; 128];
+    let add = |a: u64, b: f32| a as f64 + f64::from(b);
+    stream.launch((1, 128), zip_with::args(&numbers, &xs[..128], &mut sums, add))?;
+    assert!(sums.iter().enumerate().all(|(i, &sum)| sum == 2.0 * i as f64));
+
+    let mut values = vec![0f32; 1000];
+    stream.launch((4, 256), inner::poly::args([1.0, 2.0, 3.0], &xs, &mut values))?;
+    assert!(values.iter().zip(&xs).all(|(y, x)| *y == 1.0 + x * (2.0 + x * 3.0)));
+    let mut values = vec![0u64; 128];
+    stream.launch((1, 128), inner::poly::<_, 2>::args([1, 2], &numbers, &mut values))?;
+    assert!(values.iter().zip(&numbers).all(|(y, x)| *y == 1 + x * 2));
+
+    // Two instances, each with shared memory of its own type.
+    let mut back = vec![0u64; 128];
+    stream.launch((2, 64), inner::reverse_blocks::<_, 64>::args(&numbers, &mut back))?;
+    assert_eq!((back[0], back[64], back[127]), (63, 127, 64));
+    let mut back = vec![0f32; 128];
+    stream.launch((2, 64), inner::reverse_blocks::<_, 64>::args(&xs[..128], &mut back))?;
+    assert_eq!((back[0], back[64], back[127]), (63.0, 127.0, 64.0));
+
+    let mut to = vec![0.0; 2];
+    let circles = [Circle(1.0), Circle(2.0)];
+    stream.launch((1, 2), areas::args(&circles, Circle(0.0), &mut to))?;
+    assert_eq!(to, [3.0, 12.0]);
+    let rectangles = [Rectangle(1.0, 2.0); 2];
+    stream.launch((1, 2), areas::args(&rectangles, Rectangle(1.0, 1.0), &mut to))?;
+    assert_eq!(to, [3.0, 3.0]);
+
+    // Instances in the library: one that it launches itself, and those of its generic functions.
+    assert_eq!(kernels::halved(&stream, &xs)?[3], 1.5);
+    assert_eq!(kernels::mapped(&stream, &numbers, |x| x as u8)?[3], 3);
+    let error = kernels::mapped(&stream, &numbers, |x| 10 / (x / 200)).unwrap_err().to_string();
+    assert!(error.contains("attempt to divide by zero"), "{error}");
+    println!("the generic kernels gave what the host computes");
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Arguments of generic kernels that cannot be on the device. Each is an error of its own.
+
+use cuda_std::prelude::*;
+use cust::prelude::*;
+
+#[kernel]
+pub fn map<F: Fn(u32) -> u32 + Copy>(f: F, xs: &[u32], mut ys: PerThread<u32>) {
+    for (i, y) in ys.own() {
+        *y = f(xs[i]);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plain(u32, u32);
+
+fn main() {
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let (xs, mut ys) = (vec![1u32; 10], vec![1u32; 10]);
+    static TABLE: [u32; 2] = [1, 2];
+    let table: &'static [u32] = &TABLE;
+    let _ = stream.launch((1, 32), map::args(move |x| x + table[0], &xs, &mut ys));
+    let function: fn(u32) -> u32 = |x| x;
+    let _ = stream.launch((1, 32), map::args(function, &xs, &mut ys));
+    let _ = stream.launch((1, 32), map::args(move |x| function(x), &xs, &mut ys));
+    let plain = Plain(1, 2);
+    let sum = move |p: Plain| p.0 + p.1;
+    let _ = stream.launch((1, 32), map::args(move |x| x + sum(plain), &xs, &mut ys));
+}

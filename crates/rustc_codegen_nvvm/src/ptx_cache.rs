@@ -1,0 +1,96 @@
+//! libnvvm's PTX of the last compilation of a crate: it is used again as long as the kernels, and all
+//! that they reach, are the same.
+
+use std::fs;
+use std::hash::Hasher;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustc_data_structures::fingerprint::Fingerprint;
+use rustc_data_structures::stable_hash::StableHasher;
+use rustc_middle::ty::TyCtxt;
+
+/// The file of a crate, which is beside its object files.
+pub(crate) struct PtxCache {
+    path: PathBuf,
+}
+
+impl PtxCache {
+    pub(crate) fn new(tcx: TyCtxt<'_>) -> Self {
+        PtxCache {
+            path: tcx.output_filenames(()).with_extension("nvvm-cache"),
+        }
+    }
+
+    /// The PTX that has this key, if the file holds it.
+    pub(crate) fn load(&self, key: Fingerprint) -> Option<Vec<u8>> {
+        let mut ptx = fs::read(&self.path)
+            .ok()?
+            .strip_suffix(line(key).as_bytes())?
+            .to_vec();
+        ptx.shrink_to_fit();
+        Some(ptx)
+    }
+
+    /// Keeps the PTX. If that fails, the next compilation has more to do.
+    pub(crate) fn store(&self, key: Fingerprint, ptx: &[u8]) {
+        let name = format!("nvvm-cache.{}", std::process::id());
+        let unfinished = self.path.with_extension(name);
+        let text = [ptx, line(key).as_bytes()].concat();
+        if fs::write(&unfinished, text).is_err() || fs::rename(&unfinished, &self.path).is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+    }
+}
+
+/// The line behind the PTX.
+fn line(key: Fingerprint) -> String {
+    format!("\n{}\n", key.to_hex())
+}
+
+/// What libnvvm's output depends on: the program, the options, and the files.
+pub(crate) fn key(program: &str, options: &[String], files: &[&Path]) -> Fingerprint {
+    let mut hasher = StableHasher::new();
+    let mut add = |text: &str| {
+        hasher.write_usize(text.len());
+        hasher.write(text.as_bytes());
+    };
+    add(program);
+    options.iter().for_each(|option| add(option));
+    for path in files {
+        add(&path.to_string_lossy());
+        let metadata = fs::metadata(path);
+        let modified = metadata.and_then(|data| Ok((data.len(), data.modified()?)));
+        let modified = modified.map(|(len, at)| (len, at.duration_since(SystemTime::UNIX_EPOCH)));
+        add(&format!("{modified:?}"));
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_the_same_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libnvvm.so");
+        fs::write(&library, "1").unwrap();
+        let key_of = |program| key(program, &["-opt=3".to_owned()], &[&library]);
+        let first = key_of("a");
+        let cache = PtxCache {
+            path: folder.path().join("k.nvvm-cache"),
+        };
+        assert_eq!(cache.load(first), None);
+        cache.store(first, b"ptx");
+        assert_eq!(cache.load(first).unwrap(), b"ptx");
+        assert_eq!(cache.load(key_of("b")), None);
+        assert_ne!(first, key("a", &[], &[&library]));
+        fs::write(&library, "12").unwrap();
+        assert_ne!(first, key_of("a"));
+        // Half of a file is none.
+        fs::write(&cache.path, "pt").unwrap();
+        assert_eq!(cache.load(first), None);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
