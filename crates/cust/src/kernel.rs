@@ -38,6 +38,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
+use std::sync::Mutex;
 
 use cust_core::kernel::{
     Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
@@ -58,7 +59,7 @@ use crate::memory::{
     RangeOnDevice, UnifiedBox, UnifiedBuffer,
 };
 use crate::module::Module;
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamFlags};
 use crate::texture::Mismatch;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
@@ -336,7 +337,7 @@ impl<K: KernelType> Kernel<'_, K> {
         config: impl Into<LaunchConfig>,
         args: Args<K, A>,
     ) -> CudaResult<()> {
-        launch(&self.function, stream, &config.into(), args)
+        launch_function(&self.function, stream, &config.into(), args)
     }
 }
 
@@ -363,7 +364,7 @@ impl<K: KernelType> Kernel<'static, K> {
 }
 
 /// Launches the kernel `K`, which `function` is.
-fn launch<K: KernelType, A: Pass>(
+fn launch_function<K: KernelType, A: Pass>(
     function: &Function<'_>,
     stream: &Stream,
     config: &LaunchConfig,
@@ -375,6 +376,43 @@ fn launch<K: KernelType, A: Pass>(
     // SAFETY: the arguments are the kernel's, and tell what they use; they are consumed, so this is
     // the only launch with memory of the host that they borrow.
     unsafe { collector.launch(function, stream, config) }
+}
+
+/// Launches a kernel of the program itself in the current context, as [`Stream::launch`] does, in a
+/// stream that all of these launches share.
+///
+/// ```text
+/// cust::launch((blocks, threads), vecadd::args(&a, &b, &mut c))?;
+/// ```
+///
+/// With buffers of the device alone the launch is asynchronous; copies to the host wait for it. The
+/// launches of all threads run one after the other. For kernels that run at the same time, make streams.
+///
+/// # Errors
+///
+/// Those of [`Stream::launch`], and [`Error::NoContext`] without a context.
+pub fn launch<K: KernelType, A: Pass>(
+    config: impl Into<LaunchConfig>,
+    args: Args<K, A>,
+) -> CudaResult<()> {
+    let context = Context::current("launching a kernel of the program")?;
+    own_stream(&context)?.launch(config, args)
+}
+
+/// The stream of [`launch`] in a context. It stays, as the program's modules do.
+fn own_stream(context: &Context) -> CudaResult<&'static Stream> {
+    static STREAMS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+    // Before the lock: a function that holds up a stream lets it go on here.
+    context.bind()?;
+    let mut streams = STREAMS.lock().unwrap_or_else(|e| e.into_inner());
+    let found = streams.iter().find(|s| s.context().is_same(context));
+    if let Some(stream) = found {
+        return Ok(stream);
+    }
+    let stream = context.with_current(|| Stream::new(StreamFlags::NON_BLOCKING, None))?;
+    let stream = Box::leak(Box::new(stream));
+    streams.push(stream);
+    Ok(stream)
 }
 
 impl Stream {
@@ -399,7 +437,7 @@ impl Stream {
         args: Args<K, A>,
     ) -> CudaResult<()> {
         let function = crate::module::own_kernel::<K>(self.context())?;
-        launch(function, self, &config.into(), args)
+        launch_function(function, self, &config.into(), args)
     }
 }
 

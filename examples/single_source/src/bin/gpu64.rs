@@ -11,16 +11,15 @@ fn gpu64(mut arr: PerThread<i32>) {
 
 fn main() -> CudaResult<()> {
     let device = cust::init_auto()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let expected: Vec<i32> = (0..256).collect();
 
     let mut arr = vec![1; 256];
-    stream.launch((4, 64), gpu64::args(&mut arr))?;
+    cust::launch((4, 64), gpu64::args(&mut arr))?;
     assert_eq!(arr, expected);
 
     // Explicit copies: this launch does not wait, and the copy to the host does.
     let mut on_device = vec![1; 256].as_dbuf()?;
-    stream.launch((4, 64), gpu64::args(&mut on_device))?;
+    cust::launch((4, 64), gpu64::args(&mut on_device))?;
     assert_eq!(on_device.as_host_vec()?, expected);
 
     println!("gpu64: 256 elements are their indices, on {device}");

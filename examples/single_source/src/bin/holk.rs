@@ -11,12 +11,11 @@ fn add_vectors(x: &[f64], y: &[f64], mut z: PerThread<f64>) {
 
 fn main() -> CudaResult<()> {
     let device = cust::init_auto()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let x: Vec<f64> = (0..1024).map(f64::from).collect();
     let y: Vec<f64> = x.iter().map(|x| x * 10.0).collect();
     let mut z = vec![0.0; x.len()];
 
-    stream.launch((4, 256), add_vectors::args(&x, &y, &mut z))?;
+    cust::launch((4, 256), add_vectors::args(&x, &y, &mut z))?;
 
     assert!((0..z.len()).all(|i| z[i] == x[i] + y[i]));
     println!("holk: added {} numbers on {device}", z.len());

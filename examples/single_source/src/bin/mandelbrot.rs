@@ -112,9 +112,8 @@ fn draw(view: View, mut image: PerThread<Rgb>) {
 fn render(view: &View) -> Result<Vec<Rgb>, Box<dyn Error>> {
     let mut image = vec![[0; 3]; view.width * view.height];
     cust::init_auto()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let threads = LaunchConfig::for_elements(image.len(), 256);
-    stream.launch(threads, draw::args(*view, &mut image))?;
+    cust::launch(threads, draw::args(*view, &mut image))?;
     Ok(image)
 }
 

@@ -4,6 +4,7 @@
 use cuda_std::prelude::*;
 use cuda_std::ptx;
 use cust::raw::CUresult;
+use std::cell::Cell;
 use std::error::Error;
 use std::ffi::{CString, c_void};
 use std::{ptr, slice};
@@ -27,13 +28,11 @@ pub unsafe fn clocks(clocks: *mut u32, clocks_len: usize, indices: *mut u32, ind
         ptx!("mov.u32 {}, %ctaid.x;", out(reg32) block, options(pure, nomem, nostack));
     }
     let index = block * THREADS + thread;
-    // SAFETY: the caller's promise. `Cell`s, because all threads have the slices.
-    let (clocks, indices) = unsafe {
-        (
-            slice::from_raw_parts(clocks.cast::<std::cell::Cell<u32>>(), clocks_len),
-            slice::from_raw_parts(indices.cast::<std::cell::Cell<u32>>(), indices_len),
-        )
-    };
+    // All threads have the slices, so that they cannot be `&mut`.
+    // SAFETY: the caller's promise; no two threads access the same element.
+    let clocks = unsafe { slice::from_raw_parts(clocks.cast::<Cell<u32>>(), clocks_len) };
+    // SAFETY: as above.
+    let indices = unsafe { slice::from_raw_parts(indices.cast::<Cell<u32>>(), indices_len) };
     clocks[index as usize].set(clock);
     indices[index as usize].set(index);
 }

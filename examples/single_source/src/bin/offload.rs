@@ -13,12 +13,11 @@ fn accumulate(values: &[f32; 1024], mut sums: PerThread<f64>) {
 
 fn main() -> CudaResult<()> {
     let device = cust::init_auto()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let values: [f32; 1024] = std::array::from_fn(|i| i as f32);
     let mut sums = vec![0.5; 1024];
 
     for _ in 0..2 {
-        stream.launch((8, 128), accumulate::args(&values, &mut sums))?;
+        cust::launch((8, 128), accumulate::args(&values, &mut sums))?;
     }
 
     assert!((0..1024).all(|i| sums[i] == 0.5 + 2.0 * i as f64));

@@ -14,12 +14,11 @@ fn vadd(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
 
 fn main() -> CudaResult<()> {
     let device = cust::init_auto()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let n = 500;
     let (a, b) = (vec![1.0; n], vec![2.0; n]);
     let mut c = DeviceBuffer::zeroed(n)?;
 
-    stream.launch((128, 4), vadd::args(&a, &b, &mut c))?;
+    cust::launch((128, 4), vadd::args(&a, &b, &mut c))?;
 
     assert_eq!(c.as_host_vec()?, vec![3.0; n]);
     println!("vadd: added {n} numbers on {device}");
