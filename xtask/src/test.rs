@@ -25,7 +25,7 @@ use std::time::Instant;
 use test_outcome::Line;
 
 /// The parts of `./x conformance` that are quick enough to be run every time.
-const CONFORMANCE: [&str; 3] = ["core_atomic", "core_basics", "core_mem"];
+const CONFORMANCE: [&str; 2] = ["core_basics", "core_mem"];
 
 /// How many tests passed, failed and were skipped.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -228,7 +228,9 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
 
     // What compiles in directories of its own comes first, since it takes longest.
     let mut jobs = Vec::new();
-    if let Some(mut command) = ensure_stable()? {
+    let stable = ensure_stable()?;
+    let has_stable = stable.is_some();
+    if let Some(mut command) = stable {
         command
             .arg("test")
             .arg("--manifest-path")
@@ -273,8 +275,9 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
             .env("LD_LIBRARY_PATH", &libraries);
         command
     };
+    let once = |program: &&Program| !(has_stable && ON_STABLE.contains(&&*program.name));
     let long = |program: &&Program| LONG.contains(&&*program.name);
-    let (first, others): (Vec<_>, Vec<_>) = built.programs.iter().partition(long);
+    let (first, others): (Vec<_>, Vec<_>) = built.programs.iter().filter(once).partition(long);
     for program in first.into_iter().chain(others) {
         jobs.push(Job::new(&*program.name, command_of(program)));
     }
@@ -301,6 +304,10 @@ const MODERN: [(&str, &str, &str); 5] = [
     ("samples-samples", "", "sm_100"),
     ("samples-samples", "", "sm_120"),
 ];
+
+/// The test programs that build projects as users do. They take minutes, so they run once, on stable
+/// Rust if it is there.
+const ON_STABLE: [&str; 2] = ["cuda_builder-build", "cuda_builder-readme"];
 
 /// The test programs that run cargo or ptxas.
 const LONG: [&str; 5] = [

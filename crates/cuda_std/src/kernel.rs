@@ -41,6 +41,23 @@ pub trait Instance {
 #[inline(never)]
 pub fn mark_instance<H: 'static, E>(_entry: E) {}
 
+/// The arguments of a kernel that is an associated function, `_entry`.
+///
+/// # Safety
+/// As for `Args::new`.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn associated_args<N: host::AssociatedName, E: 'static, A: host::Pass>(
+    _entry: E,
+    _name: N,
+    arguments: A,
+) -> host::Args<host::Associated<N, E>, A> {
+    #[cfg(nvvm_single_source)]
+    mark_instance::<host::Associated<N, E>, E>(_entry);
+    // SAFETY: the caller's promise.
+    unsafe { host::Args::new(arguments) }
+}
+
 /// The items that `#[kernel]` adds. In an `impl` they cannot stand, and what the compiler says of that
 /// names this macro.
 #[doc(hidden)]

@@ -361,6 +361,20 @@ struct Parameter {
     elided: bool,
 }
 
+/// A parameter of a function of arguments: its name, its type with lifetimes that all have names, and
+/// whether one of them got this one.
+pub fn of_args(index: usize, typed: &syn::PatType, brief: &Lifetime) -> (Ident, Type, bool) {
+    let input = FnArg::Typed(typed.clone());
+    match parameter(index, &input, false, brief) {
+        Some(parameter) => (parameter.name, parameter.ty, parameter.elided),
+        None => (
+            format_ident!("argument_{index}"),
+            (*typed.ty).clone(),
+            false,
+        ),
+    }
+}
+
 /// The parameter; `None` if it is there only under some `cfg`. Of a constant of the grid the host
 /// passes the value that the reference is to.
 fn parameter(index: usize, input: &FnArg, constant: bool, brief: &Lifetime) -> Option<Parameter> {

@@ -25,6 +25,9 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#error #item);
         }
     };
+    if crate::associated::is_meant(&attribute) {
+        return crate::associated::expand(attribute, function);
+    }
     let only_single_source = crate::generic::refused_on_device(&function.sig);
     crate::generic::normalize(&mut function.sig);
     let is_generic = crate::generic::is_generic(&function.sig);
@@ -74,7 +77,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// What the options say, or all that is wrong with them and the signature, at once.
-fn check(
+pub(crate) fn check(
     attribute: TokenStream,
     signature: &Signature,
     shared: &[PatType],
@@ -125,15 +128,22 @@ fn check(
     check_return(&signature.output, &mut errors);
     for input in &signature.inputs {
         match input {
+            FnArg::Receiver(receiver) if options.associated && is_value(receiver) => {}
             FnArg::Receiver(receiver) => errors.add(
                 receiver,
                 "a kernel cannot be a method: write a function that takes the value as a \
-                 parameter",
+                 parameter; or, in an `impl` of a single-source program, `#[kernel(associated)]` and \
+                 `self`",
             ),
             FnArg::Typed(parameter) => check_parameter(parameter, &mut errors),
         }
     }
     errors.0.map_or(Ok(options), Err)
+}
+
+/// Whether it is `self` or `mut self`.
+fn is_value(receiver: &syn::Receiver) -> bool {
+    receiver.reference.is_none() && receiver.colon_token.is_none()
 }
 
 /// The first type that a macro makes: its names cannot be told from those of the expansion.
@@ -152,7 +162,7 @@ fn types_by_macro(signature: &Signature) -> Option<&syn::TypeMacro> {
 }
 
 /// Refuses another name than the function's.
-fn check_name(function: &ItemFn) -> Result<(), Error> {
+pub(crate) fn check_name(function: &ItemFn) -> Result<(), Error> {
     let name = function.sig.ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name);
     for attribute in &function.attrs {

@@ -7,6 +7,7 @@
 
 mod address_space;
 mod any_bits;
+mod associated;
 mod foreign;
 mod generic;
 mod grid_constant;
@@ -55,6 +56,41 @@ use proc_macro::TokenStream;
 /// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size (from `sm_90` on).
 /// - `max_blocks_per_cluster = N`: clusters have at most so many blocks (from `sm_90` on).
 /// - `device_launch`: kernels launch this one, by `cuda_std::dynamic`.
+///
+/// - `associated`: the kernel is an associated function, in an `impl` of a single-source program.
+///
+/// # Generic kernels
+///
+/// In single-source programs a kernel can have type and constant parameters, and `impl Trait` in its
+/// parameters. The host's code names or infers them, and each instance that it launches is compiled:
+///
+/// ```ignore
+/// #[kernel]
+/// pub fn map<T: Copy>(f: impl Fn(T) -> T + Copy, from: &[T], mut to: PerThread<T>) {
+///     for (i, to) in to.own() {
+///         *to = f(from[i]);
+///     }
+/// }
+///
+/// stream.launch((4, 256), map::args(move |x| x * factor, &from, &mut to))?;
+/// stream.launch((4, 256), map::<f32, _>::args(f32::sqrt, &from, &mut to))?;
+/// ```
+///
+/// A parameter whose type is a type parameter takes values that are `DeviceCopy`, functions, and closures
+/// whose captured values are such; anything else is an error of the compiler. Type parameters are
+/// `'static`.
+///
+/// An associated function that is a kernel has a second one beside it, of its name and `_args`. It takes
+/// `self` by value if the kernel does:
+///
+/// ```ignore
+/// impl<T: Number> Polynomial<T> {
+///     #[kernel(associated)]
+///     fn evaluate(self, at: &[T], mut to: PerThread<T>) { … }
+/// }
+///
+/// stream.launch((4, 256), polynomial.evaluate_args(&at, &mut to))?;
+/// ```
 ///
 /// # Shared memory
 ///

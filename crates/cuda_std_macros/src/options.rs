@@ -61,8 +61,10 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// The option of kernels that device code launches. It has no number.
+/// The option of kernels that device code launches, and that of associated functions. They have no
+/// numbers.
 const DEVICE_LAUNCH: &str = "device_launch";
+const ASSOCIATED: &str = "associated";
 
 /// What the options say.
 #[derive(Debug, Default)]
@@ -71,13 +73,15 @@ pub struct Options {
     pub section: String,
     /// Whether kernels launch this one.
     pub device_launch: bool,
+    /// Whether it is an associated function.
+    pub associated: bool,
 }
 
 /// Reads the options.
 pub fn read(attribute: TokenStream) -> Result<Options> {
     let parser = |input: ParseStream<'_>| {
         let mut text = String::from("nvvm.kernel");
-        let mut device_launch = false;
+        let (mut device_launch, mut associated) = (false, false);
         let mut seen: Vec<String> = Vec::new();
         while !input.is_empty() {
             let (name, part) = option(input)?;
@@ -89,6 +93,7 @@ pub fn read(attribute: TokenStream) -> Result<Options> {
             }
             seen.push(name.to_string());
             device_launch |= name == DEVICE_LAUNCH;
+            associated |= name == ASSOCIATED;
             text.push_str(&part);
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
@@ -97,6 +102,7 @@ pub fn read(attribute: TokenStream) -> Result<Options> {
         Ok(Options {
             section: text,
             device_launch,
+            associated,
         })
     };
     parser.parse2(attribute)
@@ -114,11 +120,12 @@ pub fn block_size(section: &str) -> Option<[u32; 3]> {
 
 fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     let name: Ident = input.parse()?;
-    if name == DEVICE_LAUNCH {
+    if name == DEVICE_LAUNCH || name == ASSOCIATED {
         return Ok((name, String::new()));
     }
     let kind = KINDS.iter().find(|kind| name == kind.name).ok_or_else(|| {
-        let names = KINDS.iter().map(|kind| kind.name).chain([DEVICE_LAUNCH]);
+        let flags = [DEVICE_LAUNCH, ASSOCIATED];
+        let names = KINDS.iter().map(|kind| kind.name).chain(flags);
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let message = format!(
             "`#[kernel]` has no option `{name}`, only {}",

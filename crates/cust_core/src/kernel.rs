@@ -143,6 +143,28 @@ unsafe impl<T: 'static> Pass for Bits<T> {
     }
 }
 
+/// The name of a kernel that is an associated function.
+#[doc(hidden)]
+pub trait AssociatedName: 'static {
+    /// The function's name.
+    const NAME: &'static str;
+    /// The package that it is in.
+    const PACKAGE: &'static str;
+}
+
+/// A kernel that is an associated function: what stands for the type of a kernel's name. `E` is the
+/// function's own type.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Associated<N, E>(PhantomData<(N, E)>, core::convert::Infallible);
+
+// SAFETY: only a single-source program launches it, where the compiler finds it by this type.
+unsafe impl<N: AssociatedName, E: 'static> Kernel for Associated<N, E> {
+    const NAME: &'static str = N::NAME;
+    const PACKAGE: &'static str = N::PACKAGE;
+    const SIGNATURE: &'static str = "";
+}
+
 /// What the type of a generic kernel's name has in it. There is no value of it.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]

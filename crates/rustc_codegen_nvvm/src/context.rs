@@ -272,9 +272,16 @@ impl<'tcx> CodegenCx<'tcx> {
         {
             return value;
         }
-        let marker = markers::of_function(tcx, instance);
+        // An implementation of a trait's kernel has no marker of its own.
+        let is_kernel = matches!(markers::of_function(tcx, instance), Marker::Kernel(_))
+            || (self.host
+                && self
+                    .kernels
+                    .borrow()
+                    .iter()
+                    .any(|kernel| kernel.instance == instance));
         let mut name = self.symbol(instance);
-        if matches!(marker, Marker::Kernel(_)) {
+        if is_kernel {
             name.push_str(BODY);
         }
         let abi = self.fn_abi_of_instance(instance, ty::List::empty());
@@ -311,7 +318,7 @@ impl<'tcx> CodegenCx<'tcx> {
             InlineAttr::Never => data.attrs.no_inline = true,
         }
         // A kernel's entry has no place in the source: a debugger shows the kernel as what it calls.
-        let entered = matches!(marker, Marker::Kernel(_)) && !self.has_variables();
+        let entered = is_kernel && !self.has_variables();
         if entered || crate::replacements::is_inlined(tcx, &name) {
             data.attrs.always_inline = true;
             data.attrs.no_inline = false;

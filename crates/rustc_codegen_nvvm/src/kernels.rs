@@ -49,12 +49,15 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
         match markers::of_def(tcx, def_id) {
             Marker::None => {}
             Marker::Kernel(attrs) => {
-                if tcx.def_kind(def_id) == DefKind::AssocFn {
+                let is_associated = tcx.def_kind(def_id) == DefKind::AssocFn;
+                if is_associated && !is_host {
                     diagnostics::kernel_in_impl(tcx, def_id);
                     continue;
                 }
                 crate::lifetimes::check(tcx, def_id);
-                if !tcx.generics_of(def_id).requires_monomorphization(tcx) {
+                if is_associated {
+                    // It is compiled where the host launches it.
+                } else if !tcx.generics_of(def_id).requires_monomorphization(tcx) {
                     add(def_id, attrs);
                 } else if !is_host {
                     tcx.dcx().span_err(
@@ -106,8 +109,11 @@ fn instances(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
                 && let Marker::Kernel(attrs) = markers::of_def(tcx, kernel)
             {
                 let args = args.no_bound_vars().expect("regions are erased");
+                // Of a trait's function, that of the implementation.
+                let env = ty::TypingEnv::fully_monomorphized();
+                let span = tcx.def_span(kernel);
                 found.push(Kernel {
-                    instance: Instance::new_raw(kernel, args),
+                    instance: Instance::expect_resolve(tcx, env, kernel, args, span),
                     attrs,
                     handle: Some(tcx.type_id_hash(handle).as_u128()),
                 });

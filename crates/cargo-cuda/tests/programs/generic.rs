@@ -83,6 +83,69 @@ fn areas<S: Shape>(shapes: &[S], more: S, mut to: PerThread<f32>) {
     }
 }
 
+/// Kernels in an `impl`.
+#[derive(Clone, Copy, DeviceCopy)]
+struct Line<T> {
+    slope: T,
+    offset: T,
+}
+
+impl<T: DeviceCopy + Add<Output = T> + Mul<Output = T> + 'static> Line<T> {
+    fn at(self, x: T) -> T {
+        self.slope * x + self.offset
+    }
+
+    #[kernel(associated)]
+    fn evaluate(self, xs: &[T], mut ys: PerThread<T>) {
+        for (i, y) in ys.own() {
+            *y = self.at(xs[i]);
+        }
+    }
+
+    #[kernel(associated)]
+    fn map_slope<U: Copy>(lines: &[Line<T>], f: impl Fn(T) -> U + Copy, mut to: PerThread<U>) {
+        for (i, to) in to.own() {
+            *to = f(lines[i].slope);
+        }
+    }
+}
+
+/// A kernel in a trait, which one of the types has of its own.
+trait Step: DeviceCopy + 'static {
+    fn step(&self, x: u32) -> u32;
+
+    #[kernel(associated)]
+    fn run(self, steps: u32, mut to: PerThread<u32>) {
+        for (i, to) in to.own() {
+            *to = (0..steps).fold(i as u32, |x, _| self.step(x));
+        }
+    }
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+struct Collatz;
+
+impl Step for Collatz {
+    fn step(&self, x: u32) -> u32 {
+        if x % 2 == 0 { x / 2 } else { 3 * x + 1 }
+    }
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+struct Add2(u32);
+
+impl Step for Add2 {
+    fn step(&self, x: u32) -> u32 {
+        x + self.0
+    }
+
+    fn run(self, steps: u32, mut to: PerThread<u32>) {
+        for (i, to) in to.own() {
+            *to = i as u32 + steps * self.0;
+        }
+    }
+}
+
 /// Calls a kernel with any closure, and compares with the closure's results here.
 fn check<F: Fn(f32) -> f32 + Copy + 'static>(
     stream: &Stream,
@@ -143,6 +206,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rectangles = [Rectangle(1.0, 2.0); 2];
     stream.launch((1, 2), areas::args(&rectangles, Rectangle(1.0, 1.0), &mut to))?;
     assert_eq!(to, [3.0, 3.0]);
+
+    let line = Line { slope: 2.0f32, offset: 1.0 };
+    let mut ys = vec![0f32; 100];
+    stream.launch((1, 128), line.evaluate_args(&xs[..100], &mut ys))?;
+    assert!(ys.iter().zip(&xs).all(|(&y, &x)| y == line.at(x)));
+    let mut slopes = vec![0u8; 2];
+    stream.launch((1, 2), Line::map_slope_args(&[line; 2], |slope| slope as u8, &mut slopes))?;
+    assert_eq!(slopes, [2, 2]);
+
+    let mut numbers_after = [0; 8];
+    stream.launch((1, 8), Collatz.run_args(3, &mut numbers_after))?;
+    assert_eq!(numbers_after, [0, 1, 2, 16, 4, 4, 5, 34]);
+    stream.launch((1, 8), Add2(2).run_args(3, &mut numbers_after))?;
+    assert_eq!(numbers_after, [6, 7, 8, 9, 10, 11, 12, 13]);
 
     // Instances in the library: one that it launches itself, and those of its generic functions.
     assert_eq!(kernels::halved(&stream, &xs)?[3], 1.5);
