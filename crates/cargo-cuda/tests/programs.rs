@@ -160,7 +160,7 @@ fn a_new_project_runs(folder: &Path) {
         "[dependencies]\n",
         "[dependencies]\nglam = \"0.30\"\nhashbrown = \"0.16\"\nmemchr = \"2\"\nsha2 = \"0.10\"\n",
     );
-    std::fs::write(&manifest, with_crates).unwrap();
+    std::fs::write(&manifest, &with_crates).unwrap();
     std::fs::write(
         project.join("src/main.rs"),
         include_str!("programs/crates.rs"),
