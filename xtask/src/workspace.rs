@@ -129,14 +129,16 @@ pub fn sysroot() -> Option<PathBuf> {
     output_of("rustc", &["--print=sysroot"]).map(PathBuf::from)
 }
 
-/// The names of the examples.
+/// The names of the workspace's examples. Those in single source, which `cargo cuda` builds, are
+/// a workspace of their own.
 pub fn examples() -> Result<Vec<String>> {
     let folder = root().join("examples");
+    let single_source = folder.join("single_source");
     let entries = std::fs::read_dir(&folder)
         .with_context(|| format!("the folder {} cannot be read", folder.display()))?;
     let mut names: Vec<String> = entries
         .flatten()
-        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .filter(|entry| entry.path().join("Cargo.toml").exists() && entry.path() != single_source)
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();

@@ -10,16 +10,15 @@ fn vecadd(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> CudaResult<()> {
     let device = cust::init_auto()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 
     let a: Vec<f32> = (0..1000).map(|i| i as f32).collect();
     let b = vec![0.5; a.len()];
     let mut c = vec![0.0; a.len()];
 
     // 4 blocks of 256 threads. The vectors are copied to the device, and `c` back.
-    stream.launch((4, 256), vecadd::args(&a, &b, &mut c))?;
+    cust::launch((4, 256), vecadd::args(&a, &b, &mut c))?;
 
     assert!((0..a.len()).all(|i| c[i] == a[i] + b[i]));
     println!("added {} numbers on {device}", c.len());

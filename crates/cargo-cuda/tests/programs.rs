@@ -1,7 +1,7 @@
 //! The programs `cargo-cuda` and `cuda-rustdoc`, run as users and cargo run them.
 
 use cuda_builder::internal::Toolchain;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn cargo_cuda() -> Command {
@@ -96,35 +96,49 @@ fn without_consent_nothing_is_fetched() {
     std::fs::remove_dir_all(&home).unwrap();
 }
 
+/// Runs a command of `cargo cuda` in a package, on the emulator, with the output of both streams.
+/// All packages share a target directory, so that their dependencies are compiled once.
+fn on_emulator(package: &Path, target: &Path, arguments: &[&str]) -> String {
+    let mut command = cargo_cuda();
+    // What `./x` has fetched, if nothing else is there.
+    let fetched = repository().join("target/cuda");
+    if std::env::var_os("CUDA_HOME").is_none() && fetched.is_dir() {
+        command.env("CUDA_HOME", fetched);
+    }
+    let output = command
+        .args(["cuda", "--yes"])
+        .args(arguments)
+        .current_dir(package)
+        .env("CUST_DEVICE", "emulator")
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .unwrap();
+    text(&output)
+}
+
+fn repository() -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    path.canonicalize().unwrap()
+}
+
 #[test]
-fn a_new_project_runs() {
+fn projects_run() {
     // Outside of this repository's workspace.
     let folder = tempfile::tempdir().unwrap();
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    a_new_project_runs(folder.path());
+    the_examples_run(folder.path());
+}
+
+fn a_new_project_runs(folder: &Path) {
     let output = cargo_cuda()
         .args(["cuda", "new", "hello", "--vcs=none", "--path"])
-        .arg(&repository)
-        .current_dir(folder.path())
+        .arg(repository())
+        .current_dir(folder)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output));
-    let project = folder.path().join("hello");
-    // What `./x` has fetched, if nothing else is there.
-    let fetched = repository.join("target/cuda");
-    let run = || {
-        let mut command = cargo_cuda();
-        if std::env::var_os("CUDA_HOME").is_none() && fetched.is_dir() {
-            command.env("CUDA_HOME", &fetched);
-        }
-        let output = command
-            .args(["cuda", "--yes", "run"])
-            .current_dir(&project)
-            .env("CUST_DEVICE", "emulator")
-            .env_remove("CARGO_TARGET_DIR")
-            .output()
-            .unwrap();
-        text(&output)
-    };
+    let project = folder.join("hello");
+    let run = || on_emulator(&project, &folder.join("target"), &["run"]);
     let printed = run();
     assert!(printed.contains("added 1000 numbers"), "{printed}");
     // The same project with kernels of many kinds.
@@ -146,7 +160,7 @@ fn a_new_project_runs() {
         "[dependencies]\n",
         "[dependencies]\nglam = \"0.30\"\nhashbrown = \"0.16\"\nmemchr = \"2\"\nsha2 = \"0.10\"\n",
     );
-    std::fs::write(&manifest, with_crates).unwrap();
+    std::fs::write(&manifest, &with_crates).unwrap();
     std::fs::write(
         project.join("src/main.rs"),
         include_str!("programs/crates.rs"),
@@ -198,4 +212,38 @@ fn a_new_project_runs() {
     ] {
         assert!(printed.contains(error), "`{error}` is not in {printed}");
     }
+}
+
+/// The programs of `examples/single_source`, in a copy of the package.
+fn the_examples_run(folder: &Path) {
+    let package = folder.join("single_source");
+    let example = repository().join("examples/single_source");
+    let programs = package.join("src/bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    for entry in std::fs::read_dir(example.join("src/bin")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, programs.join(path.file_name().unwrap())).unwrap();
+    }
+    let manifest = std::fs::read_to_string(example.join("Cargo.toml")).unwrap();
+    let crates = format!("{}/crates/", repository().display());
+    let manifest = manifest.replace("../../crates/", &crates);
+    std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
+
+    let cargo = |arguments: &[&str]| on_emulator(&package, &folder.join("target"), arguments);
+    for name in ["gpu64", "vadd", "holk", "offload", "nvptx64_by_hand"] {
+        let printed = cargo(&["run", "--bin", name]);
+        // The line that each program prints after its checks.
+        assert!(printed.starts_with(&format!("{name}: ")), "{printed}");
+    }
+    let images = ["mandelbrot", "mandelbrot_cpu"].map(|name| {
+        let file = package.join(name).with_extension("png");
+        let arguments = ["run", "--bin", name, "--", "--size", "64"];
+        let printed = cargo(&[&arguments[..], &[file.to_str().unwrap()]].concat());
+        assert!(printed.contains("drew 64 × 64 pixels"), "{printed}");
+        std::fs::read(file).unwrap()
+    });
+    assert!(images[0] == images[1], "the images differ");
+    // These compare 17 images pixel by pixel.
+    let printed = cargo(&["test", "--bin", "mandelbrot"]);
+    assert!(printed.contains("3 passed"), "{printed}");
 }

@@ -18,8 +18,8 @@
 //!
 //! # Slices of the host
 //!
-//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters, and
-//! `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
+//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters,
+//! `&[T; N]` for `&[T; N]`, and `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
 //! and those of `&mut` back, and returns when that is done, with a panic of the kernel as its error.
 //! They may stand beside buffers of the device, which are not copied:
 //!
@@ -38,6 +38,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
+use std::sync::Mutex;
 
 use cust_core::kernel::{
     Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
@@ -49,6 +50,7 @@ use cust_raw::{
 };
 use smallvec::SmallVec;
 
+use crate::context::Context;
 use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
 use crate::function::{BlockSize, Function, GridSize};
 use crate::host_memory::{self, HostArgument};
@@ -57,7 +59,7 @@ use crate::memory::{
     RangeOnDevice, UnifiedBox, UnifiedBuffer,
 };
 use crate::module::Module;
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamFlags};
 use crate::texture::Mismatch;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
@@ -335,12 +337,34 @@ impl<K: KernelType> Kernel<'_, K> {
         config: impl Into<LaunchConfig>,
         args: Args<K, A>,
     ) -> CudaResult<()> {
-        launch(&self.function, stream, &config.into(), args)
+        launch_function(&self.function, stream, &config.into(), args)
+    }
+}
+
+impl<K: KernelType> Kernel<'static, K> {
+    /// Returns a kernel of the program itself in the current context, which [`Stream::launch`] looks
+    /// up by itself: for graphs, and for the functions of [`Function`], such as the number of blocks
+    /// that fit a multiprocessor.
+    ///
+    /// ```text
+    /// let kernel = Kernel::<vecadd>::own()?;
+    /// graph.launch(&kernel, (blocks, threads), vecadd::args(a.read(), b.read(), c.write()))?;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stream::launch`] for the module, and [`Error::NoContext`] without a context.
+    pub fn own() -> CudaResult<Self> {
+        let context = Context::current("looking up a kernel of the program")?;
+        Ok(Kernel {
+            function: crate::module::own_kernel::<K>(&context)?.clone(),
+            kernel: PhantomData,
+        })
     }
 }
 
 /// Launches the kernel `K`, which `function` is.
-fn launch<K: KernelType, A: Pass>(
+fn launch_function<K: KernelType, A: Pass>(
     function: &Function<'_>,
     stream: &Stream,
     config: &LaunchConfig,
@@ -352,6 +376,43 @@ fn launch<K: KernelType, A: Pass>(
     // SAFETY: the arguments are the kernel's, and tell what they use; they are consumed, so this is
     // the only launch with memory of the host that they borrow.
     unsafe { collector.launch(function, stream, config) }
+}
+
+/// Launches a kernel of the program itself in the current context, as [`Stream::launch`] does, in a
+/// stream that all of these launches share.
+///
+/// ```text
+/// cust::launch((blocks, threads), vecadd::args(&a, &b, &mut c))?;
+/// ```
+///
+/// With buffers of the device alone the launch is asynchronous; copies to the host wait for it. The
+/// launches of all threads run one after the other. For kernels that run at the same time, make streams.
+///
+/// # Errors
+///
+/// Those of [`Stream::launch`], and [`Error::NoContext`] without a context.
+pub fn launch<K: KernelType, A: Pass>(
+    config: impl Into<LaunchConfig>,
+    args: Args<K, A>,
+) -> CudaResult<()> {
+    let context = Context::current("launching a kernel of the program")?;
+    own_stream(&context)?.launch(config, args)
+}
+
+/// The stream of [`launch`] in a context. It stays, as the program's modules do.
+fn own_stream(context: &Context) -> CudaResult<&'static Stream> {
+    static STREAMS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+    // Before the lock: a function that holds up a stream lets it go on here.
+    context.bind()?;
+    let mut streams = STREAMS.lock().unwrap_or_else(|e| e.into_inner());
+    let found = streams.iter().find(|s| s.context().is_same(context));
+    if let Some(stream) = found {
+        return Ok(stream);
+    }
+    let stream = context.with_current(|| Stream::new(StreamFlags::NON_BLOCKING, None))?;
+    let stream = Box::leak(Box::new(stream));
+    streams.push(stream);
+    Ok(stream)
 }
 
 impl Stream {
@@ -376,7 +437,7 @@ impl Stream {
         args: Args<K, A>,
     ) -> CudaResult<()> {
         let function = crate::module::own_kernel::<K>(self.context())?;
-        launch(function, self, &config.into(), args)
+        launch_function(function, self, &config.into(), args)
     }
 }
 
@@ -393,6 +454,13 @@ impl Module {
     pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
         if !self.has_package(K::PACKAGE) {
             return Err(Error::ForeignModule {
+                kernel: K::NAME,
+                package: K::PACKAGE,
+            });
+        }
+        if K::SIGNATURE.is_empty() {
+            // Only the program's own module has instances of generic kernels.
+            return Err(Error::NotEmbedded {
                 kernel: K::NAME,
                 package: K::PACKAGE,
             });

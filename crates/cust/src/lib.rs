@@ -122,6 +122,7 @@ pub use backend::{Backend, DEVICE_VARIABLE};
 pub use cust_derive::DeviceCopy;
 /// The raw bindings, for what this crate does not wrap.
 pub use cust_raw as raw;
+pub use kernel::launch;
 
 use context::Context;
 use device::Device;

@@ -13,7 +13,7 @@ use cust::error::Error;
 use cust::graph::CaptureMode;
 use cust::module::{Embedded, Image};
 use cust::prelude::*;
-use kernels::{KERNELS, Offset, add, affine, count};
+use kernels::{KERNELS, Offset, add, affine, count, scale_pair};
 use ptx_emulator::driver::{Schedule, set_schedule};
 use test_outcome::Failure;
 
@@ -90,6 +90,23 @@ fn atomics_are_elements_of_the_host() {
     }
     assert_eq!(counter.as_host_value().unwrap(), 1 + 3 * 8 * 2);
     assert_eq!(bins, [13, 14, 15, 16]);
+}
+
+#[test]
+fn arrays_are_passed_by_reference() {
+    set_schedule(Schedule::Late);
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let stream = stream();
+    let factors = [2.0f32, 3.0];
+    let mut numbers = vec![10.0f32, 10.0];
+    let args = scale_pair::args(&factors, &mut numbers);
+    module.launch(&stream, (1, 2), args).unwrap();
+    assert_eq!(numbers, [20.0, 30.0]);
+    let on_device = DeviceBox::new(&factors).unwrap();
+    let args = scale_pair::args(&on_device, &mut numbers);
+    module.launch(&stream, (1, 2), args).unwrap();
+    assert_eq!(numbers, [40.0, 90.0]);
 }
 
 #[test]

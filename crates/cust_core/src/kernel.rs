@@ -37,8 +37,9 @@ pub unsafe trait Kernel: 'static {
 /// `DeviceSliceMut<T>` for types that a kernel writes to.
 ///
 /// Slices, arrays and `Vec`s of the host are passed to the same parameters: `&[T]`, `&[T; N]` and
-/// `&Vec<T>` for `&[T]`, which the launch copies to the device, and `&mut [T]`, `&mut [T; N]` and
-/// `&mut Vec<T>` for types that a kernel writes to, which it copies there and back.
+/// `&Vec<T>` for `&[T]`, and `&[T; N]` for `&[T; N]`, which the launch copies to the device, and
+/// `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` for types that a kernel writes to, which it copies
+/// there and back.
 ///
 /// # Safety
 ///
@@ -49,8 +50,8 @@ pub unsafe trait Kernel: 'static {
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
             for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
-    note = "slices, arrays and `Vec`s of the host are copied: `&[T]` for `&[T]`, and `&mut [T]` for \
-            `PerThread<T>` or `&[AtomicT]`",
+    note = "slices, arrays and `Vec`s of the host are copied: `&[T]` for `&[T]`, `&[T; N]` for \
+            `&[T; N]`, and `&mut [T]` for `PerThread<T>` or `&[AtomicT]`",
     note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
@@ -214,6 +215,22 @@ impl HostMemory<'_> {
         }
     }
 
+    /// An array, passed as its address alone.
+    ///
+    /// # Safety
+    ///
+    /// As for `new`.
+    const unsafe fn of_array<T: DeviceCopy, const N: usize>(array: &[T; N]) -> Self {
+        let pointer = array.as_ptr().cast_mut();
+        // SAFETY: the caller's promise.
+        let slice = unsafe { HostMemory::new(pointer, N, false, Access::Read) };
+        HostMemory {
+            passed: 0,
+            type_name: core::any::type_name::<[T; N]>,
+            ..slice
+        }
+    }
+
     /// As rows or as layers: with these sizes behind the length, as [`OutputRows`] or [`OutputVolume`]
     /// says.
     ///
@@ -235,7 +252,8 @@ impl HostMemory<'_> {
         self.pointer
     }
 
-    /// What follows the address in the kernel's parameters, beginning with the number of elements.
+    /// What follows the address in the kernel's parameters, beginning with the number of elements:
+    /// nothing for an array.
     pub fn sizes(&self) -> &[u64] {
         &self.sizes[..self.passed]
     }
@@ -277,6 +295,29 @@ unsafe impl<T: DeviceCopy> Pass for HostSlice<'_, T> {
         let pointer = self.0.as_ptr().cast_mut();
         // SAFETY: the elements are borrowed, and are not written to.
         launch.host(unsafe { HostMemory::new(pointer, self.0.len(), true, Access::Read) });
+    }
+}
+
+/// An array of the host that a kernel reads.
+#[derive(Debug, Clone, Copy)]
+pub struct HostArray<'h, T, const N: usize>(&'h [T; N]);
+
+// SAFETY: the launch puts the address of a copy into the parameter.
+unsafe impl<T: DeviceCopy, const N: usize> Pass for HostArray<'_, T, N> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        // SAFETY: the elements are borrowed, and are not written to.
+        launch.host(unsafe { HostMemory::of_array(self.0) });
+    }
+}
+
+// SAFETY: the elements are copied, and the copies are there until the launch is done.
+unsafe impl<'h, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for &'h [T; N] {
+    type Passed = HostArray<'h, T, N>;
+
+    #[inline]
+    fn into_passed(self) -> HostArray<'h, T, N> {
+        HostArray(self)
     }
 }
 

@@ -3,10 +3,13 @@
 //!
 //! `BLESS=1` regenerates `ptx/atomics.txt`.
 
+use cust::raw::CUresult;
 use ptx::{Function, Instruction, Item, Module, Operand, Statement};
+use std::ffi::{CString, c_void};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
 use std::sync::OnceLock;
 use ui_tests::toolchain::{Made, Toolchain};
 
@@ -437,4 +440,47 @@ fn atomics_have_their_orders_and_scopes() {
     let differ: Vec<_> = differ.filter(|(expected, got)| expected != got).collect();
     assert!(differ.is_empty(), "expected, got: {differ:#?}");
     assert_eq!(expected.lines().count(), table.lines().count());
+}
+
+/// `extern "ptx-kernel"` makes a kernel, without `cuda_std`, which the driver's functions launch.
+#[test]
+fn a_kernel_of_core_alone_runs() -> Result<(), Box<dyn std::error::Error>> {
+    const THREADS: u32 = 1024;
+    let made = compile(&folder().join("by_hand.rs"), "sm_75", 3);
+    let ptx = CString::new(made.ptx)?;
+    let device = cust::init_auto()?;
+    let cuda = device.context().driver()?;
+    let mut len = (THREADS * THREADS) as usize;
+    let bytes = len * size_of::<u32>();
+    let [mut clocks, mut indices] = [0u32, 0].map(|zero| vec![zero; len]);
+    let check = |result| assert_eq!(result, CUresult::CUDA_SUCCESS);
+    // SAFETY: the pointers are valid for the calls, the arguments are those of the kernel's parameters,
+    // and the kernel writes inside the allocations.
+    unsafe {
+        let (mut module, mut function) = (null_mut(), null_mut());
+        check(cuda.cuModuleLoadData(&mut module, ptx.as_ptr().cast()));
+        check(cuda.cuModuleGetFunction(&mut function, module, c"clocks".as_ptr()));
+        let (mut first, mut second) = (0u64, 0u64);
+        check(cuda.cuMemAlloc_v2(&mut first, bytes));
+        check(cuda.cuMemAlloc_v2(&mut second, bytes));
+        let mut arguments: [*mut c_void; 4] = [
+            (&raw mut first).cast(),
+            (&raw mut len).cast(),
+            (&raw mut second).cast(),
+            (&raw mut len).cast(),
+        ];
+        let (stream, extra) = (null_mut(), null_mut());
+        let arguments = arguments.as_mut_ptr();
+        check(cuda.cuLaunchKernel(
+            function, THREADS, 1, 1, THREADS, 1, 1, 0, stream, arguments, extra,
+        ));
+        check(cuda.cuMemcpyDtoH_v2(clocks.as_mut_ptr().cast(), first, bytes));
+        check(cuda.cuMemcpyDtoH_v2(indices.as_mut_ptr().cast(), second, bytes));
+        check(cuda.cuMemFree_v2(first));
+        check(cuda.cuMemFree_v2(second));
+        check(cuda.cuModuleUnload(module));
+    }
+    assert!(indices.into_iter().eq(0..THREADS * THREADS));
+    assert!(clocks.iter().any(|&clock| clock != clocks[0]));
+    Ok(())
 }

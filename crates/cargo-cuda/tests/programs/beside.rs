@@ -118,6 +118,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (found, x) in to.as_host_vec()?.into_iter().zip([0.5, 1.5, 2.5f64]) {
         assert!((found - x.sin() - x.sqrt()).abs() < 1e-14);
     }
+    // A graph of a kernel of the program.
+    let kernel = Kernel::<numbers>::own()?;
+    assert!(kernel.max_active_blocks_per_multiprocessor(32.into(), 0)? > 0);
+    let mut graph = GraphBuilder::new()?;
+    let xs = graph.buffer(LockedBuffer::from_slice(&[0.5, 1.5, 2.5f64])?);
+    let sines = graph.buffer(LockedBuffer::<f64>::zeroed(3)?);
+    graph.launch(&kernel, (1, 3), numbers::args(xs.read(), sines.write()))?;
+    let mut graph = graph.instantiate()?;
+    graph.launch(&stream)?;
+    assert_eq!(graph.get(sines)[..], to.as_host_vec()?);
     println!("all kernels gave what the host computes");
     Ok(())
 }

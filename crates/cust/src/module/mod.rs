@@ -73,6 +73,7 @@ pub use library::Library;
 pub use linker::{LinkInput, Linker};
 pub use lto::{LtoInput, LtoLinker};
 pub(crate) use program::own_kernel;
+pub use program::own_ptx;
 pub use symbol::{Symbol, SymbolName};
 
 use ptx::Entry;

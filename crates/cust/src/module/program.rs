@@ -68,6 +68,16 @@ struct Program {
     kernels: HashMap<u128, Vec<(usize, &'static str)>>,
 }
 
+/// Returns the PTX that `cargo cuda` embedded into the program: one string for each crate with
+/// kernels, the newest architecture first. [`Stream::launch`](crate::stream::Stream::launch) finds
+/// kernels by itself; this is for tools, and for [`raw`](crate::raw) calls of the driver.
+///
+/// An entry's name is the function's mangled name, or its own for a kernel with
+/// `#[unsafe(no_mangle)]`. The strings do not end in a NUL, which `cuModuleLoadData` needs.
+pub fn own_ptx() -> &'static [&'static str] {
+    &program().images
+}
+
 fn program() -> &'static Program {
     static PROGRAM: OnceLock<Program> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -76,7 +86,8 @@ fn program() -> &'static Program {
         Program::new(images.filter_map(|record| {
             // SAFETY: the compiler wrote the record of an image of this length.
             let image = unsafe { std::slice::from_raw_parts(record.image, record.len) };
-            std::str::from_utf8(image).ok()
+            let text = std::str::from_utf8(image).ok()?;
+            Some(text.trim_end_matches('\0'))
         }))
     })
 }
@@ -109,7 +120,7 @@ fn arch(image: &str) -> Option<Arch> {
 /// The handles and symbols that the comments at the end of PTX tell.
 fn entries(image: &str) -> impl Iterator<Item = (u128, &str)> {
     let is_comment = |line: &&str| line.is_empty() || line.starts_with("//");
-    let lines = image.trim_end_matches('\0').lines().rev().map(str::trim);
+    let lines = image.lines().rev().map(str::trim);
     lines.take_while(is_comment).filter_map(|line| {
         let (handle, symbol) = line.strip_prefix("// cuda_std.entry ")?.split_once(' ')?;
         let is_hex = handle.len() == 32 && handle.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -256,7 +267,7 @@ mod tests {
                    // cuda_std.entry 123 short\n\
                    // cuda_std.entry +123456789abcdef0123456789abcdef sign\n\
                    // cuda_std.entry 00000000000000000000000000000002\r\n\
-                   // cuda_std.entry ffffffffffffffffffffffffffffffff two\r\n\n\0";
+                   // cuda_std.entry ffffffffffffffffffffffffffffffff two\r\n\n";
         let found: Vec<_> = entries(ptx).collect();
         let one = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
         assert_eq!(found, [(u128::MAX, "two"), (one, "_RNvC1k3one")]);

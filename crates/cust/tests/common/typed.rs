@@ -51,6 +51,13 @@ pub fn scale_first(value: &f32, mut to: PerThread<f32>) {
     }
 }
 
+#[kernel]
+pub fn scale_pair(values: &[f32; 2], mut to: PerThread<f32>) {
+    if let Some((i @ 0..2, to)) = to.first() {
+        *to *= values[i];
+    }
+}
+
 /// # Safety
 /// `to` is good for a write.
 #[kernel]
