@@ -171,8 +171,13 @@ fn a_new_project_runs(folder: &Path) {
         printed.contains("the crates gave what they give on the host"),
         "{printed}"
     );
-    // Generic kernels, also of a library.
-    let dependencies: Vec<&str> = with_crates
+    generic_kernels_run(&project, &with_crates, &run);
+    errors_are_told(&project.join("src/main.rs"), &run);
+}
+
+/// Generic kernels, also of a library that the project depends on.
+fn generic_kernels_run(project: &Path, manifest: &str, run: &dyn Fn() -> String) {
+    let dependencies: Vec<&str> = manifest
         .lines()
         .filter(|line| line.starts_with("cust ") || line.starts_with("cuda_std "))
         .collect();
@@ -185,19 +190,23 @@ fn a_new_project_runs(folder: &Path) {
     std::fs::write(library.join("Cargo.toml"), of_library).unwrap();
     let source = include_str!("programs/generic_kernels.rs");
     std::fs::write(library.join("src/lib.rs"), source).unwrap();
-    let with_library = with_crates.replace(
+    let with_library = manifest.replace(
         "[dependencies]\n",
         "[dependencies]\nkernels = { path = \"kernels\" }\n",
     );
-    std::fs::write(&manifest, with_library).unwrap();
-    let main = project.join("src/main.rs");
-    std::fs::write(&main, include_str!("programs/generic.rs")).unwrap();
+    std::fs::write(project.join("Cargo.toml"), with_library).unwrap();
+    let source = include_str!("programs/generic.rs");
+    std::fs::write(project.join("src/main.rs"), source).unwrap();
     let printed = run();
     assert!(
         printed.contains("the generic kernels gave what the host computes"),
         "{printed}"
     );
-    std::fs::write(&main, include_str!("programs/refused.rs")).unwrap();
+}
+
+/// What a program cannot do is an error at the user's line.
+fn errors_are_told(main: &Path, run: &dyn Fn() -> String) {
+    std::fs::write(main, include_str!("programs/refused.rs")).unwrap();
     let printed = run();
     for error in [
         "error: a closure that captures a reference to memory of the host cannot be passed to the \
@@ -212,6 +221,20 @@ fn a_new_project_runs(folder: &Path) {
     ] {
         assert!(printed.contains(error), "`{error}` is not in {printed}");
     }
+    std::fs::write(main, include_str!("programs/host_only.rs")).unwrap();
+    let printed = run();
+    for error in [
+        "error: `std::fs::File::open::<&str>` works only on the host",
+        "it needs the foreign function `open64`, which a GPU does not have",
+        "the kernel `lengths` calls",
+        "error: `JoinHandle::<u32>::join` works only on the host",
+        "`if !cuda_std::is_device()`",
+    ] {
+        assert!(printed.contains(error), "`{error}` is not in {printed}");
+    }
+    // Not one for each thing that they need.
+    let errors = printed.matches("works only on the host").count();
+    assert_eq!(errors, 5, "{printed}");
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.

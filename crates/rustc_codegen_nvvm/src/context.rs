@@ -69,6 +69,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
     /// In such a session: functions whose calls are a constant.
     pub known: RefCell<FxHashMap<Value, bool>>,
+    /// In such a session: the calls of `std` that an error has been reported of.
+    pub reported: RefCell<FxHashSet<Span>>,
     /// Whether some function needs instances of itself without end, which is then reported.
     pub endless: Cell<bool>,
     /// Where the lines of each inline assembly stand in the source, by the number in its first
@@ -128,6 +130,7 @@ impl<'tcx> CodegenCx<'tcx> {
             reached: Default::default(),
             uses: Default::default(),
             known: Default::default(),
+            reported: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
             packed: Default::default(),

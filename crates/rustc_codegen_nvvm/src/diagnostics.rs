@@ -24,9 +24,38 @@ use crate::context::{CodegenCx, Item, item_span};
 const HOST_ONLY: &str =
     "code that only the host needs can stand under `#[cfg(not(target_arch = \"nvptx64\"))]`";
 
+/// In a single-source session: what `std` needs, and only the host has, where other code calls `std`. One
+/// error for each call; false if nothing leads through `std`.
+fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, what: &str) -> bool {
+    if !cx.host {
+        return false;
+    }
+    let Some(call) = chain::call_of_std(cx, item, place) else {
+        return false;
+    };
+    let is_first = cx.reported.borrow_mut().insert(call.span);
+    if is_first {
+        let message = format!("{} works only on the host", call.called);
+        let mut diag = cx.tcx.dcx().struct_span_err(call.span, message);
+        diag.span_label(
+            call.span,
+            format!("it needs {what}, which a GPU does not have"),
+        );
+        call.add_chain(&mut diag);
+        diag.help("what only the host does can stand behind `if !cuda_std::is_device()`");
+        diag.emit();
+    }
+    true
+}
+
 /// Something that GPU code cannot have, at a place of the item that is being lowered.
 pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
     let current = cx.current.get();
+    if let Some(current) = current
+        && in_std(cx, current.node, Some(span), what)
+    {
+        return;
+    }
     let at = if span.is_dummy() {
         current.map_or(span, |current| item_span(cx.tcx, current.node))
     } else {
@@ -41,6 +70,9 @@ pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
 
 /// An item that GPU code cannot have, at its definition, with who uses it.
 pub(crate) fn unsupported_item<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, what: &str) {
+    if in_std(cx, item, None, what) {
+        return;
+    }
     let mut diag = not_for_gpu(cx, item_span(cx.tcx, item), what);
     chain::add_chain(cx, &mut diag, Some(item));
     diag.emit();
@@ -63,6 +95,9 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     } else {
         ("function", Item::Fn(instance))
     };
+    if in_std(cx, item, None, &format!("the foreign {kind} `{name}`")) {
+        return;
+    }
     let mut diag = at_use(
         cx,
         item,

@@ -90,6 +90,50 @@ pub(crate) fn report_from_user<'a, 'tcx>(
     diag.emit();
 }
 
+/// A call of `std` by other code.
+pub(crate) struct CallOfStd {
+    /// What is called.
+    pub called: String,
+    /// Where.
+    pub span: Span,
+    steps: Vec<Step>,
+}
+
+impl CallOfStd {
+    /// Adds the chain from a kernel to the call.
+    pub(crate) fn add_chain(&self, diag: &mut Diag<'_>) {
+        add(diag, &self.steps);
+    }
+}
+
+/// The call of `std` that leads to an item, or to a place in its code, if one does.
+pub(crate) fn call_of_std<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    item: Item<'tcx>,
+    place: Option<Span>,
+) -> Option<CallOfStd> {
+    let tcx = cx.tcx;
+    let mut steps = Vec::new();
+    if let Some(span) = place {
+        collect_inlined(tcx, item, span, None, &mut steps);
+    }
+    collect_users(cx, item, &mut steps);
+    let name_of = |krate: CrateNum| tcx.crate_name(krate);
+    let is_library = |krate| matches!(name_of(krate).as_str(), "core" | "alloc" | "std");
+    let first = steps.iter().position(|step| !is_library(step.krate))?;
+    let mut callees = steps[..first].iter().map(|step| step.krate);
+    let is_std = |krate| name_of(krate).as_str() == "std";
+    if !callees.any(is_std) && !(first == 0 && is_std(krate(item))) {
+        return None;
+    }
+    let steps = steps.split_off(first);
+    Some(CallOfStd {
+        called: steps[0].used.clone(),
+        span: steps[0].span,
+        steps,
+    })
+}
+
 /// Adds only which kernel an item is compiled for.
 pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Item<'tcx>) {
     let mut steps = Vec::new();
