@@ -458,6 +458,13 @@ impl Module {
                 package: K::PACKAGE,
             });
         }
+        if K::SIGNATURE.is_empty() {
+            // Only the program's own module has instances of generic kernels.
+            return Err(Error::NotEmbedded {
+                kernel: K::NAME,
+                package: K::PACKAGE,
+            });
+        }
         // SAFETY: what was embedded was built from the package that `K` is of, and the signatures,
         // which describe all parameters on both sides, are compared below.
         let kernel = unsafe { self.kernel_unchecked::<K>()? };
