@@ -312,7 +312,7 @@ unsafe impl<T: DeviceCopy, const N: usize> Pass for HostArray<'_, T, N> {
 }
 
 // SAFETY: the elements are copied, and the copies are there until the launch is done.
-unsafe impl<'h, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for &'h [T; N] {
+unsafe impl<'h, T: DeviceCopy, const N: usize> Argument<&[T; N]> for &'h [T; N] {
     type Passed = HostArray<'h, T, N>;
 
     #[inline]
