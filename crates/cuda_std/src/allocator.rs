@@ -3,7 +3,10 @@
 //! With the feature `allocator` (on by default) [`DeviceAllocator`] is the global allocator of
 //! kernels; a crate that uses it says `extern crate alloc;`. All threads share one heap of 8 MiB,
 //! unless the host sets another limit (`cuCtxSetLimit`, `CU_LIMIT_MALLOC_HEAP_SIZE`). When it is
-//! used up, the allocation panics in that thread.
+//! used up, the allocation panics in that thread, with the location at which the program called the
+//! standard library: of `Vec::push`, `Box::new`, `collect` and so on. The location is unknown if the
+//! standard library allocates in a function that was called through a pointer or trait object, as
+//! `format!` does when it appends to its string.
 
 /// CUDA's device heap as a Rust allocator.
 #[derive(Clone, Copy, Debug, Default)]

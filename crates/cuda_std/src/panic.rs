@@ -86,6 +86,14 @@ mod device {
         use super::Piece::{Number, Text};
         use super::{Location, fmt, panic_with, panic_with_arguments};
 
+        cuda_std_macros::foreign! {
+            /// Where the program's own code called the standard library, as the backend knows; with an
+            /// empty file name if it does not.
+            // It is no function of C's.
+            #[allow(improper_ctypes)]
+            fn __cuda_std_program_location() -> &'static Location<'static>;
+        }
+
         /// `panic!` with a message to format. The backend inlines it, so that a message which is
         /// known to be constant leaves nothing of the formatting.
         #[unsafe(no_mangle)]
@@ -188,8 +196,7 @@ mod device {
             panic_with(&pieces, Location::caller())
         }
 
-        /// No memory, where the program does not say what to do then. alloc does not tell it where that
-        /// was, so the host, which adds the heap's size, leaves the location out.
+        /// No memory, where the program does not say what to do then. The host adds the heap's size.
         #[unsafe(no_mangle)]
         #[inline(never)]
         #[cold]
@@ -199,7 +206,7 @@ mod device {
                 Number(size),
                 Text(" bytes failed: the device's heap is used up"),
             ];
-            panic_with(&pieces, Location::caller())
+            panic_with(&pieces, __cuda_std_program_location())
         }
 
         /// `copy_from_slice` and the like with two lengths.

@@ -609,7 +609,8 @@ pub struct KernelPanic {
     pub message: String,
     /// How many bytes of the message did not fit the report.
     pub truncated: usize,
-    /// The source file; empty where the location is not known, as for a failed allocation.
+    /// The source file; empty where the location is not known, as for an allocation that fails behind a
+    /// call through a pointer.
     pub file: String,
     /// The line in it.
     pub line: u32,
@@ -640,11 +641,8 @@ impl KernelPanic {
                 .ends_with(" bytes failed: the device's heap is used up")
     }
 
-    /// Adds the heap's size and what to do. The location is one in `cuda_std`, since alloc does not
-    /// tell which allocation failed.
+    /// Adds the heap's size and what to do.
     pub(crate) fn explain_heap(&mut self, limit: Option<usize>) {
-        self.file.clear();
-        (self.line, self.column) = (0, 0);
         if let Some(limit) = limit {
             self.message += &format!(", which has {limit} bytes");
         }

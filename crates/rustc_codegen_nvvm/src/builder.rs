@@ -221,12 +221,19 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     fn append_block(cx: &'a CodegenCx<'tcx>, func: Value, name: &str) -> Block {
         let mut module = cx.module.borrow_mut();
         let func = module.as_func(func).expect("blocks belong to functions");
-        module.add_block(func, name)
+        let block = module.add_block(func, name);
+        cx.locations.borrow_mut().note_block(block, name);
+        block
     }
 
     fn append_sibling_block(&mut self, name: &str) -> Block {
         let func = self.func();
-        self.cx.module.borrow_mut().add_block(func, name)
+        let block = self.cx.module.borrow_mut().add_block(func, name);
+        self.cx
+            .locations
+            .borrow_mut()
+            .note_sibling(block, self.block);
+        block
     }
 
     fn switch_to_block(&mut self, block: Block) {
@@ -868,12 +875,17 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         return_slot: ReturnSlot<Value>,
         args: &[Value],
         _funclet: Option<&()>,
-        _instance: Option<Instance<'tcx>>,
+        instance: Option<Instance<'tcx>>,
     ) -> Value {
         if let Some(&known) = self.cx.known.borrow().get(&func) {
             return self.const_bool(known);
         }
-        self.emit_call(sig, fn_abi, func, return_slot, args, false)
+        let call = self.emit_call(sig, fn_abi, func, return_slot, args, false);
+        if instance.is_some() {
+            let mut locations = self.cx.locations.borrow_mut();
+            locations.note_call(self.tcx, call, self.block, self.span);
+        }
+        call
     }
 
     fn tail_call(

@@ -23,6 +23,7 @@ use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::device_functions;
 use crate::kernels::Kernel;
+use crate::locations::Locations;
 use crate::markers::{self, Marker};
 use crate::records::Records;
 
@@ -85,6 +86,8 @@ pub(crate) struct CodegenCx<'tcx> {
     /// The debug information of types, by how many pointers led to them.
     pub debug_types: RefCell<FxHashMap<(Ty<'tcx>, u32), Di>>,
     pub compile_unit: Cell<Option<Di>>,
+    /// Where in the program calls stand.
+    pub locations: RefCell<Locations<'tcx>>,
     counter: Cell<u32>,
 }
 
@@ -138,6 +141,7 @@ impl<'tcx> CodegenCx<'tcx> {
             scopes: Default::default(),
             debug_types: Default::default(),
             compile_unit: Default::default(),
+            locations: Default::default(),
             counter: Default::default(),
         }
     }

@@ -14,6 +14,10 @@ use crate::diagnostics;
 /// their call needs, or one of several: `__cuda_std_requires_sm_90a_or_sm_100f`.
 const REQUIRES: &str = "__cuda_std_requires_";
 
+/// The foreign function that returns where the program called the standard library, see
+/// [`crate::locations`].
+pub(crate) const PROGRAM_LOCATION: &str = "__cuda_std_program_location";
+
 /// The architectures one of which a foreign function of this name demands.
 fn required(symbol: &str) -> Option<Vec<Arch>> {
     let names = symbol.strip_prefix(REQUIRES)?.split("_or_");
@@ -125,6 +129,14 @@ pub(crate) fn declare<'tcx>(
         let sig = crate::abi::signature(cx, abi);
         return Some(define(cx, symbol, sig, |b, _| {
             b.ret(None);
+        }));
+    }
+    if symbol == PROGRAM_LOCATION {
+        let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
+        let sig = crate::abi::signature(cx, abi);
+        let unknown = crate::locations::unknown(cx);
+        return Some(define(cx, symbol, sig, |b, _| {
+            b.ret(Some(unknown));
         }));
     }
     // alloc calls it so that linking fails without an allocator; here the compiler sees to that.

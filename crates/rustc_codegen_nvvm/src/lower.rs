@@ -66,6 +66,7 @@ pub(crate) fn lower<'tcx>(
         lower_required(&cx);
     }
     report_undefined(&cx, options);
+    crate::locations::pass_on(&cx);
     let instances = {
         let module = cx.module.borrow();
         let functions = cx.functions.borrow();
@@ -269,6 +270,7 @@ fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
             module.func_mut(func).attrs.no_implicit_float = true;
         }
     }
+    cx.locations.borrow_mut().enter(tcx, instance);
     codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
 }
 

@@ -4,7 +4,7 @@
 use crate::{Build, Session, expect, trial};
 use cust::error::KernelPanic;
 use cust::prelude::*;
-use device_tests_kernels::panics::{PANICS, Panic};
+use device_tests_kernels::panics::{PANICS, Panic, WITHOUT_MEMORY};
 use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -238,5 +238,7 @@ fn without_memory(session: &Session, build: Build) -> Result<(), Failed> {
          `Context::set_resource_limit(ResourceLimit::MallocHeapSize, BYTES)`"
     );
     expect(panic.message, message, "the message")?;
-    expect(panic.file, String::new(), "the file")
+    let known = panic.file.ends_with("panics.rs");
+    expect(known, true, "whether the file is known")?;
+    expect(panic.line, WITHOUT_MEMORY, "the line")
 }

@@ -8,12 +8,11 @@ mod split;
 use std::collections::{HashMap, HashSet};
 
 use super::bound_inlining::{calls_of, cycles};
+use super::parameters::{add_parameter, only_called};
 use crate::inst::{Callee, InstKind, ParamAttrs};
 use crate::intrinsic::Intrinsic;
-use crate::module::{Linkage, Module};
-use crate::types::TypeKind;
-use crate::uses::{Symbol, SymbolWalk};
-use crate::value::{Func, Value, ValueKind};
+use crate::module::Module;
+use crate::value::{Func, Value};
 use access::Params;
 use live::{Frame, analyze, slots};
 use place::{Layout, place};
@@ -143,7 +142,12 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
         for (&param, attrs) in data.params.iter().zip(&mut data.param_attrs) {
             attrs.readonly &= !params.is_owned(param);
         }
-        add_parameter(module, func, layouts[&func].align);
+        let attrs = ParamAttrs {
+            nonnull: true,
+            align: layouts[&func].align,
+            ..ParamAttrs::default()
+        };
+        add_parameter(module, func, "arena", attrs);
     }
     for func in funcs.into_iter().filter(|func| chosen.contains(func)) {
         let arena = if shared.contains(&func) {
@@ -190,79 +194,29 @@ fn reached(module: &Module, roots: &[Func], shared: &HashSet<Func>) -> Vec<Func>
         .collect()
 }
 
-/// The functions that may take an arena from their callers: those with a body that are called
-/// directly alone, by calls of their own signature, and that do not reach themselves.
+/// The functions that may take an arena from their callers: those that are only called directly, and
+/// that do not reach themselves.
 fn takers(module: &Module, sharing: SlotSharing) -> HashSet<Func> {
-    let mut excluded: HashSet<Func> = HashSet::new();
-    let mut calls: Vec<Vec<Func>> = vec![Vec::new(); module.funcs.len()];
-    let mut walk = SymbolWalk::new(module);
-    let exclude = |symbol, excluded: &mut HashSet<Func>| {
-        if let Symbol::Func(func) = symbol {
-            excluded.insert(func);
-        }
-    };
-    for global in module.globals() {
-        if let Some(init) = module.global(global).init {
-            walk.walk(module, init, &mut |symbol| exclude(symbol, &mut excluded));
-        }
-    }
-    for func in module.funcs() {
-        let data = module.func(func);
-        let attrs = &data.attrs;
-        let internal = data.linkage == Linkage::Internal && data.kernel.is_none();
-        let variadic = matches!(
-            module.types.kind(data.sig),
-            TypeKind::Func { variadic: true, .. }
-        );
+    let mut takers = only_called(module);
+    takers.retain(|&func| {
+        let attrs = &module.func(func).attrs;
         let stays = attrs.no_inline && !sharing.across_calls;
-        if !internal || variadic || stays || attrs.read_none || data.blocks.is_empty() {
-            excluded.insert(func);
-        }
-        for &block in &data.blocks {
-            for &inst in &module.block(block).insts {
-                let Some(inst) = module.inst(inst) else {
-                    continue;
-                };
-                let mut direct = None;
-                if let InstKind::Call(call) = &inst.kind
-                    && let Callee::Value(callee) = call.callee
-                    && let ValueKind::Func(callee_func) = module.value(callee).kind
-                {
-                    direct = Some(callee);
-                    calls[func.0 as usize].push(callee_func);
-                    let same = call.sig == module.func(callee_func).sig;
-                    if call.musttail || !same {
-                        excluded.extend([func, callee_func]);
-                    }
-                    if call.args.contains(&callee) {
-                        excluded.insert(callee_func);
-                    }
-                }
-                inst.kind.for_each_operand(|operand| {
-                    if Some(operand) != direct
-                        && !matches!(
-                            module.value(operand).kind,
-                            ValueKind::Inst(_) | ValueKind::Param(..)
-                        )
-                    {
-                        walk.walk(module, operand, &mut |symbol| {
-                            exclude(symbol, &mut excluded);
-                        });
-                    }
-                });
-            }
-        }
+        !(stays || attrs.read_none)
+    });
+    let mut calls: Vec<Vec<Func>> = vec![Vec::new(); module.funcs.len()];
+    for func in module.funcs() {
+        calls[func.0 as usize] = calls_of(module, func);
     }
     for (i, callees) in calls.iter().enumerate() {
         let func = Func(i as u32);
         if callees.contains(&func) {
-            excluded.insert(func);
+            takers.remove(&func);
         }
     }
-    excluded.extend(cycles(&calls).into_iter().flatten());
-    (module.funcs())
-        .filter(|func| !excluded.contains(func))
-        .collect()
+    for func in cycles(&calls).into_iter().flatten() {
+        takers.remove(&func);
+    }
+    takers
 }
 
 /// All functions, those that take an arena before those that call them.
@@ -284,28 +238,6 @@ fn callees_first(module: &Module, funcs: &[Func], shared: &HashSet<Func>) -> Vec
         }
     }
     order
-}
-
-/// Gives a function a last parameter, its arena.
-fn add_parameter(module: &mut Module, func: Func, align: u64) {
-    let ptr = module.types.ptr();
-    let data = module.func(func);
-    let TypeKind::Func { ret, params, .. } = module.types.kind(data.sig) else {
-        unreachable!("a function's type is a signature")
-    };
-    let (ret, mut params, index) = (*ret, params.clone(), data.params.len() as u32);
-    params.push(ptr);
-    let sig = module.types.func(ret, &params, false);
-    let value = module.push_value(ptr, ValueKind::Param(func, index));
-    module.value_mut(value).name = Some("arena".into());
-    let data = module.func_mut(func);
-    data.sig = sig;
-    data.params.push(value);
-    data.param_attrs.push(ParamAttrs {
-        nonnull: true,
-        align,
-        ..ParamAttrs::default()
-    });
 }
 
 /// Gives a function an arena of its own.

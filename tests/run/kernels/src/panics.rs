@@ -328,6 +328,9 @@ pub fn panic_twice() {
     }
 }
 
+/// The line on which [`panic_without_memory`] asks for it.
+pub const WITHOUT_MEMORY: u32 = line!() + 5;
+
 /// Asks for memory that is not there.
 #[kernel]
 pub fn panic_without_memory(count: usize, to: *mut u64) {

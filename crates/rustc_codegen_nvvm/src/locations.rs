@@ -1,0 +1,195 @@
+//! Where in the program the standard library was called, for reports of the library's own failures.
+//!
+//! A failed allocation ends in a function of `cuda_std`, which calls `__cuda_std_program_location`.
+//! Its answer is the location of the call by which the program's code came to the standard library.
+//! The functions of the standard library between these two calls get it as an additional last
+//! parameter. rustc's `#[track_caller]` does that only for functions that have the attribute, and
+//! most of those that allocate do not.
+//!
+//! A function whose address is taken, as for a trait object, has a fixed signature: what it calls
+//! gets an unknown location, with an empty file name.
+
+use std::collections::HashSet;
+
+use nvvm_ir::{Block, Func, InstKind, Value, passes};
+use rustc_abi::{self as abi, Primitive};
+use rustc_codegen_ssa::traits::*;
+use rustc_data_structures::fx::FxHashMap;
+use rustc_middle::mir::{BasicBlock, Body, ConstValue, START_BLOCK, SourceInfo, TerminatorKind};
+use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::def_id::CrateNum;
+use rustc_span::{Span, Symbol};
+
+use crate::context::CodegenCx;
+use crate::device_functions::PROGRAM_LOCATION;
+
+/// The standard library's crates that allocate, and this project's.
+const LIBRARY: [&str; 5] = ["alloc", "core", "cuda_std", "hashbrown", "std"];
+
+/// Whether a crate is no part of the program proper.
+fn is_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
+    LIBRARY.contains(&tcx.crate_name(krate).as_str())
+}
+
+/// The address of a `Location` that is not known.
+pub(crate) fn unknown(cx: &CodegenCx<'_>) -> Value {
+    let location = cx.tcx.const_caller_location(Symbol::intern(""), 0, 0);
+    address(cx, location)
+}
+
+fn address(cx: &CodegenCx<'_>, location: ConstValue) -> Value {
+    let scalar = location.try_to_scalar().expect("a reference");
+    let layout = abi::Scalar::Initialized {
+        value: Primitive::Pointer(abi::AddressSpace::ZERO),
+        valid_range: abi::WrappingRange::full(cx.tcx.data_layout.pointer_size()),
+    };
+    cx.scalar_to_backend(scalar, layout, cx.type_ptr())
+}
+
+/// Where in the program the calls stand that have been lowered.
+#[derive(Default)]
+pub(crate) struct Locations<'tcx> {
+    /// The function that is being lowered.
+    body: Option<&'tcx Body<'tcx>>,
+    /// The blocks of MIR that its blocks continue with: `rustc_codegen_ssa` puts several into one.
+    blocks: FxHashMap<Block, BasicBlock>,
+    /// By calls, where the program's code calls what they are part of.
+    calls: FxHashMap<Value, Span>,
+}
+
+impl<'tcx> Locations<'tcx> {
+    /// Begins a function.
+    pub(crate) fn enter(&mut self, tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) {
+        self.body = Some(tcx.instance_mir(instance.def));
+        self.blocks.clear();
+    }
+
+    /// Notes a block by the name that `rustc_codegen_ssa` gives it.
+    pub(crate) fn note_block(&mut self, block: Block, name: &str) {
+        let number = name
+            .strip_prefix("bb")
+            .and_then(|n| n.parse::<usize>().ok());
+        let of_mir = match number {
+            Some(number) => BasicBlock::from_usize(number),
+            None if name == "start" => START_BLOCK,
+            None => return,
+        };
+        self.blocks.insert(block, of_mir);
+    }
+
+    /// Notes a block that goes on with what stands in another.
+    pub(crate) fn note_sibling(&mut self, block: Block, of: Block) {
+        if let Some(&of_mir) = self.blocks.get(&of) {
+            self.blocks.insert(block, of_mir);
+        }
+    }
+
+    /// Notes a call that the terminator of this span became.
+    pub(crate) fn note_call(&mut self, tcx: TyCtxt<'tcx>, call: Value, block: Block, span: Span) {
+        let (Some(body), Some(&first)) = (self.body, self.blocks.get(&block)) else {
+            return;
+        };
+        let blocks = &body.basic_blocks;
+        let mut next = Some(first);
+        while let Some(current) = next.filter(|&current| current < blocks.next_index()) {
+            let terminator = blocks[current].terminator();
+            let mut successors = terminator.successors();
+            next = successors
+                .next()
+                .filter(|&next| blocks.predecessors()[next].len() == 1);
+            // Of a method's call, `rustc_codegen_ssa` takes the span of the method and its arguments.
+            let info = match terminator.kind {
+                TerminatorKind::Call { fn_span, .. } => SourceInfo {
+                    span: fn_span,
+                    ..terminator.source_info
+                },
+                TerminatorKind::Drop { .. } => terminator.source_info,
+                _ => continue,
+            };
+            if info.span == span {
+                if let Some(span) = in_program(tcx, body, info) {
+                    self.calls.insert(call, span);
+                }
+                match next {
+                    Some(next) => self.blocks.insert(block, next),
+                    None => self.blocks.remove(&block),
+                };
+                return;
+            }
+        }
+    }
+}
+
+/// The innermost place of the program that something is part of, if MIR's passes inlined it or it
+/// stands in a function of the program.
+fn in_program<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>, mut info: SourceInfo) -> Option<Span> {
+    loop {
+        let scope = &body.source_scopes[info.scope];
+        if let Some((callee, call)) = scope.inlined {
+            if !is_library(tcx, callee.def_id().krate) {
+                return Some(info.span);
+            }
+            info.span = call;
+        }
+        match scope.inlined_parent_scope {
+            Some(parent) => info.scope = parent,
+            None => break,
+        }
+    }
+    (!is_library(tcx, body.source.def_id().krate)).then_some(info.span)
+}
+
+/// Lets `__cuda_std_program_location` return what its name says, if the program calls it.
+pub(crate) fn pass_on(cx: &CodegenCx<'_>) {
+    let root = {
+        let module = cx.module.borrow();
+        let named = module.named(PROGRAM_LOCATION);
+        let Some(root) = named.and_then(|value| module.as_func(value)) else {
+            return;
+        };
+        root
+    };
+    let mut library = library_functions(cx);
+    library.insert(root);
+    let name = "location";
+    let inherited = passes::inherit_parameter(&mut cx.module.borrow_mut(), root, &library, name);
+    if let Some(&param) = inherited.params.get(&root) {
+        return_value(cx, root, param);
+    }
+    for (caller, call) in inherited.calls {
+        let span = cx.locations.borrow().calls.get(&call).copied();
+        let argument = match (span, inherited.params.get(&caller)) {
+            (Some(span), _) => address(cx, cx.tcx.span_as_caller_location(span)),
+            (None, Some(&param)) => param,
+            (None, None) => unknown(cx),
+        };
+        passes::push_argument(&mut cx.module.borrow_mut(), call, argument);
+    }
+}
+
+/// The library's functions that the module defines.
+fn library_functions(cx: &CodegenCx<'_>) -> HashSet<Func> {
+    let module = cx.module.borrow();
+    let functions = cx.functions.borrow();
+    let of_library = functions.iter().filter_map(|(instance, &value)| {
+        // A declaration stands for another function.
+        let def_id = instance.def_id();
+        let defined = !cx.tcx.is_foreign_item(def_id) && is_library(cx.tcx, def_id.krate);
+        defined.then(|| module.as_func(value)).flatten()
+    });
+    of_library.collect()
+}
+
+/// Lets a function return another value.
+fn return_value(cx: &CodegenCx<'_>, func: Func, value: Value) {
+    let mut module = cx.module.borrow_mut();
+    for block in module.func(func).blocks.clone() {
+        let Some(ret) = module.terminator(block) else {
+            continue;
+        };
+        if let Some(InstKind::Ret(Some(returned))) = module.inst_mut(ret).map(|inst| &mut inst.kind)
+        {
+            *returned = value;
+        }
+    }
+}
