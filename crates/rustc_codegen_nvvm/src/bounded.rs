@@ -13,7 +13,7 @@ use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
 use nvvm_ir::{Dialect, Func, Module};
 use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_session::Session;
-use rustc_session::config::{DebugInfo, OptLevel as RustcOptLevel};
+use rustc_session::config::DebugInfo;
 
 use crate::debuginfo::tells_of_variables;
 use crate::diagnostics::toolkit;
@@ -96,9 +96,9 @@ impl<'a> Libnvvm<'a> {
         cache: PtxCache,
     ) -> Self {
         let mut nvvm_options = nvvm::Options::new(arch);
-        nvvm_options.opt_level = match sess.opts.optimize {
-            RustcOptLevel::No => OptLevel::O0,
-            _ => OptLevel::O3,
+        nvvm_options.opt_level = match crate::options::optimizes(sess) {
+            false => OptLevel::O0,
+            true => OptLevel::O3,
         };
         nvvm_options.debug = match sess.opts.debuginfo {
             DebugInfo::None => nvvm::DebugInfo::None,

@@ -62,6 +62,8 @@ pub(crate) struct CodegenCx<'tcx> {
     /// Whether the session is for a host, whose kernels are lowered besides: see
     /// [`crate::single_source`].
     pub host: bool,
+    /// Whether the kernels are optimized.
+    optimized: bool,
     /// In such a session: what functions and statics stand for that no reached code has named yet.
     pub pending: RefCell<FxHashMap<Value, Pending<'tcx>>>,
     /// In such a session: the functions and globals that reached code names.
@@ -129,6 +131,7 @@ impl<'tcx> CodegenCx<'tcx> {
             records: crate::records::collect(tcx),
             kernels: Default::default(),
             host: crate::single_source::is_host(tcx.sess),
+            optimized: crate::options::optimizes(tcx.sess),
             pending: Default::default(),
             reached: Default::default(),
             uses: Default::default(),
@@ -220,7 +223,7 @@ impl<'tcx> CodegenCx<'tcx> {
 
     /// Whether optimizations are on.
     pub(crate) fn optimizes(&self) -> bool {
-        self.tcx.sess.opts.optimize != rustc_session::config::OptLevel::No
+        self.optimized
     }
 
     /// Runs a closure on a type interner.

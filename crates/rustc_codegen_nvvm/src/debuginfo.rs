@@ -11,7 +11,7 @@ use rustc_codegen_ssa::traits::*;
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{ExistentialTraitRef, Instance, Ty};
 use rustc_session::Session;
-use rustc_session::config::{DebugInfo, OptLevel};
+use rustc_session::config::DebugInfo;
 use rustc_span::{BytePos, FileName, RemapPathScopeComponents, SourceFile, Span, Symbol};
 use rustc_target::callconv::FnAbi;
 
@@ -20,13 +20,13 @@ use crate::context::CodegenCx;
 
 /// Whether debug information tells of variables, which libnvvm takes without optimizations only.
 pub(crate) fn tells_of_variables(sess: &Session) -> bool {
-    sess.opts.debuginfo == DebugInfo::Full && sess.opts.optimize == OptLevel::No
+    sess.opts.debuginfo == DebugInfo::Full && !crate::options::optimizes(sess)
 }
 
 impl<'tcx> CodegenCx<'tcx> {
     /// As [`tells_of_variables`].
     pub(crate) fn has_variables(&self) -> bool {
-        tells_of_variables(self.tcx.sess)
+        self.tcx.sess.opts.debuginfo == DebugInfo::Full && !self.optimizes()
     }
 
     fn di(&self, node: DiNode) -> Di {

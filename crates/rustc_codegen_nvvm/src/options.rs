@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use rustc_session::config::OutputType;
+use rustc_session::config::{OptLevel, OutputType};
 use rustc_session::{EarlySession, Session};
 use rustc_span::edit_distance::edit_distance;
 
@@ -237,8 +237,21 @@ fn host_options(sess: &Session) -> impl Iterator<Item = String> {
 
 /// The backend's options of a single-source session.
 fn host_args(sess: &Session) -> Vec<String> {
-    let options = host_options(sess).filter(|option| !option.starts_with("arch="));
+    let own = |option: &String| option.starts_with("arch=") || option.starts_with(OPTIMIZE);
+    let options = host_options(sess).filter(|option| !own(option));
     options.map(|option| format!("--{option}")).collect()
+}
+
+/// The option by which kernels of a single-source session are not optimized.
+const OPTIMIZE: &str = "optimize=";
+
+/// Whether kernels are optimized: in a single-source session also where host code is not, unless its
+/// options say `optimize=off`.
+pub(crate) fn optimizes(sess: &Session) -> bool {
+    match single_source::is_host(sess) {
+        true => !host_options(sess).any(|option| option.strip_prefix(OPTIMIZE) == Some("off")),
+        false => sess.opts.optimize != OptLevel::No,
+    }
 }
 
 /// The architecture that a single-source session asks for.
@@ -252,6 +265,11 @@ pub(crate) fn check_host(sess: &Session) {
         for Refusal { message, help } in refusals {
             sess.dcx().struct_err(message).with_help(help).emit();
         }
+    }
+    let optimize = host_options(sess).find_map(|o| Some(o.strip_prefix(OPTIMIZE)?.to_owned()));
+    if let Some(value) = optimize.filter(|value| !["on", "off"].contains(&&**value)) {
+        let message = format!("`optimize` is `on` or `off`, not `{value}`");
+        sess.dcx().struct_err(message).emit();
     }
     if let Some(arch) = host_arch(sess)
         && !arch

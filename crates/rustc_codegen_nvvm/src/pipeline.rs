@@ -10,14 +10,13 @@ use nvvm_ir::{Dialect, Module, legalize, passes};
 use rustc_data_structures::fx::FxHashMap;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
-use rustc_session::config::OptLevel as RustcOptLevel;
 use rustc_span::def_id::LOCAL_CRATE;
 
 use crate::bounded::{self, Libnvvm};
 use crate::diagnostics::toolkit;
 use crate::kernels::Kernel;
 use crate::lower::Lowered;
-use crate::options::{Options, Roots};
+use crate::options::{self, Options, Roots};
 use crate::ptx_cache::PtxCache;
 use crate::{assembly_check, device_functions};
 
@@ -82,7 +81,7 @@ pub(crate) fn compile<'tcx>(
     }
     // What libnvvm marks for debuggers ptxas does not optimize: right for a build without
     // optimizations, whose functions are many and large, and for no other.
-    let for_debugger = sess.opts.optimize == RustcOptLevel::No;
+    let for_debugger = !options::optimizes(sess);
     match ptx::finish(&ptx, &[], for_debugger, &stack) {
         Ok(finished) => {
             toolkit::unbounded_stack(sess, &finished.cycles);
@@ -155,14 +154,15 @@ fn transform(
         return None;
     }
     bounded::apply_options(&mut module, options);
-    if sess.opts.optimize != RustcOptLevel::No {
+    let optimizes = options::optimizes(sess);
+    if optimizes {
         passes::bound_inlining(&mut module);
     }
     passes::convergence(&mut module);
     if let Some(frame) = options.share_slots {
-        let sharing = match sess.opts.optimize {
-            RustcOptLevel::No => passes::SlotSharing::unoptimized(frame),
-            _ => passes::SlotSharing::optimized(frame),
+        let sharing = match optimizes {
+            false => passes::SlotSharing::unoptimized(frame),
+            true => passes::SlotSharing::optimized(frame),
         };
         passes::share_slots(&mut module, sharing);
     }
