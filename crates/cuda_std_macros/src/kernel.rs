@@ -71,7 +71,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
         Err(errors) => {
             let errors = errors.into_compile_error();
-            quote!(#errors #function)
+            quote!(#errors #only_single_source #function)
         }
     }
 }

@@ -295,7 +295,7 @@ fn all_errors_come_at_once() {
         ),
     )
     .to_string();
-    assert_eq!(text.matches("compile_error").count(), 3, "{text}");
+    assert_eq!(text.matches("compile_error").count(), 4, "{text}");
 }
 
 #[test]

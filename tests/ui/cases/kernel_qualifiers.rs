@@ -24,7 +24,7 @@ pub struct Struct;
 
 #[kernel]
 pub async fn all<T>(_: &mut T) -> u32 { //~ ERROR a kernel cannot be `async`
-    //~^ ERROR a kernel cannot be generic
+    //~^ ERROR cannot be generic
     //~| ERROR a kernel cannot take a `&mut`
     //~| ERROR a kernel cannot return a value
     1
