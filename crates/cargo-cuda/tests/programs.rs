@@ -217,7 +217,8 @@ fn errors_are_told(main: &Path, run: &dyn Fn() -> String) {
         "error: a closure that captures a value that is not `DeviceCopy` cannot be passed to the \
          kernel `map`",
         "it captures `plain`, a `Plain`",
-        "due to 4 previous errors",
+        "error: a value that is not `DeviceCopy` cannot be passed to the kernel `fill`",
+        "due to 5 previous errors",
     ] {
         assert!(printed.contains(error), "`{error}` is not in {printed}");
     }

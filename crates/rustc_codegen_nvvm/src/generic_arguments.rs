@@ -11,7 +11,7 @@ use rustc_span::{Span, Symbol};
 use rustc_trait_selection::infer::InferCtxtExt;
 
 use crate::context::CodegenCx;
-use crate::diagnostics;
+use crate::{diagnostics, markers};
 
 /// Why an argument is refused.
 struct Refused<'tcx> {
@@ -30,8 +30,14 @@ pub(crate) fn check<'tcx>(cx: &CodegenCx<'tcx>, kernel: Instance<'tcx>) -> bool 
     }
     let declared = tcx.fn_sig(def_id).instantiate_identity().skip_norm_wip();
     let inputs = declared.inputs().skip_binder().iter().enumerate();
+    let constants = markers::grid_constants(tcx, def_id);
     let mut is_right = true;
-    for (index, ty) in inputs {
+    for (index, &ty) in inputs {
+        // Of a constant of the grid the host passes the value.
+        let ty = match *ty.kind() {
+            ty::Ref(_, value, _) if constants.contains(&index) => value,
+            _ => ty,
+        };
         let ty::Param(param) = ty.kind() else {
             continue;
         };

@@ -61,13 +61,20 @@ pub(crate) fn check(tcx: TyCtxt<'_>, kernel: DefId) {
 /// `&'static u32` alone says that `'a` is `'static`.
 fn check_bounds<'tcx>(tcx: TyCtxt<'tcx>, kernel: DefId, param_env: ty::ParamEnv<'tcx>) {
     let bound = param_env.caller_bounds().find(|clause| {
-        let on_trait = match clause.kind().skip_binder() {
+        let of = match clause.kind().skip_binder() {
             // Elaborated from every other trait bound.
-            ty::ClauseKind::Trait(bound) => !tcx.is_lang_item(bound.def_id(), LangItem::MetaSized),
-            ty::ClauseKind::Projection(_) => true,
-            _ => false,
+            ty::ClauseKind::Trait(bound)
+                if tcx.is_lang_item(bound.def_id(), LangItem::MetaSized) =>
+            {
+                return false;
+            }
+            ty::ClauseKind::Trait(bound) => bound.self_ty(),
+            ty::ClauseKind::Projection(bound) => bound.projection_term.self_ty(),
+            _ => return false,
         };
-        on_trait && (clause.has_free_regions() || clause.has_bound_vars())
+        // `for<'x> F: Fn(&'x u32)` is of no lifetime of the kernel's.
+        let is_of_type = matches!(of.kind(), ty::Param(_));
+        clause.has_free_regions() || (clause.has_bound_vars() && !is_of_type)
     });
     if let Some(bound) = bound {
         tcx.dcx()

@@ -21,6 +21,21 @@ where
     }
 }
 
+/// A closure that takes references, and a constant of the grid.
+#[kernel]
+pub fn best<T: DeviceCopy, W: Copy>(
+    values: &[T],
+    #[grid_constant] wanted: &W,
+    is_better: impl Fn(&W, &T, &T) -> bool + Copy,
+    mut to: PerThread<T>,
+) {
+    for (i, to) in to.own() {
+        let mut row = values[i * 4..][..4].iter();
+        let first = row.next().unwrap();
+        *to = *row.fold(first, |best, x| if is_better(wanted, x, best) { x } else { best });
+    }
+}
+
 mod inner {
     use super::*;
     #[kernel]
@@ -206,6 +221,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rectangles = [Rectangle(1.0, 2.0); 2];
     stream.launch((1, 2), areas::args(&rectangles, Rectangle(1.0, 1.0), &mut to))?;
     assert_eq!(to, [3.0, 3.0]);
+
+    let mut to = vec![0u64; 32];
+    let nearer = |wanted: &(u64, bool), a: &u64, b: &u64| a.abs_diff(wanted.0) < b.abs_diff(wanted.0);
+    stream.launch((1, 32), best::args(&numbers, (61, true), nearer, &mut to))?;
+    assert_eq!(to[14..17], [59, 61, 64]);
 
     let line = Line { slope: 2.0f32, offset: 1.0 };
     let mut ys = vec![0f32; 100];

@@ -10,6 +10,11 @@ pub fn map<F: Fn(u32) -> u32 + Copy>(f: F, xs: &[u32], mut ys: PerThread<u32>) {
     }
 }
 
+#[kernel]
+pub fn fill<T: Copy + Into<u32>>(#[grid_constant] value: &T, mut ys: PerThread<u32>) {
+    ys.each(|_, y| *y = (*value).into());
+}
+
 #[derive(Clone, Copy)]
 struct Plain(u32, u32);
 
@@ -25,4 +30,11 @@ fn main() {
     let plain = Plain(1, 2);
     let sum = move |p: Plain| p.0 + p.1;
     let _ = stream.launch((1, 32), map::args(move |x| x + sum(plain), &xs, &mut ys));
+    let _ = stream.launch((1, 32), fill::args(plain, &mut ys));
+}
+
+impl From<Plain> for u32 {
+    fn from(plain: Plain) -> u32 {
+        plain.0
+    }
 }
