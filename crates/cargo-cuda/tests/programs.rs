@@ -218,7 +218,8 @@ fn errors_are_told(main: &Path, run: &dyn Fn() -> String) {
          kernel `map`",
         "it captures `plain`, a `Plain`",
         "error: a value that is not `DeviceCopy` cannot be passed to the kernel `fill`",
-        "due to 5 previous errors",
+        "error: a kernel's parameter cannot hold an associated type of a type parameter",
+        "due to 6 previous errors",
     ] {
         assert!(printed.contains(error), "`{error}` is not in {printed}");
     }

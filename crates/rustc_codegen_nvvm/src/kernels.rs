@@ -33,7 +33,12 @@ pub(crate) struct Kernel<'tcx> {
 /// All kernels of the crate, and those of other crates that this one has to compile.
 pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
     let is_host = single_source::is_host(tcx.sess);
-    let mut found = Vec::new();
+    // In single-source programs each crate has its kernels itself, and the instances of generic ones that
+    // it launches. rustc's search for instances ends the compilation if there are errors, so it is first.
+    let mut found = match is_host {
+        true => instances(tcx),
+        false => Vec::new(),
+    };
     let mut add = |def_id, attrs| {
         found.push(Kernel {
             instance: Instance::mono(tcx, def_id),
@@ -71,10 +76,7 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
             }
         }
     }
-    // In single-source programs each crate has its kernels itself, and the instances of generic ones that
-    // it launches.
     if is_host {
-        found.extend(instances(tcx));
         return found;
     }
     for &cnum in tcx.crates(()) {

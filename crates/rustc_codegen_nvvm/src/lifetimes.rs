@@ -27,6 +27,8 @@ enum Refused<'tcx> {
     Static(Region<'tcx>),
     /// It holds an address of the host's code.
     FnPointer(Ty<'tcx>),
+    /// It holds an associated type that instances choose: one of them may be a `'static` reference.
+    Associated(Ty<'tcx>),
     /// It has more types than are read.
     Endless,
 }
@@ -106,6 +108,13 @@ fn report(tcx: TyCtxt<'_>, span: Span, refused: Refused<'_>) {
             format!("`{ty}` is part of this type"),
             "pass a number, and `match` on it in the kernel",
         ),
+        Refused::Associated(ty) => (
+            "a kernel's parameter cannot hold an associated type of a type parameter: it may be a \
+             `'static` reference"
+                .to_owned(),
+            format!("`{ty}` is part of this type"),
+            "make it a type parameter: `fn kernel<M: Model<State = S>, S: Copy>(state: S)`",
+        ),
         Refused::Endless => (
             format!("a kernel's parameter cannot consist of more than {MOST_TYPES} types"),
             "this type has more".to_owned(),
@@ -179,6 +188,7 @@ impl<'tcx> Search<'_, 'tcx> {
         let _ = ocx.evaluate_obligations_error_on_ambiguity();
         let resolved = infcx.deeply_resolve_via_unification_table(normalized);
         match resolved.kind() {
+            ty::Alias(..) if resolved.has_non_region_param() => Err(Refused::Associated(resolved)),
             ty::Alias(..) => Ok(()),
             _ => self.value(resolved, here),
         }

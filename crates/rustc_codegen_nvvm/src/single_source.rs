@@ -136,11 +136,11 @@ fn may_launch(tcx: TyCtxt<'_>) -> bool {
 
 /// The PTX of the crate's kernels, if it has any. Errors are reported.
 fn compile(tcx: TyCtxt<'_>) -> Option<Vec<u8>> {
+    options::check_host(tcx.sess);
     let kernels = kernels::find(tcx);
     if kernels.is_empty() {
         return None;
     }
-    options::check_host(tcx.sess);
     pipeline::compile(tcx, &Options::from_session(tcx.sess), kernels)
 }
 

@@ -15,6 +15,16 @@ pub fn fill<T: Copy + Into<u32>>(#[grid_constant] value: &T, mut ys: PerThread<u
     ys.each(|_, y| *y = (*value).into());
 }
 
+/// An instance could keep the slice in a static.
+pub trait Keep {
+    type Slice: Copy;
+}
+
+#[kernel]
+pub fn keep<K: Keep>(slice: K::Slice) {
+    let _ = slice;
+}
+
 #[derive(Clone, Copy)]
 struct Plain(u32, u32);
 
