@@ -101,9 +101,15 @@ mod numbers {
             impl Fetch for RUST {
                 #[inline(always)]
                 fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4] {
-                    // `tex.1d` by whole coordinates is for linear memory: it reads zeros of an array.
+                    // `tex.1d` by whole coordinates is for linear memory. Of an array it reads zeros, and
+                    // `tex.2d` the row. Of the two, arrays alone have a height.
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_2d_TY_s32(texture, [x[0], 0]) }
+                    unsafe {
+                        match rows::txq_height(texture) {
+                            0 => rows::tex_1d_TY_s32(texture, x),
+                            _ => rows::tex_2d_TY_s32(texture, [x[0], 0]),
+                        }
+                    }
                 }
                 #[inline(always)]
                 fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4] {

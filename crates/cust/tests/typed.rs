@@ -222,7 +222,7 @@ fn an_image_that_fits_is_chosen() {
             ])),
         )
     };
-    assert_eq!(newer.load().unwrap().kernel_names().len(), 8);
+    assert_eq!(newer.load().unwrap().kernel_names().len(), 9);
     // SAFETY: as above.
     let none = unsafe { Embedded::new(&[], &[("sm_999", Image::Ptx("not even PTX"))]) };
     let (major, minor) = context.device().compute_capability().unwrap();

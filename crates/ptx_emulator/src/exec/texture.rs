@@ -119,8 +119,9 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
                 };
                 let coordinates = [1, 2, 3].map(register);
                 let dimensions = usize::from(shape.dimensions);
-                if kind == Kind::Fetch && dimensions == 1 {
-                    // Of an array, an H100 returns zeros; `tex.2d` reads a row.
+                if kind == Kind::Fetch && (dimensions == 1) != (texture.extent(1) == 0) {
+                    // An H100 returns zeros of an array by `tex.1d`, of which `tex.2d` reads a row, and of
+                    // linear memory by `tex.2d`.
                     Some([0; 4])
                 } else if kind == Kind::Fetch {
                     let whole = coordinates.map(|x| i64::from(x as i32));
