@@ -124,21 +124,21 @@ fn repository() -> PathBuf {
 #[test]
 fn projects_run() {
     // Outside of this repository's workspace.
-    let folder = tempfile::tempdir().unwrap();
-    a_new_project_runs(folder.path());
-    the_examples_run(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    a_new_project_runs(directory.path());
+    the_examples_run(directory.path());
 }
 
-fn a_new_project_runs(folder: &Path) {
+fn a_new_project_runs(directory: &Path) {
     let output = cargo_cuda()
         .args(["cuda", "new", "hello", "--vcs=none", "--path"])
         .arg(repository())
-        .current_dir(folder)
+        .current_dir(directory)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output));
-    let project = folder.join("hello");
-    let run = || on_emulator(&project, &folder.join("target"), &["run"]);
+    let project = directory.join("hello");
+    let run = || on_emulator(&project, &directory.join("target"), &["run"]);
     let printed = run();
     assert!(printed.contains("added 1000 numbers"), "{printed}");
     // The same project with kernels of many kinds.
@@ -240,8 +240,8 @@ fn errors_are_told(main: &Path, run: &dyn Fn() -> String) {
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.
-fn the_examples_run(folder: &Path) {
-    let package = folder.join("single_source");
+fn the_examples_run(directory: &Path) {
+    let package = directory.join("single_source");
     let example = repository().join("examples/single_source");
     let programs = package.join("src/bin");
     std::fs::create_dir_all(&programs).unwrap();
@@ -254,7 +254,7 @@ fn the_examples_run(folder: &Path) {
     let manifest = manifest.replace("../../crates/", &crates);
     std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
 
-    let cargo = |arguments: &[&str]| on_emulator(&package, &folder.join("target"), arguments);
+    let cargo = |arguments: &[&str]| on_emulator(&package, &directory.join("target"), arguments);
     for name in ["gpu64", "vadd", "holk", "offload", "nvptx64_by_hand"] {
         let printed = cargo(&["run", "--bin", name]);
         // The line that each program prints after its checks.

@@ -9,6 +9,7 @@ use syn::spanned::Spanned;
 use syn::{Error, FnArg, ItemFn, Lifetime, Type};
 
 use crate::generic;
+use crate::handle::Parameter;
 
 /// Whether the attribute says that the kernel is one.
 pub fn is_meant(attribute: &TokenStream) -> bool {
@@ -98,20 +99,25 @@ fn args(function: &ItemFn) -> TokenStream {
     let mut is_unsafe = signature.unsafety.is_some();
     let mut elided = false;
     for (index, input) in signature.inputs.iter().enumerate().rev() {
-        let (name, ty): (TokenStream, Type) = match input {
-            FnArg::Receiver(_) => (quote!(self), syn::parse_quote!(Self)),
-            FnArg::Typed(typed) => {
-                let (name, ty, has_brief) = crate::handle::of_args(index, typed, &brief);
-                elided |= has_brief;
-                (quote!(#name), ty)
-            }
-        };
+        // The receiver alone is none.
+        let (name, ty): (TokenStream, Type) =
+            match crate::handle::parameter(index, input, false, &brief) {
+                Some(Parameter {
+                    name,
+                    ty,
+                    elided: is_elided,
+                }) => {
+                    elided |= is_elided;
+                    (quote!(#name), ty)
+                }
+                None => (quote!(self), syn::parse_quote!(Self)),
+            };
         is_unsafe |= matches!(ty, Type::Ptr(_));
+        let value = generic::passed(signature, &name, &ty);
+        values = quote!((#value, #values));
         if generic::is_type_parameter(signature, &ty) {
             parameters.push(quote!(#name: #ty));
             passed = quote!((::cuda_std::kernel::host::Bits<#ty>, #passed));
-            // SAFETY (of the expansion): as in `handle`.
-            values = quote!((unsafe { ::cuda_std::kernel::host::Bits::new(#name) }, #values));
             continue;
         }
         let accepted: Type = match input {
@@ -131,9 +137,6 @@ fn args(function: &ItemFn) -> TokenStream {
         generics.make_where_clause().predicates.push(bound);
         passed = quote! {
             (<#accepted as ::cuda_std::kernel::host::Argument<#ty>>::Passed, #passed)
-        };
-        values = quote! {
-            (::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name), #values)
         };
     }
     parameters.reverse();
@@ -173,7 +176,6 @@ fn args(function: &ItemFn) -> TokenStream {
     }
 }
 
-/// The name of the second function is made of the kernel's.
 #[cfg(test)]
 mod tests {
     use super::*;

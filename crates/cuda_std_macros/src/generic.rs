@@ -4,7 +4,7 @@
 //! `args` marks the instance, which the compiler then finds among those of the host's functions.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
@@ -103,6 +103,16 @@ pub fn is_type_parameter(signature: &Signature, ty: &Type) -> bool {
     path.qself.is_none()
         && (path.path.get_ident())
             .is_some_and(|ident| parameters.any(|parameter| parameter.ident == *ident))
+}
+
+/// An argument of this name, as a launch keeps it for a parameter of this type.
+pub fn passed(signature: &Signature, name: &impl ToTokens, ty: &Type) -> TokenStream {
+    match is_type_parameter(signature, ty) {
+        // SAFETY (of the expansion): the kernel's own check asks for `Copy`, and the compiler checks the
+        // types of each instance.
+        true => quote!(unsafe { ::cuda_std::kernel::host::Bits::new(#name) }),
+        false => quote!(::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name)),
+    }
 }
 
 /// The type of a kernel's name, and what its generic items are made of. All of it is empty for a kernel
@@ -242,7 +252,6 @@ pub fn check_options(signature: &Signature, device_launch: bool) -> syn::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::ToTokens;
 
     fn text(tokens: impl ToTokens) -> String {
         tokens.to_token_stream().to_string().replace(' ', "")

@@ -91,15 +91,8 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
         .collect();
     let mut values = quote!(());
     for (parameter, name) in parameters.iter().zip(&names).rev() {
-        let ty = &parameter.ty;
-        values = match is_bits(ty) {
-            // SAFETY (of the expansion): the kernel's own check asks for `Copy`, and the compiler checks the
-            // types of each instance.
-            true => quote!((unsafe { ::cuda_std::kernel::host::Bits::new(#name) }, #values)),
-            false => quote! {
-                (::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name), #values)
-            },
-        };
+        let value = crate::generic::passed(&function.sig, name, &parameter.ty);
+        values = quote!((#value, #values));
     }
     let mark = is_generic(&function.sig).then(|| {
         quote! {
@@ -354,30 +347,21 @@ pub fn host_record(function: &ItemFn, constants: &[usize], options: &Options) ->
 }
 
 /// A parameter of the kernel, as `args` has it.
-struct Parameter {
-    name: Ident,
-    ty: Type,
+pub struct Parameter {
+    pub name: Ident,
+    pub ty: Type,
     /// Whether the type has a lifetime without a name, which `args` names.
-    elided: bool,
-}
-
-/// A parameter of a function of arguments: its name, its type with lifetimes that all have names, and
-/// whether one of them got this one.
-pub fn of_args(index: usize, typed: &syn::PatType, brief: &Lifetime) -> (Ident, Type, bool) {
-    let input = FnArg::Typed(typed.clone());
-    match parameter(index, &input, false, brief) {
-        Some(parameter) => (parameter.name, parameter.ty, parameter.elided),
-        None => (
-            format_ident!("argument_{index}"),
-            (*typed.ty).clone(),
-            false,
-        ),
-    }
+    pub elided: bool,
 }
 
 /// The parameter; `None` if it is there only under some `cfg`. Of a constant of the grid the host
 /// passes the value that the reference is to.
-fn parameter(index: usize, input: &FnArg, constant: bool, brief: &Lifetime) -> Option<Parameter> {
+pub fn parameter(
+    index: usize,
+    input: &FnArg,
+    constant: bool,
+    brief: &Lifetime,
+) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
         return None;
     };

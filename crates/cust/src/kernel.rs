@@ -19,9 +19,9 @@
 //! # Slices of the host
 //!
 //! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters,
-//! `&[T; N]` for `&[T; N]`, and `&mut` for `PerThread<T>` and the other outputs. The launch copies their elements to the device,
-//! and those of `&mut` back, and returns when that is done, with a panic of the kernel as its error.
-//! They may stand beside buffers of the device, which are not copied:
+//! `&[T; N]` for `&[T; N]`, and `&mut` for `PerThread<T>` and the other outputs. The launch copies
+//! their elements to the device, and those of `&mut` back, and returns when that is done, with a
+//! panic of the kernel as its error. They may stand beside buffers of the device, which are not copied:
 //!
 //! ```text
 //! let (a, b): (Vec<f32>, DeviceBuffer<f32>) = …;

@@ -127,8 +127,8 @@ impl<T: 'static> Bits<T> {
     ///
     /// # Safety
     ///
-    /// The type is `Copy`, and the bytes mean the same on the device. In a single-source program the compiler refuses instances of
-    /// which this is not true, and in others nothing launches them.
+    /// The type is `Copy`, and the bytes mean the same on the device. In a single-source program the
+    /// compiler refuses instances of which this is not true, and in others nothing launches them.
     #[inline]
     pub const unsafe fn new(value: T) -> Self {
         Bits(value)

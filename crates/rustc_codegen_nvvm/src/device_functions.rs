@@ -218,7 +218,7 @@ pub(crate) fn declare_intrinsic(
 }
 
 /// A function of ours in the module, made once.
-fn define(
+pub(crate) fn define(
     cx: &CodegenCx<'_>,
     name: &str,
     sig: nvvm_ir::Type,

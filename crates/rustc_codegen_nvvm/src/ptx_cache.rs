@@ -24,11 +24,9 @@ impl PtxCache {
 
     /// The PTX that has this key, if the file holds it.
     pub(crate) fn load(&self, key: Fingerprint) -> Option<Vec<u8>> {
-        let mut ptx = fs::read(&self.path)
-            .ok()?
-            .strip_suffix(line(key).as_bytes())?
-            .to_vec();
-        ptx.shrink_to_fit();
+        let mut ptx = fs::read(&self.path).ok()?;
+        let len = ptx.strip_suffix(line(key).as_bytes())?.len();
+        ptx.truncate(len);
         Some(ptx)
     }
 
@@ -73,13 +71,13 @@ mod tests {
 
     #[test]
     fn only_what_is_the_same_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let library = folder.path().join("libnvvm.so");
+        let directory = tempfile::tempdir().unwrap();
+        let library = directory.path().join("libnvvm.so");
         fs::write(&library, "1").unwrap();
         let key_of = |program| key(program, &["-opt=3".to_owned()], &[&library]);
         let first = key_of("a");
         let cache = PtxCache {
-            path: folder.path().join("k.nvvm-cache"),
+            path: directory.path().join("k.nvvm-cache"),
         };
         assert_eq!(cache.load(first), None);
         cache.store(first, b"ptx");
@@ -91,6 +89,6 @@ mod tests {
         // Half of a file is none.
         fs::write(&cache.path, "pt").unwrap();
         assert_eq!(cache.load(first), None);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 }

@@ -166,17 +166,9 @@ fn shared_memory<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Value 
     let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
     let sig = crate::abi::signature(cx, abi);
     let name = cx.fresh_name("shared_memory");
-    let mut module = cx.module.borrow_mut();
-    let func = module.add_func(&name, sig).expect("the name is fresh");
-    let data = module.func_mut(func);
-    data.linkage = Linkage::Internal;
-    data.attrs.no_unwind = true;
-    data.attrs.always_inline = true;
-    let value = data.value;
-    let block = module.add_block(func, "start");
-    drop(module);
-    crate::context::with_builder(cx, block, None, |b| b.ret(Some(address)));
-    value
+    device_functions::define(cx, &name, sig, |b, _| {
+        b.ret(Some(address));
+    })
 }
 
 /// What a function returns whose calls are a constant on the device.
