@@ -9,7 +9,8 @@
 //! 4. the backend's own tests, in the directory and profile that it is built in anyway;
 //! 5. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
 //!    architecture;
-//! 6. the tests of the host packages on stable Rust, if it is installed; in CI it always is.
+//! 6. stable Rust, if it is installed (in CI it always is): it checks the host packages with their
+//!    tests, and the README's program is built with it.
 
 use crate::bundle::{Built, Program};
 use crate::{backend, bundle, toolkit, workspace};
@@ -228,21 +229,22 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
 
     // What compiles in directories of its own comes first, since it takes longest.
     let mut jobs = Vec::new();
-    let stable = ensure_stable()?;
-    let has_stable = stable.is_some();
-    if let Some(mut command) = stable {
+    let has_stable = ensure_stable()?;
+    let stable = || has_stable.then(|| workspace::cargo_of(STABLE)).flatten();
+    if let Some(mut command) = stable() {
         command
-            .arg("test")
-            .arg("--manifest-path")
+            .args(["check", "--quiet", "--all-targets", "--manifest-path"])
             .arg(workspace::root().join("Cargo.toml"))
-            .arg("--no-fail-fast")
             .arg("--target-dir")
-            .arg(workspace::target().join("stable"))
-            .env("RUSTC_CODEGEN_NVVM", backend::ensure()?);
+            .arg(workspace::target().join(STABLE));
         for package in workspace::HOST_PACKAGES {
             command.arg("--package").arg(package);
         }
-        jobs.push(Job::new("the host packages on stable Rust", command));
+        jobs.push(Job {
+            name: "check of the host packages on stable Rust".to_owned(),
+            command,
+            is_one_test: true,
+        });
     }
     // On their own, as the crates then have on the host the features that they have on the
     // device, and not those that others of the workspace ask for.
@@ -266,18 +268,29 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     // A test program, run as cargo runs it.
     let command_of = |program: &Program| {
         let mut command = Command::new(&program.path);
+        let mut cargo = workspace::cargo();
+        if program.name == ON_STABLE
+            && let Some(stable) = stable()
+        {
+            cargo = stable;
+            for (name, value) in cargo.get_envs() {
+                match value {
+                    Some(value) => command.env(name, value),
+                    None => command.env_remove(name),
+                };
+            }
+        }
         command
             .current_dir(&program.directory)
-            .env("CARGO", workspace::cargo().get_program())
+            .env("CARGO", cargo.get_program())
             .env("CARGO_MANIFEST_DIR", &program.directory)
             .env("RUSTC_CODEGEN_NVVM", &backend)
             // Those of procedural macros are linked with the standard library of the toolchain.
             .env("LD_LIBRARY_PATH", &libraries);
         command
     };
-    let once = |program: &&Program| !(has_stable && ON_STABLE.contains(&&*program.name));
     let long = |program: &&Program| LONG.contains(&&*program.name);
-    let (first, others): (Vec<_>, Vec<_>) = built.programs.iter().filter(once).partition(long);
+    let (first, others): (Vec<_>, Vec<_>) = built.programs.iter().partition(long);
     for program in first.into_iter().chain(others) {
         jobs.push(Job::new(&*program.name, command_of(program)));
     }
@@ -305,9 +318,10 @@ const MODERN: [(&str, &str, &str); 5] = [
     ("samples-samples", "", "sm_120"),
 ];
 
-/// The test programs that build projects as users do. They take minutes, so they run once, on stable
-/// Rust if it is there.
-const ON_STABLE: [&str; 2] = ["cuda_builder-build", "cuda_builder-readme"];
+const STABLE: &str = "stable";
+
+/// The test program that builds the README's project: with stable Rust, if it is there.
+const ON_STABLE: &str = "cuda_builder-readme";
 
 /// The test programs that run cargo or ptxas.
 const LONG: [&str; 5] = [
@@ -558,26 +572,26 @@ pub(crate) fn is_package(name: &str) -> bool {
     output.is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"path+"))
 }
 
-/// Stable Rust's cargo, if it is there. CI has to have one.
-fn ensure_stable() -> Result<Option<Command>> {
-    if let Some(cargo) = workspace::cargo_of("stable") {
-        return Ok(Some(cargo));
+/// Whether stable Rust is there. CI has to have it.
+fn ensure_stable() -> Result<bool> {
+    if workspace::cargo_of(STABLE).is_some() {
+        return Ok(true);
     }
     if !workspace::in_ci() {
         println!("\nSkipped: the host packages on stable Rust, which is not installed.");
-        return Ok(None);
+        return Ok(false);
     }
     let mut command = Command::new("rustup");
     command.args([
         "toolchain",
         "install",
-        "stable",
+        STABLE,
         "--profile",
         "minimal",
         "--no-self-update",
     ]);
     workspace::must_succeed(&mut command, "the installation of stable Rust")?;
-    Ok(workspace::cargo_of("stable"))
+    Ok(true)
 }
 
 #[cfg(test)]
