@@ -202,12 +202,13 @@ impl<T> Elements<T> {
         while y < self.places.end_y {
             let mut x = self.places.x;
             while x < self.places.end_x {
-                let index = y * self.width + x;
+                let (own_x, own_y) = (thread::opaque(x), thread::opaque(y));
+                let index = own_y * self.width + own_x;
                 // The last row may be short.
                 if index < self.length {
                     // SAFETY: inside, and of this thread alone: columns are below the width, so no
                     // two pairs of a column and a row are the same element.
-                    f((x, y), unsafe { &mut *self.pointer.add(index) });
+                    f((own_x, own_y), unsafe { &mut *self.pointer.add(index) });
                 }
                 // SAFETY: a column of something in memory, and less threads than 2⁶³.
                 x = unsafe { x.unchecked_add(self.places.step_x) };

@@ -86,6 +86,7 @@ impl<T> PerThread3d<T> {
         for z in zs {
             for y in ys.clone() {
                 for x in xs.clone() {
+                    let [x, y, z] = [x, y, z].map(thread::opaque);
                     let index = (z * self.height + y) * self.width + x;
                     // The last layer may be short.
                     if index < self.length {

@@ -426,6 +426,33 @@ pub struct Strided {
     pub(crate) len: u64,
 }
 
+/// The same number, of which the compiler does not know where it comes from. libnvvm otherwise turns
+/// each address that an element's index goes into, such as those of a stencil's neighbours, into a
+/// variable of its own of the loop over the elements, with multiplications in 64 bits in front of a
+/// loop that mostly runs once.
+#[inline(always)]
+pub(crate) fn opaque(index: usize) -> usize {
+    crate::session::on_device!(on_device::opaque(index), index)
+}
+
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
+mod on_device {
+    #[inline(always)]
+    pub(super) fn opaque(index: usize) -> usize {
+        let same;
+        // SAFETY: it copies a register.
+        unsafe {
+            crate::ptx!(
+                "mov.b64 {}, {};",
+                out(reg64) same,
+                in(reg64) index,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        same
+    }
+}
+
 impl Iterator for Strided {
     type Item = usize;
 

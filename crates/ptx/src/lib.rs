@@ -23,6 +23,7 @@ mod frames;
 mod halves;
 mod lexer;
 mod narrow;
+mod optimize;
 mod outline;
 mod param_stores;
 mod parse;
@@ -39,6 +40,7 @@ pub use dead::{Removed, keep_entries, remove_dead};
 pub use frames::frames;
 pub use halves::join_halves;
 pub use narrow::widen_narrow;
+pub use optimize::Slice;
 pub use outline::{Entry, Header, entries, external_functions, header, keep_bodies};
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
@@ -74,21 +76,37 @@ pub struct Finished {
     pub frames: Vec<(String, u64)>,
 }
 
+/// What PTX is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose<'s> {
+    /// For a debugger: `.target debug` stays, with which libnvvm marks line tables. ptxas and the driver
+    /// take it to mean that nothing is to be optimized.
+    Debugging,
+    /// As libnvvm optimized it.
+    Plain,
+    /// To be fast: checks are taken out of loops and tested together. The slices are those among the
+    /// kernels' parameters.
+    Speed(&'s [Slice]),
+}
+
 /// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
-/// symbols `keep` reaches, and avoids what ptxas compiles wrongly. Unless it is for a debugger,
-/// `.target debug` goes too, with which libnvvm marks line tables: ptxas and the driver take it to
-/// mean that nothing is to be optimized. Last, the kernels get what [`stack`] says.
+/// symbols `keep` reaches, does what the purpose says, and avoids what ptxas compiles wrongly. Last, the
+/// kernels get what [`stack`] says.
 pub fn finish(
     text: &str,
     keep: &[&str],
-    for_debugger: bool,
+    purpose: Purpose<'_>,
     options: &stack::Options,
 ) -> Result<Finished, Error> {
+    let names = optimize::Names::default();
     let mut module = Module::parse(text)?;
-    if !for_debugger {
+    if purpose != Purpose::Debugging {
         module.target.retain(|&option| option != "debug");
     }
     remove_dead(&mut module, keep);
+    if let Purpose::Speed(slices) = purpose {
+        optimize::optimize(&mut module, slices, &names);
+    }
     widen_narrow(&mut module);
     join_halves(&mut module);
     gather_param_stores(&mut module);

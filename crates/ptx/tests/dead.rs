@@ -31,7 +31,7 @@ fn keeps_what_is_asked_for() {
     let text = ptx::finish(
         DEBUG,
         &["packed", "dead"],
-        false,
+        ptx::Purpose::Speed(&[]),
         &ptx::stack::Options::default(),
     )
     .unwrap()
@@ -43,9 +43,14 @@ fn keeps_what_is_asked_for() {
 
 #[test]
 fn dwarf_of_dropped_code_is_marked() {
-    let text = ptx::finish(DEBUG, &[], false, &ptx::stack::Options::default())
-        .unwrap()
-        .text;
+    let text = ptx::finish(
+        DEBUG,
+        &[],
+        ptx::Purpose::Speed(&[]),
+        &ptx::stack::Options::default(),
+    )
+    .unwrap()
+    .text;
     let ranges = &text[text.find(".debug_ranges").unwrap()..];
     assert!(
         ranges.contains(
@@ -66,14 +71,24 @@ fn dwarf_of_dropped_code_is_marked() {
 fn recursion_does_not_keep_itself_alive() {
     let text = ".version 8.0\n.target sm_70\n.extern .func e();\n.alias other, f;\n
         .func f() { call g; ret; } .func g() { call f; call e; ret; } .entry k() { ret; }";
-    let stripped = ptx::finish(text, &[], false, &ptx::stack::Options::default())
-        .unwrap()
-        .text;
+    let stripped = ptx::finish(
+        text,
+        &[],
+        ptx::Purpose::Speed(&[]),
+        &ptx::stack::Options::default(),
+    )
+    .unwrap()
+    .text;
     assert_eq!(stripped.matches(".func").count(), 0, "{stripped}");
     assert!(!stripped.contains(".alias"));
-    let kept = ptx::finish(text, &["other"], false, &ptx::stack::Options::default())
-        .unwrap()
-        .text;
+    let kept = ptx::finish(
+        text,
+        &["other"],
+        ptx::Purpose::Speed(&[]),
+        &ptx::stack::Options::default(),
+    )
+    .unwrap()
+    .text;
     for function in ["e", "f", "g"] {
         assert!(kept.contains(&format!(".func {function}")), "{kept}");
     }

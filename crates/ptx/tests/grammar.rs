@@ -212,7 +212,12 @@ fn no_input_panics() {
     let mut random = Random(1);
     for text in [GRAMMAR, DEBUG] {
         for end in (0..text.len()).step_by(3) {
-            let _ = ptx::finish(&text[..end], &[], false, &ptx::stack::Options::default());
+            let _ = ptx::finish(
+                &text[..end],
+                &[],
+                ptx::Purpose::Speed(&[]),
+                &ptx::stack::Options::default(),
+            );
         }
         let pieces = [
             "{",
@@ -255,7 +260,7 @@ fn no_input_panics() {
             let _ = ptx::finish(
                 &String::from_utf8_lossy(&bytes),
                 &[],
-                false,
+                ptx::Purpose::Speed(&[]),
                 &ptx::stack::Options::default(),
             );
         }

@@ -31,18 +31,28 @@ fn functions_in_initial_values_are_declared() {
 \tret;
 }
 ";
-    let text = ptx::finish(text, &[], false, &ptx::stack::Options::default())
-        .unwrap()
-        .text;
+    let text = ptx::finish(
+        text,
+        &[],
+        ptx::Purpose::Speed(&[]),
+        &ptx::stack::Options::default(),
+    )
+    .unwrap()
+    .text;
     let declaration = ".visible .func (.param .b32 result) called(";
     assert_eq!(text.matches(declaration).count(), 2, "{text}");
     let declared = text.find(declaration).unwrap();
     assert!(declared < text.find("first[2]").unwrap(), "{text}");
     // It is a fixed point.
     assert_eq!(
-        ptx::finish(&text, &[], false, &ptx::stack::Options::default())
-            .unwrap()
-            .text,
+        ptx::finish(
+            &text,
+            &[],
+            ptx::Purpose::Speed(&[]),
+            &ptx::stack::Options::default()
+        )
+        .unwrap()
+        .text,
         text
     );
 }

@@ -222,7 +222,7 @@ fn records_and_checks_are_written() {
         "{HEAD}.func f() {{ call f; ret; }} .visible .entry k() {{ call f; ret; }}
         .visible .entry plain() {{ ret; }}"
     );
-    let finished = ptx::finish(&text, &[], false, &Options::default())
+    let finished = ptx::finish(&text, &[], ptx::Purpose::Speed(&[]), &Options::default())
         .unwrap()
         .text;
     for part in [
@@ -237,7 +237,7 @@ fn records_and_checks_are_written() {
     // One check, since one function is recursive; and nothing of it where none is.
     assert_eq!(finished.matches("stacksave").count(), 1);
     let plain = format!("{HEAD}.visible .entry plain() {{ ret; }}");
-    let plain = ptx::finish(&plain, &[], false, &Options::default())
+    let plain = ptx::finish(&plain, &[], ptx::Purpose::Speed(&[]), &Options::default())
         .unwrap()
         .text;
     assert!(!plain.contains("__cuda_std"), "{plain}");

@@ -79,6 +79,8 @@ pub(crate) struct CodegenCx<'tcx> {
     /// Where the lines of each inline assembly stand in the source, by the number in its first
     /// comment.
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
+    /// The slices among the kernels' parameters.
+    pub slices: RefCell<Vec<ptx::Slice>>,
     /// Which types of variables hold packed values.
     pub packed: RefCell<FxHashMap<Ty<'tcx>, bool>>,
     /// Where each intrinsic that a crate names itself is called first.
@@ -139,6 +141,7 @@ impl<'tcx> CodegenCx<'tcx> {
             reported: Default::default(),
             endless: Default::default(),
             asm_spans: Default::default(),
+            slices: RefCell::default(),
             packed: Default::default(),
             intrinsic_spans: Default::default(),
             scopes: Default::default(),

@@ -12,7 +12,7 @@ use rustc_hir::def::DefKind;
 use rustc_middle::middle::exported_symbols::{ExportedSymbol, SymbolExportLevel};
 use rustc_middle::mono::MonoItem;
 use rustc_middle::ty::layout::{FnAbiOf, TyAndLayout};
-use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
+use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
 use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::callconv::{ArgAbi, ArgAttribute, ArgAttributes, PassMode};
 
@@ -222,6 +222,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     let body = cx.get_fn(instance);
     let name = cx.symbol(instance);
 
+    let mut slices = Vec::new();
     let mut types = Vec::new();
     let mut param_attrs = Vec::new();
     let constants = markers::grid_constants(tcx, def_id);
@@ -252,6 +253,14 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
                 });
             }
             Passing::Wide(a, b) => {
+                if let Some(ty::Slice(element)) = pointee(arg.layout).map(Ty::kind) {
+                    slices.push(ptx::Slice {
+                        kernel: name.clone(),
+                        pointer: types.len(),
+                        length: types.len() + 1,
+                        element: cx.layout_of(*element).size.bytes(),
+                    });
+                }
                 types.extend([a, b]);
                 param_attrs.push(match &arg.mode {
                     PassMode::Pair(promises, _) => promised(promises),
@@ -295,6 +304,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     let block = module.add_block(func, "start");
     drop(module);
 
+    cx.slices.borrow_mut().extend(slices);
     let mut params = params.into_iter();
     let mut args = Vec::new();
     for (arg, passing) in abi.args.iter().zip(&passings) {
@@ -318,6 +328,14 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
         }
     });
     Some(entry)
+}
+
+/// What a reference is to.
+fn pointee<'tcx>(layout: TyAndLayout<'tcx>) -> Option<Ty<'tcx>> {
+    match *layout.ty.kind() {
+        ty::Ref(_, pointee, _) => Some(pointee),
+        _ => None,
+    }
 }
 
 enum Incoming {

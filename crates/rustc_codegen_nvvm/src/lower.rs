@@ -29,6 +29,8 @@ pub(crate) struct Lowered<'tcx> {
     pub signatures: Vec<(String, String)>,
     /// In a single-source session: what identifies each kernel on the host, and its symbol.
     pub entries: Vec<(u128, String)>,
+    /// The slices among the kernels' parameters.
+    pub slices: Vec<ptx::Slice>,
 }
 
 /// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
@@ -80,6 +82,7 @@ pub(crate) fn lower<'tcx>(
         instances,
         signatures: signatures(&cx),
         entries: entries(&cx),
+        slices: cx.slices.take(),
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),

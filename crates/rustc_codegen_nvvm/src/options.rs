@@ -45,6 +45,8 @@ pub(crate) struct Options {
     pub recursion_depth: Option<u32>,
     /// Functions that are not optimized: their symbols, or their paths without white space.
     pub leave_unoptimized: Vec<String>,
+    /// Whether checks are taken out of loops and tested together.
+    pub move_checks: bool,
     /// Functions whose stack slots are of more bytes than this in all share memory among slots.
     pub share_slots: Option<u64>,
     /// Stack frames of more bytes than this are warned about.
@@ -132,6 +134,14 @@ const TABLE: &[Row] = &[
         doc: "leave the function of this path (without white space) or symbol unoptimized; may be \
               given more than once",
         set: |options, value| options.leave_unoptimized.push(value.to_owned()),
+    },
+    Row {
+        name: "move-checks",
+        value: "on|off",
+        default: "on",
+        doc: "take checks (of indices, say) out of loops, and test several at once; off: they stay \
+              where the program has them",
+        set: |options, value| options.move_checks = value == "on",
     },
     Row {
         name: "share-slots",

@@ -36,6 +36,7 @@ pub(crate) fn compile<'tcx>(
         instances,
         signatures,
         entries,
+        slices,
     } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options, kernels));
     if sess.dcx().has_errors().is_some() {
         return None;
@@ -81,8 +82,12 @@ pub(crate) fn compile<'tcx>(
     }
     // What libnvvm marks for debuggers ptxas does not optimize: right for a build without
     // optimizations, whose functions are many and large, and for no other.
-    let for_debugger = !options::optimizes(sess);
-    match ptx::finish(&ptx, &[], for_debugger, &stack) {
+    let purpose = match (options::optimizes(sess), options.move_checks) {
+        (false, _) => ptx::Purpose::Debugging,
+        (true, false) => ptx::Purpose::Plain,
+        (true, true) => ptx::Purpose::Speed(&slices),
+    };
+    match ptx::finish(&ptx, &[], purpose, &stack) {
         Ok(finished) => {
             toolkit::unbounded_stack(sess, &finished.cycles);
             let entries = crate::embed::entries(&entries);

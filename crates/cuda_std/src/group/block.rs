@@ -3,11 +3,11 @@
 use core::mem::MaybeUninit;
 
 use super::lanes::Present;
-use super::{Group, warp};
+use super::{Group, warp as own_warp};
 use crate::AnyBits;
 use crate::atomic::{Atomic, Ordering};
 use crate::intrinsics::synchronization;
-use crate::{scope, thread};
+use crate::{scope, thread, warp};
 
 /// The threads of this block.
 #[derive(Clone, Copy, Debug)]
@@ -62,20 +62,34 @@ impl Block {
     /// is unspecified.
     #[inline(always)]
     pub fn reduce<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
-        let warp = warp();
+        let warp = own_warp();
         let lanes = Present::of(&warp);
         let of_warp = lanes.reduce(value, &f);
-        let (_, all) = exchange(warp.number(), warp.count(), of_warp, lanes.is_first(), &f);
+        let (_, all) = exchange(
+            warp.number(),
+            warp.count(),
+            lanes,
+            of_warp,
+            lanes.is_first(),
+            &f,
+        );
         all
     }
 
     /// The values of all threads up to this one in one.
     #[inline(always)]
     pub fn inclusive_scan<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
-        let warp = warp();
+        let warp = own_warp();
         let lanes = Present::of(&warp);
         let up_to = lanes.inclusive_scan(value, &f);
-        let (before, _) = exchange(warp.number(), warp.count(), up_to, lanes.is_last(), &f);
+        let (before, _) = exchange(
+            warp.number(),
+            warp.count(),
+            lanes,
+            up_to,
+            lanes.is_last(),
+            &f,
+        );
         match before {
             Some(before) => f(before, up_to),
             None => up_to,
@@ -102,10 +116,17 @@ impl Block {
         start: T,
         f: impl Fn(T, T) -> T,
     ) -> (T, T) {
-        let warp = warp();
+        let warp = own_warp();
         let lanes = Present::of(&warp);
         let up_to = lanes.inclusive_scan(value, &f);
-        let (before, all) = exchange(warp.number(), warp.count(), up_to, lanes.is_last(), &f);
+        let (before, all) = exchange(
+            warp.number(),
+            warp.count(),
+            lanes,
+            up_to,
+            lanes.is_last(),
+            &f,
+        );
         let in_warp = lanes.before(up_to);
         let start = match before {
             Some(before) => f(start, before),
@@ -126,6 +147,7 @@ impl Block {
 fn exchange<T: AnyBits + Copy>(
     number: u32,
     count: u32,
+    lanes: Present,
     value: T,
     gives: bool,
     f: &impl Fn(T, T) -> T,
@@ -166,6 +188,26 @@ fn exchange<T: AnyBits + Copy>(
                 i += 1;
             }
             return (before, all.unwrap_or(value));
+        }
+        let lane = thread::lane_id();
+        // The lanes that the block has in this warp: the last warp can have less than there are warps.
+        if thread::threads_in_block() - 32 * number >= count {
+            // A lane for each warp's value, and steps of double the distance.
+            let mask = lanes.all();
+            let mut up_to = slots.add(lane.min(count - 1) as usize).cast::<T>().read();
+            let mut distance = 1;
+            while distance < count {
+                let takes = lane >= distance && lane < count;
+                let from = if takes { lane - distance } else { lane };
+                let other = warp::shuffle(mask, up_to, from);
+                if takes {
+                    up_to = f(other, up_to);
+                }
+                distance *= 2;
+            }
+            let before = warp::shuffle(mask, up_to, number.saturating_sub(1));
+            let before = if number == 0 { None } else { Some(before) };
+            return (before, warp::shuffle(mask, up_to, count - 1));
         }
         let mut all = slots.cast::<T>().read();
         let mut before = if number == 0 { None } else { Some(all) };

@@ -269,6 +269,12 @@ impl Present {
         }
     }
 
+    /// Their mask.
+    #[inline(always)]
+    pub(super) fn all(self) -> u32 {
+        self.lanes
+    }
+
     /// Whether this is the first of the lanes.
     #[inline(always)]
     pub(super) fn is_first(self) -> bool {

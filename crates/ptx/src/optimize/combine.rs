@@ -1,0 +1,250 @@
+//! Tests several checks at once.
+//!
+//! A check (of an index, say) is a branch to a panic, so each begins a new block, and ptxas
+//! orders loads within blocks only. Of a row of checks, this pass computes the conditions at the first
+//! one, as far as they do not depend on what is loaded in between, and branches once if one of them
+//! fails: to a copy of the original code, which runs up to the check that fails.
+
+use std::collections::HashSet;
+
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
+use super::names::Names;
+use super::{Check, check_of, definitions};
+use crate::{Guard, Instruction, Operand, Statement, Type};
+
+/// Combines the checks of a function, but for those in blocks that hardly ever run. Returns how many
+/// branches are gone.
+pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
+    let mut count = 0;
+    let mut blocks = graph.order.clone();
+    blocks.retain(|id| !slow.contains(id));
+    for id in blocks {
+        // Once for each group of conditions that can be computed together.
+        count += combine_from(graph, names, id);
+    }
+    count
+}
+
+fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize {
+    let cold = graph.cold();
+    let Some(row) = row_of_checks(graph, &cold, start) else {
+        return 0;
+    };
+    let (moved, chosen) = early(graph, &cold, &row);
+    let Some(&last) = chosen.last() else {
+        return 0;
+    };
+    let copies = copy(graph, names, &row[..=last], &moved);
+
+    // The instructions that compute the conditions, now in front of the first branch.
+    let mut computed = Vec::new();
+    for &(id, _) in &row[1..=last] {
+        let body = std::mem::take(&mut graph.blocks[id].body);
+        let (early, rest): (Vec<_>, Vec<_>) = body.into_iter().partition(|statement| {
+            matches!(*statement, Statement::Instruction(ref it) if is_moved(it, &moved))
+        });
+        computed.extend(early);
+        graph.blocks[id].body = rest;
+    }
+    let first = row[0].1;
+    let mut all = literal(graph, names, &mut computed, first);
+    for &index in &chosen {
+        let (id, check) = row[index];
+        let next = literal(graph, names, &mut computed, check);
+        let both = graph.register(Type::Pred, names);
+        let operands = [both, all, next].map(Operand::Name).to_vec();
+        computed.push(instruction("and", &["pred"], operands));
+        all = both;
+        graph.blocks[id].end = End::Jump(check.passes, false);
+    }
+    let block = &mut graph.blocks[row[0].0];
+    block.body.extend(computed);
+    let guard = Guard {
+        negated: true,
+        register: all,
+    };
+    block.end = End::Branch(guard, false, copies, first.passes);
+    chosen.len()
+}
+
+/// The blocks from `start` that end with a check and follow each other, if there are two.
+fn row_of_checks<'a>(graph: &Graph<'a>, cold: &[bool], start: Id) -> Option<Vec<(Id, Check<'a>)>> {
+    let predecessors = graph.predecessors();
+    let mut row = vec![(start, check_of(graph, cold, start)?)];
+    loop {
+        let next = row.last()?.1.passes;
+        let mut plain = predecessors[next].len() == 1 && next != start;
+        for statement in &graph.blocks[next].body {
+            instructions(statement, &mut |it| plain &= can_be_copied(it));
+        }
+        match check_of(graph, cold, next).filter(|_| plain) {
+            Some(check) => row.push((next, check)),
+            None => break,
+        }
+    }
+    (row.len() > 1).then_some(row)
+}
+
+/// Which of the checks have conditions that can be computed at the first one, and the registers that
+/// are computed for it.
+fn early<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    row: &[(Id, Check<'a>)],
+) -> (HashSet<&'a str>, Vec<usize>) {
+    let definitions = definitions(graph, cold);
+    let mut early = HashSet::new();
+    let mut late = HashSet::new();
+    let mut computations: Vec<&Instruction<'a>> = Vec::new();
+    let mut chosen = Vec::new();
+    for (index, &(id, check)) in row.iter().enumerate().skip(1) {
+        for statement in &graph.blocks[id].body {
+            let single = matches!(statement, Statement::Instruction(_));
+            instructions(statement, &mut |it| {
+                let mut possible = single && is_pure(it);
+                sources(it, &mut |name| possible &= !late.contains(name));
+                results(it, &mut |name| {
+                    possible &= definitions.get(name) == Some(&1)
+                });
+                results(it, &mut |name| {
+                    match possible {
+                        true => early.insert(name),
+                        false => late.insert(name),
+                    };
+                });
+                if possible {
+                    computations.push(it);
+                }
+            });
+        }
+        if !late.contains(check.register) {
+            chosen.push(index);
+        }
+    }
+    let mut needed: HashSet<&str> = chosen.iter().map(|&index| row[index].1.register).collect();
+    for it in computations.iter().rev() {
+        let mut is_needed = false;
+        results(it, &mut |name| is_needed |= needed.contains(name));
+        if is_needed {
+            sources(it, &mut |name| _ = needed.insert(name));
+        }
+    }
+    needed.retain(|name| early.contains(name));
+    (needed, chosen)
+}
+
+fn is_moved(instruction: &Instruction<'_>, moved: &HashSet<&str>) -> bool {
+    let mut found = false;
+    results(instruction, &mut |name| found |= moved.contains(name));
+    found
+}
+
+/// Copies the code from the first check to the last one, which is the first that fails if no other
+/// has. Returns where the copy begins.
+fn copy<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    row: &[(Id, Check<'a>)],
+    moved: &HashSet<&'a str>,
+) -> Id {
+    let mut used = HashSet::new();
+    let mut next = None;
+    for &(id, check) in row.iter().rev() {
+        used_from(graph, check.fails, &mut used);
+        used.insert(check.register);
+        let mut body = Vec::new();
+        if next.is_some() || id != row[0].0 {
+            // Backwards, so that what only serves what is left out is left out as well.
+            for statement in graph.blocks[id].body.iter().rev() {
+                let (mut keep, mut labels) = (false, false);
+                instructions(statement, &mut |it| {
+                    keep |= has_effect(it);
+                    results(it, &mut |name| keep |= used.contains(name));
+                    labels |= is_moved(it, moved);
+                });
+                keep &= !labels;
+                keep |= matches!(statement, Statement::Loc(_));
+                if keep {
+                    instructions(statement, &mut |it| {
+                        sources(it, &mut |name| _ = used.insert(name))
+                    });
+                    body.push(statement.clone());
+                }
+            }
+            body.reverse();
+        }
+        if id == row[0].0 {
+            // What precedes the first check has been done.
+            body.clear();
+        }
+        let end = match next {
+            None => End::Jump(check.fails, false),
+            Some(next) => {
+                let guard = Guard {
+                    negated: !check.negated,
+                    register: check.register,
+                };
+                End::Branch(guard, false, check.fails, next)
+            }
+        };
+        let label = names.label();
+        next = Some(graph.add(Block { label, body, end }, None));
+    }
+    // There are at least two.
+    next.unwrap_or_default()
+}
+
+/// Adds what a cold block and those after it read.
+fn used_from<'a>(graph: &Graph<'a>, from: Id, used: &mut HashSet<&'a str>) {
+    let mut seen = HashSet::from([from]);
+    let mut left = vec![from];
+    while let Some(id) = left.pop() {
+        let block = &graph.blocks[id];
+        for statement in &block.body {
+            instructions(statement, &mut |it| {
+                sources(it, &mut |name| _ = used.insert(name))
+            });
+        }
+        if let End::Branch(guard, ..) = block.end {
+            used.insert(guard.register);
+        }
+        left.extend(
+            block
+                .end
+                .targets()
+                .into_iter()
+                .filter(|&to| seen.insert(to)),
+        );
+    }
+}
+
+/// A register that is true if a check passes.
+fn literal<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    computed: &mut Vec<Statement<'a>>,
+    check: Check<'a>,
+) -> &'a str {
+    if !check.negated {
+        return check.register;
+    }
+    let register = graph.register(Type::Pred, names);
+    let operands = [register, check.register].map(Operand::Name).to_vec();
+    computed.push(instruction("not", &["pred"], operands));
+    register
+}
+
+fn instruction<'a>(
+    opcode: &'a str,
+    modifiers: &[&'a str],
+    operands: Vec<Operand<'a>>,
+) -> Statement<'a> {
+    Statement::Instruction(Instruction {
+        guard: None,
+        opcode,
+        modifiers: modifiers.to_vec(),
+        operands,
+        line: 0,
+    })
+}

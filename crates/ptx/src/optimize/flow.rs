@@ -1,0 +1,440 @@
+//! A function's body as a graph of blocks, and back.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::instructions::instructions;
+use super::names::Names;
+use crate::{Guard, Instruction, Operand, Registers, Statement, Type};
+
+/// A block's number.
+pub(super) type Id = usize;
+
+/// Statements without branches, and where control goes after them.
+#[derive(Clone, Debug)]
+pub(super) struct Block<'a> {
+    /// Its label.
+    pub label: &'a str,
+    /// Instructions, lines, labels of debug information, and nested blocks such as calls.
+    pub body: Vec<Statement<'a>>,
+    /// What comes then.
+    pub end: End<'a>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug)]
+pub(super) enum End<'a> {
+    /// Always there; whether all threads of a warp go together.
+    Jump(Id, bool),
+    /// There if the predicate holds, otherwise to the second one.
+    Branch(Guard<'a>, bool, Id, Id),
+    /// `brx.idx`, with its instruction.
+    Switch(Instruction<'a>, Vec<Id>),
+    /// `ret`, `exit`, `trap`.
+    Leave(Instruction<'a>),
+    /// After a call that does not return.
+    Never,
+}
+
+impl End<'_> {
+    /// Where control may go.
+    pub fn targets(&self) -> Vec<Id> {
+        match self {
+            End::Jump(to, _) => vec![*to],
+            End::Branch(_, _, to, otherwise) => vec![*to, *otherwise],
+            End::Switch(_, targets) => targets.clone(),
+            End::Leave(_) | End::Never => Vec::new(),
+        }
+    }
+
+    /// Replaces targets.
+    pub fn retarget(&mut self, new: &impl Fn(Id) -> Id) {
+        match self {
+            End::Jump(to, _) => *to = new(*to),
+            End::Branch(_, _, to, otherwise) => {
+                *to = new(*to);
+                *otherwise = new(*otherwise);
+            }
+            End::Switch(..) | End::Leave(_) | End::Never => {}
+        }
+    }
+}
+
+/// A function's body.
+#[derive(Debug)]
+pub(super) struct Graph<'a> {
+    /// Declarations of registers and variables.
+    declarations: Vec<Statement<'a>>,
+    /// The blocks; the first is the entry.
+    pub blocks: Vec<Block<'a>>,
+    /// The order in which they are written.
+    pub order: Vec<Id>,
+    /// The types of registers by name, or by prefix where they are declared with a count.
+    types: HashMap<&'a str, Type>,
+    /// New registers.
+    fresh: Vec<(Type, &'a str)>,
+}
+
+impl<'a> Graph<'a> {
+    /// The graph of a body; `None` if it has something that graphs lack. `no_return` are the functions
+    /// that do not return.
+    pub fn new(
+        body: &[Statement<'a>],
+        no_return: &HashSet<&'a str>,
+        names: &'a Names,
+    ) -> Option<Graph<'a>> {
+        let mut labels = HashSet::new();
+        for statement in body {
+            match statement {
+                Statement::Instruction(instruction) => labels.extend(branch_target(instruction)),
+                Statement::BranchTargets { targets, .. } => labels.extend(targets.iter().copied()),
+                Statement::Block(_) => {
+                    let mut branches = false;
+                    instructions(statement, &mut |it| {
+                        branches |= matches!(it.opcode, "bra" | "brx" | "ret");
+                    });
+                    if branches {
+                        return None;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut graph = Graph {
+            declarations: Vec::new(),
+            blocks: Vec::new(),
+            order: Vec::new(),
+            types: HashMap::new(),
+            fresh: Vec::new(),
+        };
+        let mut open: Option<(&'a str, Vec<Statement<'a>>)> = Some((names.label(), Vec::new()));
+        // Ends name labels until all blocks are known.
+        let mut ends: Vec<RawEnd<'a>> = Vec::new();
+        let mut switches: HashMap<&'a str, &Vec<&'a str>> = HashMap::new();
+        for statement in body {
+            match statement {
+                Statement::Registers(registers) => {
+                    for &(name, _) in &registers.names {
+                        if registers.vector.is_none() {
+                            graph.types.insert(name, registers.ty);
+                        }
+                    }
+                    graph.declarations.push(statement.clone());
+                }
+                Statement::Variable(_)
+                | Statement::CallPrototype(_)
+                | Statement::CallTargets { .. } => {
+                    graph.declarations.push(statement.clone());
+                }
+                Statement::BranchTargets { label, targets } => {
+                    switches.insert(label, targets);
+                    graph.declarations.push(statement.clone());
+                }
+                Statement::Label(label) if labels.contains(label) => {
+                    if let Some((own, body)) = open.take() {
+                        let end = match falls_off(&body, no_return) {
+                            true => RawEnd::Never,
+                            false => RawEnd::Jump(label, false),
+                        };
+                        graph.push(own, body, end, &mut ends);
+                    }
+                    open = Some((label, Vec::new()));
+                }
+                Statement::Instruction(instruction) => {
+                    let (own, mut body) =
+                        open.take().unwrap_or_else(|| (names.label(), Vec::new()));
+                    let uniform = instruction.modifiers.contains(&"uni");
+                    match (instruction.opcode, instruction.guard) {
+                        ("bra", None) => {
+                            let end = RawEnd::Jump(branch_target(instruction)?, uniform);
+                            graph.push(own, body, end, &mut ends);
+                        }
+                        ("bra", Some(guard)) => {
+                            let next = names.label();
+                            let to = branch_target(instruction)?;
+                            let end = RawEnd::Branch(guard, uniform, to, next);
+                            graph.push(own, body, end, &mut ends);
+                            open = Some((next, Vec::new()));
+                        }
+                        ("brx", None) => {
+                            let Some(Operand::Name(list)) = instruction.operands.get(1) else {
+                                return None;
+                            };
+                            let end = RawEnd::Switch(instruction.clone(), list);
+                            graph.push(own, body, end, &mut ends);
+                        }
+                        ("ret" | "exit" | "trap", None) => {
+                            let end = RawEnd::Leave(instruction.clone());
+                            graph.push(own, body, end, &mut ends);
+                        }
+                        ("ret" | "exit" | "brx", Some(_)) => return None,
+                        _ => {
+                            body.push(statement.clone());
+                            open = Some((own, body));
+                        }
+                    }
+                }
+                _ => match &mut open {
+                    Some((_, body)) => body.push(statement.clone()),
+                    // Lines and labels of debug information that nothing reaches.
+                    None => open = Some((names.label(), vec![statement.clone()])),
+                },
+            }
+        }
+        if let Some((own, body)) = open {
+            let ends_there = body
+                .iter()
+                .any(|s| matches!(s, Statement::Instruction(_) | Statement::Block(_)));
+            if ends_there && !falls_off(&body, no_return) {
+                return None;
+            }
+            graph.push(own, body, RawEnd::Never, &mut ends);
+        }
+        let ids: HashMap<&str, Id> = (graph.blocks.iter().enumerate())
+            .map(|(id, block)| (block.label, id))
+            .collect();
+        let id = |label: &str| ids.get(label).copied();
+        for (block, end) in ends.iter().enumerate() {
+            graph.blocks[block].end = match end {
+                RawEnd::Jump(to, uniform) => End::Jump(id(to)?, *uniform),
+                RawEnd::Branch(guard, uniform, to, next) => {
+                    End::Branch(*guard, *uniform, id(to)?, id(next)?)
+                }
+                RawEnd::Switch(instruction, list) => {
+                    let targets = switches.get(list)?.iter().map(|label| id(label));
+                    End::Switch(instruction.clone(), targets.collect::<Option<_>>()?)
+                }
+                RawEnd::Leave(instruction) => End::Leave(instruction.clone()),
+                RawEnd::Never => End::Never,
+            };
+        }
+        Some(graph)
+    }
+
+    fn push(
+        &mut self,
+        label: &'a str,
+        body: Vec<Statement<'a>>,
+        end: RawEnd<'a>,
+        ends: &mut Vec<RawEnd<'a>>,
+    ) {
+        self.order.push(self.blocks.len());
+        self.blocks.push(Block {
+            label,
+            body,
+            end: End::Never,
+        });
+        ends.push(end);
+    }
+
+    /// A new block, to be written after another one, or at the end.
+    pub fn add(&mut self, block: Block<'a>, after: Option<Id>) -> Id {
+        let id = self.blocks.len();
+        self.blocks.push(block);
+        match after.and_then(|after| self.order.iter().position(|&id| id == after)) {
+            Some(place) => self.order.insert(place + 1, id),
+            None => self.order.push(id),
+        }
+        id
+    }
+
+    /// A new register.
+    pub fn register(&mut self, ty: Type, names: &'a Names) -> &'a str {
+        let name = names.register();
+        self.fresh.push((ty, name));
+        self.types.insert(name, ty);
+        name
+    }
+
+    /// The type with which a register is declared; `None` if the name is not that of a register.
+    pub fn type_of(&self, name: &str) -> Option<Type> {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        self.types
+            .get(name)
+            .or_else(|| self.types.get(prefix))
+            .copied()
+    }
+
+    /// For each block those that go to it.
+    pub fn predecessors(&self) -> Vec<Vec<Id>> {
+        let mut all = vec![Vec::new(); self.blocks.len()];
+        for &id in &self.order {
+            for to in self.blocks[id].end.targets() {
+                all[to].push(id);
+            }
+        }
+        all
+    }
+
+    /// Whether a block only leads to a panic or a trap: it is not worth any registers or time.
+    pub fn cold(&self) -> Vec<bool> {
+        let mut cold: Vec<bool> = (self.blocks.iter())
+            .map(|block| match &block.end {
+                End::Never => true,
+                End::Leave(instruction) => instruction.opcode == "trap",
+                _ => false,
+            })
+            .collect();
+        loop {
+            let mut changed = false;
+            for (id, block) in self.blocks.iter().enumerate() {
+                let targets = block.end.targets();
+                if !cold[id] && !targets.is_empty() && targets.iter().all(|&to| cold[to]) {
+                    cold[id] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return cold;
+            }
+        }
+    }
+
+    /// Removes blocks that do nothing, and those that nothing reaches.
+    pub fn tidy(&mut self) {
+        let nothing = |block: &Block<'a>| match block.end {
+            End::Jump(to, _) => (block.body.iter())
+                .all(|statement| matches!(statement, Statement::Loc(_)))
+                .then_some(to),
+            _ => None,
+        };
+        for id in self.order.clone() {
+            let blocks = &self.blocks;
+            let end_of = |mut to: Id| {
+                // A loop of blocks that do nothing has no end.
+                for _ in 0..blocks.len() {
+                    match nothing(&blocks[to]) {
+                        Some(next) => to = next,
+                        None => return to,
+                    }
+                }
+                to
+            };
+            let mut end = blocks[id].end.clone();
+            end.retarget(&end_of);
+            self.blocks[id].end = end;
+        }
+        let mut reached = HashSet::from([self.order[0]]);
+        let mut left = vec![self.order[0]];
+        while let Some(id) = left.pop() {
+            let targets = self.blocks[id].end.targets();
+            left.extend(targets.into_iter().filter(|&to| reached.insert(to)));
+        }
+        let mut order: Vec<Id> = Vec::with_capacity(reached.len());
+        for &id in &self.order {
+            if reached.contains(&id) {
+                order.push(id);
+            } else if let Some(&before) = order.last() {
+                // Debug information refers to them.
+                let labels = std::mem::take(&mut self.blocks[id].body).into_iter();
+                let labels = labels.filter(|s| matches!(s, Statement::Label(_)));
+                self.blocks[before].body.extend(labels);
+            }
+        }
+        self.order = order;
+    }
+
+    /// The body again.
+    pub fn write(self) -> Vec<Statement<'a>> {
+        let mut written = self.declarations;
+        for (ty, name) in self.fresh {
+            written.push(Statement::Registers(Box::new(Registers {
+                ty,
+                vector: None,
+                names: vec![(name, None)],
+                line: 0,
+            })));
+        }
+        let mut targeted = BTreeSet::new();
+        let mut bodies = Vec::new();
+        let labels: Vec<&'a str> = self.blocks.iter().map(|block| block.label).collect();
+        let mut blocks: Vec<Option<Block<'a>>> = self.blocks.into_iter().map(Some).collect();
+        for (place, &id) in self.order.iter().enumerate() {
+            let Some(Block {
+                label,
+                mut body,
+                end,
+            }) = blocks[id].take()
+            else {
+                continue;
+            };
+            let next = self.order.get(place + 1).copied();
+            let mut bra = |guard, uniform: bool, to: Id| {
+                targeted.insert(to);
+                Statement::Instruction(Instruction {
+                    guard,
+                    opcode: "bra",
+                    modifiers: if uniform { vec!["uni"] } else { Vec::new() },
+                    operands: vec![Operand::Name(labels[to])],
+                    line: 0,
+                })
+            };
+            match end {
+                End::Jump(to, _) if Some(to) == next => {}
+                End::Jump(to, uniform) => body.push(bra(None, uniform, to)),
+                End::Branch(guard, uniform, to, otherwise) => {
+                    if Some(to) == next && Some(otherwise) != next {
+                        let guard = Guard {
+                            negated: !guard.negated,
+                            ..guard
+                        };
+                        body.push(bra(Some(guard), uniform, otherwise));
+                    } else {
+                        body.push(bra(Some(guard), uniform, to));
+                        if Some(otherwise) != next {
+                            body.push(bra(None, true, otherwise));
+                        }
+                    }
+                }
+                End::Switch(instruction, targets) => {
+                    targeted.extend(targets);
+                    body.push(Statement::Instruction(instruction));
+                }
+                End::Leave(instruction) => body.push(Statement::Instruction(instruction)),
+                End::Never => {}
+            }
+            bodies.push((id, label, body));
+        }
+        for (id, label, body) in bodies {
+            if targeted.contains(&id) {
+                written.push(Statement::Label(label));
+            }
+            written.extend(body);
+        }
+        written
+    }
+}
+
+enum RawEnd<'a> {
+    Jump(&'a str, bool),
+    Branch(Guard<'a>, bool, &'a str, &'a str),
+    Switch(Instruction<'a>, &'a str),
+    Leave(Instruction<'a>),
+    Never,
+}
+
+/// The label that a direct branch goes to.
+fn branch_target<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
+    match (instruction.opcode, instruction.operands.first()) {
+        ("bra", Some(&Operand::Name(label))) => Some(label),
+        _ => None,
+    }
+}
+
+/// Whether the last thing that statements do is to call a function that does not return.
+fn falls_off(body: &[Statement<'_>], no_return: &HashSet<&str>) -> bool {
+    let last = body
+        .iter()
+        .rev()
+        .find(|statement| matches!(statement, Statement::Instruction(_) | Statement::Block(_)));
+    let mut never = false;
+    if let Some(last) = last {
+        instructions(last, &mut |instruction| {
+            never = instruction.opcode == "call"
+                && instruction.operands.iter().any(|operand| match operand {
+                    Operand::Name(name) => no_return.contains(name),
+                    _ => false,
+                });
+        });
+    }
+    never
+}

@@ -1,0 +1,131 @@
+//! What an instruction reads, writes and does.
+
+use crate::dead::visit_operand;
+use crate::{Instruction, Operand, Statement};
+
+/// Opcodes that compute their first operand from the others, without any effect.
+const PURE: &[&str] = &[
+    "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cnot", "copysign", "cos", "cvt",
+    "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "isspacep", "lg2", "lop3", "mad", "mad24",
+    "max", "min", "mov", "mul", "mul24", "neg", "not", "or", "popc", "prmt", "rcp", "rem", "rsqrt",
+    "sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct", "sqrt", "sub", "tanh",
+    "testp", "xor",
+];
+
+/// Opcodes that access memory and concern no other thread's control flow.
+const ACCESSES: &[&str] = &["atom", "ld", "ldu", "prefetch", "prefetchu", "red", "st"];
+
+/// Opcodes without a result.
+const NO_RESULT: &[&str] = &["prefetch", "prefetchu", "red", "st"];
+
+/// Whether it only computes its result from its operands. Special registers such as `%clock` do not
+/// count as operands.
+pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
+    let special = |operand: &Operand<'_>| match operand {
+        Operand::Name(name) => is_special(name),
+        _ => false,
+    };
+    instruction.guard.is_none()
+        && PURE.contains(&instruction.opcode)
+        && !instruction.modifiers.contains(&"cc")
+        && !instruction.operands.iter().any(special)
+        && !matches!(instruction.operands.first(), Some(Operand::Pair(_)) | None)
+}
+
+/// Whether a copy of it on another path does the same: no operation among threads, no call, nothing
+/// that is not known.
+pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
+    let opcode = instruction.opcode;
+    (PURE.contains(&opcode) || ACCESSES.contains(&opcode)) && !instruction.modifiers.contains(&"cc")
+}
+
+/// Whether it writes memory, or reads memory with an order.
+pub(super) fn has_effect(instruction: &Instruction<'_>) -> bool {
+    const ORDERED: &[&str] = &["acquire", "mmio", "relaxed", "volatile"];
+    let access = ACCESSES.contains(&instruction.opcode);
+    let plain_load =
+        instruction.opcode == "ld" && !instruction.modifiers.iter().any(|m| ORDERED.contains(m));
+    access && !plain_load
+}
+
+/// Whether the register changes by itself.
+fn is_special(name: &str) -> bool {
+    ["%clock", "%globaltimer", "%pm", "%smid", "%warpid"]
+        .iter()
+        .any(|special| name.starts_with(special))
+}
+
+/// Calls `visit` with the registers that it writes.
+pub(super) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
+    if NO_RESULT.contains(&instruction.opcode) {
+        return;
+    }
+    if let Some(result) = instruction.operands.first()
+        && !matches!(result, Operand::Address(..))
+    {
+        visit_operand(result, visit);
+    }
+}
+
+/// Calls `visit` with the registers (and other names) that it reads.
+pub(super) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
+    if let Some(guard) = instruction.guard {
+        visit(guard.register);
+    }
+    let results = usize::from(!NO_RESULT.contains(&instruction.opcode));
+    for (index, operand) in instruction.operands.iter().enumerate() {
+        // What is written under a predicate keeps its value otherwise, and an address is read.
+        if index >= results
+            || instruction.guard.is_some()
+            || matches!(operand, Operand::Address(..))
+        {
+            visit_operand(operand, visit);
+        }
+    }
+}
+
+/// Calls `visit` with every instruction of a statement, also of blocks.
+pub(super) fn instructions<'s, 'a>(
+    statement: &'s Statement<'a>,
+    visit: &mut impl FnMut(&'s Instruction<'a>),
+) {
+    match statement {
+        Statement::Instruction(instruction) => visit(instruction),
+        Statement::Block(inner) => inner.iter().for_each(|s| instructions(s, visit)),
+        _ => {}
+    }
+}
+
+/// Replaces each name of an operand.
+pub(super) fn rename_operand<'a>(
+    operand: &mut Operand<'a>,
+    to: &mut impl FnMut(&'a str) -> &'a str,
+) {
+    match operand {
+        Operand::Name(name) | Operand::NameOffset(name, _) => *name = to(name),
+        Operand::Address(crate::Base::Name(name), _) => *name = to(name),
+        Operand::Compound(all) | Operand::Vector(all) | Operand::List(all) => {
+            all.iter_mut()
+                .for_each(|operand| rename_operand(operand, to));
+        }
+        Operand::Pair(pair) => {
+            rename_operand(&mut pair.0, to);
+            rename_operand(&mut pair.1, to);
+        }
+        Operand::Not(inner) => rename_operand(inner, to),
+        Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) | Operand::Address(..) => {}
+    }
+}
+
+/// Replaces each name of an instruction.
+pub(super) fn rename<'a>(
+    instruction: &mut Instruction<'a>,
+    to: &mut impl FnMut(&'a str) -> &'a str,
+) {
+    if let Some(guard) = &mut instruction.guard {
+        guard.register = to(guard.register);
+    }
+    for operand in &mut instruction.operands {
+        rename_operand(operand, to);
+    }
+}

@@ -1,0 +1,334 @@
+//! Loops, and the registers that count their iterations.
+
+use std::collections::{HashMap, HashSet};
+
+use petgraph::algo::dominators::simple_fast;
+use petgraph::graphmap::DiGraphMap;
+
+use super::definitions;
+use super::flow::{End, Graph, Id};
+use super::instructions::{instructions, results};
+use crate::{Instruction, Operand, Statement};
+
+/// A loop without loops inside of it, whose iterations all end at one branch.
+#[derive(Debug)]
+pub(super) struct Loop<'a> {
+    /// Where each iteration begins.
+    pub header: Id,
+    /// Where each iteration ends.
+    pub latch: Id,
+    /// Its blocks, in the order in which they are written.
+    pub blocks: Vec<Id>,
+    /// For each register that it writes: how often, and the last place.
+    pub written: HashMap<&'a str, (u32, Id, usize)>,
+    /// How many instructions of the function write a register.
+    definitions: HashMap<&'a str, u32>,
+}
+
+/// The innermost loops of a function.
+pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
+    let mut flow = DiGraphMap::<Id, ()>::new();
+    let Some(&entry) = graph.order.first() else {
+        return Vec::new();
+    };
+    flow.add_node(entry);
+    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
+        for to in graph.blocks[id].end.targets() {
+            if !cold[to] {
+                flow.add_edge(id, to, ());
+            }
+        }
+    }
+    let dominators = simple_fast(&flow, entry);
+    let mut back = Vec::new();
+    for (from, to, ()) in flow.all_edges() {
+        if (dominators.dominators(from)).is_some_and(|mut all| all.any(|id| id == to)) {
+            back.push((from, to));
+        }
+    }
+    let headers: HashSet<Id> = back.iter().map(|&(_, to)| to).collect();
+    let definitions = definitions(graph, cold);
+    let mut loops = Vec::new();
+    for &(latch, header) in &back {
+        if back.iter().filter(|&&(_, to)| to == header).count() > 1 {
+            continue;
+        }
+        let mut inside = HashSet::from([header, latch]);
+        let mut left = if latch == header {
+            Vec::new()
+        } else {
+            vec![latch]
+        };
+        while let Some(id) = left.pop() {
+            let before = flow.neighbors_directed(id, petgraph::Direction::Incoming);
+            left.extend(before.filter(|&id| inside.insert(id)));
+        }
+        if inside
+            .iter()
+            .any(|id| *id != header && headers.contains(id))
+        {
+            continue;
+        }
+        let blocks: Vec<Id> = (graph.order.iter().copied())
+            .filter(|id| inside.contains(id))
+            .collect();
+        let mut written = HashMap::new();
+        for &id in &blocks {
+            for (index, statement) in graph.blocks[id].body.iter().enumerate() {
+                instructions(statement, &mut |it| {
+                    results(it, &mut |name| {
+                        let place = written.entry(name).or_insert((0, id, index));
+                        *place = (place.0 + 1, id, index);
+                    });
+                });
+            }
+        }
+        loops.push(Loop {
+            header,
+            latch,
+            blocks,
+            written,
+            definitions: definitions.clone(),
+        });
+    }
+    loops
+}
+
+/// What is added to a register in each iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step<'a> {
+    Constant(i64),
+    Register(&'a str),
+}
+
+/// A register to which each iteration adds the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter<'a> {
+    /// The register.
+    pub register: &'a str,
+    /// The register with the next iteration's value, if there is one beside it.
+    pub next: Option<&'a str>,
+    /// What is added.
+    pub step: Step<'a>,
+    /// 32 or 64.
+    pub bits: u32,
+}
+
+/// Which of two values a comparison has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Current,
+    Next,
+}
+
+impl<'a> Loop<'a> {
+    /// Whether nothing in the loop writes it.
+    pub fn is_invariant(&self, operand: &Operand<'a>) -> bool {
+        match operand {
+            Operand::Integer(_) => true,
+            Operand::Name(name) => !self.written.contains_key(name),
+            _ => false,
+        }
+    }
+
+    /// The only instruction of the function that writes a register, if it is in the loop and has no
+    /// other result, and where it is.
+    pub fn definition<'g>(
+        &self,
+        graph: &'g Graph<'a>,
+        register: &str,
+    ) -> Option<(&'g Instruction<'a>, Id, usize)> {
+        let &(1, block, index) = self.written.get(register)? else {
+            return None;
+        };
+        if self.definitions.get(register) != Some(&1) {
+            return None;
+        }
+        match &graph.blocks[block].body[index] {
+            Statement::Instruction(instruction) => Some((instruction, block, index)),
+            _ => None,
+        }
+    }
+
+    /// The counters of the loop.
+    pub fn counters(&self, graph: &Graph<'a>) -> Vec<Counter<'a>> {
+        let mut counters = Vec::new();
+        let mut written: Vec<_> = self.written.iter().collect();
+        written.sort_unstable();
+        for (&register, &(times, block, index)) in written {
+            if times != 1 || block != self.latch {
+                continue;
+            }
+            let Statement::Instruction(it) = &graph.blocks[block].body[index] else {
+                continue;
+            };
+            if let Some((step, bits)) = self.step_of(it, register) {
+                counters.push(Counter {
+                    register,
+                    next: None,
+                    step,
+                    bits,
+                });
+            } else if let ("mov", None, [_, Operand::Name(next)]) =
+                (it.opcode, it.guard, &it.operands[..])
+                && let Some((sum, ..)) = self.definition(graph, next)
+                && let Some((step, bits)) = self.step_of(sum, register)
+            {
+                counters.push(Counter {
+                    register,
+                    next: Some(next),
+                    step,
+                    bits,
+                });
+            }
+        }
+        counters
+    }
+
+    /// What an addition adds to a register.
+    fn step_of(&self, sum: &Instruction<'a>, register: &str) -> Option<(Step<'a>, u32)> {
+        let bits = match (sum.opcode, &sum.modifiers[..], sum.guard) {
+            ("add", ["s64" | "u64"], None) => 64,
+            ("add", ["s32" | "u32"], None) => 32,
+            _ => return None,
+        };
+        let [_, Operand::Name(first), second] = &sum.operands[..] else {
+            return None;
+        };
+        let added = match second {
+            _ if *first == register => second,
+            Operand::Name(name) if *name == register => &sum.operands[1],
+            _ => return None,
+        };
+        match added {
+            Operand::Integer(value) => Some((Step::Constant(value.bits as i64), bits)),
+            Operand::Name(name) if !self.written.contains_key(name) => {
+                Some((Step::Register(name), bits))
+            }
+            _ => None,
+        }
+    }
+
+    /// The comparison with which the loop goes on: of a counter with what does not change.
+    pub fn condition(
+        &self,
+        graph: &Graph<'a>,
+        counters: &[Counter<'a>],
+    ) -> Option<(Counter<'a>, Which, Comparison<'a>)> {
+        let End::Branch(guard, _, to, otherwise) = graph.blocks[self.latch].end else {
+            return None;
+        };
+        let goes_on = match (to == self.header, otherwise == self.header) {
+            (true, false) => !guard.negated,
+            (false, true) => guard.negated,
+            _ => return None,
+        };
+        let (set, block, place) = self.definition(graph, guard.register)?;
+        let compared = Comparison::of(set, goes_on)?;
+        for compared in [compared.clone(), compared.swapped()] {
+            let Operand::Name(left) = compared.left else {
+                continue;
+            };
+            if !self.is_invariant(&compared.right) {
+                continue;
+            }
+            for &counter in counters {
+                if counter.next == Some(left) {
+                    return Some((counter, Which::Next, compared));
+                }
+                if counter.register == left {
+                    let &(_, written_in, written_at) = self.written.get(left)?;
+                    let after = block == written_in && place > written_at;
+                    let which = if after { Which::Next } else { Which::Current };
+                    return Some((counter, which, compared));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// How two values compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    NotEqual,
+}
+
+/// A comparison of integers.
+#[derive(Clone, Debug)]
+pub(super) struct Comparison<'a> {
+    pub relation: Relation,
+    pub signed: bool,
+    pub bits: u32,
+    pub left: Operand<'a>,
+    pub right: Operand<'a>,
+}
+
+impl<'a> Comparison<'a> {
+    /// What holds if `setp` sets its register to `value`.
+    pub fn of(set: &Instruction<'a>, value: bool) -> Option<Comparison<'a>> {
+        use Relation::*;
+        let ([relation, ty], [Operand::Name(_), left, right]) =
+            (&set.modifiers[..], &set.operands[..])
+        else {
+            return None;
+        };
+        if set.opcode != "setp" || set.guard.is_some() {
+            return None;
+        }
+        let relation = match *relation {
+            "lt" | "lo" => Less,
+            "le" | "ls" => LessOrEqual,
+            "gt" | "hi" => Greater,
+            "ge" | "hs" => GreaterOrEqual,
+            "eq" => Equal,
+            "ne" => NotEqual,
+            _ => return None,
+        };
+        let (signed, bits) = match *ty {
+            "u64" | "b64" => (false, 64),
+            "s64" => (true, 64),
+            "u32" | "b32" => (false, 32),
+            "s32" => (true, 32),
+            _ => return None,
+        };
+        let relation = match (value, relation) {
+            (true, relation) => relation,
+            (false, Less) => GreaterOrEqual,
+            (false, LessOrEqual) => Greater,
+            (false, Greater) => LessOrEqual,
+            (false, GreaterOrEqual) => Less,
+            (false, Equal) => NotEqual,
+            (false, NotEqual) => Equal,
+        };
+        Some(Comparison {
+            relation,
+            signed: signed && !matches!(relation, Equal | NotEqual),
+            bits,
+            left: left.clone(),
+            right: right.clone(),
+        })
+    }
+
+    /// The same with its sides exchanged.
+    pub fn swapped(&self) -> Comparison<'a> {
+        use Relation::*;
+        Comparison {
+            relation: match self.relation {
+                Less => Greater,
+                LessOrEqual => GreaterOrEqual,
+                Greater => Less,
+                GreaterOrEqual => LessOrEqual,
+                same => same,
+            },
+            left: self.right.clone(),
+            right: self.left.clone(),
+            ..*self
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Takes checks out of the way: what libnvvm's optimizer does not do with the branches to panics that
+//! safe code has. Each pass keeps the original code as the cold path, so a panic is the same as
+//! before.
+
+mod combine;
+mod flow;
+mod instructions;
+mod loops;
+mod names;
+mod unroll;
+mod version;
+
+use std::collections::{HashMap, HashSet};
+
+use flow::{End, Graph, Id};
+use instructions::results;
+pub use names::Names;
+
+use crate::{Function, Item, Module};
+
+/// A slice among the parameters of a kernel: its elements can be read as long as the kernel runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The number of the parameter that is the address, from 0.
+    pub pointer: usize,
+    /// The number of the parameter that is the length.
+    pub length: usize,
+    /// The size of an element.
+    pub element: u64,
+}
+
+/// Optimizes the functions of a module, of whose kernels slices are known.
+pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names) {
+    let functions = module.items.iter().filter_map(|item| match item {
+        Item::Function(function) => Some(function),
+        _ => None,
+    });
+    let no_return = functions
+        .filter(|f| {
+            f.directives
+                .iter()
+                .any(|directive| directive.name == "noreturn")
+        })
+        .map(|f| f.name)
+        .collect();
+    for item in &mut module.items {
+        if let Item::Function(Function {
+            body: Some(body),
+            name,
+            ..
+        }) = item
+            && let own = slices
+                .iter()
+                .filter(|slice| slice.kernel == *name)
+                .collect::<Vec<_>>()
+            && let Some(optimized) = optimized(body, &no_return, &own, names)
+        {
+            *body = optimized;
+        }
+    }
+}
+
+fn optimized<'a>(
+    body: &[crate::Statement<'a>],
+    no_return: &HashSet<&'a str>,
+    slices: &[&Slice],
+    names: &'a Names,
+) -> Option<Vec<crate::Statement<'a>>> {
+    let mut graph = Graph::new(body, no_return, names)?;
+    let mut slow = HashSet::new();
+    let removed = version::version(&mut graph, names, slices, &mut slow);
+    let combined = combine::combine(&mut graph, names, &slow);
+    (removed + combined > 0).then(|| {
+        graph.tidy();
+        graph.write()
+    })
+}
+
+/// A branch to a panic.
+#[derive(Clone, Copy, Debug)]
+struct Check<'a> {
+    /// Its condition, which is true if the check passes.
+    register: &'a str,
+    /// Whether it is false instead.
+    negated: bool,
+    /// Where control goes if it passes.
+    passes: Id,
+    /// Where control goes if it fails.
+    fails: Id,
+}
+
+/// The check at the end of a block.
+fn check_of<'a>(graph: &Graph<'a>, cold: &[bool], id: Id) -> Option<Check<'a>> {
+    let End::Branch(guard, _, to, otherwise) = graph.blocks[id].end else {
+        return None;
+    };
+    let (negated, passes, fails) = match (cold[to], cold[otherwise]) {
+        (true, false) => (!guard.negated, otherwise, to),
+        (false, true) => (guard.negated, to, otherwise),
+        _ => return None,
+    };
+    Some(Check {
+        register: guard.register,
+        negated,
+        passes,
+        fails,
+    })
+}
+
+/// How many instructions write each register, those aside that lead to a panic.
+fn definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, u32> {
+    let mut definitions = HashMap::new();
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if cold[id] {
+            continue;
+        }
+        for statement in &block.body {
+            instructions::instructions(statement, &mut |it| {
+                results(it, &mut |name| *definitions.entry(name).or_insert(0) += 1);
+            });
+        }
+    }
+    definitions
+}

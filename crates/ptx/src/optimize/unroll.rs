@@ -1,0 +1,377 @@
+//! Does several iterations of a loop at once whose checks depend on what it loads.
+//!
+//! In `for k in a..b { sum += x[indices[k]] }` an iteration's index has to be loaded and checked
+//! before the next iteration may begin, so one load is under way at a time. Here the loads and the checks
+//! of four iterations come first. If a check fails, nothing has happened yet, and the loop goes on
+//! with one iteration at a time.
+//!
+//! Loads that come before a check in the program's order may only run if they cannot fault. That is
+//! tested in front of the loop: their addresses in all iterations have to be within a slice that is a
+//! parameter of the kernel.
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::{has_effect, is_pure, rename, results, sources};
+use super::loops::{Comparison, Relation, Step, Which};
+use super::version::{Ahead, number};
+use super::{Check, check_of};
+use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
+
+/// How many iterations are done at once.
+const ITERATIONS: usize = 4;
+
+/// What is to be done in what order.
+pub(super) struct Plan<'a> {
+    /// The loop's blocks in the order in which they run.
+    row: Vec<Id>,
+    /// Instructions that the checks need.
+    early: Places,
+    /// The checks.
+    checks: Vec<(Id, Check<'a>)>,
+    counter: &'a str,
+    bits: u32,
+    step: u64,
+    bound: Operand<'a>,
+}
+
+/// Finds out whether the loop can be unrolled, and demands what has to hold for it. `removed` are the
+/// checks that are known to pass.
+pub(super) fn plan<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    cold: &[bool],
+    removed: &HashMap<Id, Id>,
+    slices: &[&Slice],
+) -> Option<Plan<'a>> {
+    let each = ahead.each;
+    let (counter, which, Comparison { relation, .. }) =
+        each.condition(ahead.graph, ahead.counters)?;
+    let trip = ahead.trip.clone()?;
+    let bound = trip.bound?;
+    let Step::Constant(step @ 1..=64) = counter.step else {
+        return None;
+    };
+    if which != Which::Next || !matches!(relation, Relation::Less | Relation::NotEqual) {
+        return None;
+    }
+    // One after the other.
+    let mut row = vec![each.header];
+    let mut checks = Vec::new();
+    while let Some(&last) = row.last().filter(|&&last| last != each.latch) {
+        let check = check_of(ahead.graph, cold, last);
+        let next = match (&ahead.graph.blocks[last].end, check) {
+            (End::Jump(next, _), _) => *next,
+            (_, Some(check)) => {
+                if !removed.contains_key(&last) {
+                    checks.push((last, check));
+                }
+                check.passes
+            }
+            _ => return None,
+        };
+        if row.contains(&next) || !each.blocks.contains(&next) {
+            return None;
+        }
+        row.push(next);
+    }
+    if row.len() != each.blocks.len() || checks.is_empty() {
+        return None;
+    }
+    for &id in &row {
+        for statement in &ahead.graph.blocks[id].body {
+            match statement {
+                Statement::Instruction(it) if it.guard.is_some() || has_effect(it) => return None,
+                Statement::Instruction(_) | Statement::Loc(_) | Statement::Label(_) => {}
+                _ => return None,
+            }
+        }
+    }
+    let (early, loads) = needed(ahead, &checks)?;
+    for (address, offset, bytes) in loads {
+        demand_in_slice(ahead, cold, address, offset, bytes, slices)?;
+    }
+    Some(Plan {
+        row,
+        early,
+        checks,
+        counter: counter.register,
+        bits: counter.bits,
+        step: step as u64,
+        bound,
+    })
+}
+
+/// A load: the register with the address, what is added to it, and the size.
+type Load<'a> = (&'a str, i64, u64);
+
+/// Instructions by block and place.
+type Places = HashSet<(Id, usize)>;
+
+/// The instructions that checks need, and the loads among them.
+fn needed<'a>(
+    ahead: &Ahead<'_, 'a>,
+    checks: &[(Id, Check<'a>)],
+) -> Option<(Places, Vec<Load<'a>>)> {
+    let each = ahead.each;
+    let mut early = HashSet::new();
+    let mut loads = Vec::new();
+    let mut left: Vec<&str> = checks.iter().map(|(_, check)| check.register).collect();
+    // The counters of the next iterations.
+    left.extend(ahead.counters.iter().map(|counter| counter.register));
+    while let Some(name) = left.pop() {
+        let Some(&(times, block, place)) = each.written.get(name) else {
+            continue;
+        };
+        if times != 1 || !early.insert((block, place)) {
+            if times != 1 {
+                return None;
+            }
+            continue;
+        }
+        let is_counter = ahead.counters.iter().any(|c| c.register == name);
+        let (it, ..) = match is_counter {
+            true => match &ahead.graph.blocks[block].body[place] {
+                Statement::Instruction(it) => (it, block, place),
+                _ => return None,
+            },
+            false => each.definition(ahead.graph, name)?,
+        };
+        if it.opcode == "ld" {
+            let [
+                Operand::Name(_),
+                Operand::Address(Base::Name(address), offset),
+            ] = it.operands[..]
+            else {
+                return None;
+            };
+            let bytes = it
+                .modifiers
+                .last()
+                .and_then(|ty| Type::from_name(ty))?
+                .bytes();
+            let space = ["global", "nc", "L1", "L2"];
+            let plain = |modifier: &&str| space.contains(modifier);
+            if !it.modifiers[..it.modifiers.len() - 1].iter().all(plain) {
+                return None;
+            }
+            loads.push((address, offset, u64::from(bytes)));
+        } else if !is_pure(it) {
+            return None;
+        }
+        sources(it, &mut |name| left.push(name));
+    }
+    Some((early, loads))
+}
+
+/// Demands that the addresses of a load are within a slice that a parameter is.
+fn demand_in_slice<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    cold: &[bool],
+    address: &'a str,
+    offset: i64,
+    bytes: u64,
+    slices: &[&Slice],
+) -> Option<()> {
+    let parameter = origin(ahead.graph, cold, address, 0)?;
+    let (pointer, length, slice) = slices.iter().find_map(|slice| {
+        let kernel = parameter.strip_suffix(&format!("_param_{}", slice.pointer))?;
+        (kernel == slice.kernel).then(|| {
+            let length = ahead
+                .names
+                .name(&format!("{kernel}_param_{}", slice.length));
+            (parameter, length, *slice)
+        })
+    })?;
+    let offset = u64::try_from(offset)
+        .ok()
+        .filter(|&offset| offset < 1 << 20)?;
+    let range = ahead.range(address, 64)?;
+    let load = |ahead: &mut Ahead<'_, 'a>, name: &'a str| {
+        let at = Operand::Address(Base::Name(name), 0);
+        ahead.emit(Type::B64, "ld", &["param", "u64"], [at])
+    };
+    let base = load(ahead, pointer);
+    let base = ahead.emit(Type::B64, "cvta", &["to", "global", "u64"], [base]);
+    let length = load(ahead, length);
+    let size = ahead.emit64("mul", &["lo", "s64"], &length, &number(slice.element));
+    let end = ahead.emit64("add", &["s64"], &base, &size);
+    ahead.demand("ge", "u64", &range.lowest, &base);
+    ahead.demand("le", "u64", &range.highest, &end);
+    let last = ahead.emit64("add", &["s64"], &range.highest, &number(offset + bytes));
+    ahead.demand("le", "u64", &last, &end);
+    Some(())
+}
+
+/// The kernel's parameter that an address comes from.
+fn origin<'a>(graph: &Graph<'a>, cold: &[bool], register: &'a str, depth: u32) -> Option<&'a str> {
+    const DEEPEST: u32 = 16;
+    if depth > DEEPEST {
+        return None;
+    }
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if cold[id] {
+            continue;
+        }
+        for statement in &block.body {
+            let Statement::Instruction(it) = statement else {
+                continue;
+            };
+            if !matches!(it.operands.first(), Some(Operand::Name(name)) if *name == register) {
+                continue;
+            }
+            let found = match (it.opcode, it.modifiers.first(), &it.operands[1..]) {
+                ("ld", Some(&"param"), [Operand::Address(Base::Name(name), 0)]) => Some(*name),
+                ("add" | "mov" | "cvta", _, operands) => {
+                    operands.iter().find_map(|operand| match operand {
+                        &Operand::Name(name) if name != register => {
+                            origin(graph, cold, name, depth + 1)
+                        }
+                        _ => None,
+                    })
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
+}
+
+/// Makes the loop of several iterations. It is entered at the block that is returned, and goes on at
+/// `rolled` with what is left. `live` are the registers that have to have their values at the end.
+pub(super) fn unroll<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    plan: &Plan<'a>,
+    rolled: Id,
+    live: &[&'a str],
+) -> Vec<Id> {
+    let (ty, sub, unsigned) = match plan.bits {
+        32 => (Type::B32, "s32", "u32"),
+        _ => (Type::B64, "s64", "u64"),
+    };
+    let mut taken = std::mem::take(&mut ahead.body);
+
+    // Whether there are as many iterations left.
+    let counter = Operand::Name(plan.counter);
+    let left = ahead.emit(ty, "sub", &[sub], [plan.bound.clone(), counter]);
+    let others = number(plan.step * (ITERATIONS as u64 - 1));
+    let enough = ahead.emit(Type::Pred, "setp", &["gt", unsigned], [left, others]);
+    let head = std::mem::take(&mut ahead.body);
+
+    let mut now: HashMap<&'a str, &'a str> = HashMap::new();
+    let (mut first, mut then) = (Vec::new(), Vec::new());
+    let mut passes = Vec::new();
+    for _ in 0..ITERATIONS {
+        for &id in &plan.row {
+            let mut line = None;
+            for (place, statement) in ahead.graph.blocks[id].body.clone().iter().enumerate() {
+                let it = match statement {
+                    Statement::Loc(_) => {
+                        line = Some(statement.clone());
+                        continue;
+                    }
+                    Statement::Instruction(it) => it,
+                    _ => continue,
+                };
+                let list = match plan.early.contains(&(id, place)) {
+                    true => &mut first,
+                    false => &mut then,
+                };
+                list.extend(line.take());
+                list.push(Statement::Instruction(copied(ahead, it, &mut now)));
+            }
+            if let Some((_, check)) = plan.checks.iter().find(|(block, _)| *block == id) {
+                let register = now.get(check.register).copied().unwrap_or(check.register);
+                passes.push((register, check.negated));
+            }
+        }
+    }
+    ahead.body = first;
+    let mut all: Option<Operand<'a>> = None;
+    for (register, negated) in passes {
+        let mut pass = Operand::Name(register);
+        if negated {
+            pass = ahead.emit(Type::Pred, "not", &["pred"], [pass]);
+        }
+        all = Some(match all {
+            None => pass,
+            Some(all) => ahead.emit(Type::Pred, "and", &["pred"], [all, pass]),
+        });
+    }
+    let first = std::mem::take(&mut ahead.body);
+    for &name in live {
+        if let Some(value) = now.get(name)
+            && let Some(ty) = ahead.graph.type_of(name)
+        {
+            then.push(Statement::Instruction(Instruction {
+                guard: None,
+                opcode: "mov",
+                modifiers: vec![ty.name()],
+                operands: vec![Operand::Name(name), Operand::Name(value)],
+                line: 0,
+            }));
+        }
+    }
+    let latch = ahead.graph.blocks[ahead.each.latch].end.clone();
+    let header = ahead.each.header;
+    ahead.body = std::mem::take(&mut taken);
+
+    let register = |operand: &Operand<'a>| match operand {
+        Operand::Name(name) => *name,
+        _ => "",
+    };
+    let id = ahead.graph.blocks.len();
+    let branch = |condition: &Operand<'a>, to| {
+        let guard = Guard {
+            negated: false,
+            register: register(condition),
+        };
+        End::Branch(guard, false, to, rolled)
+    };
+    let mut last = latch;
+    if let End::Branch(guard, ..) = &mut last {
+        guard.register = now.get(guard.register).copied().unwrap_or(guard.register);
+    }
+    last.retarget(&|to| if to == header { id } else { to });
+    let always = Operand::Name(register(&enough));
+    let ends = [
+        branch(&enough, id + 1),
+        branch(all.as_ref().unwrap_or(&always), id + 2),
+        last,
+    ];
+    for (body, end) in [head, first, then].into_iter().zip(ends) {
+        let label = ahead.names.label();
+        ahead.graph.add(Block { label, body, end }, None);
+    }
+    vec![id, id + 1, id + 2]
+}
+
+/// A copy of an instruction, with new registers for its results.
+fn copied<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    it: &Instruction<'a>,
+    now: &mut HashMap<&'a str, &'a str>,
+) -> Instruction<'a> {
+    let mut written = Vec::new();
+    results(it, &mut |name| written.push(name));
+    let mut copy = it.clone();
+    let mut operands = copy.operands.split_off(usize::from(!written.is_empty()));
+    let mut old = Instruction {
+        operands: std::mem::take(&mut operands),
+        ..copy.clone()
+    };
+    rename(&mut old, &mut |name| now.get(name).copied().unwrap_or(name));
+    for name in written {
+        if let Some(ty) = ahead.graph.type_of(name) {
+            let new = ahead.graph.register(ty, ahead.names);
+            now.insert(name, new);
+        }
+    }
+    rename(&mut copy, &mut |name| {
+        now.get(name).copied().unwrap_or(name)
+    });
+    copy.operands.extend(old.operands);
+    copy
+}

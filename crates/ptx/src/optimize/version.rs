@@ -1,0 +1,799 @@
+//! Takes checks out of loops.
+//!
+//! In front of an innermost loop, the code computes whether a check can fail in any iteration: from
+//! the number of iterations and from the value of the index in the first one, if each iteration adds
+//! the same to it. If no check can fail, a copy of the loop without the checks runs. Otherwise the
+//! original loop runs, so that a panic is the same, after the same effects.
+//!
+//! This is the elimination of inductive range checks, by versions of the loop (R. Bodík, R. Gupta,
+//! V. Sarkar: ABCD, PLDI 2000, has the checks that it removes).
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::{can_be_copied, instructions, is_pure, rename, results, sources};
+use super::loops::{self, Comparison, Counter, Loop, Relation, Step, Which};
+use super::names::Names;
+use super::{Check, check_of, unroll};
+use crate::{Guard, Instruction, Integer, Operand, Slice, Statement, Type};
+
+/// Loops of more instructions stay as they are.
+const LARGEST: usize = 400;
+
+/// Makes versions of the innermost loops of a function. Returns how many checks are gone, and adds the
+/// blocks of the original loops to `slow`.
+pub(super) fn version<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    slices: &[&Slice],
+    slow: &mut HashSet<Id>,
+) -> usize {
+    let mut count = 0;
+    for each in loops::innermost(graph, &graph.cold()) {
+        let cold = graph.cold();
+        count += version_one(graph, names, &cold, &each, slices, slow).unwrap_or(0);
+    }
+    count
+}
+
+fn version_one<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    cold: &[bool],
+    each: &Loop<'a>,
+    slices: &[&Slice],
+    slow: &mut HashSet<Id>,
+) -> Option<usize> {
+    let mut plain = true;
+    let mut size = 0;
+    for &id in &each.blocks {
+        for statement in &graph.blocks[id].body {
+            instructions(statement, &mut |it| {
+                plain &= can_be_copied(it);
+                size += 1;
+            });
+        }
+        plain &= !matches!(graph.blocks[id].end, End::Switch(..));
+    }
+    if !plain || size > LARGEST {
+        return None;
+    }
+    let checks: Vec<(Id, Check<'a>)> = (each.blocks.iter())
+        .filter(|&&id| id != each.latch)
+        .filter_map(|&id| Some((id, check_of(graph, cold, id)?)))
+        .collect();
+    if checks.is_empty() {
+        return None;
+    }
+    let counters = each.counters(graph);
+    let mut ahead = Ahead {
+        each,
+        counters: &counters,
+        trip: None,
+        body: Vec::new(),
+        conditions: Vec::new(),
+        copies: [HashMap::new(), HashMap::new()],
+        graph,
+        names,
+    };
+    ahead.trip = ahead.trip();
+    let mut removed = HashMap::new();
+    for &(id, check) in &checks {
+        if ahead.attempt(|ahead| ahead.always_passes(check)).is_some() {
+            removed.insert(id, check.passes);
+        }
+    }
+    let plan = ahead.attempt(|ahead| unroll::plan(ahead, cold, &removed, slices));
+    if removed.is_empty() && plan.is_none() {
+        return None;
+    }
+    let condition = ahead.all();
+    let (mut fast, live) = copy(ahead.graph, names, cold, each, &removed);
+    if let Some(plan) = plan {
+        let place = ahead.graph.order.iter().position(|id| *id == fast[0])?;
+        let unrolled = unroll::unroll(&mut ahead, &plan, fast[0], &live);
+        let order = &mut ahead.graph.order;
+        order.truncate(order.len() - unrolled.len());
+        order.splice(place..place, unrolled.iter().copied());
+        fast.splice(0..0, unrolled);
+    }
+    let body = ahead.body;
+    let header = each.header;
+    let outside: Vec<Id> = (graph.predecessors()[header].iter().copied())
+        .filter(|id| !each.blocks.contains(id) && !fast.contains(id))
+        .collect();
+    let block = Block {
+        label: names.label(),
+        body,
+        end: End::Branch(
+            Guard {
+                negated: false,
+                register: condition,
+            },
+            false,
+            fast[0],
+            header,
+        ),
+    };
+    let place = graph.order.iter().position(|id| *id == fast[0])?;
+    let test = graph.add(block, None);
+    graph.order.pop();
+    graph.order.insert(place, test);
+    for id in outside {
+        graph.blocks[id]
+            .end
+            .retarget(&|to| if to == header { test } else { to });
+    }
+    // The original loop is the cold one now.
+    graph.order.retain(|id| !each.blocks.contains(id));
+    graph.order.extend(&each.blocks);
+    slow.extend(&each.blocks);
+    Some(removed.len())
+}
+
+/// Copies a loop, without some of its checks. Returns the copy's blocks, the header first, and the
+/// registers that the loop writes and that are used outside of it.
+fn copy<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    cold: &[bool],
+    each: &Loop<'a>,
+    removed: &HashMap<Id, Id>,
+) -> (Vec<Id>, Vec<&'a str>) {
+    // With the panics of the checks that stay.
+    let mut copied: Vec<Id> = each.blocks.clone();
+    let mut left: Vec<Id> = (each.blocks.iter())
+        .filter(|id| !removed.contains_key(id))
+        .flat_map(|&id| graph.blocks[id].end.targets())
+        .filter(|&to| cold[to])
+        .collect();
+    while let Some(id) = left.pop() {
+        if !copied.contains(&id) {
+            copied.push(id);
+            left.extend(graph.blocks[id].end.targets());
+        }
+    }
+    // What only the loop and these use gets new names, so that the copy's registers have one
+    // definition each, too.
+    let mut outside = HashSet::new();
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if copied.contains(&id) || all_cold_and_from(graph, cold, each, id) {
+            continue;
+        }
+        for statement in &block.body {
+            instructions(statement, &mut |it| {
+                sources(it, &mut |name| _ = outside.insert(name));
+                results(it, &mut |name| _ = outside.insert(name));
+            });
+        }
+        match &block.end {
+            End::Branch(guard, ..) => _ = outside.insert(guard.register),
+            End::Switch(it, _) | End::Leave(it) => {
+                sources(it, &mut |name| _ = outside.insert(name));
+                results(it, &mut |name| _ = outside.insert(name));
+            }
+            End::Jump(..) | End::Never => {}
+        }
+    }
+    let mut new = HashMap::new();
+    let mut written: Vec<&'a str> = each.written.keys().copied().collect();
+    written.sort_unstable();
+    for name in written {
+        if !outside.contains(name)
+            && let Some(ty) = graph.type_of(name)
+        {
+            new.insert(name, graph.register(ty, names));
+        }
+    }
+    let first = graph.blocks.len();
+    let ids: HashMap<Id, Id> = (copied.iter().enumerate())
+        .map(|(index, &id)| (id, first + index))
+        .collect();
+    let mut to = |name: &'a str| new.get(name).copied().unwrap_or(name);
+    for &id in &copied {
+        let Block {
+            mut body, mut end, ..
+        } = graph.blocks[id].clone();
+        body.retain(|statement| !matches!(statement, Statement::Label(_)));
+        body.iter_mut()
+            .for_each(|statement| rename_statement(statement, &mut to));
+        if let Some(&passes) = removed.get(&id) {
+            end = End::Jump(passes, false);
+        }
+        if let End::Branch(guard, ..) = &mut end {
+            guard.register = to(guard.register);
+        }
+        end.retarget(&|to| ids.get(&to).copied().unwrap_or(to));
+        let label = names.label();
+        graph.add(Block { label, body, end }, None);
+    }
+    // In front of the original loop; panics stay at the end.
+    let count = each.blocks.len();
+    let end = graph.order.len() - copied.len();
+    let panics = graph.order.split_off(end + count);
+    let fast = graph.order.split_off(end);
+    let place = graph.order.iter().position(|id| each.blocks.contains(id));
+    let place = place.unwrap_or(end);
+    graph.order.splice(place..place, fast.iter().copied());
+    graph.order.extend(panics);
+    let header = ids[&each.header];
+    let mut all = vec![header];
+    all.extend(fast.into_iter().filter(|&id| id != header));
+    let mut live: Vec<&'a str> = (each.written.keys().copied())
+        .filter(|name| outside.contains(name))
+        .collect();
+    live.sort_unstable();
+    (all, live)
+}
+
+/// Whether a cold block is reached from the loop alone: its uses are not a reason to keep a name.
+fn all_cold_and_from(graph: &Graph<'_>, cold: &[bool], each: &Loop<'_>, id: Id) -> bool {
+    cold[id] && {
+        let mut from =
+            (graph.order.iter()).filter(|&&b| graph.blocks[b].end.targets().contains(&id));
+        from.all(|b| each.blocks.contains(b))
+    }
+}
+
+fn rename_statement<'a>(statement: &mut Statement<'a>, to: &mut impl FnMut(&'a str) -> &'a str) {
+    match statement {
+        Statement::Instruction(it) => rename(it, to),
+        Statement::Block(inner) => inner.iter_mut().for_each(|s| rename_statement(s, to)),
+        _ => {}
+    }
+}
+
+/// What is known of a loop's iterations.
+#[derive(Clone, Debug)]
+pub(super) struct Trip<'a> {
+    counter: Counter<'a>,
+    /// How often the loop goes back, in 64 bits, if that is simple to compute.
+    times: Option<Operand<'a>>,
+    /// What all values of the counter are below, in the counter's bits.
+    pub bound: Option<Operand<'a>>,
+}
+
+/// The values that a register has in a loop, in 64 bits.
+pub(super) struct Range<'a> {
+    pub lowest: Operand<'a>,
+    pub highest: Operand<'a>,
+}
+
+/// The block in front of a loop.
+pub(super) struct Ahead<'l, 'a> {
+    pub graph: &'l mut Graph<'a>,
+    pub names: &'a Names,
+    pub each: &'l Loop<'a>,
+    pub counters: &'l [Counter<'a>],
+    pub trip: Option<Trip<'a>>,
+    pub body: Vec<Statement<'a>>,
+    /// Registers that all have to be true.
+    conditions: Vec<&'a str>,
+    /// The values of the loop's registers in its first iteration and in the second.
+    copies: [HashMap<&'a str, Operand<'a>>; 2],
+}
+
+/// A number as an operand.
+pub(super) fn number<'a>(value: u64) -> Operand<'a> {
+    Operand::Integer(Integer::unsigned(value))
+}
+
+impl<'a> Ahead<'_, 'a> {
+    pub fn emit(
+        &mut self,
+        ty: Type,
+        opcode: &'a str,
+        modifiers: &[&'a str],
+        sources: impl IntoIterator<Item = Operand<'a>>,
+    ) -> Operand<'a> {
+        let result = Operand::Name(self.graph.register(ty, self.names));
+        let operands = std::iter::once(result.clone()).chain(sources).collect();
+        self.body.push(Statement::Instruction(Instruction {
+            guard: None,
+            opcode,
+            modifiers: modifiers.to_vec(),
+            operands,
+            line: 0,
+        }));
+        result
+    }
+
+    pub fn emit64(
+        &mut self,
+        opcode: &'a str,
+        modifiers: &[&'a str],
+        left: &Operand<'a>,
+        right: &Operand<'a>,
+    ) -> Operand<'a> {
+        self.emit(Type::B64, opcode, modifiers, [left.clone(), right.clone()])
+    }
+
+    /// Demands that a comparison holds.
+    pub fn demand(
+        &mut self,
+        relation: &'a str,
+        ty: &'a str,
+        left: &Operand<'a>,
+        right: &Operand<'a>,
+    ) {
+        let wide = if ty.ends_with("64") {
+            Type::B64
+        } else {
+            Type::B32
+        };
+        let left = match left {
+            Operand::Integer(_) => &self.emit(wide, "mov", &[wide.name()], [left.clone()]),
+            _ => left,
+        };
+        let set = self.emit(
+            Type::Pred,
+            "setp",
+            &[relation, ty],
+            [left.clone(), right.clone()],
+        );
+        if let Operand::Name(name) = set {
+            self.conditions.push(name);
+        }
+    }
+
+    /// Undoes what was emitted and demanded if there is no result.
+    fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let (body, conditions) = (self.body.len(), self.conditions.len());
+        let copies = self.copies.clone();
+        let result = f(self);
+        if result.is_none() {
+            self.body.truncate(body);
+            self.conditions.truncate(conditions);
+            self.copies = copies;
+        }
+        result
+    }
+
+    /// A register that is true if all demands are met.
+    fn all(&mut self) -> &'a str {
+        let mut all = self.conditions[0];
+        for &next in &self.conditions.clone()[1..] {
+            let both = self.emit(Type::Pred, "and", &["pred"], [all, next].map(Operand::Name));
+            if let Operand::Name(name) = both {
+                all = name;
+            }
+        }
+        all
+    }
+
+    /// A value of 32 bits in 64, without a sign.
+    fn widened(&mut self, value: &Operand<'a>, bits: u32) -> Operand<'a> {
+        match value {
+            Operand::Integer(integer) if bits == 32 => number(u64::from(integer.bits as u32)),
+            Operand::Integer(integer) => number(integer.bits),
+            _ if bits == 32 => self.emit(Type::B64, "cvt", &["u64", "u32"], [value.clone()]),
+            _ => value.clone(),
+        }
+    }
+
+    /// How many iterations there are. Demands what has to hold for that.
+    fn trip(&mut self) -> Option<Trip<'a>> {
+        let (counter, which, compared) = self.each.condition(self.graph, self.counters)?;
+        if compared.bits != counter.bits {
+            return None;
+        }
+        let step = match counter.step {
+            Step::Constant(step) if counter.bits == 32 => Step::Constant(i64::from(step as i32)),
+            step => step,
+        };
+        let counter = Counter { step, ..counter };
+        let bits = counter.bits;
+        let (unsigned, signed) = match bits {
+            32 => ("u32", "s32"),
+            _ => ("u64", "s64"),
+        };
+        let first = Operand::Name(counter.register);
+        let bound = compared.right.clone();
+        let up = matches!(compared.relation, Relation::Less | Relation::NotEqual);
+        if compared.signed {
+            // From here on no value is negative.
+            let least = if up { &first } else { &bound };
+            self.demand("ge", signed, &least.clone(), &number(0));
+        }
+        let ahead = match (step, which, compared.relation) {
+            // The values are `first` to `bound - 1`.
+            (Step::Constant(1), Which::Next, Relation::Less | Relation::NotEqual) => {
+                self.demand("lt", unsigned, &first, &bound);
+                let (from, to) = (self.widened(&first, bits), self.widened(&bound, bits));
+                let difference = self.emit64("sub", &["s64"], &to, &from);
+                let times = self.emit64("sub", &["s64"], &difference, &number(1));
+                (Some(times), Some(bound))
+            }
+            // The values are `first` to `bound`.
+            (Step::Constant(1), Which::Current, Relation::Less | Relation::NotEqual) => {
+                self.demand("le", unsigned, &first, &bound);
+                let (from, to) = (self.widened(&first, bits), self.widened(&bound, bits));
+                (Some(self.emit64("sub", &["s64"], &to, &from)), None)
+            }
+            // The values are `first` down to `bound + 1`.
+            (Step::Constant(-1), Which::Next, Relation::Greater | Relation::NotEqual) => {
+                self.demand("gt", unsigned, &first, &bound);
+                let (from, to) = (self.widened(&first, bits), self.widened(&bound, bits));
+                let difference = self.emit64("sub", &["s64"], &from, &to);
+                (
+                    Some(self.emit64("sub", &["s64"], &difference, &number(1))),
+                    None,
+                )
+            }
+            (Step::Constant(-1), Which::Current, Relation::Greater | Relation::NotEqual) => {
+                self.demand("ge", unsigned, &first, &bound);
+                let (from, to) = (self.widened(&first, bits), self.widened(&bound, bits));
+                (Some(self.emit64("sub", &["s64"], &from, &to)), None)
+            }
+            (Step::Constant(step), Which::Next, Relation::Less) if step > 1 && step < 1 << 30 => {
+                self.demand("lt", unsigned, &first, &bound);
+                let most = match (bits, compared.signed) {
+                    (32, false) => u64::from(u32::MAX),
+                    (32, true) => i32::MAX as u64,
+                    (_, false) => u64::MAX,
+                    (_, true) => i64::MAX as u64,
+                };
+                self.demand("le", unsigned, &bound, &number(most - step as u64 + 1));
+                let times = (step as u64).is_power_of_two().then(|| {
+                    let (from, to) = (self.widened(&first, bits), self.widened(&bound, bits));
+                    let difference = self.emit64("sub", &["s64"], &to, &from);
+                    let less = self.emit64("sub", &["s64"], &difference, &number(1));
+                    let shift = number(step.trailing_zeros().into());
+                    self.emit64("shr", &["u64"], &less, &shift)
+                });
+                (times, Some(bound))
+            }
+            (Step::Constant(step), Which::Next, Relation::NotEqual)
+                if step > 1 && step < 1 << 30 && (step as u64).is_power_of_two() =>
+            {
+                self.demand("lt", unsigned, &first, &bound);
+                let (from, to) = (self.widened(&first, bits), self.widened(&bound, bits));
+                let difference = self.emit64("sub", &["s64"], &to, &from);
+                let rest = self.emit64("and", &["b64"], &difference, &number(step as u64 - 1));
+                self.demand("eq", "s64", &rest, &number(0));
+                let less = self.emit64("sub", &["s64"], &difference, &number(1));
+                let shift = number(step.trailing_zeros().into());
+                (
+                    Some(self.emit64("shr", &["u64"], &less, &shift)),
+                    Some(bound),
+                )
+            }
+            (Step::Register(step), Which::Next, Relation::Less) => {
+                self.demand("lt", unsigned, &first, &bound);
+                // The last sum must not wrap.
+                let step = Operand::Name(step);
+                let ty = if bits == 32 { Type::B32 } else { Type::B64 };
+                let add: &'a str = if bits == 32 { "s32" } else { "s64" };
+                let sum = self.emit(ty, "add", &[add], [bound.clone(), step]);
+                let ty = if compared.signed { signed } else { unsigned };
+                self.demand("ge", ty, &sum, &bound);
+                (None, Some(bound))
+            }
+            _ => {
+                self.conditions.clear();
+                self.body.clear();
+                return None;
+            }
+        };
+        Some(Trip {
+            counter,
+            times: ahead.0,
+            bound: ahead.1,
+        })
+    }
+
+    /// Demands that a check passes in all iterations; `None` if that cannot be told ahead.
+    fn always_passes(&mut self, check: Check<'a>) -> Option<()> {
+        if !self.each.written.contains_key(check.register) {
+            let mut register = check.register;
+            if check.negated {
+                let not = self.emit(Type::Pred, "not", &["pred"], [Operand::Name(register)]);
+                let Operand::Name(name) = not else {
+                    return None;
+                };
+                register = name;
+            }
+            self.conditions.push(register);
+            return Some(());
+        }
+        let (set, ..) = self.each.definition(self.graph, check.register)?;
+        let compared = Comparison::of(set, !check.negated)?;
+        let compared = match self.is_invariant(&compared.left) {
+            true => compared.swapped(),
+            false => compared,
+        };
+        if !self.is_invariant(&compared.right) {
+            return None;
+        }
+        let right = self.value(&compared.right, 0)?;
+        if self.is_invariant(&compared.left) {
+            let left = self.value(&compared.left, 0)?;
+            let relation = match compared.relation {
+                Relation::Less => "lt",
+                Relation::LessOrEqual => "le",
+                Relation::Greater => "gt",
+                Relation::GreaterOrEqual => "ge",
+                Relation::Equal => "eq",
+                Relation::NotEqual => "ne",
+            };
+            let ty = match (compared.signed, compared.bits) {
+                (false, 32) => "u32",
+                (true, 32) => "s32",
+                (false, _) => "u64",
+                (true, _) => "s64",
+            };
+            self.demand(relation, ty, &left, &right);
+            return Some(());
+        }
+        if compared.signed {
+            return None;
+        }
+        let Operand::Name(index) = compared.left else {
+            return None;
+        };
+        let limit = self.widened(&right, compared.bits);
+        if matches!(compared.relation, Relation::Less | Relation::NotEqual)
+            && let Some(bound) = self.bound_of(index)
+        {
+            self.demand("le", "u64", &bound, &limit);
+            return Some(());
+        }
+        let range = self.range(index, compared.bits)?;
+        match compared.relation {
+            Relation::Less | Relation::NotEqual => {
+                self.demand("lt", "u64", &range.highest, &limit);
+            }
+            Relation::LessOrEqual => self.demand("le", "u64", &range.highest, &limit),
+            Relation::Greater => self.demand("gt", "u64", &range.lowest, &limit),
+            Relation::GreaterOrEqual => self.demand("ge", "u64", &range.lowest, &limit),
+            Relation::Equal => return None,
+        }
+        Some(())
+    }
+
+    /// What all values of a register are below, in 64 bits, if it is the loop's counter, or that
+    /// counter widened.
+    fn bound_of(&mut self, register: &'a str) -> Option<Operand<'a>> {
+        let trip = self.trip.clone()?;
+        let bound = trip.bound?;
+        let is_counter = register == trip.counter.register
+            || {
+                let (it, ..) = self.each.definition(self.graph, register)?;
+                it.opcode == "cvt"
+                    && it.modifiers == ["u64", "u32"]
+                    && self.is_current(it, register)
+                    && matches!(&it.operands[..], [_, Operand::Name(from)] if *from == trip.counter.register)
+            };
+        is_counter.then(|| self.widened(&bound, trip.counter.bits))
+    }
+
+    /// Whether an instruction sees the values that counters have at the beginning of the iteration.
+    fn is_current(&self, instruction: &Instruction<'a>, result: &str) -> bool {
+        let mut current = true;
+        if let Some(&(_, block, place)) = self.each.written.get(result) {
+            sources(instruction, &mut |name| {
+                if self.counters.iter().any(|counter| counter.register == name)
+                    && let Some(&(_, written_in, written_at)) = self.each.written.get(name)
+                {
+                    current &= block != written_in || place < written_at;
+                }
+            });
+        }
+        current
+    }
+
+    /// Whether a value is the same in all iterations, also if the loop computes it.
+    fn is_invariant(&self, operand: &Operand<'a>) -> bool {
+        self.each.is_invariant(operand)
+            || matches!(operand, Operand::Name(name) if self.slope(name) == Some(Some(0)))
+    }
+
+    /// What each iteration adds to a register; `None` if that is not always the same, and `Some(None)`
+    /// if it is the same, but no constant.
+    fn slope(&self, register: &str) -> Option<Option<i64>> {
+        self.slope_within(register, 0)
+    }
+
+    fn slope_within(&self, register: &str, depth: u32) -> Option<Option<i64>> {
+        const DEEPEST: u32 = 12;
+        if let Some(counter) = self.counters.iter().find(|c| c.register == register) {
+            return Some(match counter.step {
+                Step::Constant(step) if counter.bits == 32 => Some(i64::from(step as i32)),
+                Step::Constant(step) => Some(step),
+                Step::Register(_) => None,
+            });
+        }
+        if !self.each.written.contains_key(register) {
+            return Some(Some(0));
+        }
+        if depth > DEEPEST {
+            return None;
+        }
+        let (it, ..) = self.each.definition(self.graph, register)?;
+        if !is_pure(it) || !self.is_current(it, register) {
+            return None;
+        }
+        let slope = |operand: &Operand<'a>| match operand {
+            Operand::Name(name) => self.slope_within(name, depth + 1),
+            Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) => Some(Some(0)),
+            _ => None,
+        };
+        let sources = &it.operands[1..];
+        let mut all_constant = true;
+        for operand in sources {
+            all_constant &= slope(operand) == Some(Some(0));
+        }
+        if all_constant {
+            return Some(Some(0));
+        }
+        let both = |f: fn(i64, i64) -> Option<i64>, left: Option<i64>, right: Option<i64>| {
+            left.zip(right).and_then(|(left, right)| f(left, right))
+        };
+        let constant = |operand: &Operand<'a>| match operand {
+            Operand::Integer(value) => i64::try_from(value.bits).ok(),
+            _ => None,
+        };
+        let product = |left: &Operand<'a>, right: &Operand<'a>| {
+            let (left_slope, right_slope) = (slope(left)?, slope(right)?);
+            match (left_slope, right_slope) {
+                (slope, Some(0)) => Some(both(i64::checked_mul, slope, constant(right))),
+                (Some(0), slope) => Some(both(i64::checked_mul, slope, constant(left))),
+                _ => None,
+            }
+        };
+        match (it.opcode, &it.modifiers[..], sources) {
+            ("mov", _, [from]) => slope(from),
+            ("cvt", ["u64", "u32"] | ["s64", "s32"] | ["u32", "u64"], [from]) => slope(from),
+            ("add", ["s64" | "u64" | "s32" | "u32"], [left, right]) => {
+                Some(both(i64::checked_add, slope(left)?, slope(right)?))
+            }
+            ("sub", ["s64" | "u64" | "s32" | "u32"], [left, right]) => {
+                Some(both(i64::checked_sub, slope(left)?, slope(right)?))
+            }
+            ("shl", ["b64" | "b32"], [left, Operand::Integer(by)]) if by.bits < 32 => {
+                Some(both(i64::checked_mul, slope(left)?, Some(1 << by.bits)))
+            }
+            ("mul", ["lo", "s64" | "u64" | "s32" | "u32"] | ["wide", "u32"], [left, right]) => {
+                product(left, right)
+            }
+            ("mad", ["lo", "s64" | "u64" | "s32" | "u32"], [left, right, added]) => {
+                Some(both(i64::checked_add, product(left, right)?, slope(added)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of an operand in the first iteration (0) or in the second (1).
+    fn value(&mut self, operand: &Operand<'a>, iteration: usize) -> Option<Operand<'a>> {
+        let Operand::Name(name) = *operand else {
+            return Some(operand.clone());
+        };
+        if let Some(known) = self.copies[iteration].get(name) {
+            return Some(known.clone());
+        }
+        if !self.each.written.contains_key(name) {
+            return Some(operand.clone());
+        }
+        let counter = self.counters.iter().find(|c| c.register == name).copied();
+        let value = if let Some(counter) = counter {
+            let step = match counter.step {
+                Step::Constant(step) => Operand::Integer(Integer::signed(step)),
+                Step::Register(step) => Operand::Name(step),
+            };
+            match (iteration, counter.bits) {
+                (0, _) => operand.clone(),
+                (_, 32) => self.emit(Type::B32, "add", &["s32"], [operand.clone(), step]),
+                _ => self.emit64("add", &["s64"], operand, &step),
+            }
+        } else {
+            let (it, ..) = self.each.definition(self.graph, name)?;
+            let mut it = it.clone();
+            if !is_pure(&it) || !self.is_current(&it, name) {
+                return None;
+            }
+            let ty = self.graph.type_of(name)?;
+            for source in &mut it.operands[1..] {
+                *source = self.value(source, iteration)?;
+            }
+            let result = Operand::Name(self.graph.register(ty, self.names));
+            it.operands[0] = result.clone();
+            self.body.push(Statement::Instruction(it));
+            result
+        };
+        self.copies[iteration].insert(name, value.clone());
+        Some(value)
+    }
+
+    /// The least and the greatest value of a register of so many bits. Demands that it does not wrap.
+    pub fn range(&mut self, register: &'a str, bits: u32) -> Option<Range<'a>> {
+        let times = self.trip.clone()?.times?;
+        let slope = self.slope(register)?;
+        self.demand_no_wrap(register, 0)?;
+        let name = Operand::Name(register);
+        let first = self.value(&name, 0)?;
+        let first = self.widened(&first, bits);
+        let (down, by) = match slope {
+            Some(1) => (false, times),
+            Some(-1) => (true, times),
+            Some(slope) if slope != i64::MIN => {
+                let factor = slope.unsigned_abs();
+                self.demand("le", "u64", &times, &number(u64::MAX / factor));
+                (
+                    slope < 0,
+                    self.emit64("mul", &["lo", "s64"], &times, &number(factor)),
+                )
+            }
+            Some(_) => return None,
+            None => {
+                let second = self.value(&name, 1)?;
+                let second = self.widened(&second, bits);
+                // Less than in the first iteration is a wrap, or a negative slope.
+                self.demand("ge", "u64", &second, &first);
+                let slope = self.emit64("sub", &["s64"], &second, &first);
+                (false, self.product(&times, &slope))
+            }
+        };
+        Some(if down {
+            self.demand("le", "u64", &by, &first);
+            let lowest = self.emit64("sub", &["s64"], &first, &by);
+            Range {
+                lowest,
+                highest: first,
+            }
+        } else {
+            let room = match bits {
+                32 => self.emit64("sub", &["s64"], &number(u32::MAX.into()), &first),
+                _ => self.emit(Type::B64, "not", &["b64"], [first.clone()]),
+            };
+            self.demand("le", "u64", &by, &room);
+            let highest = self.emit64("add", &["s64"], &first, &by);
+            Range {
+                lowest: first,
+                highest,
+            }
+        })
+    }
+
+    /// A product of 64 bits. Demands that it does not wrap.
+    fn product(&mut self, left: &Operand<'a>, right: &Operand<'a>) -> Operand<'a> {
+        let high = self.emit64("mul", &["hi", "u64"], left, right);
+        self.demand("eq", "s64", &high, &number(0));
+        self.emit64("mul", &["lo", "s64"], left, right)
+    }
+
+    /// Demands that what a register is widened from does not wrap.
+    fn demand_no_wrap(&mut self, register: &'a str, depth: u32) -> Option<()> {
+        if self.slope(register)? == Some(0) || self.counters.iter().any(|c| c.register == register)
+        {
+            return Some(());
+        }
+        let (it, ..) = self.each.definition(self.graph, register)?;
+        let it = it.clone();
+        let wide = match (it.opcode, &it.modifiers[..]) {
+            ("cvt", ["u64", "u32"]) | ("mul", ["wide", "u32"]) => Some(u64::from(u32::MAX)),
+            ("cvt", ["s64", "s32"]) => Some(i32::MAX as u64),
+            _ => None,
+        };
+        for source in &it.operands[1..] {
+            let &Operand::Name(name) = source else {
+                continue;
+            };
+            if self.slope(name)? == Some(0) {
+                continue;
+            }
+            if let Some(most) = wide
+                && self.bound_of(name).is_none()
+            {
+                let range = self.range(name, 32)?;
+                self.demand("le", "u64", &range.highest, &number(most));
+            } else if let Some(most) = wide.filter(|&most| most != u64::from(u32::MAX)) {
+                let bound = self.bound_of(name)?;
+                self.demand("le", "u64", &bound, &number(most));
+            }
+            if depth < 12 {
+                self.demand_no_wrap(name, depth + 1)?;
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,400 @@
+//! Random kernels with checks in loops, before and after `ptx::finish` moves the checks: memory and
+//! panics are the same.
+
+mod common;
+
+use std::fmt::Write;
+
+use common::{Device, Params};
+use fastrand::Rng;
+use ptx::{Purpose, Slice, stack};
+
+/// Writes its arguments and ends the thread. What follows a call of it never runs.
+const PANIC: &str = "
+    .func panic (.param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place) .noreturn {
+        .reg .b64 %rd<5>;
+        ld.param.u64 %rd1, [to]; ld.param.u64 %rd2, [index];
+        ld.param.u64 %rd3, [len]; ld.param.u64 %rd4, [place];
+        st.global.u64 [%rd1], %rd2; st.global.u64 [%rd1+8], %rd3; st.global.u64 [%rd1+16], %rd4;
+        exit;
+    }";
+
+/// The kernel's parameters. The first three pairs are slices of `u32`.
+const PARAMS: [&str; 11] = [
+    "xs", "xs_len", "ys", "ys_len", "out", "out_len", "report", "start", "bound", "stride",
+    "offset",
+];
+
+/// The text of a kernel as it is generated.
+struct Text<'r> {
+    rng: &'r mut Rng,
+    body: String,
+    panics: String,
+    count: u32,
+}
+
+impl Text<'_> {
+    /// A new register: the prefix and a number.
+    fn register(&mut self, prefix: &str) -> String {
+        self.count += 1;
+        format!("{prefix}{}", self.count)
+    }
+
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.body, "    {line}");
+    }
+
+    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
+        let result = self.register(prefix);
+        self.line(&format!("{opcode} {result}, {sources};"));
+        result
+    }
+
+    /// A branch to a panic unless `index < len`, in one of the forms that compilers use.
+    fn check(&mut self, index: &str, len: &str) {
+        let p = self.register("%p");
+        self.count += 1;
+        let n = self.count;
+        let place = n;
+        match self.rng.u32(..4) {
+            0 => self.line(&format!(
+                "setp.lt.u64 {p}, {index}, {len};\n    @!{p} bra $P{n};"
+            )),
+            1 => self.line(&format!(
+                "setp.ge.u64 {p}, {index}, {len};\n    @{p} bra $P{n};"
+            )),
+            2 => self.line(&format!(
+                "setp.gt.u64 {p}, {len}, {index};\n    @!{p} bra $P{n};"
+            )),
+            _ => self.line(&format!(
+                "setp.lt.u64 {p}, {index}, {len};\n    @{p} bra $C{n};\n    bra.uni $P{n};\n$C{n}:"
+            )),
+        }
+        let _ = writeln!(
+            self.panics,
+            "$P{n}:\n    {{ .param .b64 a; st.param.b64 [a], %report; .param .b64 b; \
+             st.param.b64 [b], {index}; .param .b64 c; st.param.b64 [c], {len}; .param .b64 d; \
+             st.param.b64 [d], {place}; call.uni panic, (a, b, c, d); }}"
+        );
+    }
+
+    fn address(&mut self, base: &str, index: &str) -> String {
+        let bytes = self.op("%rd", "shl.b64", &format!("{index}, 2"));
+        self.op("%rd", "add.s64", &format!("{base}, {bytes}"))
+    }
+
+    /// An index that depends on the loop's counter, in 64 bits.
+    fn index(&mut self, counter: &str, bits: u32) -> String {
+        let narrow = bits == 32;
+        let mut value = counter.to_owned();
+        let (reg, ty) = if narrow {
+            ("%r", "s32")
+        } else {
+            ("%rd", "s64")
+        };
+        let suffix = if narrow { "32" } else { "" };
+        let shift = if narrow { "b32" } else { "b64" };
+        for _ in 0..self.rng.u32(..3) {
+            let constant = self.rng.u32(..4);
+            value = match self.rng.u32(..6) {
+                0 => self.op(reg, &format!("add.{ty}"), &format!("{value}, {constant}")),
+                1 => self.op(reg, &format!("add.{ty}"), &format!("{value}, -{constant}")),
+                2 => self.op(
+                    reg,
+                    &format!("add.{ty}"),
+                    &format!("{value}, %offset{suffix}"),
+                ),
+                3 => self.op(
+                    reg,
+                    &format!("mul.lo.{ty}"),
+                    &format!("{value}, %stride{suffix}"),
+                ),
+                4 => self.op(reg, &format!("shl.{shift}"), &format!("{value}, 1")),
+                _ => self.op(
+                    reg,
+                    &format!("sub.{ty}"),
+                    &format!("%offset{suffix}, {value}"),
+                ),
+            };
+        }
+        if narrow {
+            let widen = ["cvt.u64.u32", "cvt.s64.s32"][self.rng.usize(..2)];
+            value = self.op("%rd", widen, &value);
+        }
+        value
+    }
+
+    /// A part of the loop's body.
+    fn part(&mut self, counter: &str, bits: u32, may_store: bool) {
+        let index = self.index(counter, bits);
+        match self.rng.u32(..if may_store { 4 } else { 3 }) {
+            0 => {
+                self.check(&index, "%xs_len");
+                let at = self.address("%xs", &index);
+                let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}]"));
+                self.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+            }
+            // An index from memory.
+            1 | 2 => {
+                self.check(&index, "%xs_len");
+                let at = self.address("%xs", &index);
+                let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}]"));
+                let second = self.op("%rd", "cvt.u64.u32", &value);
+                self.check(&second, "%ys_len");
+                let at = self.address("%ys", &second);
+                let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}]"));
+                self.line(&format!("mad.lo.s32 %acc, %acc, 17, {value};"));
+            }
+            _ => {
+                self.check(&index, "%out_len");
+                let at = self.address("%out", &index);
+                self.line(&format!("st.global.u32 [{at}], %acc;"));
+            }
+        }
+    }
+}
+
+/// How a kernel's loop counts.
+struct Count {
+    bits: u32,
+    signed: bool,
+    /// `None`: the parameter `stride`.
+    step: Option<i64>,
+    relation: &'static str,
+    /// Whether the counter is compared with the bound before it is increased.
+    tests_last: bool,
+}
+
+impl Count {
+    /// Whether the loop ends after not too many iterations, if all checks pass.
+    fn ends(&self, [start, bound, stride, _]: [u64; 4]) -> bool {
+        const MOST: u32 = 200;
+        let value = |number: u64| match (self.bits, self.signed) {
+            (32, true) => i128::from(number as i32),
+            (32, false) => i128::from(number as u32),
+            (_, true) => i128::from(number as i64),
+            (_, false) => i128::from(number),
+        };
+        let step = self.step.map_or(stride, |step| step as u64);
+        let limit = if self.tests_last {
+            bound.wrapping_sub(1)
+        } else {
+            bound
+        };
+        let mut counter = start;
+        for _ in 0..MOST {
+            let next = counter.wrapping_add(step);
+            let tested = value(if self.tests_last { counter } else { next });
+            let goes_on = match self.relation {
+                "lt" => tested < value(limit),
+                "gt" => tested > value(limit),
+                _ => tested != value(limit),
+            };
+            if !goes_on {
+                return true;
+            }
+            counter = next;
+        }
+        false
+    }
+}
+
+/// A kernel with a loop. Its counter goes from `start` to `bound`.
+fn kernel(rng: &mut Rng) -> (String, Count) {
+    let bits = if rng.bool() { 32 } else { 64 };
+    let (reg, suffix) = if bits == 32 {
+        ("%r", "32")
+    } else {
+        ("%rd", "")
+    };
+    let sign = if rng.u32(..4) == 0 { 's' } else { 'u' };
+    let mut text = Text {
+        rng,
+        body: String::new(),
+        panics: String::new(),
+        count: 10,
+    };
+    for name in PARAMS {
+        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
+        if matches!(name, "xs" | "ys" | "out") {
+            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
+        } else if matches!(name, "start" | "bound" | "stride" | "offset") {
+            text.line(&format!("cvt.u32.u64 %{name}32, %{name};"));
+        }
+    }
+    // What nobody would write: a loop around it, so that it is entered more than once.
+    text.line("mov.u32 %acc, 7;\n    mov.u32 %again, 0;\n$again:");
+    let before = text.register("%p");
+    let (start, bound) = (format!("%start{suffix}"), format!("%bound{suffix}"));
+    let down = text.rng.u32(..5) == 0;
+    let none = if down { "le" } else { "ge" };
+    text.line(&format!(
+        "setp.{none}.{sign}{bits} {before}, {start}, {bound};"
+    ));
+    text.line(&format!("@{before} bra $end;"));
+    let counter = text.register(reg);
+    text.line(&format!("mov.b{bits} {counter}, {start};\n$loop:"));
+    let early = text.rng.bool();
+    let step = match (down, text.rng.u32(..6)) {
+        (true, _) => "-1",
+        (_, 0) => "2",
+        (_, 1) => "3",
+        (_, 2) => "%stride",
+        _ => "1",
+    };
+    let step = match step {
+        "%stride" => format!("%stride{suffix}"),
+        step => step.to_owned(),
+    };
+    let add = format!("add.s{bits}");
+    let mut next = String::new();
+    if early {
+        next = text.op(reg, &add, &format!("{counter}, {step}"));
+    }
+    let may_store = text.rng.bool();
+    for _ in 0..text.rng.u32(1..4) {
+        text.part(&counter, bits, may_store);
+    }
+    if !early {
+        next = text.op(reg, &add, &format!("{counter}, {step}"));
+    }
+    let on = text.register("%p");
+    let relation = match (down, step.as_str(), text.rng.bool()) {
+        (true, _, true) => "gt",
+        (false, "1" | "-1", true) | (true, ..) => "ne",
+        _ => "lt",
+    };
+    // The last value instead of what comes after it.
+    let tests_last = relation == "lt" && text.rng.u32(..4) == 0;
+    let (tested, limit) = match tests_last {
+        true => (counter.clone(), text.op(reg, &add, &format!("{bound}, -1"))),
+        false => (next.clone(), bound),
+    };
+    let count_of = Count {
+        bits,
+        signed: sign == 's' && relation != "ne",
+        step: step.parse().ok(),
+        relation,
+        tests_last,
+    };
+    let ty = if relation == "ne" { 's' } else { sign };
+    text.line(&format!(
+        "setp.{relation}.{ty}{bits} {on}, {tested}, {limit};"
+    ));
+    text.line(&format!("mov.b{bits} {counter}, {next};"));
+    if text.rng.bool() {
+        text.line(&format!("@{on} bra $loop;"));
+    } else {
+        let not = text.register("%p");
+        text.line(&format!(
+            "not.pred {not}, {on};\n    @{not} bra $end;\n    bra.uni $loop;"
+        ));
+    }
+    text.line("$end:\n    add.s32 %again, %again, 1;");
+    text.line("setp.lt.u32 %p1, %again, 2;\n    @%p1 bra $again;");
+    text.line("st.global.u32 [%report+24], %acc;\n    ret;");
+    let params: Vec<String> = (0..PARAMS.len())
+        .map(|index| format!(".param .u64 k_param_{index}"))
+        .collect();
+    let registers: Vec<String> = (PARAMS.iter())
+        .map(|name| format!(".reg .b64 %{name};"))
+        .collect();
+    let count = text.count + 1;
+    let text = format!(
+        ".version 8.7\n.target sm_90\n.address_size 64\n{PANIC}\n.visible .entry k({}) {{\n    \
+         .reg .pred %p<{count}>; .reg .b32 %r<{count}>; .reg .b64 %rd<{count}>;\n    \
+         .reg .b32 %acc, %again, %start32, %bound32, %stride32, %offset32;\n    {}\n{}{}}}\n",
+        params.join(", "),
+        registers.join(" "),
+        text.body,
+        text.panics
+    );
+    (text, count_of)
+}
+
+fn param(name: &str) -> usize {
+    PARAMS.iter().position(|param| *param == name).unwrap()
+}
+
+/// What a kernel did: its output, the report, and whether it failed.
+fn run(text: &str, slices: [&[u32]; 3], numbers: [u64; 4]) -> (Vec<u32>, Vec<u64>, Option<String>) {
+    let device = Device::new(text);
+    let uploaded = slices.map(|slice| device.upload(slice));
+    let report = device.upload(&[0u64; 4]);
+    let mut params = Params::new();
+    for (slice, address) in slices.iter().zip(uploaded) {
+        params = params.u64(address).u64(slice.len() as u64);
+    }
+    params = params.u64(report);
+    for number in numbers {
+        params = params.u64(number);
+    }
+    let fault = device.launch("k", 1, 1, params).err();
+    (
+        device.download(uploaded[2], slices[2].len()),
+        device.download(report, 4),
+        fault.map(|fault| format!("{:?}", fault.kind)),
+    )
+}
+
+#[test]
+fn moved_checks_change_nothing() {
+    let seed = std::env::var("SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let kernels = std::env::var("COUNT")
+        .ok()
+        .and_then(|count| count.parse().ok());
+    let slices = [0, 2, 4].map(|pointer| Slice {
+        kernel: "k".to_owned(),
+        pointer,
+        length: pointer + 1,
+        element: 4,
+    });
+    let options = stack::Options::default();
+    let mut changed = 0;
+    let kernels = kernels.unwrap_or(300);
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let (text, count) = kernel(&mut rng);
+        let finish = |purpose| ptx::finish(&text, &[], purpose, &options).unwrap().text;
+        let (plain, moved) = (finish(Purpose::Plain), finish(Purpose::Speed(&slices)));
+        changed += u64::from(plain != moved);
+        for _ in 0..24 {
+            let most = rng.usize(1..20);
+            let mut slice = |below: u32| -> Vec<u32> {
+                let len = rng.usize(1..=most.max(1));
+                (0..len).map(|_| rng.u32(..below)).collect()
+            };
+            // Now and then an element is no index of the second slice.
+            let (xs, ys, out) = (slice(most as u32 + 1), slice(1000), slice(1000));
+            let mut number = || match rng.u32(..12) {
+                0 => u64::MAX - rng.u64(..4),
+                1 => u64::from(u32::MAX) - rng.u64(..4),
+                2 => (1 << 63) - rng.u64(..4),
+                3 => (1 << 31) - rng.u64(..4),
+                _ => rng.u64(..16),
+            };
+            let mut numbers = [number(), number(), number(), number()];
+            if rng.bool() {
+                let away = rng.u64(..12);
+                numbers[1] = match count.step {
+                    Some(-1) => numbers[0].wrapping_sub(away),
+                    _ => numbers[0].wrapping_add(away),
+                };
+            }
+            if !count.ends(numbers) {
+                continue;
+            }
+            let slices = [&xs[..], &ys, &out];
+            let expected = run(&plain, slices, numbers);
+            let found = run(&moved, slices, numbers);
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    // The kernels are such that there is something to move.
+    assert!(
+        changed > kernels / 2 || seed.is_some(),
+        "{changed} of {kernels}"
+    );
+}
