@@ -92,6 +92,28 @@ void softmax(const float* __restrict__ from, float* __restrict__ to) {
     for (int i = threadIdx.x; i < WIDTH; i += THREADS) to[i] = expf(from[i] - largest) * scale;
 }
 
+constexpr int NORM = 1024;
+constexpr float EPSILON = 1e-5f;
+
+extern "C" __global__ __launch_bounds__(THREADS)
+void layer_norm(const float* __restrict__ from, const float* __restrict__ gamma,
+                const float* __restrict__ beta, float* __restrict__ to) {
+    __shared__ float shared[THREADS / 32];
+    auto add = [](float a, float b) { return a + b; };
+    from += size_t(blockIdx.x) * NORM;
+    to += size_t(blockIdx.x) * NORM;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < NORM; i += THREADS) sum += from[i];
+    float mean = all_of_block(sum, shared, add) / NORM;
+    float squares = 0.0f;
+    for (int i = threadIdx.x; i < NORM; i += THREADS)
+        squares += (from[i] - mean) * (from[i] - mean);
+    float variance = all_of_block(squares, shared, add) / NORM;
+    float scale = rsqrtf(variance + EPSILON);
+    for (int i = threadIdx.x; i < NORM; i += THREADS)
+        to[i] = (from[i] - mean) * scale * gamma[i] + beta[i];
+}
+
 extern "C" __global__ __launch_bounds__(SORTED / 2)
 void bitonic(const unsigned* __restrict__ from, unsigned* __restrict__ to) {
     __shared__ unsigned keys[SORTED];

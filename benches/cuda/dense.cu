@@ -44,3 +44,49 @@ void sgemm(const float* __restrict__ a, const float* __restrict__ b, float* __re
     }
     if (row < n && column < n) c[row * n + column] = sum;
 }
+
+constexpr int GEMM_BLOCK = 128;
+constexpr int GEMM_THREADS = 16;
+constexpr int SUMS = GEMM_BLOCK / GEMM_THREADS;
+
+// A thread has 8×8 sums in registers.
+extern "C" __global__ __launch_bounds__(GEMM_THREADS * GEMM_THREADS)
+void sgemm_registers(const float* __restrict__ a, const float* __restrict__ b,
+                     float* __restrict__ c, int n) {
+    __shared__ float tile_a[GEMM_BLOCK][GEMM_THREADS];
+    __shared__ float tile_b[GEMM_THREADS][GEMM_BLOCK];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int x0 = blockIdx.x * GEMM_BLOCK, y0 = blockIdx.y * GEMM_BLOCK;
+    float sums[SUMS][SUMS] = {};
+    for (int k0 = 0; k0 < n; k0 += GEMM_THREADS) {
+#pragma unroll
+        for (int j = 0; j < SUMS; j++) {
+            int y = ty + j * GEMM_THREADS;
+            tile_a[y][tx] = y0 + y < n && k0 + tx < n ? a[(y0 + y) * n + k0 + tx] : 0.0f;
+            int x = tx + j * GEMM_THREADS;
+            tile_b[ty][x] = k0 + ty < n && x0 + x < n ? b[(k0 + ty) * n + x0 + x] : 0.0f;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < GEMM_THREADS; k++) {
+            float column[SUMS], row[SUMS];
+#pragma unroll
+            for (int i = 0; i < SUMS; i++) {
+                column[i] = tile_a[ty + i * GEMM_THREADS][k];
+                row[i] = tile_b[k][tx + i * GEMM_THREADS];
+            }
+#pragma unroll
+            for (int j = 0; j < SUMS; j++)
+#pragma unroll
+                for (int i = 0; i < SUMS; i++) sums[j][i] += column[j] * row[i];
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int j = 0; j < SUMS; j++)
+#pragma unroll
+        for (int i = 0; i < SUMS; i++) {
+            int x = x0 + tx + i * GEMM_THREADS, y = y0 + ty + j * GEMM_THREADS;
+            if (x < n && y < n) c[y * n + x] = sums[j][i];
+        }
+}

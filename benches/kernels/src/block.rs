@@ -207,6 +207,63 @@ pub unsafe fn softmax_raw(from: *const f32, to: *mut f32) {
     for i in (thread..WIDTH).step_by(THREADS) {
         sum += (*from.add(i) - largest).exp();
     }
+    let scale = 1.0 / sum_of_block(sum, shared);
+    for i in (thread..WIDTH).step_by(THREADS) {
+        *to.add(i) = (*from.add(i) - largest).exp() * scale;
+    }
+}
+
+/// Columns of the matrix of the layer norm.
+pub const NORM: usize = 1024;
+/// What is added to variances.
+pub const EPSILON: f32 = 1e-5;
+
+/// The rows of a matrix with a mean of 0 and a variance of 1, times `gamma` plus `beta`.
+#[kernel(block_size(256))]
+pub fn layer_norm_safe(from: &[f32], gamma: &[f32], beta: &[f32], mut to: PerBlock<f32, NORM>) {
+    let block = group::block();
+    for mut row in to.pieces() {
+        let start = row.start();
+        let numbers = &from[start..start + row.len()];
+        let mine = || thread::block_stride(numbers.len()).map(|i| numbers[i]);
+        let mean = block.reduce(mine().sum::<f32>(), |a, b| a + b) / NORM as f32;
+        let squares = mine().map(|x| (x - mean) * (x - mean)).sum::<f32>();
+        let variance = block.reduce(squares, |a, b| a + b) / NORM as f32;
+        let scale = (variance + EPSILON).rsqrt();
+        row.each(|i, to| {
+            let i = i - start;
+            *to = (numbers[i] - mean) * scale * gamma[i] + beta[i];
+        });
+    }
+}
+
+/// The rows of a matrix with a mean of 0 and a variance of 1, times `gamma` plus `beta`.
+#[kernel(block_size(256))]
+pub unsafe fn layer_norm_raw(from: *const f32, gamma: *const f32, beta: *const f32, to: *mut f32) {
+    let shared = shared_array![f32; THREADS / 32];
+    let thread = thread::thread_idx_x() as usize;
+    let row = thread::block_idx_x() as usize * NORM;
+    let (from, to) = (from.add(row), to.add(row));
+    let mut sum = 0.0;
+    for i in (thread..NORM).step_by(THREADS) {
+        sum += *from.add(i);
+    }
+    let mean = sum_of_block(sum, shared) / NORM as f32;
+    let mut squares = 0.0;
+    for i in (thread..NORM).step_by(THREADS) {
+        squares += (*from.add(i) - mean) * (*from.add(i) - mean);
+    }
+    let variance = sum_of_block(squares, shared) / NORM as f32;
+    let scale = (variance + EPSILON).rsqrt();
+    for i in (thread..NORM).step_by(THREADS) {
+        *to.add(i) = (*from.add(i) - mean) * scale * *gamma.add(i) + *beta.add(i);
+    }
+}
+
+/// The sum of the values of all threads, in all threads.
+#[inline(always)]
+unsafe fn sum_of_block(mut sum: f32, shared: *mut f32) -> f32 {
+    let thread = thread::thread_idx_x() as usize;
     for distance in [16, 8, 4, 2, 1] {
         sum += warp::shuffle_xor(warp::FULL, sum, distance);
     }
@@ -218,10 +275,8 @@ pub unsafe fn softmax_raw(from: *const f32, to: *mut f32) {
     for i in 1..THREADS / 32 {
         sum += *shared.add(i);
     }
-    let scale = 1.0 / sum;
-    for i in (thread..WIDTH).step_by(THREADS) {
-        *to.add(i) = (*from.add(i) - largest).exp() * scale;
-    }
+    thread::sync_threads();
+    sum
 }
 
 /// Sorts each [`SORTED`] keys by a bitonic network in shared memory.

@@ -10,14 +10,21 @@
 #![no_std]
 // The whole body of each raw kernel is unsafe: its pointers are valid for the sizes that it is given.
 #![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
-// Kernels take what they need.
-#![allow(clippy::too_many_arguments)]
+// Raw kernels have plain loops, and kernels take what they need.
+#![allow(clippy::needless_range_loop, clippy::too_many_arguments)]
 
 pub mod block;
+pub mod chemistry;
 pub mod compute;
 pub mod dense;
+pub mod docking;
+pub mod fourier;
+pub mod hashing;
 pub mod limits;
 pub mod particles;
+pub mod scan;
 pub mod sparse;
 pub mod stencil;
 pub mod stream;
+pub mod tensor;
+pub mod transport;

@@ -105,6 +105,12 @@ impl Args {
         self
     }
 
+    /// Those of another list behind these.
+    pub fn and(mut self, other: Args) -> Args {
+        self.0.extend(other.0);
+        self
+    }
+
     /// Pointers to the bytes of each.
     pub fn pointers(&mut self) -> Vec<*mut std::ffi::c_void> {
         self.0

@@ -4,6 +4,7 @@
 mod case;
 mod cases;
 mod measure;
+mod page;
 mod report;
 
 use cases::Scale;
@@ -23,6 +24,7 @@ usage: bench-suite [OPTIONS]
   --kernels DIR   the directory of the modules that `./x bench` makes; by default `kernels` beside
                   this program. Without it there are no kernels of nvcc.
   --out FILE      writes the results as JSON
+  --page FILE     writes no times but a page and a plot of FILE, which `--out` wrote, beside it
   --rounds N      times each kernel N times (20)
   --small         checks the results of small sizes and times nothing, as is done on the emulator";
 
@@ -36,9 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out: Option<PathBuf> = args.opt_value_from_str("--out")?;
     let rounds = args.opt_value_from_str("--rounds")?.unwrap_or(20);
     let kernels: Option<PathBuf> = args.opt_value_from_str("--kernels")?;
+    let page: Option<PathBuf> = args.opt_value_from_str("--page")?;
     let small = args.contains("--small");
     if let Some(unknown) = args.finish().first() {
         return Err(format!("unknown argument {unknown:?}\n\n{HELP}").into());
+    }
+    if let Some(file) = page {
+        return page::write(&file);
     }
     let chosen = cust::init_auto()?;
     println!("running on {chosen}");

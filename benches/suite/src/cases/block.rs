@@ -2,7 +2,7 @@
 
 use super::{Scale, total};
 use crate::case::{Args, Buffer, Case, close, download, random, uniform_f32, upload, zeroed};
-use bench_kernels::block::{BINS, SORTED, THREADS, WIDTH};
+use bench_kernels::block::{BINS, EPSILON, NORM, SORTED, THREADS, WIDTH};
 use cust::error::CudaResult;
 
 fn words(n: usize) -> Vec<u32> {
@@ -96,7 +96,6 @@ pub fn softmax(scale: Scale) -> CudaResult<Case> {
         .input(&from)
         .output(&to)
         .bytes(8 * rows * WIDTH)
-        .f32_operations(40.0 * (rows * WIDTH) as f64)
         .check(move || {
             let mut sums = std::collections::HashMap::new();
             for i in crate::case::samples(values.len()) {
@@ -108,6 +107,48 @@ pub fn softmax(scale: Scale) -> CudaResult<Case> {
             }
             close(&to, 1e-4, 0.0, |i| {
                 f64::from(values[i]).exp() / sums[&(i / WIDTH)]
+            })
+        }))
+}
+
+pub fn layer_norm(scale: Scale) -> CudaResult<Case> {
+    let rows = scale.pick(3, 1 << 17);
+    let values = uniform_f32(rows * NORM, 1);
+    let (gamma, beta) = (uniform_f32(NORM, 2), uniform_f32(NORM, 3));
+    let (from, from_gamma, from_beta) = (upload(&values)?, upload(&gamma)?, upload(&beta)?);
+    let to: Buffer<f32> = zeroed(rows * NORM)?;
+    let pointers = Args::new()
+        .pointer(&from)
+        .pointer(&from_gamma)
+        .pointer(&from_beta)
+        .pointer(&to);
+    Ok(Case::new("layer_norm", rows, THREADS)
+        .args(
+            pointers.clone(),
+            pointers,
+            Args::new()
+                .slice(&from)
+                .slice(&from_gamma)
+                .slice(&from_beta)
+                .output(&to),
+        )
+        .input(&from)
+        .input(&from_gamma)
+        .input(&from_beta)
+        .output(&to)
+        .bytes(8 * rows * NORM)
+        .f32_operations(8.0 * (rows * NORM) as f64)
+        .check(move || {
+            close(&to, 1e-4, 1e-4, |i| {
+                let row = values[i / NORM * NORM..][..NORM]
+                    .iter()
+                    .map(|&x| f64::from(x));
+                let mean = row.clone().sum::<f64>() / NORM as f64;
+                let squares: f64 = row.map(|x| (x - mean) * (x - mean)).sum();
+                let scale = 1.0 / (squares / NORM as f64 + f64::from(EPSILON)).sqrt();
+                let column = i % NORM;
+                (f64::from(values[i]) - mean) * scale * f64::from(gamma[column])
+                    + f64::from(beta[column])
             })
         }))
 }

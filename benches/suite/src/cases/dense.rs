@@ -2,7 +2,7 @@
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, uniform_f32, upload, zeroed};
-use bench_kernels::dense::{GEMM, TRANSPOSE};
+use bench_kernels::dense::{GEMM, GEMM_BLOCK, GEMM_THREADS, TRANSPOSE};
 use cust::error::CudaResult;
 
 pub fn transpose(scale: Scale) -> CudaResult<Case> {
@@ -90,4 +90,14 @@ fn product(name: &'static str, n: usize, tile: usize, block: (usize, usize)) -> 
 
 pub fn sgemm(scale: Scale) -> CudaResult<Case> {
     product("sgemm", scale.pick(40, 4096), GEMM, (GEMM, GEMM))
+}
+
+pub fn sgemm_registers(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(140, 4096);
+    product(
+        "sgemm_registers",
+        n,
+        GEMM_BLOCK,
+        (GEMM_THREADS, GEMM_THREADS),
+    )
 }

@@ -1,12 +1,19 @@
 //! The benchmarks: inputs, arguments, and what the CPU computes. The modules are those of the kernels.
 
 mod block;
+mod chemistry;
 mod compute;
 mod dense;
+mod docking;
+mod fourier;
+mod hashing;
 mod particles;
+mod scan;
 mod sparse;
 mod stencil;
 mod stream;
+mod tensor;
+mod transport;
 
 use crate::case::{Buffer, Case, Check, download};
 use cust::error::CudaResult;
@@ -65,6 +72,7 @@ pub const ALL: &[(&str, Make)] = &[
     ("transpose", dense::transpose),
     ("gemv", dense::gemv),
     ("sgemm", dense::sgemm),
+    ("sgemm_registers", dense::sgemm_registers),
     ("spmv_banded", sparse::banded),
     ("spmv_power_law", sparse::power_law),
     ("nbody", particles::nbody),
@@ -73,6 +81,15 @@ pub const ALL: &[(&str, Make)] = &[
     ("histogram", block::histogram),
     ("reduce", block::reduce),
     ("block_scan", block::scan),
+    ("scan", scan::scan),
     ("softmax", block::softmax),
+    ("layer_norm", block::layer_norm),
     ("bitonic", block::bitonic),
+    ("minibude", docking::minibude),
+    ("xsbench", transport::xsbench),
+    ("hartree_fock", chemistry::hartree_fock),
+    ("sha256", hashing::sha256),
+    ("hash_insert", hashing::insert),
+    ("fft", fourier::fft),
+    ("gemm_bf16", tensor::gemm_bf16),
 ];
