@@ -6,6 +6,7 @@
 //! DIR/kernels/build.json    compilers and flags
 //! DIR/kernels/ours.*        the crate benches/kernels, as PTX and as a cubin
 //! DIR/kernels/nvcc/NAME.*   benches/cuda/NAME.cu
+//! DIR/kernels/libcub.so     CUB's scan and reduction, if the toolkit has CUB
 //! ```
 //!
 //! One ptxas makes all cubins, with the same flags.
@@ -134,6 +135,19 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
             command.arg("-o").arg(stem.with_extension(kind));
             workspace::must_succeed(&mut command, "nvcc")?;
         }
+    }
+
+    // CUB launches its kernels by itself, so it is a library for the host.
+    let root = nvcc.parent().and_then(Path::parent).unwrap_or(&nvcc);
+    if root.join("include/cccl/cub").exists() || root.join("include/cub").exists() {
+        let mut command = Command::new(&nvcc);
+        command.args(NVCC_FLAGS).arg(format!("-arch={arch}"));
+        command.args(["-shared", "-Xcompiler", "-fPIC", "-cudart", "static", "-L"]);
+        command
+            .arg(root.join("lib"))
+            .arg(sources.join("cub/cub.cu"));
+        command.arg("-o").arg(kernels.join("libcub.so"));
+        workspace::must_succeed(&mut command, "nvcc")?;
     }
 
     let version = workspace::output_of(&nvcc, &["--version"]).unwrap_or_default();

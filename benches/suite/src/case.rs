@@ -1,5 +1,6 @@
 //! What a benchmark consists of: buffers, arguments for each form, and a check of the results.
 
+use crate::cub::Call;
 use cust::error::CudaResult;
 use cust::memory::{DeviceBuffer, DeviceCopy, Zeroable};
 use std::any::Any;
@@ -171,6 +172,8 @@ pub struct Case {
     pub reset: bool,
     /// Compares what the kernels wrote with what the CPU computes.
     pub check: Box<dyn Fn() -> Check>,
+    /// The same by CUB, if it has that.
+    pub cub: Option<Call>,
     /// What keeps the buffers alive.
     pub buffers: Vec<Box<dyn Any>>,
 }
@@ -189,6 +192,7 @@ impl Case {
             outputs: Vec::new(),
             reset: false,
             check: Box::new(|| Ok(())),
+            cub: None,
             buffers: Vec::new(),
         }
     }
@@ -241,6 +245,22 @@ impl Case {
     /// The operations on `f64` that the kernels do.
     pub fn f64_operations(mut self, count: f64) -> Case {
         self.f64_operations = count;
+        self
+    }
+
+    /// The function of CUB that computes the same.
+    pub fn cub<T: DeviceCopy>(
+        mut self,
+        function: &'static str,
+        from: &Buffer<T>,
+        to: &Buffer<T>,
+    ) -> Case {
+        self.cub = Some(Call {
+            function,
+            from: from.as_device_ptr().as_raw(),
+            to: to.as_device_ptr().as_raw(),
+            len: from.len(),
+        });
         self
     }
 

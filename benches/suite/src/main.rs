@@ -3,6 +3,7 @@
 
 mod case;
 mod cases;
+mod cub;
 mod measure;
 mod page;
 mod report;
@@ -94,6 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             times: bench.time(&case)?,
             attributes,
             least: limits.least(&case),
+            cub: bench.time_cub(&case)?,
         };
         println!("{}", report::line(&row));
         rows.push(row);

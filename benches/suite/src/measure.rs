@@ -1,6 +1,7 @@
 //! Loads the modules, launches the kernels, checks and times them.
 
 use crate::case::{Case, Form};
+use crate::cub::Cub;
 use cust::error::CudaResult;
 use cust::function::FunctionAttribute;
 use cust::prelude::*;
@@ -52,6 +53,7 @@ pub struct Bench {
     pub context: Context,
     ours: Module,
     nvcc: Vec<Module>,
+    cub: Option<Cub>,
     instructions: [Instructions; 2],
     stream: Stream,
     /// What takes the caches' place before each launch.
@@ -84,6 +86,7 @@ impl Bench {
             context,
             ours,
             nvcc,
+            cub: directory.filter(|_| gpu).and_then(Cub::load),
             instructions,
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
             flush: match gpu {
@@ -177,19 +180,61 @@ impl Bench {
         Ok(times.map(Times::of))
     }
 
+    /// Checks and times CUB, where it computes the same.
+    pub fn time_cub(&self, case: &Case) -> Result<Option<Times>, Box<dyn Error>> {
+        let (Some(cub), Some(call)) = (&self.cub, &case.cub) else {
+            return Ok(None);
+        };
+        let stream = self.stream.as_inner();
+        self.stream.synchronize()?;
+        self.reset(case)?;
+        // SAFETY: the case keeps the buffers alive; without room nothing is launched.
+        let bytes = unsafe { cub.call(call, 0, 0, stream)? };
+        let room: DeviceBuffer<u8> = DeviceBuffer::zeroed(bytes.max(1))?;
+        let address = room.as_device_ptr().as_raw();
+        let mut times = Vec::new();
+        for round in 0..WARM_UP + self.rounds {
+            let time = self.between_events(|| {
+                // SAFETY: as above, and the room is as large as it has to be.
+                unsafe { cub.call(call, address, bytes, stream)? };
+                Ok(())
+            })?;
+            match round {
+                0 => (case.check)().map_err(|error| format!("{}, CUB: {error}", case.name))?,
+                1..WARM_UP => {}
+                _ => times.push(time),
+            }
+        }
+        Ok(Times::of(times))
+    }
+
     /// The time of a launch, in microseconds.
-    fn time_once(&self, function: &Function<'_>, case: &Case, form: Form) -> CudaResult<f64> {
+    fn time_once(
+        &self,
+        function: &Function<'_>,
+        case: &Case,
+        form: Form,
+    ) -> Result<f64, Box<dyn Error>> {
         if case.reset {
             self.stream.synchronize()?;
             self.reset(case)?;
         }
+        self.between_events(|| Ok(self.launch(function, case, form)?))
+    }
+
+    /// The time of what a function enqueues, in microseconds; before it the caches are filled with
+    /// something else.
+    fn between_events(
+        &self,
+        enqueue: impl FnOnce() -> Result<(), Box<dyn Error>>,
+    ) -> Result<f64, Box<dyn Error>> {
         let start = Event::new(EventFlags::DEFAULT)?;
         let stop = Event::new(EventFlags::DEFAULT)?;
         if let Some(flush) = &self.flush {
             self.stream.set_zero(&mut *flush.borrow_mut())?;
         }
         start.record(&self.stream)?;
-        self.launch(function, case, form)?;
+        enqueue()?;
         stop.record(&self.stream)?;
         stop.synchronize()?;
         Ok(stop.elapsed(&start)?.as_secs_f64() * 1e6)

@@ -77,11 +77,15 @@ fn page(results: &Value, plot: &str) -> Result<String, Box<dyn Error>> {
         let time = |form: &str| number(&row[form]["median_us"], 1);
         let least = row["least_us"].as_f64().filter(|least| *least > 0.0);
         let share = least.zip(row["safe"]["median_us"].as_f64());
+        let cub = match row["cub_us"].as_f64() {
+            Some(time) => format!(" (CUB {time:.1})"),
+            None => String::new(),
+        };
         writeln!(
             page,
             "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             text(&row["name"]),
-            time("nvcc"),
+            time("nvcc") + &cub,
             time("raw"),
             time("safe"),
             number(&row["nvcc_over_raw"], 3),

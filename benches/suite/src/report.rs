@@ -13,6 +13,8 @@ pub struct Row {
     pub times: [Option<Times>; 3],
     /// What is known of the kernels.
     pub attributes: [Option<Attributes>; 3],
+    /// The time of CUB, where it computes the same.
+    pub cub: Option<Times>,
     /// The least time that the hardware allows, in microseconds.
     pub least: f64,
 }
@@ -93,6 +95,9 @@ pub fn line(row: &Row) -> String {
         three(|form| of(form).map(|of| of.shared)),
         three(|form| of(form).and_then(|of| of.instructions)),
     );
+    if let Some(cub) = &row.cub {
+        let _ = write!(text, "  CUB {:.1} µs", cub.median);
+    }
     text
 }
 
@@ -133,6 +138,7 @@ pub fn to_json(setting: &Setting, limits: &Limits, rows: &[Row]) -> Value {
                 "nvcc": nvcc,
                 "raw": raw,
                 "safe": safe,
+                "cub_us": row.cub.as_ref().map(|cub| cub.median),
                 "nvcc_over_raw": row.ratio(Form::Raw),
                 "nvcc_over_safe": row.ratio(Form::Safe),
             })

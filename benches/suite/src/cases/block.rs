@@ -51,6 +51,7 @@ pub fn reduce(scale: Scale) -> CudaResult<Case> {
         )
         .input(&from)
         .output(&to)
+        .cub("cub_reduce", &from, &to)
         .bytes(4 * n)
         .check(move || total(&to, expected, 1e-5)))
 }

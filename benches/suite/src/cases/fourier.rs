@@ -15,7 +15,9 @@ pub fn fft(scale: Scale) -> CudaResult<Case> {
     let batch = scale.pick(3, 1 << 18);
     let n = batch * POINTS;
     let values: Vec<[f32; 2]> = uniform_f32(2 * n, 1)
-        .chunks_exact(2)
+        .as_chunks::<2>()
+        .0
+        .iter()
         .map(|pair| [pair[0] - 0.5, pair[1] - 0.5])
         .collect();
     let turns: Vec<[f32; 2]> = (0..POINTS / 2).map(|i| turn(i).map(|x| x as f32)).collect();

@@ -23,6 +23,7 @@ pub fn scan(scale: Scale) -> CudaResult<Case> {
         .output_from(&states, 0)
         .output(&to)
         .reset()
+        .cub("cub_scan", &from, &to)
         .bytes(8 * n)
         .check(move || {
             let results = download(&to)?;

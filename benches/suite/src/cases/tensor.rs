@@ -12,8 +12,10 @@ fn numbers(n: usize, seed: u64) -> (Vec<Eight>, Vec<f32>) {
         .map(|x| (128.0 * x).floor() / 128.0)
         .collect();
     let eights = values
-        .chunks_exact(8)
-        .map(|chunk| Eight(std::array::from_fn(|i| bf16(chunk[i]))))
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|chunk| Eight(chunk.map(bf16)))
         .collect();
     (eights, values)
 }
