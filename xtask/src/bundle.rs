@@ -355,7 +355,7 @@ pub(crate) fn target_of(ptx: &str) -> Option<nvvm::Arch> {
 }
 
 /// LLVM's `strip` of the toolchain's, or the system's. Without one the programs are larger.
-fn find_strip() -> Option<PathBuf> {
+pub(crate) fn find_strip() -> Option<PathBuf> {
     let sysroot = workspace::sysroot()?;
     let host = workspace::output_of("rustc", &["--print=host-tuple"])?;
     let own = sysroot
@@ -368,7 +368,7 @@ fn find_strip() -> Option<PathBuf> {
         .find(|strip| workspace::output_of(strip, &["--version"]).is_some())
 }
 
-fn size_of(folder: &Path) -> Result<u64> {
+pub(crate) fn size_of(folder: &Path) -> Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

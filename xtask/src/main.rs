@@ -5,6 +5,7 @@
 //! and ptxas, fetched if need be) and `backend`.
 
 mod backend;
+mod bench;
 mod bundle;
 mod conformance;
 mod doctor;
@@ -65,6 +66,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         help: "Pack device tests and examples into bundle/, to run on a machine without Rust",
         run: bundle::bundle,
+    },
+    Command {
+        name: "bench",
+        arguments: "[--bundle DIR] [--arch ARCH] [-- ARGS]",
+        help: "Build the benchmarks and run them beside nvcc's, or pack them into DIR to run elsewhere",
+        run: bench::bench,
     },
     Command {
         name: "mutants",

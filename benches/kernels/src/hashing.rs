@@ -1,0 +1,201 @@
+//! SHA-256 of many messages, and a hash table that threads insert into at the same time.
+
+use cuda_std::atomic::{Atomic, Ordering::Relaxed};
+use cuda_std::prelude::*;
+use cuda_std::scope::Device;
+use cuda_std::unroll::unroll;
+
+/// Bytes of a message.
+pub const MESSAGE: usize = 64;
+
+const START: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+const ROUNDS: [u32; 64] = [
+    0x428a_2f98,
+    0x7137_4491,
+    0xb5c0_fbcf,
+    0xe9b5_dba5,
+    0x3956_c25b,
+    0x59f1_11f1,
+    0x923f_82a4,
+    0xab1c_5ed5,
+    0xd807_aa98,
+    0x1283_5b01,
+    0x2431_85be,
+    0x550c_7dc3,
+    0x72be_5d74,
+    0x80de_b1fe,
+    0x9bdc_06a7,
+    0xc19b_f174,
+    0xe49b_69c1,
+    0xefbe_4786,
+    0x0fc1_9dc6,
+    0x240c_a1cc,
+    0x2de9_2c6f,
+    0x4a74_84aa,
+    0x5cb0_a9dc,
+    0x76f9_88da,
+    0x983e_5152,
+    0xa831_c66d,
+    0xb003_27c8,
+    0xbf59_7fc7,
+    0xc6e0_0bf3,
+    0xd5a7_9147,
+    0x06ca_6351,
+    0x1429_2967,
+    0x27b7_0a85,
+    0x2e1b_2138,
+    0x4d2c_6dfc,
+    0x5338_0d13,
+    0x650a_7354,
+    0x766a_0abb,
+    0x81c2_c92e,
+    0x9272_2c85,
+    0xa2bf_e8a1,
+    0xa81a_664b,
+    0xc24b_8b70,
+    0xc76c_51a3,
+    0xd192_e819,
+    0xd699_0624,
+    0xf40e_3585,
+    0x106a_a070,
+    0x19a4_c116,
+    0x1e37_6c08,
+    0x2748_774c,
+    0x34b0_bcb5,
+    0x391c_0cb3,
+    0x4ed8_aa4a,
+    0x5b9c_ca4f,
+    0x682e_6ff3,
+    0x748f_82ee,
+    0x78a5_636f,
+    0x84c8_7814,
+    0x8cc7_0208,
+    0x90be_fffa,
+    0xa450_6ceb,
+    0xbef9_a3f7,
+    0xc671_78f2,
+];
+
+/// A block of 16 words added to a hash.
+#[inline(always)]
+fn compress(state: [u32; 8], mut w: [u32; 16]) -> [u32; 8] {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
+    unroll::<64>(|i| {
+        if i >= 16 {
+            let (w1, w14) = (w[(i + 1) % 16], w[(i + 14) % 16]);
+            let s0 = w1.rotate_right(7) ^ w1.rotate_right(18) ^ (w1 >> 3);
+            let s1 = w14.rotate_right(17) ^ w14.rotate_right(19) ^ (w14 >> 10);
+            w[i % 16] = w[i % 16]
+                .wrapping_add(s0)
+                .wrapping_add(w[(i + 9) % 16])
+                .wrapping_add(s1);
+        }
+        let s1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
+        let choice = (e & f) ^ (!e & g);
+        let t1 = h
+            .wrapping_add(s1)
+            .wrapping_add(choice)
+            .wrapping_add(ROUNDS[i])
+            .wrapping_add(w[i % 16]);
+        let s0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
+        let majority = (a & b) ^ (a & c) ^ (b & c);
+        let t2 = s0.wrapping_add(majority);
+        (h, g, f, e) = (g, f, e, d.wrapping_add(t1));
+        (d, c, b, a) = (c, b, a, t1.wrapping_add(t2));
+    });
+    let added = [a, b, c, d, e, f, g, h];
+    core::array::from_fn(|i| state[i].wrapping_add(added[i]))
+}
+
+/// The hash of a message of 64 bytes, which are words of the lowest byte first, as are the result's.
+#[inline(always)]
+pub fn sha256(message: [u32; 16]) -> [u32; 8] {
+    let state = compress(START, message.map(u32::from_be));
+    let mut end = [0; 16];
+    end[0] = 0x8000_0000;
+    end[15] = MESSAGE as u32 * 8;
+    compress(state, end).map(u32::to_be)
+}
+
+/// The hash of each message.
+#[kernel(block_size(256))]
+pub fn sha256_safe(messages: &[[u32; 16]], mut to: PerThread<[u32; 8]>) {
+    to.each_with(messages, |_, to, message| *to = sha256(*message));
+}
+
+/// The hash of each message.
+#[kernel(block_size(256))]
+pub unsafe fn sha256_raw(messages: *const [u32; 16], to: *mut [u32; 8], n: usize) {
+    let i = thread::index_1d() as usize;
+    if i < n {
+        *to.add(i) = sha256(*messages.add(i));
+    }
+}
+
+/// A slot without a key.
+pub const EMPTY: u32 = u32::MAX;
+
+/// Where the search for a key begins.
+#[inline(always)]
+pub fn hash(mut key: u32) -> u32 {
+    key ^= key >> 16;
+    key = key.wrapping_mul(0x85eb_ca6b);
+    key ^= key >> 13;
+    key = key.wrapping_mul(0xc2b2_ae35);
+    key ^ key >> 16
+}
+
+/// Inserts keys with values into a table whose number of slots is a power of two.
+#[kernel(block_size(256))]
+pub fn hash_insert_safe(
+    keys: &[u32],
+    values: &[u32],
+    slots: &[Atomic<u32, Device>],
+    slot_values: &[Atomic<u32, Device>],
+) {
+    for (i, &key) in thread::elements(keys) {
+        let mut slot = hash(key) as usize & (slots.len() - 1);
+        loop {
+            match slots[slot].compare_exchange(EMPTY, key, Relaxed, Relaxed) {
+                Err(other) if other != key => slot = (slot + 1) & (slots.len() - 1),
+                _ => break,
+            }
+        }
+        slot_values[slot].store(values[i], Relaxed);
+    }
+}
+
+/// Inserts keys with values into a table whose number of slots is a power of two.
+#[kernel(block_size(256))]
+pub unsafe fn hash_insert_raw(
+    keys: *const u32,
+    values: *const u32,
+    slots: *mut u32,
+    slot_values: *mut u32,
+    capacity: usize,
+    n: usize,
+) {
+    let i = thread::index_1d() as usize;
+    if i < n {
+        let key = *keys.add(i);
+        let mut slot = hash(key) as usize & (capacity - 1);
+        loop {
+            let at = Atomic::<u32, Device>::from_ptr(slots.add(slot));
+            match at.compare_exchange(EMPTY, key, Relaxed, Relaxed) {
+                Err(other) if other != key => slot = (slot + 1) & (capacity - 1),
+                _ => break,
+            }
+        }
+        *slot_values.add(slot) = *values.add(i);
+    }
+}

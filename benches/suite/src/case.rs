@@ -1,0 +1,367 @@
+//! What a benchmark consists of: buffers, arguments for each form, and a check of the results.
+
+use crate::cub::Call;
+use cust::error::CudaResult;
+use cust::memory::{DeviceBuffer, DeviceCopy, Zeroable};
+use std::any::Any;
+use std::rc::Rc;
+
+/// The forms in which each benchmark exists, in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// CUDA C++, compiled by nvcc.
+    Nvcc,
+    /// Rust with raw pointers.
+    Raw,
+    /// Rust without `unsafe`.
+    Safe,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Form; 3] = [Form::Nvcc, Form::Raw, Form::Safe];
+
+    /// Its name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Nvcc => "nvcc",
+            Form::Raw => "raw",
+            Form::Safe => "safe",
+        }
+    }
+
+    /// The name of a benchmark's kernel in this form.
+    pub fn kernel(self, benchmark: &str) -> String {
+        match self {
+            Form::Nvcc => benchmark.to_owned(),
+            Form::Raw => format!("{benchmark}_raw"),
+            Form::Safe => format!("{benchmark}_safe"),
+        }
+    }
+}
+
+/// A buffer that arguments point to and checks read.
+pub type Buffer<T> = Rc<DeviceBuffer<T>>;
+
+/// The error of a check: what differs.
+pub type Check = Result<(), String>;
+
+/// A kernel's arguments, as the bytes of its parameters.
+#[derive(Clone, Default)]
+pub struct Args(Vec<Vec<u8>>);
+
+impl Args {
+    /// None yet.
+    pub fn new() -> Args {
+        Args::default()
+    }
+
+    fn words(mut self, words: &[u64]) -> Args {
+        let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+        self.0.push(bytes.collect());
+        self
+    }
+
+    /// A raw pointer, or a reference.
+    pub fn pointer<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
+        self.words(&[buffer.as_device_ptr().as_raw()])
+    }
+
+    /// A slice, which is two parameters.
+    pub fn slice<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
+        self.pointer(buffer).value(buffer.len() as u64)
+    }
+
+    /// `PerThread`, `PerBlock` and the like.
+    pub fn output<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
+        self.words(&[buffer.as_device_ptr().as_raw(), buffer.len() as u64])
+    }
+
+    /// `PerThread2d`, `PerTile` and the like.
+    pub fn rows<T: DeviceCopy>(self, buffer: &Buffer<T>, width: usize) -> Args {
+        let height = buffer.len().div_ceil(width);
+        self.words(&[
+            buffer.as_device_ptr().as_raw(),
+            buffer.len() as u64,
+            width as u64,
+            height as u64,
+        ])
+    }
+
+    /// `PerThread3d`.
+    pub fn volume<T: DeviceCopy>(self, buffer: &Buffer<T>, width: usize, height: usize) -> Args {
+        let depth = buffer.len().div_ceil(width * height);
+        self.words(&[
+            buffer.as_device_ptr().as_raw(),
+            buffer.len() as u64,
+            width as u64,
+            height as u64,
+            depth as u64,
+        ])
+    }
+
+    /// A number.
+    pub fn value<T: Number>(mut self, value: T) -> Args {
+        self.0.push(value.bytes());
+        self
+    }
+
+    /// Those of another list behind these.
+    pub fn and(mut self, other: Args) -> Args {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Pointers to the bytes of each.
+    pub fn pointers(&mut self) -> Vec<*mut std::ffi::c_void> {
+        self.0
+            .iter_mut()
+            .map(|bytes| bytes.as_mut_ptr().cast())
+            .collect()
+    }
+}
+
+/// Numbers that kernels take.
+pub trait Number {
+    /// Its bytes.
+    fn bytes(self) -> Vec<u8>;
+}
+
+macro_rules! numbers {
+    ($($ty:ty)*) => {
+        $(
+            impl Number for $ty {
+                fn bytes(self) -> Vec<u8> {
+                    self.to_ne_bytes().to_vec()
+                }
+            }
+        )*
+    };
+}
+numbers!(u32 i32 u64 usize f32 f64);
+
+/// A buffer that kernels write, and what is in it before.
+pub struct Output {
+    /// Its address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: usize,
+    /// What each byte is set to before the kernel starts.
+    pub fill: u8,
+}
+
+/// A benchmark with its inputs on the device.
+pub struct Case {
+    /// Its name, from which follow the kernels'.
+    pub name: &'static str,
+    /// The number of blocks.
+    pub grid: (u32, u32, u32),
+    /// The number of threads in each.
+    pub block: (u32, u32, u32),
+    /// The arguments of [`Form::ALL`].
+    pub args: [Args; 3],
+    /// What the kernels have to move from and to memory, at least.
+    pub bytes: f64,
+    /// The operations on `f32` that they do, where two in one instruction count twice.
+    pub f32_operations: f64,
+    /// Those on `f64`.
+    pub f64_operations: f64,
+    /// What the kernels write.
+    pub outputs: Vec<Output>,
+    /// Whether the outputs are set again before each launch.
+    pub reset: bool,
+    /// Compares what the kernels wrote with what the CPU computes.
+    pub check: Box<dyn Fn() -> Check>,
+    /// The same by CUB, if it has that.
+    pub cub: Option<Call>,
+    /// What keeps the buffers alive.
+    pub buffers: Vec<Box<dyn Any>>,
+}
+
+impl Case {
+    /// A benchmark without arguments yet.
+    pub fn new(name: &'static str, grid: impl Dimensions, block: impl Dimensions) -> Case {
+        Case {
+            name,
+            grid: grid.dimensions(),
+            block: block.dimensions(),
+            args: Default::default(),
+            bytes: 0.0,
+            f32_operations: 0.0,
+            f64_operations: 0.0,
+            outputs: Vec::new(),
+            reset: false,
+            check: Box::new(|| Ok(())),
+            cub: None,
+            buffers: Vec::new(),
+        }
+    }
+
+    /// The arguments of the three forms.
+    pub fn args(mut self, nvcc: Args, raw: Args, safe: Args) -> Case {
+        self.args = [nvcc, raw, safe];
+        self
+    }
+
+    /// A buffer that the kernels read.
+    pub fn input<T: DeviceCopy + 'static>(mut self, buffer: &Buffer<T>) -> Case {
+        self.buffers.push(Box::new(buffer.clone()));
+        self
+    }
+
+    /// A buffer that the kernels write all of.
+    pub fn output<T: DeviceCopy + 'static>(self, buffer: &Buffer<T>) -> Case {
+        self.output_from(buffer, 0xa5)
+    }
+
+    /// A buffer that the kernels write some of: before they start each byte is `fill`.
+    pub fn output_from<T: DeviceCopy + 'static>(mut self, buffer: &Buffer<T>, fill: u8) -> Case {
+        self.outputs.push(Output {
+            address: buffer.as_device_ptr().as_raw(),
+            bytes: buffer.len() * size_of::<T>(),
+            fill,
+        });
+        self.input(buffer)
+    }
+
+    /// The outputs are set again before each launch, as kernels add to them.
+    pub fn reset(mut self) -> Case {
+        self.reset = true;
+        self
+    }
+
+    /// What the kernels have to move from and to memory, at least.
+    pub fn bytes(mut self, bytes: usize) -> Case {
+        self.bytes = bytes as f64;
+        self
+    }
+
+    /// The operations on `f32` that the kernels do.
+    pub fn f32_operations(mut self, count: f64) -> Case {
+        self.f32_operations = count;
+        self
+    }
+
+    /// The operations on `f64` that the kernels do.
+    pub fn f64_operations(mut self, count: f64) -> Case {
+        self.f64_operations = count;
+        self
+    }
+
+    /// The function of CUB that computes the same.
+    pub fn cub<T: DeviceCopy>(
+        mut self,
+        function: &'static str,
+        from: &Buffer<T>,
+        to: &Buffer<T>,
+    ) -> Case {
+        self.cub = Some(Call {
+            function,
+            from: from.as_device_ptr().as_raw(),
+            to: to.as_device_ptr().as_raw(),
+            len: from.len(),
+        });
+        self
+    }
+
+    /// How results are compared with what the CPU computes.
+    pub fn check(mut self, check: impl Fn() -> Check + 'static) -> Case {
+        self.check = Box::new(check);
+        self
+    }
+}
+
+/// The sizes of grids and blocks.
+pub trait Dimensions {
+    /// All three.
+    fn dimensions(self) -> (u32, u32, u32);
+}
+
+impl Dimensions for usize {
+    fn dimensions(self) -> (u32, u32, u32) {
+        (self as u32, 1, 1)
+    }
+}
+
+impl Dimensions for (usize, usize) {
+    fn dimensions(self) -> (u32, u32, u32) {
+        (self.0 as u32, self.1 as u32, 1)
+    }
+}
+
+impl Dimensions for (usize, usize, usize) {
+    fn dimensions(self) -> (u32, u32, u32) {
+        (self.0 as u32, self.1 as u32, self.2 as u32)
+    }
+}
+
+/// A buffer with these values.
+pub fn upload<T: DeviceCopy>(values: &[T]) -> CudaResult<Buffer<T>> {
+    Ok(Rc::new(DeviceBuffer::from_slice(values)?))
+}
+
+/// A buffer of zeros.
+pub fn zeroed<T: DeviceCopy + Zeroable>(len: usize) -> CudaResult<Buffer<T>> {
+    Ok(Rc::new(DeviceBuffer::zeroed(len)?))
+}
+
+/// A number that looks random, the same for each `index` in each run.
+pub fn random(index: u64) -> u64 {
+    let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A number from 0 to 1 that looks random.
+pub fn uniform(index: u64) -> f64 {
+    (random(index) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Numbers from 0 to 1.
+pub fn uniform_f32(n: usize, seed: u64) -> Vec<f32> {
+    (0..n as u64)
+        .map(|i| uniform(i ^ (seed << 40)) as f32)
+        .collect()
+}
+
+/// Numbers from 0 to 1.
+pub fn uniform_f64(n: usize, seed: u64) -> Vec<f64> {
+    (0..n as u64).map(|i| uniform(i ^ (seed << 40))).collect()
+}
+
+/// How many results are compared with the CPU's, at most: spread over all of them.
+const SAMPLES: usize = 2000;
+
+/// The indices that are compared, of `len`: all of a small result.
+pub fn samples(len: usize) -> impl Iterator<Item = usize> {
+    // An odd step comes to all columns and rows.
+    let step = (len / SAMPLES) | 1;
+    let step = if len <= 4 * SAMPLES { 1 } else { step };
+    (0..len).step_by(step).chain(len.checked_sub(1))
+}
+
+/// Compares results with the CPU's, up to a relative and an absolute difference.
+pub fn close<T: DeviceCopy + Into<f64> + Default + Clone>(
+    results: &Buffer<T>,
+    relative: f64,
+    absolute: f64,
+    expected: impl Fn(usize) -> f64,
+) -> Check {
+    let results = download(results)?;
+    for i in samples(results.len()) {
+        let (result, expected) = (results[i].into(), expected(i));
+        let difference = (result - expected).abs();
+        // Also false for NaN.
+        let fits = difference <= relative * expected.abs() + absolute;
+        if !fits {
+            return Err(format!("element {i} is {result}, but should be {expected}"));
+        }
+    }
+    Ok(())
+}
+
+/// The values of a buffer.
+pub fn download<T: DeviceCopy + Default + Clone>(buffer: &Buffer<T>) -> Result<Vec<T>, String> {
+    buffer.as_host_vec().map_err(|error| error.to_string())
+}

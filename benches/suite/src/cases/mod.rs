@@ -1,0 +1,95 @@
+//! The benchmarks: inputs, arguments, and what the CPU computes. The modules are those of the kernels.
+
+mod block;
+mod chemistry;
+mod compute;
+mod dense;
+mod docking;
+mod fourier;
+mod hashing;
+mod particles;
+mod scan;
+mod sparse;
+mod stencil;
+mod stream;
+mod tensor;
+mod transport;
+
+use crate::case::{Buffer, Case, Check, download};
+use cust::error::CudaResult;
+use cust::memory::DeviceCopy;
+
+/// How large a benchmark is.
+#[derive(Clone, Copy)]
+pub struct Scale {
+    /// Sizes for the emulator, with incomplete blocks, instead of those for a GPU.
+    pub small: bool,
+    /// The GPU's multiprocessors.
+    pub multiprocessors: usize,
+}
+
+impl Scale {
+    /// One of two sizes.
+    pub fn pick(self, small: usize, full: usize) -> usize {
+        if self.small { small } else { full }
+    }
+
+    /// The number of blocks for loops over the grid: as many as run at the same time, if not fewer.
+    pub fn blocks(self, per_multiprocessor: usize) -> usize {
+        self.pick(2, self.multiprocessors * per_multiprocessor)
+    }
+}
+
+/// Compares the sum of the blocks' results with the CPU's.
+fn total<T: DeviceCopy + Into<f64> + Default + Clone>(
+    results: &Buffer<T>,
+    expected: f64,
+    relative: f64,
+) -> Check {
+    let sum: f64 = download(results)?.into_iter().map(Into::into).sum();
+    // Also false for NaN.
+    let fits = (sum - expected).abs() <= relative * expected.abs();
+    match fits {
+        true => Ok(()),
+        false => Err(format!("the sum is {sum}, but should be {expected}")),
+    }
+}
+
+/// Makes a benchmark.
+pub type Make = fn(Scale) -> CudaResult<Case>;
+
+/// All benchmarks, with their names.
+pub const ALL: &[(&str, Make)] = &[
+    ("stream_copy", stream::copy),
+    ("stream_mul", stream::mul),
+    ("stream_add", stream::add),
+    ("stream_triad", stream::triad),
+    ("stream_dot", stream::dot),
+    ("stencil7_f32", stencil::stencil7_f32),
+    ("stencil7_f64", stencil::stencil7_f64),
+    ("jacobi", stencil::jacobi),
+    ("convolution", stencil::convolution),
+    ("transpose", dense::transpose),
+    ("gemv", dense::gemv),
+    ("sgemm", dense::sgemm),
+    ("sgemm_registers", dense::sgemm_registers),
+    ("spmv_banded", sparse::banded),
+    ("spmv_power_law", sparse::power_law),
+    ("nbody", particles::nbody),
+    ("mandelbrot", compute::mandelbrot),
+    ("black_scholes", compute::black_scholes),
+    ("histogram", block::histogram),
+    ("reduce", block::reduce),
+    ("block_scan", block::scan),
+    ("scan", scan::scan),
+    ("softmax", block::softmax),
+    ("layer_norm", block::layer_norm),
+    ("bitonic", block::bitonic),
+    ("minibude", docking::minibude),
+    ("xsbench", transport::xsbench),
+    ("hartree_fock", chemistry::hartree_fock),
+    ("sha256", hashing::sha256),
+    ("hash_insert", hashing::insert),
+    ("fft", fourier::fft),
+    ("gemm_bf16", tensor::gemm_bf16),
+];

@@ -1,0 +1,87 @@
+//! Sparse matrices.
+
+use super::Scale;
+use crate::case::{Args, Buffer, Case, close, random, uniform, uniform_f64, upload, zeroed};
+use cust::error::CudaResult;
+
+/// A matrix in compressed rows.
+struct Matrix {
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+}
+
+impl Matrix {
+    /// The matrix whose rows have these columns.
+    fn new<C: Iterator<Item = u32>>(n: usize, columns_of: impl Fn(usize) -> C) -> Matrix {
+        let (mut rows, mut columns) = (vec![0], Vec::new());
+        for row in 0..n {
+            columns.extend(columns_of(row));
+            rows.push(columns.len() as u32);
+        }
+        Matrix { rows, columns }
+    }
+
+    /// The benchmark of a kernel that gives so many threads to each row.
+    fn case(self, name: &'static str, threads: usize) -> CudaResult<Case> {
+        let Matrix { rows, columns } = self;
+        let n = rows.len() - 1;
+        let (values, x) = (uniform_f64(columns.len(), 1), uniform_f64(n, 2));
+        let (rows_there, columns_there) = (upload(&rows)?, upload(&columns)?);
+        let (values_there, x_there) = (upload(&values)?, upload(&x)?);
+        let to: Buffer<f64> = zeroed(n)?;
+        let pointers = Args::new()
+            .pointer(&rows_there)
+            .pointer(&columns_there)
+            .pointer(&values_there)
+            .pointer(&x_there)
+            .pointer(&to);
+        let slices = Args::new()
+            .slice(&rows_there)
+            .slice(&columns_there)
+            .slice(&values_there)
+            .slice(&x_there);
+        Ok(Case::new(name, (n * threads).div_ceil(256), 256)
+            .args(
+                pointers.clone().value(n as i32),
+                pointers.value(n),
+                slices.output(&to),
+            )
+            .input(&rows_there)
+            .input(&columns_there)
+            .input(&values_there)
+            .input(&x_there)
+            .output(&to)
+            .bytes(12 * columns.len() + 20 * n)
+            .f64_operations(2.0 * columns.len() as f64)
+            .check(move || {
+                close(&to, 1e-11, 0.0, |row| {
+                    (rows[row] as usize..rows[row + 1] as usize)
+                        .map(|i| values[i] * x[columns[i] as usize])
+                        .sum()
+                })
+            }))
+    }
+}
+
+/// Eleven elements in each row, beside the diagonal.
+pub fn banded(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(1000, 1 << 22);
+    Matrix::new(n, |row| {
+        (row.saturating_sub(5)..(row + 6).min(n)).map(|column| column as u32)
+    })
+    .case("spmv_banded", 1)
+}
+
+/// Few rows with many elements, many with few, and some columns more often than others.
+pub fn power_law(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(200, 1 << 20);
+    Matrix::new(n, |row| {
+        let row = row as u64;
+        let len = (8.0 * uniform(row).max(1e-9).powf(-0.6)).min(n as f64 / 4.0) as u64;
+        (0..len).map(move |i| {
+            let place = uniform(random(row << 24 | i));
+            (n as f64 * place * place) as u32
+        })
+    })
+    .case("spmv_power_law", 32)
+}
