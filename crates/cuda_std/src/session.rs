@@ -167,5 +167,8 @@ macro_rules! device_items {
 #[inline(never)]
 #[track_caller]
 pub fn only_on_device(name: &str) -> ! {
+    // A thread of a kernel on the CPU ends, and the launch returns an error with the name.
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::cpu::unsupported(name);
     panic!("`{name}` works only in a kernel, and was called on the host")
 }

@@ -139,7 +139,9 @@ impl<L: Layout> Shared<L> {
     pub fn read<R>(&mut self, f: impl for<'a> FnOnce(L::View<'a>) -> R) -> R {
         self.wait();
         // SAFETY: between the barriers is the phase of reading.
-        let result = f(unsafe { L::view(self.storage) });
+        let view = unsafe { L::view(self.storage) };
+        // On the host `f` may unwind, and the handle would be in the phase of writing before the others.
+        let result = crate::session::on_device!(f(view), crate::cpu::guarded(|| f(view)));
         self.wait();
         result
     }
