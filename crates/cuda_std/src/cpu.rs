@@ -37,34 +37,42 @@ pub(crate) fn unsupported(name: &str) {
     cpu::with(|current| current.block.end(End::Unsupported(name)));
 }
 
+#[inline]
 pub(crate) fn place() -> cpu::Place {
     with(|current| current.place.get())
 }
 
+#[inline]
 pub(crate) fn lane() -> u32 {
     place().index_in_block() % 32
 }
 
+#[inline]
 pub(crate) fn lanemask_eq() -> u32 {
     1 << lane()
 }
 
+#[inline]
 pub(crate) fn lanemask_lt() -> u32 {
     lanemask_eq() - 1
 }
 
+#[inline]
 pub(crate) fn lanemask_le() -> u32 {
     lanemask_lt() | lanemask_eq()
 }
 
+#[inline]
 pub(crate) fn lanemask_ge() -> u32 {
     !lanemask_lt()
 }
 
+#[inline]
 pub(crate) fn lanemask_gt() -> u32 {
     !lanemask_le()
 }
 
+#[inline]
 pub(crate) fn dynamic_shared() -> u32 {
     with(|current| current.block.dynamic_shared())
 }
@@ -95,6 +103,7 @@ fn end(end: End<'_>) -> ! {
     }
 }
 
+#[inline]
 pub(crate) fn fence() {
     atomic::fence(Ordering::SeqCst);
 }
@@ -301,6 +310,7 @@ words!(u32 i32 u64);
 ///
 /// # Safety
 /// As for [`Atom::load`].
+#[inline]
 pub(crate) unsafe fn load<T: Atom>(at: *const T) -> T {
     pause_sometimes();
     // SAFETY: the caller's promise.
@@ -311,6 +321,7 @@ pub(crate) unsafe fn load<T: Atom>(at: *const T) -> T {
 ///
 /// # Safety
 /// As for [`Atom::update`].
+#[inline]
 pub(crate) unsafe fn update<T: Atom>(at: *mut T, f: impl FnMut(T) -> T) -> T {
     pause_sometimes();
     // SAFETY: the caller's promise.
@@ -321,6 +332,7 @@ pub(crate) unsafe fn update<T: Atom>(at: *mut T, f: impl FnMut(T) -> T) -> T {
 ///
 /// # Safety
 /// As for [`Atom::update`].
+#[inline]
 pub(crate) unsafe fn compare_exchange<T: Atom>(at: *mut T, expected: T, new: T) -> T {
     // SAFETY: the caller's promise.
     unsafe { update(at, |old| if old == expected { new } else { old }) }
@@ -328,6 +340,7 @@ pub(crate) unsafe fn compare_exchange<T: Atom>(at: *mut T, expected: T, new: T) 
 
 /// Lets the other threads of the block run now and then: nothing else interrupts a thread that waits for
 /// another one in a loop.
+#[inline]
 fn pause_sometimes() {
     std::thread_local! {
         static COUNT: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };

@@ -94,7 +94,12 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
             #[cfg(not(target_arch = "nvptx64"))]
             if !crate::is_device() && crate::cpu::is_running() {
                 use crate::cpu;
-                #[allow(unreachable_code, unused_unsafe)]
+                #[allow(
+                    unreachable_code,
+                    unused_unsafe,
+                    clippy::diverging_sub_expression,
+                    clippy::useless_conversion
+                )]
                 // SAFETY: the caller's promise for the row.
                 return unsafe { #form };
             }

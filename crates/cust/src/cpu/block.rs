@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
-use cust_core::cpu::{self, Arrived, Block, Current, End, Key, Lanes};
+use cust_core::cpu::{self, Arrived, Block, Current, End, Key, Lanes, Place};
 use cust_core::kernel::Parameters;
 
 use super::Launch;
@@ -138,8 +138,9 @@ struct Threads<'l> {
     launch: &'l Launch<'l>,
     number: Cell<u64>,
     index: Cell<[u32; 3]>,
-    /// The next thread to start.
+    /// The next thread to start, and its index.
     next: Cell<u32>,
+    next_index: Cell<[u32; 3]>,
     /// How many threads have not ended, those that have not started included.
     live: Cell<u32>,
     /// The launch has failed in this block: its threads end.
@@ -156,6 +157,8 @@ struct State {
     idle: Vec<usize>,
     seats: Vec<Seat>,
     barriers: [Barrier; BARRIERS],
+    /// Those that threads have come to, by bits.
+    used: u16,
     warps: Vec<Warp>,
     memory: BTreeMap<Key, Memory>,
 }
@@ -164,7 +167,6 @@ struct State {
 #[derive(Default)]
 struct Seat {
     switch: Option<*const Switch>,
-    thread: u32,
     /// What it waited for.
     arrived: Arrived,
     lanes: Lanes,
@@ -173,7 +175,8 @@ struct Seat {
 
 #[derive(Default)]
 struct Barrier {
-    waiting: Vec<usize>,
+    /// The fibers, with the numbers of their threads.
+    waiting: Vec<(usize, u32)>,
     predicates: u32,
     /// Threads that do not wait.
     arrived: u32,
@@ -218,6 +221,7 @@ impl<'l> Threads<'l> {
             number: Cell::new(0),
             index: Cell::default(),
             next: Cell::new(0),
+            next_index: Cell::default(),
             live: Cell::new(0),
             cancelled: Cell::new(false),
             state: RefCell::default(),
@@ -232,6 +236,7 @@ impl<'l> Threads<'l> {
         self.index.set(index.map(|index| index as u32));
         let threads = self.launch.threads;
         self.next.set(0);
+        self.next_index.set([0; 3]);
         self.live.set(threads);
         let mut state = self.state.borrow_mut();
         state.warps.clear();
@@ -242,15 +247,17 @@ impl<'l> Threads<'l> {
                 exchanges: Vec::new(),
             }));
         // `barrier.arrive` may have come to one without anybody waiting.
-        state.barriers = Default::default();
+        if std::mem::take(&mut state.used) != 0 {
+            state.barriers = Default::default();
+        }
     }
 
     /// A fiber's life: threads of block after block.
     fn run(&self, current: &Current<'_>, switch: &Switch) {
         self.state.borrow_mut().seats[current.slot].switch = Some(switch);
         loop {
-            while let Some(thread) = self.next_thread() {
-                self.run_thread(current, thread);
+            while let Some((number, thread)) = self.next_thread() {
+                self.run_thread(current, number, thread);
             }
             self.state.borrow_mut().idle.push(current.slot);
             if !switch.suspend(()) {
@@ -259,22 +266,30 @@ impl<'l> Threads<'l> {
         }
     }
 
-    fn next_thread(&self) -> Option<u32> {
-        let thread = self.next.get();
-        (thread < self.launch.threads && !self.cancelled.get()).then(|| {
-            self.next.set(thread + 1);
-            thread
-        })
+    fn next_thread(&self) -> Option<(u32, [u32; 3])> {
+        let number = self.next.get();
+        if number >= self.launch.threads || self.cancelled.get() {
+            return None;
+        }
+        self.next.set(number + 1);
+        let thread = self.next_index.get();
+        let [width, height, _] = self.launch.place.block_dim;
+        self.next_index.set(match thread {
+            [x, y, z] if x + 1 < width => [x + 1, y, z],
+            [_, y, z] if y + 1 < height => [0, y + 1, z],
+            [_, _, z] => [0, 0, z + 1],
+        });
+        Some((number, thread))
     }
 
-    fn run_thread(&self, current: &Current<'_>, number: u32) {
-        let mut place = self.launch.place;
-        let [x, y, _] = place.block_dim;
-        place.thread = [number % x, number / x % y, number / x / y];
-        place.block = self.index.get();
+    fn run_thread(&self, current: &Current<'_>, number: u32, thread: [u32; 3]) {
+        let place = Place {
+            thread,
+            block: self.index.get(),
+            ..self.launch.place
+        };
         current.place.set(place);
         current.dead.set(false);
-        self.state.borrow_mut().seats[current.slot].thread = number;
         let run = self.launch.run;
         let result = catch_unwind(AssertUnwindSafe(|| {
             let mut parameters = Parameters::new(self.launch.bytes, self.launch.places);
@@ -285,12 +300,12 @@ impl<'l> Threads<'l> {
         if let Err(payload) = result
             && !payload.is::<Ended>()
         {
-            self.panicked(number, payload, recorded);
+            self.panicked(place, payload, recorded);
         }
         self.ended(number);
     }
 
-    fn panicked(&self, number: u32, payload: Box<dyn Any + Send>, recorded: Option<Box<dyn Any>>) {
+    fn panicked(&self, place: Place, payload: Box<dyn Any + Send>, recorded: Option<Box<dyn Any>>) {
         let panic = match recorded.and_then(|panic| panic.downcast::<Panic>().ok()) {
             Some(panic) => *panic,
             None => Panic::of(&*payload),
@@ -299,18 +314,18 @@ impl<'l> Threads<'l> {
         if !payload.is::<&str>() && !payload.is::<String>() {
             std::mem::forget(payload);
         }
-        let [x, y, _] = self.launch.place.block_dim;
         let panic = KernelPanic {
             message: panic.message,
             truncated: 0,
             file: panic.file,
             line: panic.line,
             column: panic.column,
-            block: self.index.get(),
-            thread: [number % x, number / x % y, number / x / y],
+            block: place.block,
+            thread: place.thread,
             kernels: vec![self.launch.kernel.to_owned()],
         };
-        let number = self.number.get() * u64::from(self.launch.threads) + u64::from(number);
+        let number =
+            self.number.get() * u64::from(self.launch.threads) + u64::from(place.index_in_block());
         self.launch.panicked(number, panic);
     }
 
@@ -320,7 +335,8 @@ impl<'l> Threads<'l> {
         let mut state = self.state.borrow_mut();
         let warp = (number / 32) as usize;
         state.warps[warp].ended |= 1 << (number % 32);
-        for barrier in 0..BARRIERS {
+        let used = state.used;
+        for barrier in (0..BARRIERS).filter(|barrier| used >> barrier & 1 != 0) {
             self.try_barrier(&mut state, barrier, None);
         }
         for exchange in (0..state.warps[warp].exchanges.len()).rev() {
@@ -335,12 +351,10 @@ impl<'l> Threads<'l> {
             warps,
             seats,
             ready,
+            used,
             ..
         } = state;
         let barrier = &mut barriers[number];
-        if barrier.waiting.is_empty() && barrier.arrived == 0 {
-            return;
-        }
         let here = barrier.waiting.len() as u32 + barrier.arrived;
         let complete = match barrier.expected {
             0 => here >= self.live.get(),
@@ -348,7 +362,7 @@ impl<'l> Threads<'l> {
             expected => {
                 // A GPU counts whole warps: lanes that have ended come with the others.
                 let mut of: Vec<usize> = (barrier.waiting.iter())
-                    .map(|&slot| (seats[slot].thread / 32) as usize)
+                    .map(|&(_, thread)| (thread / 32) as usize)
                     .collect();
                 of.sort_unstable();
                 of.dedup();
@@ -360,11 +374,12 @@ impl<'l> Threads<'l> {
             return;
         }
         let barrier = std::mem::take(barrier);
+        *used &= !(1 << number);
         let arrived = Arrived {
             threads: barrier.waiting.len() as u32,
             predicates: barrier.predicates,
         };
-        for slot in barrier.waiting {
+        for (slot, _) in barrier.waiting {
             seats[slot].arrived = arrived;
             seats[slot].done = true;
             if Some(slot) != last {
@@ -489,8 +504,10 @@ impl Block for Threads<'_> {
                 self.fail_thread(current, CpuFault::Invalid(text));
             }
             barrier.expected = expected;
+            state.used |= 1 << number;
+            let barrier = &mut state.barriers[number as usize];
             if waits {
-                barrier.waiting.push(current.slot);
+                barrier.waiting.push((current.slot, Self::thread(current)));
                 barrier.predicates += u32::from(predicate);
             } else {
                 barrier.arrived += 1;

@@ -32,16 +32,15 @@ const MOST_SHARED: u32 = 227 << 10;
 /// ```
 ///
 /// The kernel works on the slices, arrays and `Vec`s themselves, without copies. Blocks run in
-/// parallel, and the threads of a block in turns: the next one runs where a thread waits at a barrier,
-/// at an operation of its warp, or has loaded [atomics] many times. A panic becomes the same error as
-/// on a device, after all other threads have run; its destructors run as well.
+/// parallel, and the threads of a block in turns: the next one runs where a thread waits at a barrier, at
+/// an operation of its warp, or in a loop that loads a `cuda_std::atomic::Atomic`. A panic becomes the same
+/// error as on a device, after all other threads have run; destructors run as well. A panic hook that the
+/// program sets after its first launch on the CPU hides the location.
 ///
 /// Memory of the device, textures, clusters, cooperative launches, tensor cores, asynchronous copies
 /// and PTX have no form on the CPU. A kernel whose stack overflows ends the process, as a function of
 /// the host does, and a `static` with `#[address_space(shared)]` is one for all blocks: `#[shared]`
 /// parameters and `shared_array!` are memory of the block.
-///
-/// [atomics]: https://docs.rs/cuda_std
 ///
 /// # Errors
 ///
