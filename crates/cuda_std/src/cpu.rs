@@ -8,6 +8,7 @@
 use core::sync::atomic::{self, Ordering};
 
 use cust_core::cpu::{self, Arrived, Current, End, Lanes};
+use cust_core::kernel::OutputOf;
 
 pub use cust_core::cpu::{Key, is_running};
 
@@ -19,6 +20,15 @@ mod dimensions {
     pub(crate) const z: usize = 2;
 }
 pub(crate) use dimensions::{x, y, z};
+
+// SAFETY: references that they give live as long as they are borrowed, and no longer than the kernel.
+unsafe impl<T> OutputOf<'_> for crate::PerThread<T> {}
+// SAFETY: as above.
+unsafe impl<T, const N: usize> OutputOf<'_> for crate::PerBlock<T, N> {}
+// SAFETY: as above.
+unsafe impl<T, const N: usize> OutputOf<'_> for crate::PerWarp<T, N> {}
+// SAFETY: as above.
+unsafe impl<T, const N: usize> OutputOf<'_> for crate::PerThreadChunk<T, N> {}
 
 /// Calls `f` with the running thread, which may go on.
 #[inline]
@@ -128,6 +138,23 @@ pub(crate) fn any(arrived: Arrived) -> bool {
 pub(crate) fn shared<T>(key: Key) -> *mut T {
     let layout = core::alloc::Layout::new::<T>();
     with(|current| current.block.shared(key, layout)).cast()
+}
+
+/// As [`shared`], and as a function of the device where no kernel runs.
+#[track_caller]
+pub(crate) fn shared_if_running<T>(key: Key, name: &str) -> *mut T {
+    match is_running() {
+        true => shared(key),
+        false => crate::session::only_on_device(name),
+    }
+}
+
+/// The block's memory for a static; the static itself where no kernel runs.
+pub(crate) fn of_static<T>(pointer: *mut T) -> *mut T {
+    match is_running() {
+        true => shared(Key::Static(pointer.addr())),
+        false => pointer,
+    }
 }
 
 /// Ends the thread at its next use of this crate if `f` unwinds, which leaves a phase of shared memory
@@ -317,7 +344,7 @@ pub(crate) unsafe fn load<T: Atom>(at: *const T) -> T {
     unsafe { T::load(at) }
 }
 
-/// Changes an atomic by `f`, and returns what was there.
+/// Changes an atomic by `f`, and returns what was there, as a lock may. As [`load`], it lets others run.
 ///
 /// # Safety
 /// As for [`Atom::update`].
@@ -352,7 +379,6 @@ fn pause_sometimes() {
     }
 }
 
-/// Words that two values have in parts of their own.
 pub(crate) fn min<T: PartialOrd>(a: T, b: T) -> T {
     if b < a { b } else { a }
 }

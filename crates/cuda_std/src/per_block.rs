@@ -44,9 +44,6 @@ macro_rules! output {
             const WIDE: bool = false;
         }
 
-        // SAFETY: its references live as long as it is borrowed, and no longer than the kernel.
-        unsafe impl<T, const $n: usize> cust_core::kernel::OutputOf<'_> for $name<T, $n> {}
-
         impl<T, const $n: usize> $name<T, $n> {
             /// The number of elements, of all threads together.
             #[inline(always)]

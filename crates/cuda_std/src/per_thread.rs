@@ -43,9 +43,6 @@ unsafe impl<T> cust_core::kernel::Output for PerThread<T> {
     const WIDE: bool = false;
 }
 
-// SAFETY: its references live as long as it is borrowed, and no longer than the kernel.
-unsafe impl<T> cust_core::kernel::OutputOf<'_> for PerThread<T> {}
-
 impl<T> PerThread<T> {
     /// The number of elements, of all threads together.
     #[inline(always)]

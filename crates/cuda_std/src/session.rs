@@ -172,3 +172,20 @@ pub fn only_on_device(name: &str) -> ! {
     crate::cpu::unsupported(name);
     panic!("`{name}` works only in a kernel, and was called on the host")
 }
+
+/// A pointer to a static in shared memory; on the CPU to the block's memory that it stands for.
+macro_rules! of_block {
+    ($static:ident) => {
+        $crate::session::on_device!(&raw mut $static, $crate::cpu::of_static(&raw mut $static))
+    };
+}
+pub(crate) use of_block;
+
+/// An expression during which other threads of the block are in the same phase. On the CPU it may unwind:
+/// then the thread ends.
+macro_rules! guarded {
+    ($expression:expr) => {
+        $crate::session::on_device!($expression, $crate::cpu::guarded(|| $expression))
+    };
+}
+pub(crate) use guarded;

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::{FnArg, ItemFn, Lifetime, Type};
+use syn::{FnArg, ItemFn, Lifetime, Signature, Type};
 
 /// The implementation for a kernel that has a handle. `function` has the parameters of the entry, `body`
 /// all of them, and `is_shared` says which of these are shared memory.
@@ -14,8 +14,6 @@ pub fn expand(
     constants: &[usize],
 ) -> TokenStream {
     let signature = &function.sig;
-    let brief = crate::names::fresh(signature, "__k");
-    let brief = Lifetime::new(&format!("'{brief}"), Span::call_site());
     let (mut statements, mut arguments) = (Vec::new(), Vec::new());
     let (mut passed, mut shared) = (0, 0_u32);
     for (index, (input, &is_shared)) in body.sig.inputs.iter().zip(is_shared).enumerate() {
@@ -42,10 +40,7 @@ pub fn expand(
             }
             statements.push(quote! { let #argument = parameters.reference(); });
         } else {
-            let Some(parameter) = crate::handle::parameter(passed, input, false, &brief) else {
-                return TokenStream::new();
-            };
-            let ty = &parameter.ty;
+            let ty = everlasting(&typed.ty, signature);
             statements.push(quote! { let #argument = parameters.take::<#ty>(); });
         }
         passed += 1;
@@ -64,8 +59,8 @@ pub fn expand(
         const _: () = {
             // SAFETY: it calls the kernel, whose parameters these are.
             unsafe impl #generics ::cuda_std::kernel::host::OnCpu for #ty #bounds {
-                unsafe fn run<#brief>(
-                    parameters: &mut ::cuda_std::kernel::host::Parameters<#brief>,
+                unsafe fn run<'__k>(
+                    parameters: &mut ::cuda_std::kernel::host::Parameters<'__k>,
                 ) {
                     // SAFETY: the caller's promise, which is the kernel's too.
                     unsafe {
@@ -85,5 +80,17 @@ pub fn expand(
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #items
+    }
+}
+
+/// A parameter's type, with `'static` for the lifetimes of the function: it holds for every lifetime that
+/// it does not itself call `'static`, and then `args` takes memory of the host that lives as long.
+pub fn everlasting(ty: &Type, signature: &Signature) -> TokenStream {
+    let ty = crate::names::without_lifetimes(ty, &signature.generics);
+    let input: FnArg = syn::parse_quote!(argument: #ty);
+    let forever = Lifetime::new("'static", Span::call_site());
+    match crate::handle::parameter(0, &input, false, &forever) {
+        Some(crate::handle::Parameter { ty, .. }) => quote!(#ty),
+        None => quote!(#ty),
     }
 }

@@ -105,7 +105,7 @@ fn blocks_and_warps_reduce_and_scan() {
     assert_eq!(blocks.iter().sum::<f32>(), 10_000.0);
     for (i, rank) in ranks.iter().enumerate() {
         let i = i as u32 % 128;
-        assert_eq!(*rank, i * 1000 + (i % 32 ^ 5) + 500);
+        assert_eq!(*rank, i * 1000 + ((i % 32) ^ 5) + 500);
     }
 }
 
@@ -128,7 +128,7 @@ fn histogram(
 
 #[test]
 fn atomics_count_over_all_workers() {
-    let from: Vec<u8> = (0..100_000u32).map(|i| (i * 7 >> 3) as u8).collect();
+    let from: Vec<u8> = (0..100_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
     let mut expected = [0; 256];
     for &byte in &from {
         expected[usize::from(byte)] += 1;

@@ -165,7 +165,7 @@ impl<'a> Parameters<'a> {
     ///
     /// # Safety
     ///
-    /// Its type is `P`, apart from lifetimes, which are not longer than those of the arguments.
+    /// Its type is `P`, apart from lifetimes, which whoever gets it does not rely on.
     #[inline]
     pub unsafe fn take<P>(&mut self) -> P {
         let bytes = &self.bytes[self.next..][..size_of::<P>()];

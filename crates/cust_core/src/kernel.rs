@@ -43,8 +43,8 @@ pub unsafe trait Kernel: 'static {
     message = "the kernel `{Self}` does not run on the CPU",
     label = "this kernel does not run on the CPU",
     note = "generic kernels run on the CPU in crates that `cargo cuda` builds",
-    note = "kernels that are associated functions, and those with a lifetime at a `#[grid_constant]` \
-            parameter, run on devices alone"
+    note = "kernels with a lifetime at a `#[grid_constant]` parameter, and unsafe associated functions or \
+            those with more than 8 parameters, run on devices alone"
 )]
 pub unsafe trait OnCpu: Kernel {
     /// Runs one thread of the kernel: the one that [`cpu::with`](crate::cpu::with) finds.
@@ -179,16 +179,56 @@ pub trait AssociatedName: 'static {
 }
 
 /// A kernel that is an associated function: what stands for the type of a kernel's name. `E` is the
-/// function's own type.
+/// function's own type, and `P` the tuple of its parameters' types, with `'static` as all lifetimes.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct Associated<N, E>(PhantomData<(N, E)>, core::convert::Infallible);
+pub struct Associated<N, E, P>(PhantomData<(N, E, P)>, core::convert::Infallible);
 
 // SAFETY: only a single-source program launches it, where the compiler finds it by this type.
-unsafe impl<N: AssociatedName, E: 'static> Kernel for Associated<N, E> {
+unsafe impl<N: AssociatedName, E: 'static, P: 'static> Kernel for Associated<N, E, P> {
     const NAME: &'static str = N::NAME;
     const PACKAGE: &'static str = N::PACKAGE;
     const SIGNATURE: &'static str = "";
+}
+
+/// Runs associated functions with this many parameters on the CPU.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! associated_on_cpu {
+    ($($parameter:ident)*) => {
+        // SAFETY: it calls the function.
+        unsafe impl<N, E, R, $($parameter),*> OnCpu for Associated<N, E, ($($parameter,)*)>
+        where
+            N: AssociatedName,
+            E: Fn($($parameter),*) -> R + 'static,
+            $($parameter: 'static,)*
+        {
+            #[allow(non_snake_case, unused_variables)]
+            unsafe fn run<'k>(parameters: &mut Parameters<'k>) {
+                const { assert!(size_of::<E>() == 0, "a function's own type has no size") };
+                // SAFETY: the type has one value, without bytes; and the parameters are the function's,
+                // which holds for each lifetime that its own type does not name.
+                unsafe {
+                    let function = core::ptr::NonNull::<E>::dangling().read();
+                    $(let $parameter = parameters.take::<$parameter>();)*
+                    function($($parameter),*);
+                }
+            }
+        }
+    };
+}
+#[cfg(not(target_arch = "nvptx64"))]
+mod associated {
+    use super::*;
+
+    associated_on_cpu!();
+    associated_on_cpu!(A);
+    associated_on_cpu!(A B);
+    associated_on_cpu!(A B C);
+    associated_on_cpu!(A B C D);
+    associated_on_cpu!(A B C D F);
+    associated_on_cpu!(A B C D F G);
+    associated_on_cpu!(A B C D F G H);
+    associated_on_cpu!(A B C D F G H I);
 }
 
 /// What the type of a generic kernel's name has in it. There is no value of it.

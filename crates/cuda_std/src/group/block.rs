@@ -7,7 +7,7 @@ use super::{Group, warp};
 use crate::AnyBits;
 use crate::atomic::{Atomic, Ordering};
 use crate::intrinsics::synchronization;
-use crate::{scope, thread};
+use crate::{scope, session::of_block, thread};
 
 /// The threads of this block.
 #[derive(Clone, Copy, Debug)]
@@ -136,10 +136,7 @@ fn exchange<T: AnyBits + Copy>(
             "blocks reduce and scan values of up to 16 bytes"
         )
     };
-    let slots: *mut Slot = crate::session::on_device!(
-        (&raw mut SLOTS).cast(),
-        crate::cpu::shared::<[Slot; 32]>(crate::cpu::Key::Static((&raw const SLOTS).addr())).cast(),
-    );
+    let slots = of_block!(SLOTS).cast::<Slot>();
     // SAFETY: there is a slot for each warp, which one thread writes, between an odd opening of the
     // barrier and an even one; all reads are between even ones and odd ones. That holds whatever calls
     // meet at the barrier, and for calls within `f` as well, since each call opens it an even number of
@@ -193,11 +190,7 @@ fn warps_that_gave(number: u32, gives: bool) -> u32 {
     // SAFETY: all accesses are atomic, and barriers are between those that make it zero, those that add
     // to it, and those that read.
     unsafe {
-        let warps: *mut u32 = crate::session::on_device!(
-            (&raw mut WARPS).cast(),
-            crate::cpu::shared::<u32>(crate::cpu::Key::Static((&raw const WARPS).addr())),
-        );
-        let warps = Atomic::<u32, scope::Block>::from_ptr(warps);
+        let warps = Atomic::<u32, scope::Block>::from_ptr(of_block!(WARPS).cast());
         warps.store(0, Ordering::Relaxed);
         synchronization::barrier_sync::<BARRIER>();
         if gives {

@@ -5,7 +5,7 @@ cuda_std_macros::intrinsics! {
         for SEM in [relaxed, acquire, release, acq_rel] {
             for (TY, RUST) in [(u32, u32), (u64, u64)] {
                 /// Adds; what was there before.
-                #[cpu(cpu::update(to, |old| cpu::add(old, value)))]
+                #[cpu(cpu::Atom::update(to, |old| cpu::add(old, value)))]
                 unsafe fn atom_add_TY_SEM_SCOPE(to: *mut RUST, value: RUST) -> RUST =
                     "atom.<SEM>.<SCOPE>.add.<TY> {ret}, [{to}], {value};";
             }
@@ -50,7 +50,7 @@ cuda_std_macros::intrinsics! {
             "atom.relaxed.<SCOPE>.dec.u32 {ret}, [{to}], {last};";
         for (TY, RUST) in [(f32, f32), (f64, f64)] {
             /// Adds; what was there before.
-            #[cpu(cpu::update(to, |old| cpu::add(old, value)))]
+            #[cpu(cpu::Atom::update(to, |old| cpu::add(old, value)))]
             unsafe fn atom_add_TY_relaxed_SCOPE(to: *mut RUST, value: RUST) -> RUST =
                 "atom.relaxed.<SCOPE>.add.<TY> {ret}, [{to}], {value};";
         }

@@ -75,34 +75,15 @@ macro_rules! shared_array {
 }
 
 /// The pointer that `shared_array!` returns. On the host, where one static would stand for all blocks,
-/// the static stands for memory of the block that runs.
+/// it is to memory of the block that runs on the CPU.
 #[doc(hidden)]
 #[inline(always)]
 #[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
 pub fn shared_pointer<A, T>(pointer: *mut T) -> *mut T {
-    on_device!(
-        pointer,
-        match crate::cpu::is_running() {
-            true => crate::cpu::shared::<A>(crate::cpu::Key::Static(pointer.addr())).cast(),
-            false => crate::intrinsics::only_on_device("shared_array!"),
-        }
-    )
-}
-
-/// The handle of the `#[shared]` parameter `number`, for a thread of a kernel on the CPU.
-///
-/// # Safety
-/// Each thread of the block makes one handle of a number, before it comes to any barrier.
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub unsafe fn on_cpu<H: Handle>(number: u32) -> H {
-    use crate::cpu::{Key, shared};
-    let storage = match H::DYNAMIC {
-        true => shared::<u128>(Key::Dynamic).cast(),
-        false => shared::<H::Storage>(Key::Parameter(number)),
-    };
-    // SAFETY: the memory is the block's and the parameter's alone.
-    unsafe { H::make(storage, number) }
+    on_device!(pointer, {
+        let key = crate::cpu::Key::Static(pointer.addr());
+        crate::cpu::shared_if_running::<A>(key, "shared_array!").cast()
+    })
 }
 
 /// The shared memory whose size the launch gives, from its start.
@@ -130,9 +111,23 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
             static mut __cuda_std_dynamic_shared: [u128; 0] = [];
             (&raw mut __cuda_std_dynamic_shared).cast()
         },
-        match crate::cpu::is_running() {
-            true => crate::cpu::shared::<u128>(crate::cpu::Key::Dynamic).cast(),
-            false => crate::intrinsics::only_on_device("dynamic_shared_mem"),
-        },
+        crate::cpu::shared_if_running::<u128>(crate::cpu::Key::Dynamic, "dynamic_shared_mem")
+            .cast(),
     )
+}
+
+/// The handle of the `#[shared]` parameter `number`, for a thread of a kernel on the CPU.
+///
+/// # Safety
+/// Each thread of the block makes one handle of a number, before it comes to any barrier.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub unsafe fn on_cpu<H: Handle>(number: u32) -> H {
+    use crate::cpu::{Key, shared};
+    let storage = match H::DYNAMIC {
+        true => shared::<u128>(Key::Dynamic).cast(),
+        false => shared::<H::Storage>(Key::Parameter(number)),
+    };
+    // SAFETY: the memory is the block's and the parameter's alone.
+    unsafe { H::make(storage, number) }
 }
