@@ -154,6 +154,14 @@ fn a_new_project_runs(directory: &Path) {
         printed.contains("all kernels gave what the host computes"),
         "{printed}"
     );
+    // Kernels that also run on the CPU.
+    let source = include_str!("programs/on_cpu.rs");
+    std::fs::write(project.join("src/main.rs"), source).unwrap();
+    let printed = run();
+    assert!(
+        printed.contains("the CPU gave what the device gives"),
+        "{printed}"
+    );
     // Dependencies that choose code by the host's processor.
     let manifest = project.join("Cargo.toml");
     let with_crates = std::fs::read_to_string(&manifest).unwrap().replace(

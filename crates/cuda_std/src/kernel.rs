@@ -41,19 +41,19 @@ pub trait Instance {
 #[inline(never)]
 pub fn mark_instance<H: 'static, E>(_entry: E) {}
 
-/// The arguments of a kernel that is an associated function, `_entry`.
+/// The arguments of a kernel that is an associated function, `_entry`, with parameters of the types `P`.
 ///
 /// # Safety
 /// As for `Args::new`.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn associated_args<N: host::AssociatedName, E: 'static, A: host::Pass>(
+pub unsafe fn associated_args<P: 'static, N: host::AssociatedName, E: 'static, A: host::Pass>(
     _entry: E,
     _name: N,
     arguments: A,
-) -> host::Args<host::Associated<N, E>, A> {
+) -> host::Args<host::Associated<N, E, P>, A> {
     #[cfg(nvvm_single_source)]
-    mark_instance::<host::Associated<N, E>, E>(_entry);
+    mark_instance::<host::Associated<N, E, P>, E>(_entry);
     // SAFETY: the caller's promise.
     unsafe { host::Args::new(arguments) }
 }
@@ -123,3 +123,13 @@ pub unsafe fn assume_block_size(x: u32, y: u32, z: u32) {
         },
     );
 }
+
+/// What the host knows of a kernel that is an associated function: the compiler of a single-source session
+/// checks the arguments of its instances.
+#[cfg(not(nvvm_single_source))]
+#[doc(hidden)]
+pub use cust_core::kernel::Kernel as AssociatedKernel;
+/// What the host knows of a kernel that is an associated function: it runs on the CPU, too.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+pub use cust_core::kernel::OnCpu as AssociatedKernel;

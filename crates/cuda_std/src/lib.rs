@@ -53,6 +53,8 @@ mod bits;
 pub mod cluster;
 pub mod constant;
 pub mod copy;
+#[cfg(not(target_arch = "nvptx64"))]
+mod cpu;
 pub mod debug;
 pub mod dynamic;
 pub mod fence;

@@ -167,5 +167,25 @@ macro_rules! device_items {
 #[inline(never)]
 #[track_caller]
 pub fn only_on_device(name: &str) -> ! {
+    // A thread of a kernel on the CPU ends, and the launch returns an error with the name.
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::cpu::unsupported(name);
     panic!("`{name}` works only in a kernel, and was called on the host")
 }
+
+/// A pointer to a static in shared memory; on the CPU to the block's memory that it stands for.
+macro_rules! of_block {
+    ($static:ident) => {
+        $crate::session::on_device!(&raw mut $static, $crate::cpu::of_static(&raw mut $static))
+    };
+}
+pub(crate) use of_block;
+
+/// An expression during which other threads of the block are in the same phase. On the CPU it may unwind:
+/// then the thread ends.
+macro_rules! guarded {
+    ($expression:expr) => {
+        $crate::session::on_device!($expression, $crate::cpu::guarded(|| $expression))
+    };
+}
+pub(crate) use guarded;

@@ -94,6 +94,7 @@ fn args(function: &ItemFn) -> TokenStream {
     let prefix = crate::names::fresh(signature, "__A");
     let mut generics = signature.generics.clone();
     let mut parameters = Vec::new();
+    let mut types = Vec::new();
     let mut passed = quote!(());
     let mut values = quote!(());
     let mut is_unsafe = signature.unsafety.is_some();
@@ -112,6 +113,10 @@ fn args(function: &ItemFn) -> TokenStream {
                 }
                 None => (quote!(self), syn::parse_quote!(Self)),
             };
+        types.push(match input {
+            FnArg::Receiver(_) => quote!(Self),
+            FnArg::Typed(typed) => crate::on_cpu::everlasting(&typed.ty, signature),
+        });
         is_unsafe |= matches!(ty, Type::Ptr(_));
         let value = generic::passed(signature, &name, &ty);
         values = quote!((#value, #values));
@@ -140,6 +145,7 @@ fn args(function: &ItemFn) -> TokenStream {
         };
     }
     parameters.reverse();
+    types.reverse();
     if elided {
         generics.params.insert(0, syn::parse_quote!(#brief));
     }
@@ -151,6 +157,10 @@ fn args(function: &ItemFn) -> TokenStream {
     let args_name = format_ident!("{text}_args", span = name.span());
     let entry = generic::Handle::new(signature).function(name);
     let about = format!("The arguments of a launch of `{text}`.");
+    let kernel = match signature.unsafety.is_some() || types.len() > MOST_ON_CPU {
+        true => quote!(host::Kernel),
+        false => quote!(AssociatedKernel),
+    };
     let unsafety = is_unsafe.then(|| quote!(unsafe));
     let section = is_unsafe.then(|| {
         let text = "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
@@ -163,7 +173,7 @@ fn args(function: &ItemFn) -> TokenStream {
         #section
         #visibility #unsafety fn #args_name #generics(
             #(#parameters),*
-        ) -> ::cuda_std::kernel::host::Args<impl ::cuda_std::kernel::host::Kernel, #passed> #bounds {
+        ) -> ::cuda_std::kernel::host::Args<impl ::cuda_std::kernel::#kernel, #passed> #bounds {
             struct Name;
             impl ::cuda_std::kernel::host::AssociatedName for Name {
                 const NAME: &'static ::core::primitive::str = #text;
@@ -171,10 +181,19 @@ fn args(function: &ItemFn) -> TokenStream {
             }
             // SAFETY: these are the kernel's parameters; that it is sound is what its signature says, or
             // else the caller.
-            unsafe { ::cuda_std::kernel::associated_args(Self::#entry, Name, #values) }
+            unsafe {
+                ::cuda_std::kernel::associated_args::<(#(#types,)*), _, _, _>(
+                    Self::#entry,
+                    Name,
+                    #values,
+                )
+            }
         }
     }
 }
+
+/// How many parameters a kernel that runs on the CPU has at most.
+const MOST_ON_CPU: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -196,7 +215,7 @@ mod tests {
             "nvvm::section(\"nvvm.kernel\")",
             "pubfnf_args<'__k,T:Copy+'static,__A3,__A2>(self,t:T,xs:__A2,ys:__A3)",
             "__A2:::cuda_std::kernel::host::Argument<&'__k[u32]>",
-            "associated_args(Self::f::<T>,Name,",
+            "associated_args::<(Self,T,&'static[u32],PerThread<T>,),_,_,_>(Self::f::<T>,Name,",
             "check_param::<Self>()",
         ] {
             assert!(text.contains(part), "`{part}` is not in {text}");

@@ -21,7 +21,12 @@ const PRIMITIVES: &[&str] = &[
 ];
 
 /// The items of the handle; nothing for a kernel that cannot have one.
-pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
+pub fn expand(
+    function: &ItemFn,
+    constants: &[usize],
+    options: &Options,
+    on_cpu: &TokenStream,
+) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = function.sig.inputs.iter().enumerate();
     let brief = crate::names::fresh(&function.sig, "__k");
@@ -221,6 +226,8 @@ pub fn expand(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
                     unsafe { ::cuda_std::kernel::host::Args::new(#values) }
                 }
             }
+
+            #on_cpu
         }
     }
 }

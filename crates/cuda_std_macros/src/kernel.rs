@@ -48,7 +48,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     });
     match checked {
         Ok(options) => {
-            let handle = crate::handle::expand(&function, &constants, &options);
+            let on_cpu = crate::on_cpu::expand(&function, &body, &all, &constants);
+            let handle = crate::handle::expand(&function, &constants, &options, &on_cpu);
             let record = match is_generic {
                 true => TokenStream::new(),
                 false => crate::handle::record(&function, &constants, &options),

@@ -14,6 +14,7 @@ mod grid_constant;
 mod handle;
 mod kernel;
 mod names;
+mod on_cpu;
 mod options;
 mod ptx;
 mod shared;

@@ -419,6 +419,10 @@ pub enum Error {
     #[error(transparent)]
     LaunchSize(Box<LaunchSize>),
 
+    /// A launch on the CPU that could not be carried out.
+    #[error(transparent)]
+    CpuLaunch(Box<CpuLaunch>),
+
     /// A launch with too few or too many arguments.
     #[error(
         "the kernel `{kernel}` takes {expected} parameters, but {found} arguments were given \
@@ -504,6 +508,7 @@ macro_rules! debug_as_display {
 }
 debug_as_display! {
     Error DriverError KernelPanic PtxTooNew InvalidPtx WrongDevice SharedMemory LaunchSize ImageMismatch
+    CpuLaunch
 }
 
 /// `prefix a, b, c`, or that nothing is known.
@@ -782,6 +787,52 @@ pub struct LaunchSize {
     pub block: BlockSize,
     /// What does not fit, and what would.
     pub reason: String,
+}
+
+/// A launch on the CPU that could not be carried out, and why.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("running the kernel `{kernel}` on the CPU: {reason}")]
+#[non_exhaustive]
+pub struct CpuLaunch {
+    /// The kernel.
+    pub kernel: String,
+    /// What went wrong.
+    pub reason: CpuFault,
+}
+
+/// Why a launch on the CPU could not be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CpuFault {
+    /// The kernel, or its launch, uses what only a device has: a function, by its name, or clusters.
+    #[error("{0} has no form on the CPU\nhelp: launch it on a device, or on the PTX emulator")]
+    Unsupported(String),
+    /// An argument of this type is in memory of a device.
+    #[error(
+        "an argument of the type `{0}` is in memory of a device\nhelp: pass slices, arrays or `Vec`s of the \
+        host"
+    )]
+    DeviceMemory(&'static str),
+    /// Threads of a block wait for others that never come.
+    #[error("in block ({}, {}, {}), {waiting}, and no thread is left that could come", .block[0], .block[1], .block[2])]
+    Deadlock {
+        /// The block's index.
+        block: [u32; 3],
+        /// How many threads wait, and where.
+        waiting: String,
+    },
+    /// A barrier or an operation of a warp that no device can carry out.
+    #[error("{0}")]
+    Invalid(String),
+    /// The kernel called `trap`.
+    #[error("the kernel trapped")]
+    Trap,
+    /// The program is compiled with `panic = "abort"`, so that threads cannot end.
+    #[error("the program is compiled with `panic = \"abort\"`\nhelp: leave it out of the profile")]
+    NoUnwinding,
+    /// The operating system provided no thread or no stack.
+    #[error("the system provides no more threads or stacks: {0}")]
+    System(String),
 }
 
 /// A texture or a surface that shows something else than the kernel's parameter reads.

@@ -85,6 +85,7 @@
 //! They are those of `cust` 0.3 where its interface is sound, so that programs move over.
 
 pub mod context;
+mod cpu;
 pub mod device;
 pub mod dlpack;
 pub mod error;
@@ -119,6 +120,7 @@ mod tracker;
 use std::fmt;
 
 pub use backend::{Backend, DEVICE_VARIABLE};
+pub use cpu::launch_cpu;
 pub use cust_derive::DeviceCopy;
 /// The raw bindings, for what this crate does not wrap.
 pub use cust_raw as raw;

@@ -9,6 +9,7 @@ pub use crate::function::{BlockSize, Function, FunctionAttribute, GridSize};
 pub use crate::graph::{GraphBuffer, GraphBuilder, GraphExec};
 pub use crate::kernel::{Kernel, LaunchConfig};
 pub use crate::launch;
+pub use crate::launch_cpu;
 pub use crate::memory::{
     AsyncCopyDestination, CopyDestination, DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer,
     DeviceSlice, DeviceSliceMut, LockedBuffer, UnifiedBox, UnifiedBuffer,

@@ -10,6 +10,9 @@ use core::any::Any;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use crate::cpu::Parameters;
 use crate::traits::DeviceCopy;
 
 /// A kernel of a crate that was compiled for the host.
@@ -28,6 +31,29 @@ pub unsafe trait Kernel: 'static {
     const SIGNATURE: &'static str;
     /// The size that all its blocks have, if it says one: `#[kernel(block_size(256))]`.
     const BLOCK_SIZE: Option<[u32; 3]> = None;
+}
+
+/// A kernel that can run on the CPU.
+///
+/// # Safety
+///
+/// `#[kernel]` implements it: `run` calls the kernel that the type stands for.
+#[cfg(not(target_arch = "nvptx64"))]
+#[diagnostic::on_unimplemented(
+    message = "the kernel `{Self}` does not run on the CPU",
+    label = "this kernel does not run on the CPU",
+    note = "generic kernels run on the CPU in crates that `cargo cuda` builds",
+    note = "kernels with a lifetime at a `#[grid_constant]` parameter, and unsafe associated functions or \
+            those with more than 8 parameters, run on devices alone"
+)]
+pub unsafe trait OnCpu: Kernel {
+    /// Runs one thread of the kernel: the one that [`cpu::with`](crate::cpu::with) finds.
+    ///
+    /// # Safety
+    ///
+    /// The parameters are those of arguments for this kernel, and each thread of a launch runs once.
+    #[doc(hidden)]
+    unsafe fn run<'k>(parameters: &mut Parameters<'k>);
 }
 
 /// What can be passed to a kernel's parameter of type `P`.
@@ -153,16 +179,56 @@ pub trait AssociatedName: 'static {
 }
 
 /// A kernel that is an associated function: what stands for the type of a kernel's name. `E` is the
-/// function's own type.
+/// function's own type, and `P` the tuple of its parameters' types, with `'static` as all lifetimes.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct Associated<N, E>(PhantomData<(N, E)>, core::convert::Infallible);
+pub struct Associated<N, E, P>(PhantomData<(N, E, P)>, core::convert::Infallible);
 
 // SAFETY: only a single-source program launches it, where the compiler finds it by this type.
-unsafe impl<N: AssociatedName, E: 'static> Kernel for Associated<N, E> {
+unsafe impl<N: AssociatedName, E: 'static, P: 'static> Kernel for Associated<N, E, P> {
     const NAME: &'static str = N::NAME;
     const PACKAGE: &'static str = N::PACKAGE;
     const SIGNATURE: &'static str = "";
+}
+
+/// Runs associated functions with this many parameters on the CPU.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! associated_on_cpu {
+    ($($parameter:ident)*) => {
+        // SAFETY: it calls the function.
+        unsafe impl<N, E, R, $($parameter),*> OnCpu for Associated<N, E, ($($parameter,)*)>
+        where
+            N: AssociatedName,
+            E: Fn($($parameter),*) -> R + 'static,
+            $($parameter: 'static,)*
+        {
+            #[allow(non_snake_case, unused_variables)]
+            unsafe fn run<'k>(parameters: &mut Parameters<'k>) {
+                const { assert!(size_of::<E>() == 0, "a function's own type has no size") };
+                // SAFETY: the type has one value, without bytes; and the parameters are the function's,
+                // which holds for each lifetime that its own type does not name.
+                unsafe {
+                    let function = core::ptr::NonNull::<E>::dangling().read();
+                    $(let $parameter = parameters.take::<$parameter>();)*
+                    function($($parameter),*);
+                }
+            }
+        }
+    };
+}
+#[cfg(not(target_arch = "nvptx64"))]
+mod associated {
+    use super::*;
+
+    associated_on_cpu!();
+    associated_on_cpu!(A);
+    associated_on_cpu!(A B);
+    associated_on_cpu!(A B C);
+    associated_on_cpu!(A B C D);
+    associated_on_cpu!(A B C D F);
+    associated_on_cpu!(A B C D F G);
+    associated_on_cpu!(A B C D F G H);
+    associated_on_cpu!(A B C D F G H I);
 }
 
 /// What the type of a generic kernel's name has in it. There is no value of it.
@@ -312,7 +378,7 @@ unsafe impl<T: DeviceCopy, const N: usize> Pass for HostArray<'_, T, N> {
 }
 
 // SAFETY: the elements are copied, and the copies are there until the launch is done.
-unsafe impl<'h, T: DeviceCopy, const N: usize> Argument<&[T; N]> for &'h [T; N] {
+unsafe impl<'h: 'p, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for &'h [T; N] {
     type Passed = HostArray<'h, T, N>;
 
     #[inline]
@@ -361,7 +427,7 @@ macro_rules! host_arguments {
     ($([$($generics:tt)*] $ty:ty;)*) => {
         $(
             // SAFETY: the elements are copied, and the copies are there until the launch is done.
-            unsafe impl<'h, 'p, T: DeviceCopy, $($generics)*> Argument<&'p [T]> for &'h $ty {
+            unsafe impl<'h: 'p, 'p, T: DeviceCopy, $($generics)*> Argument<&'p [T]> for &'h $ty {
                 type Passed = HostSlice<'h, T>;
 
                 #[inline]
@@ -371,8 +437,10 @@ macro_rules! host_arguments {
             }
 
             // SAFETY: as above, and the launch alone uses them before it is done.
-            unsafe impl<'h, T: DeviceCopy, P: Output<Element = T>, $($generics)*> Argument<P>
-                for &'h mut $ty
+            unsafe impl<'h, 'p, T: DeviceCopy, P: Output<Element = T> + OutputOf<'p>, $($generics)*>
+                Argument<P> for &'h mut $ty
+            where
+                'h: 'p,
             {
                 type Passed = HostSliceMut<'h, T>;
 
@@ -479,6 +547,19 @@ pub unsafe trait Output {
     /// Whether it is passed as a slice is.
     const WIDE: bool;
 }
+
+/// An [`Output`] whose type names no lifetime longer than `'p`: references that stay valid after the
+/// elements of a slice of the host are gone would dangle.
+///
+/// # Safety
+///
+/// Values of the type yield no references that outlive `'p` and the kernel.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter `{Self}` takes no `&mut` memory of the host",
+    label = "the kernel's parameter is `{Self}`"
+)]
+pub unsafe trait OutputOf<'p>: Output {}
 
 /// As [`Output`], for the rows of a matrix: the host passes `buffer.rows_mut(width)`.
 ///
@@ -647,6 +728,9 @@ unsafe impl<A: Atomic> Output for &[A] {
     type Element = A::Value;
     const WIDE: bool = true;
 }
+
+// SAFETY: a reference for `'p`.
+unsafe impl<'p, A: Atomic> OutputOf<'p> for &'p [A] {}
 
 // SAFETY: as above.
 unsafe impl<A: Atomic> OutputValue for &A {

@@ -20,7 +20,12 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate alloc;
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
 
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub mod cpu;
 mod ecosystem;
 #[doc(hidden)]
 pub mod emulator;

@@ -240,6 +240,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(numbers_after, [0, 1, 2, 16, 4, 4, 5, 34]);
     stream.launch((1, 8), Add2(2).run_args(3, &mut numbers_after))?;
     assert_eq!(numbers_after, [6, 7, 8, 9, 10, 11, 12, 13]);
+    cust::launch_cpu((1, 8), Collatz.run_args(3, &mut numbers_after))?;
+    assert_eq!(numbers_after, [0, 1, 2, 16, 4, 4, 5, 34]);
+    cust::launch_cpu((1, 2), Line::map_slope_args(&[line; 2], |slope| slope as u8 + 1, &mut slopes))?;
+    assert_eq!(slopes, [3, 3]);
 
     // Instances in the library: one that it launches itself, and those of its generic functions.
     assert_eq!(kernels::halved(&stream, &xs)?[3], 1.5);

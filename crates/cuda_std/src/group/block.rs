@@ -7,7 +7,7 @@ use super::{Group, warp as own_warp};
 use crate::AnyBits;
 use crate::atomic::{Atomic, Ordering};
 use crate::intrinsics::synchronization;
-use crate::{scope, thread, warp};
+use crate::{scope, session::of_block, thread, warp};
 
 /// The threads of this block.
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +158,7 @@ fn exchange<T: AnyBits + Copy>(
             "blocks reduce and scan values of up to 16 bytes"
         )
     };
-    let slots = (&raw mut SLOTS).cast::<Slot>();
+    let slots = of_block!(SLOTS).cast::<Slot>();
     // SAFETY: there is a slot for each warp, which one thread writes, between an odd opening of the
     // barrier and an even one; all reads are between even ones and odd ones. That holds whatever calls
     // meet at the barrier, and for calls within `f` as well, since each call opens it an even number of
@@ -232,7 +232,7 @@ fn warps_that_gave(number: u32, gives: bool) -> u32 {
     // SAFETY: all accesses are atomic, and barriers are between those that make it zero, those that add
     // to it, and those that read.
     unsafe {
-        let warps = Atomic::<u32, scope::Block>::from_ptr((&raw mut WARPS).cast());
+        let warps = Atomic::<u32, scope::Block>::from_ptr(of_block!(WARPS).cast());
         warps.store(0, Ordering::Relaxed);
         synchronization::barrier_sync::<BARRIER>();
         if gives {

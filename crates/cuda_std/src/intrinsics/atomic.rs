@@ -5,12 +5,14 @@ cuda_std_macros::intrinsics! {
         for SEM in [relaxed, acquire, release, acq_rel] {
             for (TY, RUST) in [(u32, u32), (u64, u64)] {
                 /// Adds; what was there before.
+                #[cpu(cpu::Atom::update(to, |old| cpu::add(old, value)))]
                 unsafe fn atom_add_TY_SEM_SCOPE(to: *mut RUST, value: RUST) -> RUST =
                     "atom.<SEM>.<SCOPE>.add.<TY> {ret}, [{to}], {value};";
             }
             for OP in [min, max] {
                 for (TY, RUST) in [(u32, u32), (u64, u64), (s32, i32), (s64, i64)] {
                     /// The <OP> of what is there and a number; what was there before.
+                    #[cpu(cpu::update(to, |old| cpu::OP(old, value)))]
                     unsafe fn atom_OP_TY_SEM_SCOPE(to: *mut RUST, value: RUST) -> RUST =
                         "atom.<SEM>.<SCOPE>.<OP>.<TY> {ret}, [{to}], {value};";
                 }
@@ -18,12 +20,14 @@ cuda_std_macros::intrinsics! {
             for (TY, RUST) in [(b32, u32), (b64, u64)] {
                 for OP in [and, or, xor, exch] {
                     /// <OP> of what is there and a number; what was there before.
+                    #[cpu(cpu::update(to, |old| cpu::OP(old, value)))]
                     unsafe fn atom_OP_TY_SEM_SCOPE(to: *mut RUST, value: RUST) -> RUST =
                         "atom.<SEM>.<SCOPE>.<OP>.<TY> {ret}, [{to}], {value};";
                 }
             }
             for (TY, RUST) in [(b16, u16), (b32, u32), (b64, u64)] {
                 /// Puts `new` there if `expected` is; what was there before.
+                #[cpu(cpu::compare_exchange(to, expected, new))]
                 unsafe fn atom_cas_TY_SEM_SCOPE(to: *mut RUST, expected: RUST, new: RUST) -> RUST =
                     "atom.<SEM>.<SCOPE>.cas.<TY> {ret}, [{to}], {expected}, {new};";
             }
@@ -37,13 +41,16 @@ cuda_std_macros::intrinsics! {
                 "atom.<SEM>.<SCOPE>.cas.b128 {ret}, [{to}], {expected}, {new};";
         }
         /// One more, or 0 if `last` was there; what was there before.
+        #[cpu(cpu::update(to, |old| if old >= last { 0 } else { old + 1 }))]
         unsafe fn atom_inc_u32_relaxed_SCOPE(to: *mut u32, last: u32) -> u32 =
             "atom.relaxed.<SCOPE>.inc.u32 {ret}, [{to}], {last};";
         /// One less, or `last` if 0 or more than that was there; what was there before.
+        #[cpu(cpu::update(to, |old| if old == 0 || old > last { last } else { old - 1 }))]
         unsafe fn atom_dec_u32_relaxed_SCOPE(to: *mut u32, last: u32) -> u32 =
             "atom.relaxed.<SCOPE>.dec.u32 {ret}, [{to}], {last};";
         for (TY, RUST) in [(f32, f32), (f64, f64)] {
             /// Adds; what was there before.
+            #[cpu(cpu::Atom::update(to, |old| cpu::add(old, value)))]
             unsafe fn atom_add_TY_relaxed_SCOPE(to: *mut RUST, value: RUST) -> RUST =
                 "atom.relaxed.<SCOPE>.add.<TY> {ret}, [{to}], {value};";
         }
@@ -61,11 +68,13 @@ cuda_std_macros::intrinsics! {
         for (TY, RUST) in [(b8, u8), (b16, u16), (b32, u32), (b64, u64)] {
             for SEM in [relaxed, acquire] {
                 /// Loads.
+                #[cpu(cpu::load(from))]
                 unsafe fn ld_TY_SEM_SCOPE(from: *const RUST) -> RUST =
                     "ld.<SEM>.<SCOPE>.<TY> {ret}, [{from}];";
             }
             for SEM in [relaxed, release] {
                 /// Stores.
+                #[cpu(cpu::Atom::store(to, value))]
                 unsafe fn st_TY_SEM_SCOPE(to: *mut RUST, value: RUST) =
                     "st.<SEM>.<SCOPE>.<TY> [{to}], {value};";
             }

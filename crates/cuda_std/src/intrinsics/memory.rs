@@ -31,10 +31,12 @@ cuda_std_macros::intrinsics! {
         ] {
             /// Loads values <WHAT>.
             #[reads]
+            #[cpu(from.read())]
             unsafe fn ld_OP_TY(from: *const RUST) -> RUST = "ld.<OP>.<TY> {ret}, [{from}];";
         }
         /// Loads values that nobody writes while the kernel runs.
         #[pure]
+        #[cpu(from.read())]
         unsafe fn ld_global_nc_TY(from: *const RUST) -> RUST =
             "ld.global.nc.<TY> {ret}, [{from:global}];";
         for (OP, WHAT) in [
@@ -44,6 +46,7 @@ cuda_std_macros::intrinsics! {
             (wt, "through the second-level cache to memory")
         ] {
             /// Stores values <WHAT>.
+            #[cpu(to.write(value))]
             unsafe fn st_OP_TY(to: *mut RUST, value: RUST) = "st.<OP>.<TY> [{to}], {value};";
         }
         for (OP, HINT) in [
@@ -54,9 +57,11 @@ cuda_std_macros::intrinsics! {
         ] {
             /// Loads with the priority `<HINT>`.
             #[reads]
+            #[cpu(from.read())]
             unsafe fn ld_global_OP_TY(from: *const RUST) -> RUST =
                 "ld.global.<HINT>.<TY> {ret}, [{from:global}];";
             /// Stores with the priority `<HINT>`.
+            #[cpu(to.write(value))]
             unsafe fn st_global_OP_TY(to: *mut RUST, value: RUST) =
                 "st.global.<HINT>.<TY> [{to:global}], {value};";
         }
@@ -74,15 +79,18 @@ cuda_std_macros::intrinsics! {
         for OP in [ca, cg, cs, lu, cv] {
             /// Loads several values at once, as `ld.<OP>` loads one.
             #[reads]
+            #[cpu(from.read())]
             unsafe fn ld_OP_VEC_TY(from: *const VALUES) -> VALUES =
                 "ld.<OP>.<VEC>.<TY> {ret}, [{from}];";
         }
         /// Loads several values at once that nobody writes while the kernel runs.
         #[pure]
+        #[cpu(from.read())]
         unsafe fn ld_global_nc_VEC_TY(from: *const VALUES) -> VALUES =
             "ld.global.nc.<VEC>.<TY> {ret}, [{from:global}];";
         for OP in [wb, cg, cs, wt] {
             /// Stores several values at once, as `st.<OP>` stores one.
+            #[cpu(to.write(value))]
             unsafe fn st_OP_VEC_TY(to: *mut VALUES, value: VALUES) =
                 "st.<OP>.<VEC>.<TY> [{to}], {value};";
         }
@@ -91,6 +99,7 @@ cuda_std_macros::intrinsics! {
     for (NAME, LEVEL) in [(l1, L1), (l2, L2)] {
         /// Brings the cache line of an address into the cache `<LEVEL>`.
         #[volatile]
+        #[cpu({ let _ = pointer; })]
         fn prefetch_NAME(pointer: *const u8) = "prefetch.<LEVEL> [{pointer}];";
     }
     for PRIORITY in [evict_last, evict_normal] {
@@ -102,6 +111,7 @@ cuda_std_macros::intrinsics! {
     }
     /// Brings the cache line of an address into the cache of constants and parameters.
     #[volatile]
+    #[cpu({ let _ = pointer; })]
     fn prefetchu_l1(pointer: *const u8) = "prefetchu.L1 [{pointer}];";
     /// Takes back the priority that keeps a cache line of 128 bytes.
     #[requires(sm_80)]

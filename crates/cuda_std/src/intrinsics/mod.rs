@@ -29,6 +29,8 @@
 //!   `#[convergent]`: the threads of a warp execute it together.
 //! - *Architectures*: `#[requires(sm_80)]`, or several of which one is enough:
 //!   `#[requires(sm_90a, sm_100f)]`.
+//! - `#[cpu(EXPRESSION)]`: the row's value in a thread of a kernel on the CPU (`cust::launch_cpu`), made
+//!   of the arguments and of functions of the module `cpu`. Rows without it end the launch with an error.
 //! - A row may name an intrinsic of NVVM's instead, `= nvvm "llvm.nvvm.…"`, where libnvvm knows more
 //!   of it than an assembly would tell.
 //! - `for OP in [add, min] { … }` repeats rows: `OP` is a word of a name (`redux_OP`), or `<OP>` in a

@@ -4,15 +4,19 @@ cuda_std_macros::intrinsics! {
     for D in [x, y, z] {
         /// `%tid.<D>`: the thread's index in its block.
         #[pure]
+        #[cpu(cpu::place().thread[cpu::D])]
         fn tid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.tid.<D>";
         /// `%ntid.<D>`: the block's size.
         #[pure]
+        #[cpu(cpu::place().block_dim[cpu::D])]
         fn ntid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.ntid.<D>";
         /// `%ctaid.<D>`: the block's index in the grid.
         #[pure]
+        #[cpu(cpu::place().block[cpu::D])]
         fn ctaid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.ctaid.<D>";
         /// `%nctaid.<D>`: the grid's size in blocks.
         #[pure]
+        #[cpu(cpu::place().grid_dim[cpu::D])]
         fn nctaid_D() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.nctaid.<D>";
         /// `%clusterid.<D>`: the index of the thread's cluster in the grid.
         #[requires(sm_90)]
@@ -34,9 +38,11 @@ cuda_std_macros::intrinsics! {
 
     /// `%laneid`: the thread's index in its warp.
     #[pure]
+    #[cpu(cpu::lane())]
     fn laneid() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.laneid";
     /// `WARP_SZ`: the number of threads in a warp.
     #[pure]
+    #[cpu(32)]
     fn warpsize() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.warpsize";
     /// `%cluster_ctarank`: the block's number in its cluster.
     #[requires(sm_90)]
@@ -68,10 +74,12 @@ cuda_std_macros::intrinsics! {
     for R in [lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt] {
         /// `%<R>`: a mask of the lanes that compare so with this one.
         #[pure]
+        #[cpu(cpu::R())]
         fn R() -> u32 = "mov.u32 {ret}, %<R>;";
     }
     /// `%warpid`: the warp's place in its multiprocessor. It can change while the thread runs.
     #[volatile]
+    #[cpu(cpu::place().index_in_block() / 32)]
     fn warpid() -> u32 = "mov.u32 {ret}, %warpid;";
     /// `%nwarpid`: the number of warps that a multiprocessor has place for.
     #[pure]
@@ -87,6 +95,7 @@ cuda_std_macros::intrinsics! {
     fn gridid() -> u64 = "mov.u64 {ret}, %gridid;";
     /// `%dynamic_smem_size`: the bytes of shared memory that the launch added.
     #[pure]
+    #[cpu(cpu::dynamic_shared())]
     fn dynamic_smem_size() -> u32 = "mov.u32 {ret}, %dynamic_smem_size;";
     /// `%total_smem_size`: the bytes of shared memory that a block has.
     #[pure]
@@ -98,11 +107,14 @@ cuda_std_macros::intrinsics! {
 
     /// `%clock`: a counter of the multiprocessor's cycles, 32 bits of it.
     #[volatile]
+    #[cpu(cpu::nanoseconds() as u32)]
     fn clock() -> u32 = "mov.u32 {ret}, %clock;";
     /// `%clock64`: a counter of the multiprocessor's cycles.
     #[volatile]
+    #[cpu(cpu::nanoseconds())]
     fn clock64() -> u64 = "mov.u64 {ret}, %clock64;";
     /// `%globaltimer`: nanoseconds, of one clock for all multiprocessors.
     #[volatile]
+    #[cpu(cpu::nanoseconds())]
     fn globaltimer() -> u64 = "mov.u64 {ret}, %globaltimer;";
 }

@@ -10,12 +10,14 @@ cuda_std_macros::intrinsics! {
         /// `value` of <WHAT>. `c` has the segments' mask in its bits 8 to 12, and the last lane.
         #[volatile]
         #[convergent]
+        #[cpu(cpu::shuffle("shfl.<OP>", value, b, c, mask).0)]
         fn shfl_sync_OP_b32(value: u32, b: u32, c: u32, mask: u32) -> u32 =
             "shfl.sync.<OP>.b32 {ret}, {value}, {b}, {c}, {mask};";
         /// `value` of <WHAT>, and whether that lane is in the segment. `c` has the segments' mask in
         /// its bits 8 to 12, and the last lane.
         #[volatile]
         #[convergent]
+        #[cpu(cpu::shuffle("shfl.<OP>", value, b, c, mask))]
         fn shfl_sync_OP_b32_pred(value: u32, b: u32, c: u32, mask: u32) -> (u32, bool) =
             "shfl.sync.<OP>.b32 {ret.0}|{ret.1}, {value}, {b}, {c}, {mask};";
     }
@@ -23,21 +25,25 @@ cuda_std_macros::intrinsics! {
     /// Whether the predicate is true for all lanes of the mask.
     #[volatile]
     #[convergent]
+    #[cpu(cpu::vote(predicate, mask)[0])]
     fn vote_sync_all(predicate: bool, mask: u32) -> bool =
         "vote.sync.all.pred {ret}, {predicate}, {mask};";
     /// Whether the predicate is true for a lane of the mask.
     #[volatile]
     #[convergent]
+    #[cpu(cpu::vote(predicate, mask)[1])]
     fn vote_sync_any(predicate: bool, mask: u32) -> bool =
         "vote.sync.any.pred {ret}, {predicate}, {mask};";
     /// Whether the predicate is the same for all lanes of the mask.
     #[volatile]
     #[convergent]
+    #[cpu({ let [all, any] = cpu::vote(predicate, mask); all || !any })]
     fn vote_sync_uni(predicate: bool, mask: u32) -> bool =
         "vote.sync.uni.pred {ret}, {predicate}, {mask};";
     /// The lanes of the mask for which the predicate is true.
     #[volatile]
     #[convergent]
+    #[cpu(cpu::ballot(predicate, mask))]
     fn vote_sync_ballot(predicate: bool, mask: u32) -> u32 =
         "vote.sync.ballot.b32 {ret}, {predicate}, {mask};";
 
@@ -45,11 +51,13 @@ cuda_std_macros::intrinsics! {
         /// The lanes of the mask that have the same value.
         #[volatile]
         #[convergent]
+        #[cpu(cpu::match_any(value.into(), mask))]
         fn match_any_sync_TY(value: RUST, mask: u32) -> u32 =
             "match.any.sync.<TY> {ret}, {value}, {mask};";
         /// The mask if all its lanes have the same value, else 0; and whether they have.
         #[volatile]
         #[convergent]
+        #[cpu(cpu::match_all(value.into(), mask))]
         fn match_all_sync_TY(value: RUST, mask: u32) -> (u32, bool) =
             "match.all.sync.<TY> {ret.0}|{ret.1}, {value}, {mask};";
     }
@@ -60,6 +68,7 @@ cuda_std_macros::intrinsics! {
             #[requires(sm_80)]
             #[volatile]
             #[convergent]
+            #[cpu(cpu::reduce("redux.<OP>", value, mask, cpu::OP))]
             fn redux_sync_OP_TY(value: RUST, mask: u32) -> RUST =
                 "redux.sync.<OP>.<TY> {ret}, {value}, {mask};";
         }
@@ -69,6 +78,7 @@ cuda_std_macros::intrinsics! {
         #[requires(sm_80)]
         #[volatile]
         #[convergent]
+        #[cpu(cpu::reduce("redux.<OP>", value, mask, cpu::OP))]
         fn redux_sync_OP_b32(value: u32, mask: u32) -> u32 =
             "redux.sync.<OP>.b32 {ret}, {value}, {mask};";
     }
@@ -91,13 +101,16 @@ cuda_std_macros::intrinsics! {
     /// The lanes that execute this together. Others may be on another path of the code.
     #[volatile]
     #[convergent]
+    #[cpu(cpu::lanemask_eq())]
     fn activemask() -> u32 = "activemask.b32 {ret};";
     /// Waits for the lanes of the mask, and orders their accesses to memory.
     #[convergent]
+    #[cpu({ cpu::lanes("bar.warp", mask, 0); })]
     fn bar_warp_sync(mask: u32) = "bar.warp.sync {mask};";
     /// One lane of the mask, and whether it is this one.
     #[requires(sm_90)]
     #[volatile]
     #[convergent]
+    #[cpu(cpu::elect(mask))]
     fn elect_sync(mask: u32) -> (u32, bool) = "elect.sync {ret.0}|{ret.1}, {mask};";
 }

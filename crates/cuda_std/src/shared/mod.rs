@@ -70,19 +70,19 @@ macro_rules! shared_array {
         #[$crate::address_space(shared)]
         static mut SHARED: ::core::mem::MaybeUninit<[$ty; $len]> =
             ::core::mem::MaybeUninit::uninit();
-        $crate::shared::shared_pointer::<$ty>((&raw mut SHARED).cast())
+        $crate::shared::shared_pointer::<[$ty; $len], $ty>((&raw mut SHARED).cast())
     }};
 }
 
-/// The pointer that `shared_array!` returns; on the host, where one static would stand for all
-/// blocks, it panics instead.
+/// The pointer that `shared_array!` returns. On the host, where one static would stand for all blocks,
+/// it is to memory of the block that runs on the CPU.
 #[doc(hidden)]
 #[inline(always)]
 #[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
-pub fn shared_pointer<T>(pointer: *mut T) -> *mut T {
+pub fn shared_pointer<A, T>(pointer: *mut T) -> *mut T {
     on_device!(pointer, {
-        let _ = pointer;
-        crate::intrinsics::only_on_device("shared_array!")
+        let key = crate::cpu::Key::Static(pointer.addr());
+        crate::cpu::shared_if_running::<A>(key, "shared_array!").cast()
     })
 }
 
@@ -111,6 +111,23 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
             static mut __cuda_std_dynamic_shared: [u128; 0] = [];
             (&raw mut __cuda_std_dynamic_shared).cast()
         },
-        crate::intrinsics::only_on_device("dynamic_shared_mem"),
+        crate::cpu::shared_if_running::<u128>(crate::cpu::Key::Dynamic, "dynamic_shared_mem")
+            .cast(),
     )
+}
+
+/// The handle of the `#[shared]` parameter `number`, for a thread of a kernel on the CPU.
+///
+/// # Safety
+/// Each thread of the block makes one handle of a number, before it comes to any barrier.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub unsafe fn on_cpu<H: Handle>(number: u32) -> H {
+    use crate::cpu::{Key, shared};
+    let storage = match H::DYNAMIC {
+        true => shared::<u128>(Key::Dynamic).cast(),
+        false => shared::<H::Storage>(Key::Parameter(number)),
+    };
+    // SAFETY: the memory is the block's and the parameter's alone.
+    unsafe { H::make(storage, number) }
 }

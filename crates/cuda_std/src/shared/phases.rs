@@ -16,9 +16,9 @@
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use crate::bits::AnyBits;
 use crate::intrinsics::{special, synchronization};
 use crate::thread::{self, Strided};
+use crate::{bits::AnyBits, session::guarded};
 
 /// The first of the eight barriers that belong to shared memory, one for each `#[shared]` parameter.
 /// They are low ones, since a multiprocessor has 32 or 64 barriers for all its blocks, and a block
@@ -139,7 +139,7 @@ impl<L: Layout> Shared<L> {
     pub fn read<R>(&mut self, f: impl for<'a> FnOnce(L::View<'a>) -> R) -> R {
         self.wait();
         // SAFETY: between the barriers is the phase of reading.
-        let result = f(unsafe { L::view(self.storage) });
+        let result = guarded!(f(unsafe { L::view(self.storage) }));
         self.wait();
         result
     }

@@ -89,6 +89,22 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
             }
         }
     };
+    let on_cpu = row.cpu.as_ref().map(|form| {
+        quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            if !crate::is_device() && crate::cpu::is_running() {
+                use crate::cpu;
+                #[allow(
+                    unreachable_code,
+                    unused_unsafe,
+                    clippy::diverging_sub_expression,
+                    clippy::useless_conversion
+                )]
+                // SAFETY: the caller's promise for the row.
+                return unsafe { #form };
+            }
+        }
+    });
     let must_use = (row.effect == Effect::Pure).then(|| quote!(#[must_use]));
     let function = quote! {
         #(#docs)*
@@ -99,6 +115,7 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
         #[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
         pub #unsafety fn #name #generics (#(#args),*) #ret {
             #checks
+            #on_cpu
             #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
             {
                 #requirement

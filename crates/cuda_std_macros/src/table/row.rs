@@ -82,6 +82,8 @@ pub struct Row {
     pub requires: Vec<Ident>,
     pub effect: Effect,
     pub convergent: bool,
+    /// What it is in a thread of a kernel on the CPU, where there is such a form.
+    pub cpu: Option<proc_macro2::TokenStream>,
     pub is_unsafe: bool,
     pub name: Ident,
     pub immediates: Vec<Immediate>,
@@ -123,6 +125,7 @@ impl Parse for Row {
             requires: attributes.requires,
             effect: attributes.effect,
             convergent: attributes.convergent,
+            cpu: attributes.cpu,
             is_unsafe,
             name,
             immediates,
@@ -141,6 +144,7 @@ struct Attributes {
     requires: Vec<Ident>,
     effect: Effect,
     convergent: bool,
+    cpu: Option<proc_macro2::TokenStream>,
 }
 
 impl Attributes {
@@ -151,6 +155,7 @@ impl Attributes {
             requires: Vec::new(),
             effect: Effect::Memory,
             convergent: false,
+            cpu: None,
         };
         for attribute in input.call(Attribute::parse_outer)? {
             let name = attribute.path().get_ident().map(Ident::to_string);
@@ -169,9 +174,10 @@ impl Attributes {
                 Some("reads") => result.effect = Effect::Reads,
                 Some("volatile") => result.effect = Effect::Volatile,
                 Some("convergent") => result.convergent = true,
+                Some("cpu") => result.cpu = Some(attribute.meta.require_list()?.tokens.clone()),
                 _ => {
                     let message = "a row has `requires(..)`, `pure`, `reads`, `volatile`, \
-                                   `convergent` and documentation";
+                                   `convergent`, `cpu(..)` and documentation";
                     return Err(Error::new_spanned(attribute, message));
                 }
             }

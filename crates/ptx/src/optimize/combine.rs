@@ -191,6 +191,9 @@ fn copy<'a>(
         let label = names.label();
         next = Some(graph.add(Block { label, body, end }, None));
     }
+    // They were made backwards.
+    let first = graph.order.len() - row.len();
+    graph.order[first..].reverse();
     // There are at least two.
     next.unwrap_or_default()
 }

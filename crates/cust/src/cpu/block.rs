@@ -1,0 +1,619 @@
+//! The threads of a block, on one thread of the operating system.
+//!
+//! A fiber is a stack. It runs threads of the block one after the other until one of them has to wait;
+//! then another fiber goes on with the threads that have not started. So a kernel without barriers is a
+//! loop on one stack, and one with barriers has a stack for each thread of a block. Fibers go from
+//! block to block.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, Yielder};
+use cust_core::cpu::{self, Arrived, Block, Current, End, Key, Lanes, Place};
+use cust_core::kernel::Parameters;
+
+use super::Launch;
+use super::hook::Panic;
+use crate::error::{CpuFault, KernelPanic};
+
+/// The stack of a fiber, of which a thread of a device has at most half. The system provides pages as they
+/// are used, and a guard page ends the process on an overflow.
+const STACK: usize = 1 << 20;
+/// How many barriers a block has.
+const BARRIERS: usize = 16;
+
+/// What a thread unwinds with that ends without a panic.
+struct Ended;
+
+type Switch = Yielder<bool, ()>;
+type Fiber = Coroutine<bool, (), ()>;
+
+/// Runs blocks of a launch, one after the other.
+pub(super) struct Worker<'w> {
+    block: &'w Threads<'w>,
+    fibers: Vec<(Box<Current<'w>>, Fiber)>,
+}
+
+/// Calls `f` with a worker.
+pub(super) fn with_worker(launch: &Launch<'_>, f: impl FnOnce(&mut Worker<'_>)) {
+    let block = Threads::new(launch);
+    let mut worker = Worker {
+        block: &block,
+        fibers: Vec::new(),
+    };
+    f(&mut worker);
+    for (_, fiber) in &mut worker.fibers {
+        if !fiber.done() {
+            fiber.resume(false);
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Runs a block; whether the worker may run others.
+    pub(super) fn run(&mut self, number: u64) -> bool {
+        self.block.start(number);
+        loop {
+            if self.block.cancelled.get() {
+                self.cancel();
+                return false;
+            }
+            let Some(slot) = self.choose() else { continue };
+            match slot {
+                Some(slot) => self.resume(slot),
+                None if self.block.live.get() == 0 => return true,
+                None => {
+                    let reason = self.block.deadlock();
+                    self.block.fail(reason);
+                }
+            }
+        }
+    }
+
+    /// The fiber to run next, if there is one; nothing if there is no memory for one.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one is an error that was recorded"
+    )]
+    fn choose(&mut self) -> Option<Option<usize>> {
+        let block = self.block;
+        // Threads that have not started come first: others may wait for them.
+        if block.next.get() >= block.launch.threads {
+            return Some(block.state.borrow_mut().ready.pop_front());
+        }
+        if let Some(slot) = block.state.borrow_mut().idle.pop() {
+            return Some(Some(slot));
+        }
+        let stack = match DefaultStack::new(STACK) {
+            Ok(stack) => stack,
+            Err(error) => {
+                block.fail(CpuFault::System(error.to_string()));
+                return None;
+            }
+        };
+        let slot = self.fibers.len();
+        let current = Box::new(Current {
+            place: Cell::default(),
+            slot,
+            block,
+            dead: Cell::new(false),
+            panic: Cell::new(None),
+        });
+        let own: *const Current<'_> = &raw const *current;
+        let body = move |switch: &Switch, _| {
+            // SAFETY: the box is there as long as the fiber.
+            block.run(unsafe { &*own }, switch);
+        };
+        // SAFETY: what the closure refers to is there until the fiber is dropped, which `with_worker` sees
+        // to.
+        let fiber = unsafe { Fiber::with_stack_unchecked(stack, body) };
+        block.state.borrow_mut().seats.push(Seat::default());
+        self.fibers.push((current, fiber));
+        Some(Some(slot))
+    }
+
+    fn resume(&mut self, slot: usize) {
+        let (current, fiber) = &mut self.fibers[slot];
+        cpu::enter(current, || fiber.resume(true));
+    }
+
+    /// Ends all threads that wait.
+    fn cancel(&mut self) {
+        for slot in 0..self.fibers.len() {
+            if !self.block.state.borrow().idle.contains(&slot) {
+                self.fibers[slot].0.dead.set(true);
+                self.resume(slot);
+            }
+        }
+    }
+}
+
+/// A block's threads.
+struct Threads<'l> {
+    launch: &'l Launch<'l>,
+    number: Cell<u64>,
+    index: Cell<[u32; 3]>,
+    /// The next thread to start, and its index.
+    next: Cell<u32>,
+    next_index: Cell<[u32; 3]>,
+    /// How many threads have not ended, those that have not started included.
+    live: Cell<u32>,
+    /// The launch has failed in this block: its threads end.
+    cancelled: Cell<bool>,
+    state: RefCell<State>,
+}
+
+/// What is borrowed for moments, and never while a thread of the kernel runs.
+#[derive(Default)]
+struct State {
+    /// Fibers that can go on.
+    ready: VecDeque<usize>,
+    /// Fibers whose threads have ended.
+    idle: Vec<usize>,
+    seats: Vec<Seat>,
+    barriers: [Barrier; BARRIERS],
+    /// Those that threads have come to, by bits.
+    used: u16,
+    warps: Vec<Warp>,
+    memory: BTreeMap<Key, Memory>,
+}
+
+/// A fiber's thread.
+#[derive(Default)]
+struct Seat {
+    switch: Option<*const Switch>,
+    /// What it waited for.
+    arrived: Arrived,
+    lanes: Lanes,
+    done: bool,
+}
+
+#[derive(Default)]
+struct Barrier {
+    /// The fibers, with the numbers of their threads.
+    waiting: Vec<(usize, u32)>,
+    predicates: u32,
+    /// Threads that do not wait.
+    arrived: u32,
+    /// How many threads it is for; 0 for all.
+    expected: u32,
+}
+
+#[derive(Default)]
+struct Warp {
+    /// The lanes that have ended, and those that the block lacks.
+    ended: u32,
+    exchanges: Vec<Exchange>,
+}
+
+/// An operation of a warp that some lanes have come to.
+struct Exchange {
+    operation: &'static str,
+    mask: u32,
+    lanes: Lanes,
+    slots: Vec<usize>,
+}
+
+/// Shared memory of a block.
+struct Memory {
+    pointer: *mut u8,
+    layout: Layout,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: it was allocated with this layout.
+            unsafe { dealloc(self.pointer, self.layout) };
+        }
+    }
+}
+
+impl<'l> Threads<'l> {
+    fn new(launch: &'l Launch<'l>) -> Self {
+        Threads {
+            launch,
+            number: Cell::new(0),
+            index: Cell::default(),
+            next: Cell::new(0),
+            next_index: Cell::default(),
+            live: Cell::new(0),
+            cancelled: Cell::new(false),
+            state: RefCell::default(),
+        }
+    }
+
+    /// Gets ready for a block.
+    fn start(&self, number: u64) {
+        let [x, y, _] = self.launch.place.grid_dim.map(u64::from);
+        self.number.set(number);
+        let index = [number % x, number / x % y, number / x / y];
+        self.index.set(index.map(|index| index as u32));
+        let threads = self.launch.threads;
+        self.next.set(0);
+        self.next_index.set([0; 3]);
+        self.live.set(threads);
+        let mut state = self.state.borrow_mut();
+        state.warps.clear();
+        state
+            .warps
+            .extend((0..threads.div_ceil(32)).map(|warp| Warp {
+                ended: !(u32::MAX >> (32 - (threads - warp * 32).min(32))),
+                exchanges: Vec::new(),
+            }));
+        // `barrier.arrive` may have come to one without anybody waiting.
+        if std::mem::take(&mut state.used) != 0 {
+            state.barriers = Default::default();
+        }
+    }
+
+    /// A fiber's life: threads of block after block.
+    fn run(&self, current: &Current<'_>, switch: &Switch) {
+        self.state.borrow_mut().seats[current.slot].switch = Some(switch);
+        loop {
+            while let Some((number, thread)) = self.next_thread() {
+                self.run_thread(current, number, thread);
+            }
+            self.state.borrow_mut().idle.push(current.slot);
+            if !switch.suspend(()) {
+                return;
+            }
+        }
+    }
+
+    fn next_thread(&self) -> Option<(u32, [u32; 3])> {
+        let number = self.next.get();
+        if number >= self.launch.threads || self.cancelled.get() {
+            return None;
+        }
+        self.next.set(number + 1);
+        let thread = self.next_index.get();
+        let [width, height, _] = self.launch.place.block_dim;
+        self.next_index.set(match thread {
+            [x, y, z] if x + 1 < width => [x + 1, y, z],
+            [_, y, z] if y + 1 < height => [0, y + 1, z],
+            [_, _, z] => [0, 0, z + 1],
+        });
+        Some((number, thread))
+    }
+
+    fn run_thread(&self, current: &Current<'_>, number: u32, thread: [u32; 3]) {
+        let place = Place {
+            thread,
+            block: self.index.get(),
+            ..self.launch.place
+        };
+        current.place.set(place);
+        current.dead.set(false);
+        let run = self.launch.run;
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let mut parameters = Parameters::new(self.launch.bytes, self.launch.places);
+            // SAFETY: the arguments are the kernel's, and this thread has not run yet.
+            unsafe { run(&mut parameters) };
+        }));
+        let recorded = current.panic.take();
+        if let Err(payload) = result
+            && !payload.is::<Ended>()
+        {
+            self.panicked(place, payload, recorded);
+        }
+        self.ended(number);
+    }
+
+    fn panicked(&self, place: Place, payload: Box<dyn Any + Send>, recorded: Option<Box<dyn Any>>) {
+        let panic = match recorded.and_then(|panic| panic.downcast::<Panic>().ok()) {
+            Some(panic) => *panic,
+            None => Panic::of(&*payload),
+        };
+        // A value of the program's may panic when it is dropped.
+        if !payload.is::<&str>() && !payload.is::<String>() {
+            std::mem::forget(payload);
+        }
+        let panic = KernelPanic {
+            message: panic.message,
+            truncated: 0,
+            file: panic.file,
+            line: panic.line,
+            column: panic.column,
+            block: place.block,
+            thread: place.thread,
+            kernels: vec![self.launch.kernel.to_owned()],
+        };
+        let number =
+            self.number.get() * u64::from(self.launch.threads) + u64::from(place.index_in_block());
+        self.launch.panicked(number, panic);
+    }
+
+    /// A thread has ended, which may be what others wait for.
+    fn ended(&self, number: u32) {
+        self.live.set(self.live.get() - 1);
+        let mut state = self.state.borrow_mut();
+        let warp = (number / 32) as usize;
+        state.warps[warp].ended |= 1 << (number % 32);
+        let used = state.used;
+        for barrier in (0..BARRIERS).filter(|barrier| used >> barrier & 1 != 0) {
+            self.try_barrier(&mut state, barrier, None);
+        }
+        for exchange in (0..state.warps[warp].exchanges.len()).rev() {
+            try_exchange(&mut state, warp, exchange, None);
+        }
+    }
+
+    /// Opens a barrier if all have come, of whom `last` runs.
+    fn try_barrier(&self, state: &mut State, number: usize, last: Option<usize>) {
+        let State {
+            barriers,
+            warps,
+            seats,
+            ready,
+            used,
+            ..
+        } = state;
+        let barrier = &mut barriers[number];
+        let here = barrier.waiting.len() as u32 + barrier.arrived;
+        let complete = match barrier.expected {
+            0 => here >= self.live.get(),
+            expected if here >= expected => true,
+            expected => {
+                // A GPU counts whole warps: lanes that have ended come with the others.
+                let mut of: Vec<usize> = (barrier.waiting.iter())
+                    .map(|&(_, thread)| (thread / 32) as usize)
+                    .collect();
+                of.sort_unstable();
+                of.dedup();
+                let ended = of.iter().map(|&warp| warps[warp].ended.count_ones());
+                here + ended.sum::<u32>() >= expected
+            }
+        };
+        if !complete {
+            return;
+        }
+        let barrier = std::mem::take(barrier);
+        *used &= !(1 << number);
+        let arrived = Arrived {
+            threads: barrier.waiting.len() as u32,
+            predicates: barrier.predicates,
+        };
+        for (slot, _) in barrier.waiting {
+            seats[slot].arrived = arrived;
+            seats[slot].done = true;
+            if Some(slot) != last {
+                ready.push_back(slot);
+            }
+        }
+    }
+
+    /// Why the threads that are left can never go on.
+    fn deadlock(&self) -> CpuFault {
+        let state = self.state.borrow();
+        let waiting = |(number, barrier): (usize, &Barrier)| {
+            let threads = barrier.waiting.len();
+            (threads > 0).then(|| format!("{threads} threads wait at barrier {number}"))
+        };
+        let mut what: Vec<String> = (state.barriers.iter().enumerate())
+            .filter_map(waiting)
+            .collect();
+        for (warp, Warp { exchanges, .. }) in state.warps.iter().enumerate() {
+            what.extend(exchanges.iter().map(|exchange| {
+                let Exchange {
+                    operation, mask, ..
+                } = exchange;
+                format!(
+                    "{} lanes of warp {warp} wait at `{operation}` with mask {mask:#010x}",
+                    exchange.slots.len()
+                )
+            }));
+        }
+        CpuFault::Deadlock {
+            block: self.index.get(),
+            waiting: what.join(", "),
+        }
+    }
+
+    /// Ends the launch with an error.
+    fn fail(&self, reason: CpuFault) {
+        self.launch.fail(reason);
+        self.cancelled.set(true);
+    }
+
+    /// The running thread's number in the block.
+    fn thread(current: &Current<'_>) -> u32 {
+        current.place.get().index_in_block()
+    }
+
+    /// Lets others run, until the thread is ready.
+    fn suspend(&self, current: &Current<'_>) {
+        let switch = self.state.borrow().seats[current.slot].switch;
+        let switch = switch.expect("a fiber has one while it runs");
+        // SAFETY: this is the fiber that it is of.
+        unsafe { &*switch }.suspend(());
+        if current.dead.get() {
+            self.leave();
+        }
+    }
+
+    /// Waits until `done` is set for the thread.
+    fn wait(&self, current: &Current<'_>) {
+        while !std::mem::take(&mut self.state.borrow_mut().seats[current.slot].done) {
+            self.suspend(current);
+        }
+    }
+
+    fn fail_thread(&self, current: &Current<'_>, reason: CpuFault) -> ! {
+        self.fail(reason);
+        current.dead.set(true);
+        self.leave()
+    }
+}
+
+/// Carries out an operation of a warp if all lanes of its mask have come to it, of which `last` runs.
+fn try_exchange(state: &mut State, warp: usize, index: usize, last: Option<usize>) {
+    let Warp { ended, exchanges } = &mut state.warps[warp];
+    let Exchange { mask, lanes, .. } = &exchanges[index];
+    if mask & !(lanes.present | *ended) != 0 {
+        return;
+    }
+    let exchange = exchanges.remove(index);
+    for slot in exchange.slots {
+        state.seats[slot].lanes = exchange.lanes;
+        state.seats[slot].done = true;
+        if Some(slot) != last {
+            state.ready.push_back(slot);
+        }
+    }
+}
+
+/// The thread that asks.
+fn current<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
+    cpu::with(f).expect("a thread of a kernel asks")
+}
+
+impl Block for Threads<'_> {
+    fn leave(&self) -> ! {
+        if std::thread::panicking() {
+            // It would go on where other threads are in another phase, and cannot end in another way.
+            eprintln!("error: a destructor of a kernel that unwinds used a function of the device");
+            std::process::abort();
+        }
+        resume_unwind(Box::new(Ended))
+    }
+
+    fn barrier(&self, number: u32, count: Option<u32>, waits: bool, predicate: bool) -> Arrived {
+        current(|current| {
+            let expected = count.unwrap_or(0);
+            if count.is_some_and(|count| count == 0 || count % 32 != 0) {
+                let text = format!(
+                    "barrier {number} for {expected} threads, which is no multiple of the warp size"
+                );
+                self.fail_thread(current, CpuFault::Invalid(text));
+            }
+            let mut state = self.state.borrow_mut();
+            let barrier = &mut state.barriers[number as usize];
+            let here = barrier.waiting.len() as u32 + barrier.arrived;
+            if here > 0 && barrier.expected != expected {
+                let text = format!(
+                    "barrier {number} for {expected} threads, while others wait at it for {}",
+                    barrier.expected
+                );
+                drop(state);
+                self.fail_thread(current, CpuFault::Invalid(text));
+            }
+            barrier.expected = expected;
+            state.used |= 1 << number;
+            let barrier = &mut state.barriers[number as usize];
+            if waits {
+                barrier.waiting.push((current.slot, Self::thread(current)));
+                barrier.predicates += u32::from(predicate);
+            } else {
+                barrier.arrived += 1;
+            }
+            self.try_barrier(&mut state, number as usize, Some(current.slot));
+            drop(state);
+            if waits {
+                self.wait(current);
+            }
+            self.state.borrow().seats[current.slot].arrived
+        })
+    }
+
+    fn exchange(&self, operation: &'static str, mask: u32, value: u64) -> Lanes {
+        current(|current| {
+            let thread = Self::thread(current);
+            let (warp, lane) = ((thread / 32) as usize, thread % 32);
+            if mask >> lane & 1 == 0 {
+                let text = format!(
+                    "`{operation}` with mask {mask:#010x}, which lacks the thread's own lane {lane}"
+                );
+                self.fail_thread(current, CpuFault::Invalid(text));
+            }
+            let mut state = self.state.borrow_mut();
+            let exchanges = &mut state.warps[warp].exchanges;
+            let found = (exchanges.iter()).position(|other| {
+                other.mask == mask
+                    && other.operation == operation
+                    && other.lanes.present >> lane & 1 == 0
+            });
+            let index = found.unwrap_or_else(|| {
+                exchanges.push(Exchange {
+                    operation,
+                    mask,
+                    lanes: Lanes::default(),
+                    slots: Vec::new(),
+                });
+                exchanges.len() - 1
+            });
+            let exchange = &mut exchanges[index];
+            exchange.lanes.present |= 1 << lane;
+            exchange.lanes.values[lane as usize] = value;
+            exchange.slots.push(current.slot);
+            try_exchange(&mut state, warp, index, Some(current.slot));
+            drop(state);
+            self.wait(current);
+            self.state.borrow().seats[current.slot].lanes
+        })
+    }
+
+    fn shared(&self, key: Key, layout: Layout) -> *mut u8 {
+        let size = match key {
+            Key::Dynamic => self.launch.dynamic_shared as usize,
+            _ => layout.size(),
+        };
+        let layout = Layout::from_size_align(size, layout.align()).expect("shared memory is small");
+        let mut state = self.state.borrow_mut();
+        let memory = state.memory.entry(key).or_insert_with(|| {
+            if size == 0 {
+                let pointer = std::ptr::without_provenance_mut(layout.align());
+                return Memory { pointer, layout };
+            }
+            // SAFETY: it has a size.
+            let pointer = unsafe { alloc_zeroed(layout) };
+            if pointer.is_null() {
+                handle_alloc_error(layout);
+            }
+            Memory { pointer, layout }
+        });
+        memory.pointer
+    }
+
+    fn dynamic_shared(&self) -> u32 {
+        self.launch.dynamic_shared
+    }
+
+    fn pause(&self) {
+        current(|current| {
+            if self.launch.stopped.load(Ordering::Relaxed) {
+                self.cancelled.set(true);
+                current.dead.set(true);
+                self.leave();
+            }
+            let mut state = self.state.borrow_mut();
+            if state.ready.is_empty() && self.next.get() >= self.launch.threads {
+                drop(state);
+                // It waits for another block.
+                std::thread::yield_now();
+                return;
+            }
+            state.ready.push_back(current.slot);
+            drop(state);
+            self.suspend(current);
+        });
+    }
+
+    fn end(&self, end: End<'_>) -> ! {
+        current(|current| match end {
+            End::Exit => {
+                current.dead.set(true);
+                self.leave()
+            }
+            End::Trap => self.fail_thread(current, CpuFault::Trap),
+            End::Unsupported(name) => {
+                self.fail_thread(current, CpuFault::Unsupported(format!("`{name}`")))
+            }
+        })
+    }
+}
