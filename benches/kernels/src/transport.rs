@@ -35,23 +35,20 @@ pub fn uniform(index: u64) -> f64 {
 /// The material of an event.
 #[inline(always)]
 pub fn material_of(draw: f64) -> usize {
-    let mut material = 0;
-    while material + 1 < MATERIALS && LIKELY[material] < draw {
-        material += 1;
-    }
-    material
+    let found = LIKELY.iter().position(|&likely| likely >= draw);
+    found.unwrap_or(MATERIALS - 1)
 }
 
 /// The reaction with the largest cross section.
 #[inline(always)]
 pub fn largest(sections: [f64; 5]) -> u32 {
-    let mut largest = 0;
-    for i in 1..5 {
-        if sections[i] > sections[largest] {
-            largest = i;
+    let (mut largest, mut most) = (0, sections[0]);
+    for (i, &section) in sections.iter().enumerate() {
+        if section > most {
+            (largest, most) = (i as u32, section);
         }
     }
-    largest as u32
+    largest
 }
 
 /// For each event the reaction with the largest cross section. `energies` are the energies of all
@@ -130,7 +127,7 @@ pub unsafe fn xsbench_raw(
             length = half;
         }
     }
-    let point = low.clamp(1, points - 1) - 1;
+    let point = low.max(1).min(points - 1) - 1;
     let mut sections = [0.0; 5];
     for i in 0..*counts.add(material) as usize {
         let nuclide = *members.add(material * MOST_NUCLIDES + i) as usize;
