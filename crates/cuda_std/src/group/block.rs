@@ -140,6 +140,9 @@ impl Block {
     }
 }
 
+/// Up to so many values each thread combines by itself: that takes less time than shuffles.
+const FEW: u32 = 8;
+
 /// Hands a value of each warp to all threads: those of the warps before in one, if there are any,
 /// and those of all warps in one. `gives` is true for the thread of each warp that has the warp's
 /// value. Warps whose threads have all exited count for nothing.
@@ -189,22 +192,48 @@ fn exchange<T: AnyBits + Copy>(
             }
             return (before, all.unwrap_or(value));
         }
+        // Without a loop, which would load one value after the other.
+        if count <= FEW {
+            let mut all = slots.cast::<T>().read();
+            let mut before = if number == 0 { None } else { Some(all) };
+            let mut next = |i: u32| {
+                if i < count {
+                    all = f(all, slots.add(i as usize).cast::<T>().read());
+                    if i < number {
+                        before = Some(all);
+                    }
+                }
+            };
+            next(1);
+            next(2);
+            next(3);
+            next(4);
+            next(5);
+            next(6);
+            next(7);
+            return (before, all);
+        }
         let lane = thread::lane_id();
         // The lanes that the block has in this warp: the last warp can have less than there are warps.
         if thread::threads_in_block() - 32 * number >= count {
             // A lane for each warp's value, and steps of double the distance.
             let mask = lanes.all();
             let mut up_to = slots.add(lane.min(count - 1) as usize).cast::<T>().read();
-            let mut distance = 1;
-            while distance < count {
-                let takes = lane >= distance && lane < count;
-                let from = if takes { lane - distance } else { lane };
-                let other = warp::shuffle(mask, up_to, from);
-                if takes {
-                    up_to = f(other, up_to);
+            let mut step = |distance: u32| {
+                if distance < count {
+                    let takes = lane >= distance && lane < count;
+                    let from = if takes { lane - distance } else { lane };
+                    let other = warp::shuffle(mask, up_to, from);
+                    if takes {
+                        up_to = f(other, up_to);
+                    }
                 }
-                distance *= 2;
-            }
+            };
+            step(1);
+            step(2);
+            step(4);
+            step(8);
+            step(16);
             let before = warp::shuffle(mask, up_to, number.saturating_sub(1));
             let before = if number == 0 { None } else { Some(before) };
             return (before, warp::shuffle(mask, up_to, count - 1));
