@@ -3,10 +3,13 @@
 //! before.
 
 mod combine;
+mod constants;
 mod flow;
 mod instructions;
+mod local;
 mod loops;
 mod names;
+mod spaces;
 mod unroll;
 mod version;
 
@@ -70,9 +73,12 @@ fn optimized<'a>(
 ) -> Option<Vec<crate::Statement<'a>>> {
     let mut graph = Graph::new(body, no_return, names)?;
     let mut slow = HashSet::new();
+    let unrolled = constants::unroll(&mut graph, names);
+    let promoted = local::promote(&mut graph, names);
+    let spaces = spaces::infer(&mut graph, names, slices);
     let removed = version::version(&mut graph, names, slices, &mut slow);
     let combined = combine::combine(&mut graph, names, &slow);
-    (removed + combined > 0).then(|| {
+    (unrolled + promoted + spaces + removed + combined > 0).then(|| {
         graph.tidy();
         graph.write()
     })

@@ -88,7 +88,7 @@ fn version_one<'a>(
         return None;
     }
     let condition = ahead.all();
-    let (mut fast, live) = copy(ahead.graph, names, cold, each, &removed);
+    let Copy { blocks: mut fast, live, .. } = copy(ahead.graph, names, cold, each, &removed);
     if let Some(plan) = plan {
         let place = ahead.graph.order.iter().position(|id| *id == fast[0])?;
         let unrolled = unroll::unroll(&mut ahead, &plan, fast[0], &live);
@@ -131,15 +131,27 @@ fn version_one<'a>(
     Some(removed.len())
 }
 
-/// Copies a loop, without some of its checks. Returns the copy's blocks, the header first, and the
-/// registers that the loop writes and that are used outside of it.
-fn copy<'a>(
+/// A copy of a loop.
+pub(super) struct Copy<'a> {
+    /// Its blocks, the header first.
+    pub blocks: Vec<Id>,
+    /// Its first block.
+    pub header: Id,
+    /// Its last block.
+    pub latch: Id,
+    /// The registers that the loop writes and that are used outside of it. The copy writes the same
+    /// ones, but others in the place of the loop's own.
+    pub live: Vec<&'a str>,
+}
+
+/// Copies a loop, without some of its checks.
+pub(super) fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     cold: &[bool],
     each: &Loop<'a>,
     removed: &HashMap<Id, Id>,
-) -> (Vec<Id>, Vec<&'a str>) {
+) -> Copy<'a> {
     // With the panics of the checks that stay.
     let mut copied: Vec<Id> = each.blocks.clone();
     let mut left: Vec<Id> = (each.blocks.iter())
@@ -223,7 +235,12 @@ fn copy<'a>(
         .filter(|name| outside.contains(name))
         .collect();
     live.sort_unstable();
-    (all, live)
+    Copy {
+        blocks: all,
+        header,
+        latch: ids[&each.latch],
+        live,
+    }
 }
 
 /// Whether a cold block is reached from the loop alone: its uses are not a reason to keep a name.

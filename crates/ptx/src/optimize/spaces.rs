@@ -1,0 +1,307 @@
+//! Gives accesses their state space.
+//!
+//! libnvvm finds the space of most accesses by itself, but not that of inline assembly, which atomic
+//! operations with a scope are, nor that of an address that is null on another path, as in an
+//! `Option<&T>`. Here an address has a space if all that it can be comes from addresses of that space,
+//! by additions of what is no address. A second register then has the same address in that space.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Slice;
+use super::flow::Graph;
+use super::instructions::{results, sources};
+use super::names::Names;
+use crate::{Base, Instruction, Integer, Operand, Statement, Type};
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    /// Zero, also as an address.
+    Null,
+    /// No address, or one that is not generic.
+    Plain,
+    /// A generic address in a space.
+    In(&'static str),
+    /// Anything.
+    Unknown,
+}
+
+impl Holds {
+    fn or(self, other: Holds) -> Holds {
+        use Holds::*;
+        match (self, other) {
+            (Null, other) | (other, Null) => other,
+            (left, right) if left == right => left,
+            _ => Unknown,
+        }
+    }
+}
+
+/// Gives accesses their state space. Returns how many.
+pub(super) fn infer<'a>(graph: &mut Graph<'a>, names: &'a Names, slices: &[&Slice]) -> usize {
+    let holds = analyze(graph, slices);
+    let mut accesses = Vec::new();
+    for block in &graph.blocks {
+        for statement in &block.body {
+            visit(statement, &mut |it| accesses.extend(address_of(it, &holds)));
+        }
+    }
+    let mut needed: HashSet<&'a str> = accesses.iter().map(|&(name, _)| name).collect();
+    if needed.is_empty() {
+        return 0;
+    }
+    // What these are computed from.
+    let mut left: Vec<&'a str> = needed.iter().copied().collect();
+    let mut written: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::new();
+    for block in &graph.blocks {
+        for statement in &block.body {
+            visit(statement, &mut |it| {
+                results(it, &mut |name| written.entry(name).or_default().push(it.clone()));
+            });
+        }
+    }
+    while let Some(name) = left.pop() {
+        for it in written.get(name).into_iter().flatten() {
+            if matches!(it.opcode, "add" | "sub" | "mov" | "selp") {
+                sources(it, &mut |name| {
+                    if matches!(holds.get(name), Some(Holds::In(_))) && needed.insert(name) {
+                        left.push(name);
+                    }
+                });
+            }
+        }
+    }
+    let mut sorted: Vec<&'a str> = needed.into_iter().collect();
+    sorted.sort_unstable();
+    let twins: HashMap<&'a str, &'a str> = (sorted.into_iter())
+        .map(|name| (name, graph.register(Type::B64, names)))
+        .collect();
+    for block in &mut graph.blocks {
+        let body = std::mem::take(&mut block.body);
+        block.body = rewritten(body, &holds, &twins);
+    }
+    accesses.len()
+}
+
+fn visit<'s, 'a>(statement: &'s Statement<'a>, f: &mut impl FnMut(&'s Instruction<'a>)) {
+    super::instructions::instructions(statement, f);
+}
+
+/// What each register holds, in all of the function.
+fn analyze<'a>(graph: &Graph<'a>, slices: &[&Slice]) -> HashMap<&'a str, Holds> {
+    let mut holds: HashMap<&'a str, Holds> = HashMap::new();
+    loop {
+        let mut changed = false;
+        for block in &graph.blocks {
+            for statement in &block.body {
+                let nested = matches!(statement, Statement::Block(_));
+                visit(statement, &mut |it| {
+                    let value = match nested {
+                        true => Some(Holds::Unknown),
+                        false => result_of(graph, it, &holds, slices),
+                    };
+                    let Some(value) = value else { return };
+                    results(it, &mut |name| {
+                        let known = holds.get(name).copied();
+                        let new = known.map_or(value, |known| known.or(value));
+                        if known != Some(new) {
+                            holds.insert(name, new);
+                            changed = true;
+                        }
+                    });
+                });
+            }
+        }
+        if !changed {
+            return holds;
+        }
+    }
+}
+
+/// What an instruction's result holds; `None` as long as that is not known of what it reads.
+fn result_of<'a>(
+    graph: &Graph<'a>,
+    it: &Instruction<'a>,
+    holds: &HashMap<&'a str, Holds>,
+    slices: &[&Slice],
+) -> Option<Holds> {
+    use Holds::*;
+    let operand = |operand: &Operand<'a>| match operand {
+        Operand::Integer(Integer { bits: 0, .. }) => Some(Null),
+        Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) => Some(Plain),
+        Operand::Name(name) if graph.type_of(name).is_none() => Some(Plain),
+        Operand::Name(name) => holds.get(name).copied(),
+        _ => Some(Unknown),
+    };
+    let all = || -> Option<Holds> {
+        let mut all = Plain;
+        for source in &it.operands[1..] {
+            match operand(source)? {
+                Null | Plain => {}
+                In(_) | Unknown => all = Unknown,
+            }
+        }
+        Some(all)
+    };
+    match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+        ("cvta", ["to", ..], _) => Some(Plain),
+        ("cvta", ["shared", "u64"], _) => Some(In("shared")),
+        ("cvta", ["global", "u64"], _) => Some(In("global")),
+        ("cvta", ["local", "u64"], _) => Some(In("local")),
+        ("mov", ["u64" | "b64" | "s64"], [_, from]) => operand(from),
+        ("selp", ["u64" | "b64" | "s64"], [_, left, right, _]) => {
+            Some(operand(left)?.or(operand(right)?))
+        }
+        ("add", ["u64" | "s64"], [_, left, right]) => {
+            Some(match (operand(left)?, operand(right)?) {
+                (space @ In(_), Plain | Null) | (Plain | Null, space @ In(_)) => space,
+                (Plain | Null, Plain | Null) => Plain,
+                _ => Unknown,
+            })
+        }
+        ("sub", ["u64" | "s64"], [_, left, right]) => {
+            Some(match (operand(left)?, operand(right)?) {
+                (space @ In(_), Plain | Null) => space,
+                (Plain | Null, Plain | Null) => Plain,
+                _ => Unknown,
+            })
+        }
+        ("ld", ["param", "u64" | "b64"], [_, Operand::Address(Base::Name(name), 0)]) => {
+            let is_slice = slices.iter().any(|slice| {
+                let number = name.strip_prefix(&slice.kernel);
+                number == Some(&format!("_param_{}", slice.pointer))
+            });
+            let is_length = slices.iter().any(|slice| {
+                let number = name.strip_prefix(&slice.kernel);
+                number == Some(&format!("_param_{}", slice.length))
+            });
+            Some(match (is_slice, is_length) {
+                (true, _) => In("global"),
+                (_, true) => Plain,
+                _ => Unknown,
+            })
+        }
+        // An address has 64 bits.
+        (_, _, [Operand::Name(result), ..])
+            if graph.type_of(result).is_some_and(|ty| ty.bits() < 64) =>
+        {
+            Some(Plain)
+        }
+        // A product, and what was shifted to the left, is the size of something.
+        ("mul" | "shl", ..) => Some(match all()? {
+            Plain => Plain,
+            _ => {
+                let mut space = false;
+                sources(it, &mut |name| {
+                    space |= matches!(holds.get(name), Some(In(_)));
+                });
+                if space { Unknown } else { Plain }
+            }
+        }),
+        ("cvt" | "mad" | "and" | "or" | "xor" | "shr" | "min" | "max" | "not" | "neg", ..) => all(),
+        _ => Some(Unknown),
+    }
+}
+
+/// The register with the address of an access without a space, and its space.
+fn address_of<'a>(
+    it: &Instruction<'a>,
+    holds: &HashMap<&'a str, Holds>,
+) -> Option<(&'a str, &'static str)> {
+    const SPACES: &[&str] = &[
+        "const", "global", "local", "param", "shared", "shared::cta", "shared::cluster", "async",
+        "bulk",
+    ];
+    let is_access = matches!(it.opcode, "ld" | "ldu" | "st" | "atom" | "red");
+    if !is_access || it.modifiers.iter().any(|word| SPACES.contains(word)) {
+        return None;
+    }
+    let mut addresses = it.operands.iter().filter_map(|operand| match operand {
+        &Operand::Address(Base::Name(name), _) => Some(name),
+        _ => None,
+    });
+    let address = addresses.next()?;
+    match holds.get(address) {
+        // Texts that are not read as generic addresses have the instructions of their own space.
+        Some(&Holds::In(space)) if addresses.next().is_none() => Some((address, space)),
+        _ => None,
+    }
+}
+
+fn rewritten<'a>(
+    body: Vec<Statement<'a>>,
+    holds: &HashMap<&'a str, Holds>,
+    twins: &HashMap<&'a str, &'a str>,
+) -> Vec<Statement<'a>> {
+    let mut new = Vec::with_capacity(body.len());
+    for statement in body {
+        match statement {
+            Statement::Block(inner) => {
+                new.push(Statement::Block(rewritten(inner, holds, twins)));
+            }
+            Statement::Instruction(mut it) => {
+                if let Some((address, space)) = address_of(&it, holds) {
+                    let place = (it.modifiers.iter())
+                        .position(|word| !ORDER.contains(word))
+                        .unwrap_or(it.modifiers.len());
+                    it.modifiers.insert(place, space);
+                    for operand in &mut it.operands {
+                        if let Operand::Address(Base::Name(name), _) = operand
+                            && *name == address
+                        {
+                            *name = twins[address];
+                        }
+                    }
+                }
+                let twin = twin_of(&it, holds, twins);
+                new.push(Statement::Instruction(it));
+                new.extend(twin.map(Statement::Instruction));
+            }
+            other => new.push(other),
+        }
+    }
+    new
+}
+
+/// The words that come before an access's space.
+const ORDER: &[&str] = &[
+    "acq_rel", "acquire", "cluster", "cta", "gpu", "mmio", "relaxed", "release", "sys", "volatile",
+    "weak",
+];
+
+/// The instruction that computes the twin of a result.
+fn twin_of<'a>(
+    it: &Instruction<'a>,
+    holds: &HashMap<&'a str, Holds>,
+    twins: &HashMap<&'a str, &'a str>,
+) -> Option<Instruction<'a>> {
+    let Some(&Operand::Name(result)) = it.operands.first() else {
+        return None;
+    };
+    let twin = *twins.get(result)?;
+    let own = |operand: &Operand<'a>| match operand {
+        Operand::Name(name) if matches!(holds.get(name), Some(Holds::In(_))) => {
+            twins.get(name).map_or_else(|| operand.clone(), |&twin| Operand::Name(twin))
+        }
+        _ => operand.clone(),
+    };
+    let mut new = it.clone();
+    new.operands[0] = Operand::Name(twin);
+    match it.opcode {
+        "cvta" => {
+            new.opcode = "mov";
+            new.modifiers = vec!["u64"];
+        }
+        "ld" => {
+            new.opcode = "cvta";
+            new.modifiers = vec!["to", "global", "u64"];
+            new.operands[1] = Operand::Name(result);
+        }
+        _ => {
+            for operand in &mut new.operands[1..] {
+                *operand = own(operand);
+            }
+        }
+    }
+    Some(new)
+}
