@@ -59,9 +59,7 @@ pub fn expand(
         const _: () = {
             // SAFETY: it calls the kernel, whose parameters these are.
             unsafe impl #generics ::cuda_std::kernel::host::OnCpu for #ty #bounds {
-                unsafe fn run<'__k>(
-                    parameters: &mut ::cuda_std::kernel::host::Parameters<'__k>,
-                ) {
+                unsafe fn run(parameters: &mut ::cuda_std::kernel::host::Parameters<'_>) {
                     // SAFETY: the caller's promise, which is the kernel's too.
                     unsafe {
                         #(#statements)*

@@ -74,7 +74,9 @@ fn ptx(depth: Option<u32>) -> String {
         depth,
         ..Default::default()
     };
-    ptx::finish(SOURCE, &[], false, &options).unwrap().text
+    ptx::finish(SOURCE, &[], ptx::Purpose::Speed(&[]), &options)
+        .unwrap()
+        .text
 }
 
 /// A context whose limit is the default one, and not the user's: no other test here has set it.
