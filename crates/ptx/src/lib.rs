@@ -87,6 +87,9 @@ pub enum Purpose<'s> {
     /// To be fast: checks are taken out of loops and tested together. The slices are those among the
     /// kernels' parameters.
     Speed(&'s [Slice]),
+    /// As for speed, and with passes that are not the default yet: they keep arrays of loops with a
+    /// known number of iterations in registers, and give accesses their state space.
+    Experiment(&'s [Slice]),
 }
 
 /// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
@@ -104,8 +107,10 @@ pub fn finish(
         module.target.retain(|&option| option != "debug");
     }
     remove_dead(&mut module, keep);
-    if let Purpose::Speed(slices) = purpose {
-        optimize::optimize(&mut module, slices, &names);
+    match purpose {
+        Purpose::Debugging | Purpose::Plain => {}
+        Purpose::Speed(slices) => optimize::optimize(&mut module, slices, false, &names),
+        Purpose::Experiment(slices) => optimize::optimize(&mut module, slices, true, &names),
     }
     widen_narrow(&mut module);
     join_halves(&mut module);

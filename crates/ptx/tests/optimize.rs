@@ -5,8 +5,13 @@ use ptx::{Purpose, Slice, stack};
 const PANIC: &str = ".version 8.7\n.target sm_90\n.address_size 64\n
     .func panic(.param .b64 index) .noreturn { exit; }";
 
-/// The kernel's body after a pass for speed.
+/// The kernel's body after the passes for speed.
 fn optimized(body: &str) -> String {
+    finished(body, false)
+}
+
+/// The same, with the passes that are not the default or without.
+fn finished(body: &str, experiment: bool) -> String {
     let text = format!(
         "{PANIC}\n.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, \
          .param .u64 k_param_2, .param .u64 k_param_3) {{\n{body}\n}}"
@@ -17,8 +22,12 @@ fn optimized(body: &str) -> String {
         length: pointer + 1,
         element: 4,
     });
+    let purpose = match experiment {
+        true => Purpose::Experiment(&slices),
+        false => Purpose::Speed(&slices),
+    };
     let options = stack::Options::default();
-    let finished = ptx::finish(&text, &[], Purpose::Speed(&slices), &options).unwrap();
+    let finished = ptx::finish(&text, &[], purpose, &options).unwrap();
     let start = finished.text.find(".entry k").unwrap();
     finished.text[start..].to_owned()
 }
@@ -155,4 +164,68 @@ fn barriers_are_not_copied() {
     let load = "bar.sync 0; ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
     let text = optimized(&(sum("1", load) + &panic_with("$A", "%rd5")));
     assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
+}
+
+#[test]
+fn arrays_of_loops_with_known_iterations_are_registers() {
+    // `for x in [5, 6] { atomic.fetch_add(x) }`, as libnvvm leaves it.
+    let body = "
+        .local .align 8 .b8 depot[8];
+        .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %rd<9>;
+        mov.u64 %rd1, depot;
+        ld.param.u64 %rd2, [k_param_0];
+        mov.u32 %r1, 5; mov.u32 %r2, 6;
+        st.local.v2.u32 [%rd1], {%r1, %r2};
+        mov.u64 %rd3, 0;
+        mov.u64 %rd4, %rd3;
+    $loop:
+        add.s64 %rd5, %rd1, %rd4;
+        ld.local.u32 %r3, [%rd5];
+        red.global.add.u32 [%rd2], %r3;
+        add.s64 %rd3, %rd3, 1;
+        add.s64 %rd4, %rd4, 4;
+        setp.ne.s64 %p1, %rd3, 2;
+        @%p1 bra $loop;
+        ret;";
+    let text = finished(body, true);
+    assert!(!text.contains("local") && !text.contains("bra"), "{text}");
+    assert_eq!(text.matches("red.global.add").count(), 2, "{text}");
+    // Otherwise ptxas decides.
+    assert!(optimized(body).contains("ld.local"));
+    let dynamic = body.replace("mov.u64 %rd3, 0;", "ld.param.u64 %rd3, [k_param_1];");
+    assert!(finished(&dynamic, true).contains("ld.local"));
+}
+
+#[test]
+fn accesses_get_the_space_of_their_address() {
+    let body = "
+        .shared .align 4 .b8 counts[1024];
+        .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %rd<12>;
+        ld.param.u64 %rd1, [k_param_0];
+        mov.u64 %rd2, counts;
+        cvta.shared.u64 %rd3, %rd2;
+        mov.u32 %r1, %tid.x;
+        mul.wide.u32 %rd4, %r1, 4;
+        add.s64 %rd5, %rd3, %rd4;
+        atom.relaxed.cta.add.u32 %r2, [%rd5+4], 1;
+        setp.eq.s32 %p1, %r1, 0;
+        mov.u64 %rd6, 0;
+        @%p1 bra $null;
+        add.s64 %rd6, %rd1, %rd4;
+    $null:
+        setp.eq.s64 %p2, %rd6, 0;
+        @%p2 bra $end;
+        ld.u32 %r3, [%rd6];
+        selp.b64 %rd7, %rd5, %rd6, %p1;
+        st.u32 [%rd7], %r3;
+    $end:
+        ret;";
+    let text = finished(body, true);
+    assert!(
+        text.contains("atom.relaxed.cta.shared.add.u32 %r2, [%x"),
+        "{text}"
+    );
+    assert!(text.contains("ld.global.u32 %r3, [%x"), "{text}");
+    // It may be in either.
+    assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
 }

@@ -137,7 +137,11 @@ fn iterations<'a>(graph: &Graph<'a>, each: &Loop<'a>, counters: &[Counter<'a>]) 
     if compared.bits != counter.bits {
         return None;
     }
-    let mask = if counter.bits == 32 { u64::from(u32::MAX) } else { u64::MAX };
+    let mask = if counter.bits == 32 {
+        u64::from(u32::MAX)
+    } else {
+        u64::MAX
+    };
     let bound = constant(graph, &compared.right, 0)? & mask;
     let mut value = start(graph, each, counter)? & mask;
     for count in 1..=ITERATIONS {
@@ -199,7 +203,8 @@ fn start<'a>(graph: &Graph<'a>, each: &Loop<'a>, counter: Counter<'a>) -> Option
     for statement in &graph.blocks[before].body {
         instructions(statement, &mut |it| {
             results(it, &mut |name| _ = numbers.remove(name));
-            if let ("mov", None, [Operand::Name(to), from]) = (it.opcode, it.guard, &it.operands[..])
+            if let ("mov", None, [Operand::Name(to), from]) =
+                (it.opcode, it.guard, &it.operands[..])
             {
                 let number = match from {
                     Operand::Name(name) => numbers.get(name).copied(),

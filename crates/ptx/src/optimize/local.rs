@@ -106,7 +106,9 @@ pub(super) fn promote<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
 
 fn is_address(it: &Instruction<'_>, values: &HashMap<&str, Value>) -> bool {
     let mut address = false;
-    results(it, &mut |name| address |= matches!(values.get(name), Some(Value::Local(_))));
+    results(it, &mut |name| {
+        address |= matches!(values.get(name), Some(Value::Local(_)))
+    });
     address
 }
 
@@ -139,9 +141,8 @@ fn values<'a>(graph: &Graph<'a>, variable: &'a str) -> Option<HashMap<&'a str, V
             break;
         }
     }
-    let is_local = |name: &str| {
-        name == variable || matches!(values.get(name), Some(Value::Local(_)))
-    };
+    let is_local =
+        |name: &str| name == variable || matches!(values.get(name), Some(Value::Local(_)));
     for block in &graph.blocks {
         for statement in &block.body {
             let mut escapes = false;
@@ -306,14 +307,24 @@ fn moves_of_parts<'a>(
                 (64, false) => &["cvt", "u64", "u32"],
                 _ => &["mov", "b32"],
             };
-            moves.push(instruction(Some(it), to[0], &to[1..], vec![element, part.clone()]));
+            moves.push(instruction(
+                Some(it),
+                to[0],
+                &to[1..],
+                vec![element, part.clone()],
+            ));
         } else {
             let to: &[&str] = match width {
                 16 => &["cvt", "u32", "u16"],
                 64 => &["cvt", "u32", "u64"],
                 _ => &["mov", "b32"],
             };
-            moves.push(instruction(Some(it), to[0], &to[1..], vec![part.clone(), element]));
+            moves.push(instruction(
+                Some(it),
+                to[0],
+                &to[1..],
+                vec![part.clone(), element],
+            ));
             let inserted = vec![piece.clone(), part.clone(), piece, from, bits];
             moves.push(instruction(Some(it), "bfi", &["b32"], inserted));
         }

@@ -34,8 +34,9 @@ pub struct Slice {
     pub element: u64,
 }
 
-/// Optimizes the functions of a module, of whose kernels slices are known.
-pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names) {
+/// Optimizes the functions of a module, of whose kernels slices are known; with `all` passes, also with
+/// those that are not the default yet.
+pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], all: bool, names: &'a Names) {
     let functions = module.items.iter().filter_map(|item| match item {
         Item::Function(function) => Some(function),
         _ => None,
@@ -58,7 +59,7 @@ pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names)
                 .iter()
                 .filter(|slice| slice.kernel == *name)
                 .collect::<Vec<_>>()
-            && let Some(optimized) = optimized(body, &no_return, &own, names)
+            && let Some(optimized) = optimized(body, &no_return, &own, all, names)
         {
             *body = optimized;
         }
@@ -69,16 +70,20 @@ fn optimized<'a>(
     body: &[crate::Statement<'a>],
     no_return: &HashSet<&'a str>,
     slices: &[&Slice],
+    all: bool,
     names: &'a Names,
 ) -> Option<Vec<crate::Statement<'a>>> {
     let mut graph = Graph::new(body, no_return, names)?;
     let mut slow = HashSet::new();
-    let unrolled = constants::unroll(&mut graph, names);
-    let promoted = local::promote(&mut graph, names);
-    let spaces = spaces::infer(&mut graph, names, slices);
-    let removed = version::version(&mut graph, names, slices, &mut slow);
-    let combined = combine::combine(&mut graph, names, &slow);
-    (unrolled + promoted + spaces + removed + combined > 0).then(|| {
+    let mut changed = 0;
+    if all {
+        changed += constants::unroll(&mut graph, names);
+        changed += local::promote(&mut graph, names);
+        changed += spaces::infer(&mut graph, names, slices);
+    }
+    changed += version::version(&mut graph, names, slices, &mut slow);
+    changed += combine::combine(&mut graph, names, &slow);
+    (changed > 0).then(|| {
         graph.tidy();
         graph.write()
     })

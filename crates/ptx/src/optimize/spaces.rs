@@ -56,7 +56,9 @@ pub(super) fn infer<'a>(graph: &mut Graph<'a>, names: &'a Names, slices: &[&Slic
     for block in &graph.blocks {
         for statement in &block.body {
             visit(statement, &mut |it| {
-                results(it, &mut |name| written.entry(name).or_default().push(it.clone()));
+                results(it, &mut |name| {
+                    written.entry(name).or_default().push(it.clone())
+                });
             });
         }
     }
@@ -209,7 +211,14 @@ fn address_of<'a>(
     holds: &HashMap<&'a str, Holds>,
 ) -> Option<(&'a str, &'static str)> {
     const SPACES: &[&str] = &[
-        "const", "global", "local", "param", "shared", "shared::cta", "shared::cluster", "async",
+        "const",
+        "global",
+        "local",
+        "param",
+        "shared",
+        "shared::cta",
+        "shared::cluster",
+        "async",
         "bulk",
     ];
     let is_access = matches!(it.opcode, "ld" | "ldu" | "st" | "atom" | "red");
@@ -280,9 +289,9 @@ fn twin_of<'a>(
     };
     let twin = *twins.get(result)?;
     let own = |operand: &Operand<'a>| match operand {
-        Operand::Name(name) if matches!(holds.get(name), Some(Holds::In(_))) => {
-            twins.get(name).map_or_else(|| operand.clone(), |&twin| Operand::Name(twin))
-        }
+        Operand::Name(name) if matches!(holds.get(name), Some(Holds::In(_))) => twins
+            .get(name)
+            .map_or_else(|| operand.clone(), |&twin| Operand::Name(twin)),
         _ => operand.clone(),
     };
     let mut new = it.clone();

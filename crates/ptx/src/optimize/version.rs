@@ -88,7 +88,11 @@ fn version_one<'a>(
         return None;
     }
     let condition = ahead.all();
-    let Copy { blocks: mut fast, live, .. } = copy(ahead.graph, names, cold, each, &removed);
+    let Copy {
+        blocks: mut fast,
+        live,
+        ..
+    } = copy(ahead.graph, names, cold, each, &removed);
     if let Some(plan) = plan {
         let place = ahead.graph.order.iter().position(|id| *id == fast[0])?;
         let unrolled = unroll::unroll(&mut ahead, &plan, fast[0], &live);
