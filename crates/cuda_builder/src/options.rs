@@ -262,6 +262,21 @@ impl CudaBuilder {
         self.backend_option("recursion-depth", calls.to_string())
     }
 
+    /// Whether checks, such as those of indices, are taken out of loops, and several tested at once (on by
+    /// default). A panic and what precedes it are the same in both cases.
+    #[must_use]
+    pub fn move_checks(self, on: bool) -> Self {
+        self.backend_option("move-checks", on_off(on))
+    }
+
+    /// Whether passes run that are not the default yet (off by default): they keep the arrays of loops
+    /// with a known number of iterations in registers, and give accesses through generic addresses their
+    /// state space.
+    #[must_use]
+    pub fn experimental_passes(self, on: bool) -> Self {
+        self.backend_option("experimental-passes", on_off(on))
+    }
+
     /// Lets stack slots that are never live together share memory in functions whose slots take more
     /// than `bytes` bytes (16,384 by default). `None` turns sharing off.
     #[must_use]
@@ -382,6 +397,8 @@ mod tests {
             .optimize_up_to(700)
             .recursion_depth(8)
             .leave_unoptimized("<a as b>::c")
+            .move_checks(false)
+            .experimental_passes(true)
             .share_slots(None)
             .frame_warning(Some(1 << 20))
             // For tests of the compiler: it has no method of its own.
