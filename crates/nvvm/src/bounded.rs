@@ -134,6 +134,49 @@ impl Program {
     }
 }
 
+/// Runs something in a child process, and returns what it returned; none if it takes longer than
+/// `limit` of CPU time, or crashes.
+///
+/// # Errors
+/// There is no child process.
+pub fn in_child(
+    limit: Duration,
+    work: impl FnOnce() -> Option<Vec<u8>>,
+) -> io::Result<Option<Vec<u8>>> {
+    let mut result = memory_file()?;
+    let (ended, alive) = pipe()?;
+    // SAFETY: the child runs on a copy of this thread; what other threads held locked it may wait
+    // for, which `watch` finds out. The allocator is usable in a forked child.
+    let pid = unsafe { libc::fork() };
+    match pid {
+        -1 => return Err(io::Error::last_os_error()),
+        0 => {
+            // SAFETY: plain system calls. The child is not to outlive a parent that is killed, and
+            // ends without the destructors and handlers that are the parent's.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                let written = work().is_some_and(|bytes| result.write_all(&bytes).is_ok());
+                libc::_exit(i32::from(!written));
+            }
+        }
+        _ => {}
+    }
+    drop(alive);
+    let child = Child(pid);
+    let trace = Trace::new(memory_file()?);
+    if child.watch(&ended, Bound::Total(limit), trace)?.is_some() {
+        return Ok(None);
+    }
+    let status = child.wait();
+    if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
+        return Ok(None);
+    }
+    result.seek(SeekFrom::Start(0))?;
+    let mut bytes = Vec::new();
+    result.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
 /// A child process, which ends with this value.
 struct Child(libc::pid_t);
 

@@ -22,7 +22,7 @@ mod log;
 mod options;
 mod program;
 
-pub use bounded::{Bound, Outcome, Slow};
+pub use bounded::{Bound, Outcome, Slow, in_child};
 pub use cuda_toolkit::{Arch, Dialect, UnknownArch, Variant};
 pub use error::{Error, Stage, Status};
 pub use libnvvm_sys::LoadError;

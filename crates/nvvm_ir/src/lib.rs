@@ -33,6 +33,7 @@ mod flow;
 mod inst;
 mod intrinsic;
 pub mod legalize;
+pub mod llvm;
 mod metadata;
 mod module;
 pub mod passes;

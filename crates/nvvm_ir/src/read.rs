@@ -1,14 +1,17 @@
-//! The reader: parses the text that the writer prints, in either dialect. For tests and tools; the
-//! compiler does not use it.
+//! The reader: parses the text that the writer prints, in either dialect, and what LLVM 23 makes of
+//! it.
 //!
-//! It accepts the output of [`crate::write_module`] with any spacing and comments, and decimal
-//! floats; it does not read all of LLVM's language. In the LLVM 7 dialect, the casts that the
+//! It accepts the output of [`crate::write_module`] with any spacing and comments. It does not read
+//! all of LLVM's language: only what LLVM's passes make of a module of ours. What `nvvm_ir` has no
+//! place for and that may be ignored, such as attributes that LLVM infers, is skipped; the rest is an
+//! error. In the LLVM 7 dialect, the casts that the
 //! writer inserts around typed pointers are removed, so that writing, reading and writing again
 //! yields the same text. The resulting module is not verified.
 
 mod body;
 mod calls;
 mod consts;
+mod expansions;
 mod insts;
 mod lexer;
 mod metadata;
@@ -50,9 +53,11 @@ pub fn read_module(text: &str) -> Result<Module> {
         locals: HashMap::new(),
         placeholders: HashMap::new(),
         blocks: HashMap::new(),
+        unlabeled_entry: None,
         md: metadata::Nodes::default(),
         func: Func(0),
         depth: 0,
+        attr_groups: HashMap::new(),
     };
     reader.module()?;
     Ok(reader.m)
@@ -67,10 +72,14 @@ struct Reader<'t> {
     /// Those among them that were used and not yet defined, with the place of their first use.
     placeholders: HashMap<Local<'t>, usize>,
     blocks: HashMap<&'t str, Block>,
+    /// The entry of the current function, with its number, if it has no label.
+    unlabeled_entry: Option<(u32, Block)>,
     md: metadata::Nodes,
     func: Func,
     /// How many types and constants are around the one being read.
     depth: u32,
+    /// The groups of attributes, by number.
+    attr_groups: HashMap<u32, FuncAttrs>,
 }
 
 /// A local name.
@@ -224,6 +233,7 @@ impl<'t> Reader<'t> {
 
     fn module(&mut self) -> Result<()> {
         let mut rest = Vec::new();
+        self.attr_groups()?;
         loop {
             match self.peek() {
                 Tok::End => break,
@@ -234,6 +244,7 @@ impl<'t> Reader<'t> {
                     let line = self.text()?;
                     self.m.asm.push(line);
                 }
+                Tok::Word("source_filename" | "attributes") => self.skip_line(),
                 Tok::Global("llvm.used") => {
                     rest.push(Rest::Used(self.at));
                     self.skip_line();
@@ -288,7 +299,7 @@ impl<'t> Reader<'t> {
 
     fn linkage(&mut self) -> Linkage {
         let linkage = match self.peek() {
-            Tok::Word("internal") => Linkage::Internal,
+            Tok::Word("internal" | "private") => Linkage::Internal,
             Tok::Word("weak") => Linkage::Weak,
             Tok::Word("linkonce_odr") => Linkage::LinkOnceOdr,
             _ => return Linkage::External,
@@ -305,7 +316,9 @@ impl<'t> Reader<'t> {
         self.punct('=')?;
         let linkage = self.linkage();
         let external = self.eat_word("external");
+        self.visibility();
         let space = self.addr_space()?.unwrap_or(AddrSpace::Generic);
+        self.eat_word("externally_initialized");
         let constant = match self.word("`global` or `constant`")? {
             "global" => false,
             "constant" => true,
@@ -325,6 +338,14 @@ impl<'t> Reader<'t> {
         let at = self.at;
         self.skip_line();
         Ok(Some(Rest::Contents(global, at)))
+    }
+
+    /// Skips what a symbol may have and `nvvm_ir` does not.
+    fn visibility(&mut self) {
+        while let Tok::Word("dso_local" | "unnamed_addr" | "local_unnamed_addr" | "hidden") = self.peek()
+        {
+            self.at += 1;
+        }
     }
 
     fn global_end(&mut self, global: Global) -> Result<()> {
@@ -380,7 +401,10 @@ impl<'t> Reader<'t> {
         });
         if name
             .clone()
-            .any(|name| Intrinsic::named(name).is_some() || name == "llvm.dbg.declare")
+            .any(|name| {
+                Intrinsic::named(name).is_some()
+                    || matches!(name, "llvm.dbg.declare" | "llvm.experimental.noalias.scope.decl")
+            })
         {
             self.skip_line();
             return Ok(());
@@ -391,6 +415,8 @@ impl<'t> Reader<'t> {
     fn define(&mut self) -> Result<Rest<'t>> {
         self.at += 1;
         let linkage = self.linkage();
+        self.visibility();
+        self.calling_convention();
         let (func, names) = self.header(linkage)?;
         let at = self.at;
         self.punct('{')?;
@@ -443,6 +469,7 @@ impl<'t> Reader<'t> {
         let Some(func) = self.m.add_func(name, sig) else {
             return self.error_at(start, format!("`{name}` is defined twice"));
         };
+        self.visibility();
         let func_attrs = self.func_attrs()?;
         let subprogram = if self.eat(Tok::Meta("dbg")) {
             Some(self.node_ref()?)
@@ -472,7 +499,14 @@ impl<'t> Reader<'t> {
                 "optnone" => &mut attrs.opt_none,
                 "noreturn" => &mut attrs.no_return,
                 "convergent" => &mut attrs.convergent,
-                "readnone" | "memory" => &mut attrs.read_none,
+                "readnone" => &mut attrs.read_none,
+                "memory" => {
+                    self.at += 1;
+                    self.punct('(')?;
+                    attrs.read_none |= self.eat_word("none") && self.peek() == Tok::Punct(')');
+                    self.to_closing()?;
+                    continue;
+                }
                 "nounwind" => &mut attrs.no_unwind,
                 "noimplicitfloat" => &mut attrs.no_implicit_float,
                 // The next function, or metadata.
@@ -480,12 +514,79 @@ impl<'t> Reader<'t> {
             };
             *flag = true;
             self.at += 1;
-            if word == "memory" {
-                self.punct('(')?;
-                self.expect(Tok::Word("none"))?;
-                self.punct(')')?;
-            }
+        }
+        if let Some(group) = self.attr_group()? {
+            attrs = group;
         }
         Ok(attrs)
     }
+
+    /// `#3`, a group of attributes, if it is there.
+    fn attr_group(&mut self) -> Result<Option<FuncAttrs>> {
+        if !self.eat(Tok::Punct('#')) {
+            return Ok(None);
+        }
+        let number: u32 = self.unsigned()?;
+        match self.attr_groups.get(&number) {
+            Some(group) => Ok(Some(group.clone())),
+            None => self.error(format!("there is no group of attributes #{number}")),
+        }
+    }
+
+    /// Reads the groups of attributes, which stand behind their use.
+    fn attr_groups(&mut self) -> Result<()> {
+        let at = self.at;
+        for start in 0..self.tokens.len() {
+            let hash = self.tokens.get(start + 1).map(|token| token.tok);
+            if self.tokens[start].tok != Tok::Word("attributes") || hash != Some(Tok::Punct('#')) {
+                continue;
+            }
+            self.at = start + 2;
+            let number: u32 = self.unsigned()?;
+            self.punct('=')?;
+            self.punct('{')?;
+            let mut group = FuncAttrs::default();
+            while !self.eat(Tok::Punct('}')) {
+                let before = self.at;
+                let some = self.func_attrs()?;
+                merge(&mut group, &some);
+                if self.at == before {
+                    // One that is not known, such as `"name"="value"` or `uwtable(sync)`.
+                    self.next();
+                    if self.eat(Tok::Punct('=')) {
+                        self.next();
+                    } else if self.eat(Tok::Punct('(')) {
+                        self.to_closing()?;
+                    }
+                }
+            }
+            self.attr_groups.insert(number, group);
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Skips a calling convention: functions of one module agree on it.
+    fn calling_convention(&mut self) {
+        while let Tok::Word("fastcc" | "coldcc" | "ccc" | "tailcc" | "ptx_kernel" | "ptx_device") =
+            self.peek()
+        {
+            self.at += 1;
+        }
+    }
+}
+
+/// Adds attributes to others.
+fn merge(to: &mut FuncAttrs, from: &FuncAttrs) {
+    to.always_inline |= from.always_inline;
+    to.no_inline |= from.no_inline;
+    to.inline_hint |= from.inline_hint;
+    to.cold |= from.cold;
+    to.opt_size |= from.opt_size;
+    to.opt_none |= from.opt_none;
+    to.no_return |= from.no_return;
+    to.convergent |= from.convergent;
+    to.read_none |= from.read_none;
+    to.no_unwind |= from.no_unwind;
+    to.no_implicit_float |= from.no_implicit_float;
 }

@@ -53,6 +53,19 @@ pub(crate) const DATA_LAYOUT: &str = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:3
     i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64";
 pub(crate) const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
+/// Prints a module for LLVM's optimizer, with other names for some symbols. Returns all names that
+/// differ from the module's.
+pub(crate) fn write_for_llvm(
+    module: &Module,
+    names: HashMap<Value, String>,
+) -> (String, HashMap<Value, String>) {
+    let mut writer = Writer::new(module, crate::llvm::DIALECT);
+    writer.for_llvm = true;
+    writer.renamed.extend(names);
+    writer.module();
+    (writer.out, writer.renamed)
+}
+
 /// Prints a module.
 pub fn write_module(module: &Module, dialect: Dialect) -> String {
     let mut writer = Writer::new(module, dialect);
@@ -93,6 +106,8 @@ const NAMED: u32 = 1 << 31;
 struct Writer<'m> {
     m: &'m Module,
     dialect: Dialect,
+    /// Whether this is for LLVM's optimizer: see [`crate::llvm`].
+    for_llvm: bool,
     out: String,
     /// The text of every type, by handle.
     types: Vec<String>,
@@ -120,6 +135,7 @@ impl<'m> Writer<'m> {
         let mut writer = Writer {
             m,
             dialect,
+            for_llvm: false,
             out: String::with_capacity(64 * m.values.len() + 1024),
             types: Vec::new(),
             renamed: symbol_names(m),
@@ -380,6 +396,9 @@ impl<'m> Writer<'m> {
         }
         self.s(")");
         self.func_attrs(&data.attrs);
+        if self.for_llvm {
+            self.s(crate::llvm::attributes(m, func));
+        }
         if !defined {
             self.s("\n");
             return;

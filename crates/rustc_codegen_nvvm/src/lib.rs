@@ -47,6 +47,7 @@ mod intrinsics;
 mod kernels;
 mod lifetimes;
 mod link;
+mod llvm;
 mod locations;
 mod lower;
 mod markers;

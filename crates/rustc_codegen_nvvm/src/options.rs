@@ -45,6 +45,8 @@ pub(crate) struct Options {
     pub recursion_depth: Option<u32>,
     /// Functions that are not optimized: their symbols, or their paths without white space.
     pub leave_unoptimized: Vec<String>,
+    /// Whether LLVM optimizes before libnvvm.
+    pub pre_optimize: bool,
     /// Whether checks are taken out of loops and tested together.
     pub move_checks: bool,
     /// Whether passes run on the PTX that are not the default yet.
@@ -136,6 +138,14 @@ const TABLE: &[Row] = &[
         doc: "leave the function of this path (without white space) or symbol unoptimized; may be \
               given more than once",
         set: |options, value| options.leave_unoptimized.push(value.to_owned()),
+    },
+    Row {
+        name: "pre-optimize",
+        value: "on|off",
+        default: "on",
+        doc: "optimize with the LLVM of the Rust toolchain before libnvvm does; off: with libnvvm \
+              alone",
+        set: |options, value| options.pre_optimize = value == "on",
     },
     Row {
         name: "move-checks",

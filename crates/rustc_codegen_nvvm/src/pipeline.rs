@@ -18,7 +18,7 @@ use crate::kernels::Kernel;
 use crate::lower::Lowered;
 use crate::options::{self, Options, Roots};
 use crate::ptx_cache::PtxCache;
-use crate::{assembly_check, device_functions};
+use crate::{assembly_check, device_functions, llvm};
 
 /// Compiles kernels to PTX. Errors are reported, and then there is none.
 pub(crate) fn compile<'tcx>(
@@ -149,6 +149,19 @@ fn transform(
         passes::dead_functions(&mut module);
         passes::dead_globals(&mut module);
     }
+    let optimizes = options::optimizes(sess);
+    if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
+        // LLVM is to know what must not be duplicated.
+        passes::convergence(&mut module);
+        match sess.time("nvvm_llvm", || llvm::optimize(sess, &module, dumper)) {
+            Ok(optimized) => {
+                module = optimized;
+                passes::dead_functions(&mut module);
+                passes::dead_globals(&mut module);
+            }
+            Err(failure) => toolkit::not_pre_optimized(sess, &failure),
+        }
+    }
     let target = legalize::Target {
         dialect,
         sm: arch.number().into(),
@@ -160,7 +173,6 @@ fn transform(
         return None;
     }
     bounded::apply_options(&mut module, options);
-    let optimizes = options::optimizes(sess);
     if optimizes {
         passes::bound_inlining(&mut module);
     }

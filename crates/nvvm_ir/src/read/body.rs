@@ -13,10 +13,11 @@ impl<'t> Reader<'t> {
         self.locals.clear();
         self.placeholders.clear();
         self.blocks.clear();
-        self.name_params(func, names);
-        self.labels(func)?;
+        let numbers = self.name_params(func, names);
+        self.labels(func, numbers)?;
         self.punct('{')?;
-        let mut block = None;
+        // The entry may have a number without a label: see `labels`.
+        let mut block = self.m.func(func).blocks.first().copied();
         loop {
             let start = self.at;
             match (self.next(), block) {
@@ -48,7 +49,8 @@ impl<'t> Reader<'t> {
     }
 
     /// LLVM 7 does not print the numbers of parameters, and they count all the same.
-    pub(super) fn name_params(&mut self, func: Func, names: Vec<Option<Local<'t>>>) {
+    /// Returns how many numbers they have.
+    pub(super) fn name_params(&mut self, func: Func, names: Vec<Option<Local<'t>>>) -> u32 {
         let mut next = 0;
         for (param, name) in self.m.func(func).params.clone().into_iter().zip(names) {
             let local = name.unwrap_or(Local::Number(next));
@@ -58,12 +60,23 @@ impl<'t> Reader<'t> {
             self.m.value_mut(param).name = local.to_keep();
             self.locals.insert(local, param);
         }
+        next
     }
 
-    pub(super) fn labels(&mut self, func: Func) -> Result<()> {
+    pub(super) fn labels(&mut self, func: Func, params: u32) -> Result<()> {
+        self.unlabeled_entry = None;
         let mut depth = 0;
         for at in self.at.. {
             match self.tokens[at].tok {
+                Tok::Punct('{') if depth == 0 => {
+                    depth += 1;
+                    // LLVM does not print the entry's label if it is a number. It is the one behind
+                    // the parameters'.
+                    if !matches!(self.tokens.get(at + 1).map(|t| t.tok), Some(Tok::Label(_))) {
+                        let block = self.m.add_block(func, "start");
+                        self.unlabeled_entry = Some((params, block));
+                    }
+                }
                 Tok::Punct('{') => depth += 1,
                 Tok::Punct('}') => depth -= 1,
                 Tok::Label(name) => {

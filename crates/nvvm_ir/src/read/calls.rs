@@ -3,35 +3,56 @@
 
 use super::insts::Attached;
 use super::lexer::Tok;
-use super::{Reader, Result};
+use super::{Reader, Result, expansions};
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
 use crate::metadata::{DbgDeclare, DwarfOp};
 use crate::types::{Type, TypeKind};
+use crate::value::{Block, Value};
 
 impl Reader<'_> {
-    /// From after `call` to before the metadata. Nothing for a declaration of a variable.
-    pub(super) fn call(&mut self, musttail: bool) -> Result<Option<(Type, InstKind)>> {
+    /// From after `call` to before the metadata. Nothing for a declaration of a variable, and for calls
+    /// that tell LLVM something and have no other effect.
+    pub(super) fn call(&mut self, musttail: bool, block: Block) -> Result<Option<(Type, InstKind)>> {
+        self.flags();
+        self.calling_convention();
         let ret_attrs = self.param_attrs(None)?;
         let ty = self.ty()?.ty;
         let (ret, full) = match *self.m.types.kind(ty) {
             TypeKind::Func { ret, .. } => (ret, Some(ty)),
             _ => (ty, None),
         };
+        let mut expansion = None;
         let callee = match self.peek() {
             Tok::Global("llvm.dbg.declare") => {
                 self.variable()?;
                 return Ok(None);
             }
-            Tok::Word("asm") => self.asm()?,
+            Tok::Global("llvm.experimental.noalias.scope.decl") => {
+                self.skip_call()?;
+                return Ok(None);
+            }
+            // Since LLVM 22 without a size. What they allow, LLVM has done.
             Tok::Global(name)
-                if Intrinsic::named(name).is_some() && self.m.named(name).is_none() =>
+                if name.starts_with("llvm.lifetime.")
+                    && self.tokens.get(self.at + 2).map(|t| t.tok) == Some(Tok::Word("ptr")) =>
             {
-                self.at += 1;
-                let Some(intrinsic) = Intrinsic::named(name) else {
-                    unreachable!("asked before")
-                };
-                Callee::Intrinsic(intrinsic)
+                self.skip_call()?;
+                return Ok(None);
+            }
+            Tok::Word("asm") => self.asm()?,
+            Tok::Global(name) if self.m.named(name).is_none() => {
+                if let Some(intrinsic) = Intrinsic::named(name) {
+                    self.at += 1;
+                    Callee::Intrinsic(intrinsic)
+                } else {
+                    expansion = expansions::named(name);
+                    if expansion.is_none() {
+                        return self.error(format!("there is no `@{name}`"));
+                    }
+                    self.at += 1;
+                    Callee::Value(Value(0))
+                }
             }
             _ => {
                 let ptr = self.m.types.ptr();
@@ -61,9 +82,30 @@ impl Reader<'_> {
                 noreturn = true;
             } else if self.eat_word("convergent") {
                 convergent = true;
+            } else if let Some(group) = self.attr_group()? {
+                noreturn |= group.no_return;
+                convergent |= group.convergent;
+            } else if matches!(self.peek(), Tok::Word("nounwind" | "willreturn" | "memory")) {
+                self.func_attrs()?;
             } else {
                 break;
             }
+        }
+        if self.peek() == Tok::Punct('[') {
+            // Operand bundles: an assumption's, of alignment for example.
+            if !matches!(callee, Callee::Intrinsic(Intrinsic::Assume)) {
+                return self.error("only assumptions have operand bundles");
+            }
+            while !self.eat(Tok::Punct(']')) {
+                if self.next() == Tok::End {
+                    return self.expected("`]`");
+                }
+            }
+            self.attached(&mut Attached::default())?;
+            return Ok(None);
+        }
+        if let Some(expand) = expansion {
+            return expand(self, block, ret, &args).map(Some);
         }
         let sig = match full {
             Some(sig) => sig,
@@ -84,6 +126,15 @@ impl Reader<'_> {
             musttail,
         };
         Ok(Some((ret, InstKind::Call(Box::new(call)))))
+    }
+
+    /// Skips a call, from its callee to its metadata.
+    fn skip_call(&mut self) -> Result<()> {
+        self.at += 1;
+        self.punct('(')?;
+        self.to_closing()?;
+        self.attr_group()?;
+        self.attached(&mut Attached::default())
     }
 
     pub(super) fn asm(&mut self) -> Result<Callee> {

@@ -43,6 +43,15 @@ impl<'t> Reader<'t> {
                 });
             }
             Tok::Number(text) => return self.number(ty, text, start),
+            Tok::Word("splat") => {
+                self.punct('(')?;
+                let element = self.typed()?;
+                self.punct(')')?;
+                let TypeKind::Vector(_, len) = *self.m.types.kind(ty) else {
+                    return self.error_at(start, "only a vector is a `splat`");
+                };
+                Const::Aggregate(vec![element; len as usize])
+            }
             Tok::Bytes(raw) => Const::Bytes(unescape(raw)),
             Tok::Word("true" | "false") if self.m.types.int_bits(ty) != Some(1) => {
                 return self.error_at(start, "`true` and `false` are of type `i1`");
@@ -91,7 +100,27 @@ impl<'t> Reader<'t> {
                 None => self.error_at(start, format!("`{text}` is no integer of {bits} bits")),
             };
         }
-        match parse_float(self.m.types.kind(ty), text) {
+        let kind = self.m.types.kind(ty).clone();
+        let bits = match text.strip_prefix(['+', '-']).unwrap_or(text) {
+            name @ ("inf" | "qnan" | "nan" | "snan") => {
+                // The bits of the fraction, in parentheses.
+                let payload = if self.eat(Tok::Punct('(')) {
+                    let Tok::Number(digits) = self.next() else {
+                        return self.expected("the payload of a NaN");
+                    };
+                    self.punct(')')?;
+                    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+                    u128::from_str_radix(digits, 16).ok()
+                } else {
+                    Some(0)
+                };
+                payload.and_then(|payload| {
+                    special_float(&kind, text.starts_with('-'), name, payload)
+                })
+            }
+            _ => parse_float(&kind, text),
+        };
+        match bits {
             Some(bits) => Ok(self.m.const_float_bits(ty, bits)),
             None => self.error_at(start, format!("`{text}` is not of that type")),
         }
@@ -117,7 +146,7 @@ impl<'t> Reader<'t> {
     }
 
     fn constant_expression(&mut self, word: &str, ty: Type, start: usize) -> Result<Value> {
-        self.eat_word("inbounds");
+        while self.eat_word("inbounds") || self.eat_word("nuw") || self.eat_word("nusw") {}
         self.punct('(')?;
         if word == "getelementptr" {
             let element = self.ty()?.ty;
@@ -208,13 +237,90 @@ fn parse_int(text: &str, bits: u32) -> Option<u128> {
     }
 }
 
+/// How many bits the fraction and the whole of a float have.
+fn float_bits(kind: &TypeKind) -> Option<(u32, u32)> {
+    Some(match kind {
+        TypeKind::Half => (10, 16),
+        TypeKind::BFloat => (7, 16),
+        TypeKind::Float => (23, 32),
+        TypeKind::Double => (52, 64),
+        TypeKind::Fp128 => (112, 128),
+        _ => return None,
+    })
+}
+
+/// Whether a float is just what a decimal says.
+fn is_exactly(float: f64, text: &str) -> bool {
+    // No `f64` has more digits than that.
+    let (exact, text) = (format!("{float:.1100e}"), text.to_ascii_lowercase());
+    let parts = |text: &str| {
+        let (digits, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let digits = digits.trim_end_matches('0').trim_end_matches('.').to_owned();
+        Some((digits, exponent.trim_start_matches('+').parse::<i32>().ok()?))
+    };
+    parts(&exact).is_some() && parts(&exact) == parts(&text)
+}
+
+/// The bits of a float in a wider format; only normal numbers and zeros.
+fn widened(float: f64, kind: &TypeKind) -> Option<u128> {
+    let (fraction, width) = float_bits(kind)?;
+    let bits = float.to_bits();
+    let sign = u128::from(bits >> 63) << (width - 1);
+    if float == 0.0 {
+        return Some(sign);
+    }
+    if !float.is_normal() {
+        return None;
+    }
+    let bias = (1 << (width - 2 - fraction)) - 1;
+    let exponent = u128::from(bits >> 52 & 0x7FF) + bias - 1023;
+    Some(sign | exponent << fraction | u128::from(bits & ((1 << 52) - 1)) << (fraction - 52))
+}
+
+/// The bits of the nearest float in a narrower format.
+fn narrowed(float: f64, kind: &TypeKind) -> Option<u128> {
+    let (fraction, width) = float_bits(kind)?;
+    let negative = u128::from(float.is_sign_negative()) << (width - 1);
+    let magnitude = float.abs();
+    let bias = (1i32 << (width - 2 - fraction)) - 1;
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
+    // In units of the last place.
+    let scaled = magnitude / 2f64.powi(exponent - fraction as i32);
+    let rounded = scaled.round_ties_even() as u128;
+    let normal = rounded >> fraction != 0;
+    let exponent = if normal { (exponent + bias) as u128 } else { 0 };
+    // A carry out of the fraction is one of the exponent.
+    let bits = (exponent << fraction) + rounded - (u128::from(normal) << fraction);
+    (bits >> (width - 1) == 0).then_some(negative | bits)
+}
+
+/// The bits of an infinity or a NaN; `payload` is the fraction without its quiet bit.
+fn special_float(kind: &TypeKind, negative: bool, name: &str, payload: u128) -> Option<u128> {
+    let (fraction, width) = float_bits(kind)?;
+    let exponent = ((1 << (width - 1 - fraction)) - 1) << fraction;
+    let quiet = 1 << (fraction - 1);
+    let fraction = match name {
+        "inf" => 0,
+        "snan" => payload,
+        _ => quiet | payload,
+    };
+    (payload < quiet).then_some(u128::from(negative) << (width - 1) | exponent | fraction)
+}
+
 fn parse_float(kind: &TypeKind, text: &str) -> Option<u128> {
     let hex = |digits: &str| u128::from_str_radix(digits, 16).ok();
+    // LLVM 23: the bits of the float's own format.
+    if let Some(digits) = text.strip_prefix("f0x") {
+        let (_, width) = float_bits(kind)?;
+        return hex(digits).filter(|bits| width == 128 || bits >> width == 0);
+    }
     let Some(digits) = text.strip_prefix("0x") else {
         let float: f64 = text.parse().ok()?;
         return match kind {
             TypeKind::Float => Some(u128::from((float as f32).to_bits())),
             TypeKind::Double => Some(u128::from(float.to_bits())),
+            TypeKind::Fp128 if is_exactly(float, text) => widened(float, kind),
+            TypeKind::Half | TypeKind::BFloat => narrowed(float, kind),
             _ => None,
         };
     };

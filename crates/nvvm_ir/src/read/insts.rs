@@ -88,6 +88,7 @@ impl<'t> Reader<'t> {
             }
             "getelementptr" => {
                 let inbounds = self.eat_word("inbounds");
+                while self.eat_word("nuw") || self.eat_word("nusw") {}
                 let element = self.ty()?.ty;
                 self.punct(',')?;
                 let base = self.typed()?;
@@ -107,6 +108,9 @@ impl<'t> Reader<'t> {
                 )
             }
             "atomicrmw" => {
+                if self.peek() == Tok::Word("volatile") {
+                    return self.error("volatile atomic operations are not read here");
+                }
                 let at = self.at;
                 let op = self.word("an operation")?;
                 let Some(op) = words::rmw_from_name(op) else {
@@ -129,6 +133,8 @@ impl<'t> Reader<'t> {
                 )
             }
             "cmpxchg" => {
+                // A weak one may fail; it need not.
+                self.eat_word("weak");
                 let ptr = self.typed()?;
                 self.punct(',')?;
                 let expected = self.typed()?;
@@ -161,6 +167,7 @@ impl<'t> Reader<'t> {
                 )
             }
             "fneg" => {
+                self.flags();
                 let value = self.typed()?;
                 (self.m.ty(value), InstKind::FNeg(value))
             }
@@ -169,6 +176,7 @@ impl<'t> Reader<'t> {
                 (self.m.ty(value), InstKind::Freeze(value))
             }
             "icmp" => {
+                self.eat_word("samesign");
                 let at = self.at;
                 let pred = self.word("a predicate")?;
                 let Some(pred) = words::int_pred_from_name(pred) else {
@@ -178,6 +186,7 @@ impl<'t> Reader<'t> {
                 (self.bool_like(lhs), InstKind::ICmp { pred, lhs, rhs })
             }
             "fcmp" => {
+                self.flags();
                 let at = self.at;
                 let pred = self.word("a predicate")?;
                 let Some(pred) = words::float_pred_from_name(pred) else {
@@ -187,6 +196,7 @@ impl<'t> Reader<'t> {
                 (self.bool_like(lhs), InstKind::FCmp { pred, lhs, rhs })
             }
             "select" => {
+                self.flags();
                 let cond = self.typed()?;
                 self.punct(',')?;
                 let then = self.typed()?;
@@ -202,38 +212,65 @@ impl<'t> Reader<'t> {
                 )
             }
             "phi" => self.phi()?,
-            "call" | "tail" | "musttail" => {
+            "call" | "tail" | "musttail" | "notail" => {
                 if op != "call" {
                     self.expect(Tok::Word("call"))?;
                 }
-                match self.call(op == "musttail")? {
+                match self.call(op == "musttail", block)? {
                     Some(call) => call,
                     None => return Ok(()),
                 }
             }
             "extractvalue" => {
                 let aggregate = self.typed()?;
-                self.punct(',')?;
-                let index = self.unsigned()?;
-                match self.field(aggregate, index) {
-                    Some(ty) => (ty, InstKind::ExtractValue { aggregate, index }),
+                let path = self.path()?;
+                let (&last, outer) = path.split_last().unwrap_or((&0, &[]));
+                let aggregate = self.fields_on(block, aggregate, outer)?.pop();
+                let aggregate = aggregate.unwrap_or_else(|| unreachable!("it begins with the whole"));
+                match self.field(aggregate, last) {
+                    Some(ty) => (
+                        ty,
+                        InstKind::ExtractValue {
+                            aggregate,
+                            index: last,
+                        },
+                    ),
                     None => return self.error_at(self.at - 1, "there is no such field"),
                 }
             }
             "insertvalue" => {
                 let aggregate = self.typed()?;
                 self.punct(',')?;
-                let value = self.typed()?;
-                self.punct(',')?;
-                let index = self.unsigned()?;
+                let mut value = self.typed()?;
+                let path = self.path()?;
+                let (&first, inner) = path.split_first().unwrap_or((&0, &[]));
+                // Each aggregate around the field is rebuilt, the innermost first.
+                let (_, outer) = path.split_last().unwrap_or((&0, &[]));
+                let wholes = self.fields_on(block, aggregate, outer)?;
+                for (&index, &aggregate) in inner.iter().zip(&wholes[1..]).rev() {
+                    let kind = InstKind::InsertValue {
+                        aggregate,
+                        value,
+                        index,
+                    };
+                    let ty = self.m.ty(aggregate);
+                    value = self.m.push_inst(block, ty, kind, None);
+                }
                 (
                     self.m.ty(aggregate),
                     InstKind::InsertValue {
                         aggregate,
                         value,
-                        index,
+                        index: first,
                     },
                 )
+            }
+            // The address without its provenance.
+            "ptrtoaddr" => {
+                let value = self.typed()?;
+                self.expect(Tok::Word("to"))?;
+                let op = CastOp::PtrToInt;
+                (self.ty()?.ty, InstKind::Cast { op, value })
             }
             "extractelement" => {
                 let vector = self.typed()?;
@@ -291,6 +328,7 @@ impl<'t> Reader<'t> {
                         },
                     )
                 } else if let Some(op) = words::cast_from_name(op) {
+                    self.flags();
                     let value = self.typed()?;
                     self.expect(Tok::Word("to"))?;
                     (self.ty()?.ty, InstKind::Cast { op, value })
@@ -341,17 +379,49 @@ impl<'t> Reader<'t> {
             .is_none_or(|pointee| self.m.types.int_bits(pointee) == Some(8))
     }
 
+    /// `, 0, 1`: the indices of a field.
+    fn path(&mut self) -> Result<Vec<u32>> {
+        let mut path = Vec::new();
+        while self.peek() == Tok::Punct(',') && matches!(self.peek2(), Tok::Number(_)) {
+            self.at += 1;
+            path.push(self.unsigned()?);
+        }
+        match path.is_empty() {
+            true => self.expected("the index of a field"),
+            false => Ok(path),
+        }
+    }
+
+    /// An aggregate and what is behind each index of a path into it.
+    fn fields_on(&mut self, block: Block, aggregate: Value, path: &[u32]) -> Result<Vec<Value>> {
+        let mut values = vec![aggregate];
+        let mut aggregate = aggregate;
+        for &index in path {
+            let Some(ty) = self.field(aggregate, index) else {
+                return self.error_at(self.at - 1, "there is no such field");
+            };
+            let kind = InstKind::ExtractValue { aggregate, index };
+            aggregate = self.m.push_inst(block, ty, kind, None);
+            values.push(aggregate);
+        }
+        Ok(values)
+    }
+
     pub(super) fn label(&mut self) -> Result<Block> {
         self.expect(Tok::Word("label"))?;
         self.block_name()
     }
 
     pub(super) fn block_name(&mut self) -> Result<Block> {
-        if let Tok::Local(name) = self.peek()
-            && let Some(&block) = self.blocks.get(name)
-        {
-            self.at += 1;
-            return Ok(block);
+        if let Tok::Local(name) = self.peek() {
+            let entry = || {
+                let (number, block) = self.unlabeled_entry?;
+                (name.parse() == Ok(number)).then_some(block)
+            };
+            if let Some(block) = self.blocks.get(name).copied().or_else(entry) {
+                self.at += 1;
+                return Ok(block);
+            }
         }
         self.expected("the name of a block of this function")
     }
@@ -399,6 +469,7 @@ impl<'t> Reader<'t> {
     }
 
     pub(super) fn phi(&mut self) -> Result<(Type, InstKind)> {
+        self.flags();
         let ty = self.ty()?.ty;
         let mut incoming = Vec::new();
         // A phi without predecessors, in a block that nothing jumps to, has no values.
@@ -423,7 +494,36 @@ impl<'t> Reader<'t> {
         self.punct(',')?;
         let b = self.typed()?;
         self.punct(',')?;
-        self.ty()?;
+        let lanes = self.ty()?.ty;
+        let TypeKind::Vector(_, len) = *self.m.types.kind(lanes) else {
+            return self.error_at(self.at - 1, "the indices are no vector");
+        };
+        let mask = match self.peek() {
+            Tok::Word("zeroinitializer") => {
+                self.at += 1;
+                vec![Some(0); len as usize]
+            }
+            Tok::Word("poison" | "undef") => {
+                self.at += 1;
+                vec![None; len as usize]
+            }
+            Tok::Word("splat") => {
+                self.at += 1;
+                self.punct('(')?;
+                self.ty()?;
+                let index = self.unsigned()?;
+                self.punct(')')?;
+                vec![Some(index); len as usize]
+            }
+            _ => self.mask()?,
+        };
+        let element = self.m.types.scalar(self.m.ty(a));
+        let ty = self.m.types.vector(element, mask.len() as u32);
+        Ok((ty, InstKind::ShuffleVector { a, b, mask }))
+    }
+
+    /// `<i32 0, i32 poison>`
+    fn mask(&mut self) -> Result<Vec<Option<u32>>> {
         self.punct('<')?;
         let mut mask = Vec::new();
         while !self.eat(Tok::Punct('>')) {
@@ -431,31 +531,34 @@ impl<'t> Reader<'t> {
                 self.punct(',')?;
             }
             self.ty()?;
-            let index = if self.eat_word("undef") {
+            let index = if self.eat_word("undef") || self.eat_word("poison") {
                 None
             } else {
                 Some(self.unsigned()?)
             };
             mask.push(index);
         }
-        let element = self.m.types.scalar(self.m.ty(a));
-        let ty = self.m.types.vector(element, mask.len() as u32);
-        Ok((ty, InstKind::ShuffleVector { a, b, mask }))
+        Ok(mask)
     }
 
+    /// Flags of an operation. Those that `nvvm_ir` does not have are skipped: each only allows more.
     pub(super) fn flags(&mut self) -> Flags {
         let mut flags = Flags::default();
+        let (mut reassociates, mut contracts) = (false, false);
         while let Tok::Word(word) = self.peek() {
             match word {
                 "nuw" => flags.nuw = true,
                 "nsw" => flags.nsw = true,
                 "exact" => flags.exact = true,
                 "fast" => flags.fast = true,
-                "reassoc" | "nsz" | "arcp" | "contract" => flags.algebraic = true,
+                "reassoc" => reassociates = true,
+                "contract" => contracts = true,
+                "nsz" | "arcp" | "nnan" | "ninf" | "afn" | "disjoint" | "nneg" => {}
                 _ => break,
             }
             self.at += 1;
         }
+        flags.algebraic = reassociates && contracts;
         flags
     }
 
@@ -512,7 +615,7 @@ impl<'t> Reader<'t> {
             self.at += 1;
             match self.next() {
                 Tok::Word("align") => attached.align = self.unsigned()?,
-                Tok::Meta("range") => attached.range = Some(self.range()?),
+                Tok::Meta("range") => attached.range = self.range()?,
                 Tok::Meta("invariant.load") => {
                     attached.invariant = true;
                     self.node_ref()?;
@@ -520,6 +623,10 @@ impl<'t> Reader<'t> {
                 Tok::Meta("dbg") => {
                     let node = self.node_ref()?;
                     attached.loc = Some(self.di(node)?);
+                }
+                // What LLVM knows besides.
+                Tok::Meta(_) => {
+                    self.node_ref()?;
                 }
                 _ => {
                     self.at -= 1;

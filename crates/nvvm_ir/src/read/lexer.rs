@@ -105,6 +105,21 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
                     .map_or(bytes.len(), |n| at + n);
                 continue;
             }
+            sigil @ (b'%' | b'@') if bytes.get(at + 1) == Some(&b'"') => {
+                let end = string_end(at + 2).ok_or_else(|| error("a name without an end"))?;
+                at = end + 1;
+                let name = &text[start + 2..end];
+                if sigil == b'%' {
+                    Tok::Local(name)
+                } else {
+                    Tok::Global(name)
+                }
+            }
+            // `+inf`, `+qnan`: LLVM 23's special floats, whose minus is part of a number.
+            b'+' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                at = name_end(at + 1);
+                Tok::Number(&text[start..at])
+            }
             sigil @ (b'%' | b'@') => {
                 at = name_end(at + 1);
                 let name = &text[start + 1..at];
@@ -129,7 +144,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
             b'"' => {
                 let end = string_end(at + 1).ok_or_else(|| error("a string without an end"))?;
                 at = end + 1;
-                Tok::Str(&text[start + 1..end])
+                if bytes.get(at) == Some(&b':') {
+                    at += 1;
+                    Tok::Label(&text[start + 1..end])
+                } else {
+                    Tok::Str(&text[start + 1..end])
+                }
             }
             b'c' if bytes.get(at + 1) == Some(&b'"') => {
                 let end = string_end(at + 2).ok_or_else(|| error("a string without an end"))?;
@@ -145,7 +165,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
                 if bytes.get(at) == Some(&b':') {
                     at += 1;
                     Tok::Label(&text[start..at - 1])
-                } else if b.is_ascii_digit() || b == b'-' {
+                } else if b.is_ascii_digit() || b == b'-' || text[start..at].starts_with("f0x") {
                     // An exponent's plus.
                     if bytes.get(at) == Some(&b'+') && bytes[at - 1] == b'e' {
                         at = name_end(at + 1);

@@ -82,8 +82,8 @@ impl<'t> Reader<'t> {
         Ok(result)
     }
 
-    /// The bounds of a `!range`, the second made inclusive.
-    pub(super) fn range(&mut self) -> Result<(u128, u128)> {
+    /// The bounds of a `!range`, the second made inclusive; none of one that consists of several.
+    pub(super) fn range(&mut self) -> Result<Option<(u128, u128)>> {
         let node = self.node_ref()?;
         self.at_node(node, |r| {
             r.expect(Tok::Bang)?;
@@ -93,12 +93,15 @@ impl<'t> Reader<'t> {
             r.punct(',')?;
             let ty = r.ty()?.ty;
             let end = r.int(ty)?;
+            if r.peek() == Tok::Punct(',') {
+                return Ok(None);
+            }
             r.punct('}')?;
             let mask = match r.m.types.int_bits(ty) {
                 Some(bits @ 1..128) => (1 << bits) - 1,
                 _ => u128::MAX,
             };
-            Ok((start, end.wrapping_sub(1) & mask))
+            Ok(Some((start, end.wrapping_sub(1) & mask)))
         })
     }
 

@@ -141,6 +141,20 @@ impl Reader<'_> {
         }
     }
 
+    /// Skips to behind the parenthesis that closes the one before.
+    pub(super) fn to_closing(&mut self) -> Result<()> {
+        let mut depth = 1;
+        while depth > 0 {
+            match self.next() {
+                Tok::Punct('(') => depth += 1,
+                Tok::Punct(')') => depth -= 1,
+                Tok::End => return self.expected("`)`"),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Attributes of a parameter, an argument or a result. `pointee` is what the text says that
     /// the pointer points to, for the dialect where `byval` does not say it.
     pub(super) fn param_attrs(&mut self, pointee: Option<Type>) -> Result<ParamAttrs> {
@@ -153,6 +167,27 @@ impl Reader<'_> {
                 "nonnull" => &mut attrs.nonnull,
                 "readonly" => &mut attrs.readonly,
                 "nocapture" => &mut attrs.nocapture,
+                "captures" => {
+                    self.at += 1;
+                    self.punct('(')?;
+                    let none = self.eat_word("none");
+                    attrs.nocapture = none && self.peek() == Tok::Punct(')');
+                    self.to_closing()?;
+                    continue;
+                }
+                // What LLVM infers and LLVM 7 does not know.
+                "noundef" | "nofree" | "writeonly" | "readnone" | "returned" | "immarg"
+                | "nosync" | "writable" | "dead_on_unwind" | "dead_on_return" | "noext"
+                | "inreg" => {
+                    self.at += 1;
+                    continue;
+                }
+                "range" | "initializes" | "dereferenceable_or_null" | "nofpclass" => {
+                    self.at += 1;
+                    self.punct('(')?;
+                    self.to_closing()?;
+                    continue;
+                }
                 "align" => {
                     self.at += 1;
                     attrs.align = self.unsigned()?;

@@ -222,8 +222,10 @@ impl Writer<'_> {
         self.s("\n");
         let version = self.md.push(Node::Version { debug });
         self.named("nvvmir.version", &[version]);
-        let annotations = self.annotations();
-        self.named("nvvm.annotations", &annotations);
+        if !self.for_llvm {
+            let annotations = self.annotations();
+            self.named("nvvm.annotations", &annotations);
+        }
         if debug {
             let flag = self.md.push(Node::DebugFlag);
             self.named("llvm.module.flags", &[flag]);

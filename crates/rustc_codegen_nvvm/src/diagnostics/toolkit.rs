@@ -80,6 +80,17 @@ pub(crate) fn no_libnvvm(sess: &Session, err: &Error) {
     }
 }
 
+/// LLVM did not optimize the program, which libnvvm compiles all the same.
+pub(crate) fn not_pre_optimized(sess: &Session, failure: &crate::llvm::Failure) {
+    let mut diag = sess
+        .dcx()
+        .struct_warn("LLVM did not optimize the kernels; libnvvm does it alone");
+    diag.note(failure.to_string());
+    diag.note("kernels may be slower, and need more stack");
+    our_fault(&mut diag);
+    diag.emit();
+}
+
 /// libdevice is needed and not there.
 pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf]) {
     let mut diag = sess.dcx().struct_err(format!(

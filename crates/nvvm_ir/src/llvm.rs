@@ -1,0 +1,121 @@
+//! The exchange with a current LLVM: a module as text that LLVM's optimizer takes, and the module
+//! that it makes of it.
+//!
+//! The text is that of the modern dialect, except that LLVM is to know nothing of what libnvvm's
+//! dialects give a meaning: target intrinsics (`llvm.nvvm.…`), which LLVM would replace by newer ones,
+//! are functions that it does not know, and kernels are functions that anybody may call.
+
+use std::collections::HashMap;
+
+use crate::module::{FuncAttrs, Module};
+use crate::read::{ReadError, read_module};
+use crate::types::TypeKind;
+use crate::value::{Func, Value};
+use crate::write::Dialect;
+
+/// A module as LLVM gets it.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The text.
+    pub text: String,
+    /// The names of symbols in the text that have another in the module.
+    names: HashMap<String, String>,
+}
+
+/// Target intrinsics have names that begin so.
+const TARGET: &str = "llvm.nvvm.";
+
+impl Exchange {
+    /// Writes a module for LLVM.
+    pub fn new(module: &Module) -> Exchange {
+        let hidden = module
+            .funcs()
+            .map(|func| module.func(func))
+            .filter(|data| data.name.starts_with(TARGET))
+            .map(|data| (data.value, hidden_name(&data.name)))
+            .collect();
+        let (text, renamed) = crate::write::write_for_llvm(module, hidden);
+        let names = renamed
+            .into_iter()
+            .map(|(value, name)| (name, name_of(module, value).to_owned()))
+            .collect();
+        Exchange { text, names }
+    }
+
+    /// Reads what LLVM made of the text. What LLVM was not told comes from the module.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn read(&self, text: &str, module: &Module) -> Result<Module, ReadError> {
+        let mut read = read_module(text)?;
+        for (name, original) in &self.names {
+            if let Some(symbol) = read.named(name) {
+                read.rename(symbol, original);
+            }
+        }
+        let funcs: Vec<Func> = read.funcs().collect();
+        for func in funcs {
+            let name = read.func(func).name.clone();
+            let old = module.named(&name).and_then(|value| module.as_func(value));
+            let data = read.func_mut(func);
+            // libnvvm removes calls whose result nobody uses: of functions that end, which LLVM's
+            // `memory(none)` does not say.
+            data.attrs.read_none = false;
+            let Some(old) = old.map(|old| module.func(old)) else {
+                continue;
+            };
+            if data.blocks.is_empty() {
+                data.attrs = old.attrs.clone();
+            }
+            data.attrs.read_none = old.attrs.read_none;
+            if old.kernel.is_some() {
+                data.kernel = old.kernel.clone();
+                for (attrs, old) in data.param_attrs.iter_mut().zip(&old.param_attrs) {
+                    attrs.grid_constant = old.grid_constant;
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn name_of(module: &Module, symbol: Value) -> &str {
+    match (module.as_func(symbol), module.as_global(symbol)) {
+        (Some(func), _) => &module.func(func).name,
+        (_, Some(global)) => &module.global(global).name,
+        _ => "",
+    }
+}
+
+/// The name of a target intrinsic as a function that LLVM does not know.
+fn hidden_name(name: &str) -> String {
+    format!("__{}", name.replace('.', "_"))
+}
+
+/// Further attributes of a function, for LLVM.
+pub(crate) fn attributes(module: &Module, func: Func) -> &'static str {
+    let data = module.func(func);
+    if !data.blocks.is_empty() {
+        // A switch becomes no table: that would be in an address space of LLVM's choice.
+        return " \"no-jump-tables\"=\"true\"";
+    }
+    let FuncAttrs { read_none, .. } = data.attrs;
+    if data.name.starts_with("llvm.nvvm.read.ptx.sreg.") && read_none {
+        return " nounwind nosync nofree willreturn speculatable";
+    }
+    if read_none {
+        return " nounwind nosync nofree willreturn";
+    }
+    // Those of libdevice without pointers are functions of their arguments.
+    let TypeKind::Func { params, .. } = module.types.kind(data.sig) else {
+        return "";
+    };
+    let pure = !params.iter().any(|&param| module.types.is_ptr(param));
+    if data.name.starts_with("__nv_") && pure {
+        return " nounwind nosync nofree willreturn memory(none)";
+    }
+    ""
+}
+
+/// The dialect of the text, details aside.
+pub(crate) const DIALECT: Dialect = Dialect::Modern;
