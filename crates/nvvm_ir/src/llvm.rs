@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::module::{FuncAttrs, Module};
+use crate::module::Module;
 use crate::read::{ReadError, read_module};
 use crate::types::TypeKind;
 use crate::value::{Func, Value};
@@ -92,6 +92,43 @@ fn hidden_name(name: &str) -> String {
     format!("__{}", name.replace('.', "_"))
 }
 
+/// A special register that is the same whenever a thread reads it: its name behind
+/// `llvm.nvvm.read.ptx.sreg.`, and the range of its values, the end exclusive (PTX ISA, "Special
+/// Registers"; CUDA Programming Guide, "Technical Specifications per Compute Capability").
+const REGISTERS: [(&str, u32, u32); 15] = [
+    ("tid.x", 0, 1024),
+    ("tid.y", 0, 1024),
+    ("tid.z", 0, 64),
+    ("ntid.x", 1, 1025),
+    ("ntid.y", 1, 1025),
+    ("ntid.z", 1, 65),
+    ("ctaid.x", 0, 0x7FFF_FFFF),
+    ("ctaid.y", 0, 0xFFFF),
+    ("ctaid.z", 0, 0xFFFF),
+    ("nctaid.x", 1, 0x8000_0000),
+    ("nctaid.y", 1, 0x1_0000),
+    ("nctaid.z", 1, 0x1_0000),
+    ("laneid", 0, 32),
+    ("warpsize", 32, 33),
+    ("gridid", 0, 0),
+];
+
+fn register(name: &str) -> Option<(u32, u32)> {
+    let name = name.strip_prefix("llvm.nvvm.read.ptx.sreg.")?;
+    let row = REGISTERS.iter().find(|row| row.0 == name)?;
+    Some((row.1, row.2))
+}
+
+/// Attributes of a function's result, for LLVM.
+pub(crate) fn result_attributes(module: &Module, func: Func) -> String {
+    match register(&module.func(func).name) {
+        Some((from, to)) if from != to => {
+            format!("noundef range(i32 {}, {}) ", from as i32, to as i32)
+        }
+        _ => String::new(),
+    }
+}
+
 /// Further attributes of a function, for LLVM.
 pub(crate) fn attributes(module: &Module, func: Func) -> &'static str {
     let data = module.func(func);
@@ -99,11 +136,10 @@ pub(crate) fn attributes(module: &Module, func: Func) -> &'static str {
         // A switch becomes no table: that would be in an address space of LLVM's choice.
         return " \"no-jump-tables\"=\"true\"";
     }
-    let FuncAttrs { read_none, .. } = data.attrs;
-    if data.name.starts_with("llvm.nvvm.read.ptx.sreg.") && read_none {
-        return " nounwind nosync nofree willreturn speculatable";
+    if register(&data.name).is_some() {
+        return " nounwind nosync nofree willreturn speculatable memory(none)";
     }
-    if read_none {
+    if data.attrs.read_none {
         return " nounwind nosync nofree willreturn";
     }
     // Those of libdevice without pointers are functions of their arguments.

@@ -56,6 +56,8 @@ pub fn read_module(text: &str) -> Result<Module> {
         unlabeled_entry: None,
         md: metadata::Nodes::default(),
         func: Func(0),
+        in_body: false,
+        constants: 0,
         depth: 0,
         attr_groups: HashMap::new(),
     };
@@ -76,6 +78,10 @@ struct Reader<'t> {
     unlabeled_entry: Option<(u32, Block)>,
     md: metadata::Nodes,
     func: Func,
+    /// Whether it is a function's body that is read.
+    in_body: bool,
+    /// How many instructions at the begin of the function compute constants.
+    constants: usize,
     /// How many types and constants are around the one being read.
     depth: u32,
     /// The groups of attributes, by number.
@@ -262,6 +268,7 @@ impl<'t> Reader<'t> {
             match rest {
                 Rest::Contents(global, at) => {
                     self.at = at;
+                    self.in_body = false;
                     let ty = self.m.global(global).ty;
                     let init = self.value(ty)?;
                     self.m.global_mut(global).init = Some(init);

@@ -362,6 +362,9 @@ impl<'m> Writer<'m> {
             unreachable!("a function's type is a signature")
         };
         self.param_attrs_before(&data.ret_attrs);
+        if self.for_llvm {
+            self.s(&crate::llvm::result_attributes(m, func));
+        }
         self.ty(ret);
         self.s(" ");
         self.symbol(data.value);

@@ -40,7 +40,6 @@ macro_rules! functions {
 
 functions! {
     context_create = b"LLVMContextCreate\0": fn() -> Handle;
-    discard_value_names = b"LLVMContextSetDiscardValueNames\0": fn(Handle, c_int);
     memory_buffer = b"LLVMCreateMemoryBufferWithMemoryRangeCopy\0":
         fn(*const c_char, usize, *const c_char) -> Handle;
     parse = b"LLVMParseIRInContext\0": fn(Handle, Handle, *mut Handle, *mut *mut c_char) -> c_int;
@@ -152,10 +151,10 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &CStr) -> Result<String, Str
     };
     // SAFETY: all handles come from LLVM, strings end with zero, and out-pointers are valid.
     unsafe {
-        let options = OPTIONS.map(CStr::as_ptr);
+        let extra: Vec<CString> = std::env::var("NVVM_X_ARGS").unwrap_or_default().split_whitespace().map(|s| CString::new(s).unwrap()).collect();
+        let options: Vec<*const c_char> = OPTIONS.iter().map(|o| o.as_ptr()).chain(extra.iter().map(|o| o.as_ptr())).collect();
         (llvm.parse_options)(options.len() as c_int, options.as_ptr(), std::ptr::null());
         let context = (llvm.context_create)();
-        (llvm.discard_value_names)(context, 1);
         let text = CString::new(text).map_err(|_| "a zero in the text".to_owned())?;
         let bytes = text.as_bytes();
         let buffer = (llvm.memory_buffer)(text.as_ptr(), bytes.len(), c"kernels".as_ptr());
@@ -166,9 +165,11 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &CStr) -> Result<String, Str
         let pass_options = (llvm.pass_options)();
         (llvm.set_inliner_threshold)(pass_options, INLINER_THRESHOLD);
         // Twice: what unrolling made of loops shows only at the end of the first run.
-        for _ in 0..2 {
+        let list = std::env::var("NVVM_X_PASSES").unwrap_or_else(|_| { let p = passes.to_str().unwrap(); format!("{p};{p}") });
+        for p in list.split(';') {
+            let p = CString::new(p).unwrap();
             let error =
-                (llvm.run_passes)(module, passes.as_ptr(), std::ptr::null_mut(), pass_options);
+                (llvm.run_passes)(module, p.as_ptr(), std::ptr::null_mut(), pass_options);
             if !error.is_null() {
                 return Err(string((llvm.error_message)(error)));
             }

@@ -10,6 +10,8 @@ use crate::value::{Block, Func, Value, ValueKind};
 impl<'t> Reader<'t> {
     pub(super) fn body(&mut self, func: Func, names: Vec<Option<Local<'t>>>) -> Result<()> {
         self.func = func;
+        self.in_body = true;
+        self.constants = 0;
         self.locals.clear();
         self.placeholders.clear();
         self.blocks.clear();

@@ -2,8 +2,10 @@
 
 use super::lexer::{Tok, unescape};
 use super::{Local, Reader, Result};
+use crate::inst::{CastOp, InstKind};
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
+use crate::write::words;
 
 impl<'t> Reader<'t> {
     /// `type value`
@@ -65,6 +67,9 @@ impl<'t> Reader<'t> {
                 word @ ("getelementptr" | "addrspacecast" | "bitcast" | "ptrtoint" | "inttoptr"),
             ) => {
                 return self.constant_expression(word, ty, start);
+            }
+            Tok::Word(word @ ("add" | "sub" | "mul" | "xor" | "shl" | "trunc")) => {
+                return self.computed(word, ty, start);
             }
             Tok::Punct('{') => Const::Aggregate(self.elements('}')?),
             Tok::Punct('[') => Const::Aggregate(self.elements(']')?),
@@ -162,6 +167,10 @@ impl<'t> Reader<'t> {
             {
                 return self.error_at(at, "a constant address counts bytes, as an `i64`");
             }
+            if let Some(Const::IntToPtr(address)) = self.m.as_const(base) {
+                let address = address.wrapping_add(index as u64);
+                return Ok(self.m.constant(ty, Const::IntToPtr(address)));
+            }
             let offset = match self.m.as_const(base) {
                 Some(Const::Addr { offset, .. }) => *offset,
                 _ => 0,
@@ -195,8 +204,69 @@ impl<'t> Reader<'t> {
             ("inttoptr", Some(Const::Int(int))) if to_ptr && u64::try_from(int).is_ok() => {
                 Ok(self.m.constant(to, Const::IntToPtr(int as u64)))
             }
-            _ => self.error_at(start, format!("no such `{word}` of a constant")),
+            // Not a constant of `nvvm_ir`.
+            _ => match words::cast_from_name(word) {
+                Some(op) => self.at_entry(ty, InstKind::Cast { op, value }, start),
+                None => self.error_at(start, format!("no such `{word}` of a constant")),
+            },
         }
+    }
+
+    /// An operation on constants, which `nvvm_ir` has as an instruction only.
+    fn computed(&mut self, word: &str, ty: Type, start: usize) -> Result<Value> {
+        let flags = self.flags();
+        self.punct('(')?;
+        let lhs = self.typed()?;
+        if word == "trunc" {
+            self.expect(Tok::Word("to"))?;
+            self.ty()?;
+            self.punct(')')?;
+            let op = CastOp::Trunc;
+            return self.at_entry(ty, InstKind::Cast { op, value: lhs }, start);
+        }
+        self.punct(',')?;
+        let rhs = self.typed()?;
+        self.punct(')')?;
+        // The length of something between two addresses in it.
+        let place = |value| match *self.m.as_const(value)? {
+            Const::PtrToInt(ptr) => match *self.m.as_const(ptr)? {
+                Const::Addr { base, offset } => Some((base, offset)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let (Some((base, end)), Some((other, start))) = (place(lhs), place(rhs))
+            && (word, base) == ("sub", other)
+        {
+            return Ok(self.m.const_int(ty, end.wrapping_sub(start) as u64 as u128));
+        }
+        match words::bin_from_name(word) {
+            Some(op) => {
+                let kind = InstKind::Bin {
+                    op,
+                    lhs,
+                    rhs,
+                    flags,
+                };
+                self.at_entry(ty, kind, start)
+            }
+            None => self.error_at(start, format!("no such `{word}` of constants")),
+        }
+    }
+
+    /// An instruction whose operands are constants, at the begin of the function: its result may be
+    /// used everywhere, in a phi too.
+    fn at_entry(&mut self, ty: Type, kind: InstKind, start: usize) -> Result<Value> {
+        let entry = self.m.func(self.func).blocks.first().copied();
+        let Some(block) = entry.filter(|_| self.in_body) else {
+            return self.error_at(start, "a static's contents cannot be computed");
+        };
+        let value = self.m.push_inst(block, ty, kind, None);
+        let insts = &mut self.m.block_mut(block).insts;
+        insts.pop();
+        insts.insert(self.constants, value);
+        self.constants += 1;
+        Ok(value)
     }
 
     /// What a local name stands for, whether it is defined already or not.

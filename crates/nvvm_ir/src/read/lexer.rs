@@ -192,7 +192,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     Ok(tokens)
 }
 
-/// The bytes of a string: `\XX` is a byte by its two hexadecimal digits.
+/// The bytes of a string: `\XX` is a byte by its two hexadecimal digits, `\\` a backslash.
 pub(super) fn unescape(raw: &str) -> Vec<u8> {
     let bytes = raw.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -208,6 +208,7 @@ pub(super) fn unescape(raw: &str) -> Vec<u8> {
             }
             _ => {
                 out.push(bytes[at]);
+                at += usize::from(bytes[at..].starts_with(b"\\\\"));
                 at += 1;
             }
         }
