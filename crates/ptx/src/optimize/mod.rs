@@ -4,6 +4,7 @@
 
 mod combine;
 mod constants;
+mod exits;
 mod flow;
 mod instructions;
 mod local;
@@ -81,6 +82,7 @@ fn optimized<'a>(
         changed += local::promote(&mut graph, names);
         changed += spaces::infer(&mut graph, names, slices);
     }
+    changed += exits::separate(&mut graph, names);
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += combine::combine(&mut graph, names, &slow);
     (changed > 0).then(|| {

@@ -1,0 +1,131 @@
+//! Gives a loop that ends when `counter + invariant` reaches a value a register of its own for that sum.
+//!
+//! libnvvm's strength reduction saves that register, and computes the sum in each iteration. ptxas then
+//! does not know how often the loop runs, and does not unroll it.
+
+use super::flow::{End, Graph};
+use super::instructions::{results, sources};
+use super::loops::{self, Counter, Loop, Step};
+use super::names::Names;
+use crate::{Instruction, Integer, Operand, Statement, Type};
+
+/// Rewrites loops. Returns how many.
+pub(super) fn separate<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+    let mut count = 0;
+    for each in loops::innermost(graph, &graph.cold()) {
+        count += usize::from(separate_one(graph, names, &each).is_some());
+    }
+    count
+}
+
+fn separate_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Option<()> {
+    let End::Branch(guard, ..) = graph.blocks[each.latch].end else {
+        return None;
+    };
+    let (set, set_block, set_index) = each.definition(graph, guard.register)?;
+    let ("setp", ["ne" | "eq", _], None) = (set.opcode, &set.modifiers[..], set.guard) else {
+        return None;
+    };
+    let [_, Operand::Name(sum), right] = &set.operands[..] else {
+        return None;
+    };
+    if !each.is_invariant(right) || set_block != each.latch {
+        return None;
+    }
+    let sum = *sum;
+    let (addition, block, index) = each.definition(graph, sum)?;
+    if block != each.latch || index > set_index || uses(graph, sum) != 1 {
+        return None;
+    }
+    let bits = match (addition.opcode, &addition.modifiers[..], addition.guard) {
+        ("add", ["s64" | "u64"], None) => 64,
+        ("add", ["s32" | "u32"], None) => 32,
+        _ => return None,
+    };
+    let [_, Operand::Name(first), Operand::Name(second)] = addition.operands[..] else {
+        return None;
+    };
+    let line = addition.line;
+    let counters = each.counters(graph);
+    let (counter, invariant, next) =
+        [(first, second), (second, first)]
+            .into_iter()
+            .find_map(|(counted, invariant)| {
+                let invariant_too = each.is_invariant(&Operand::Name(invariant));
+                let counter = counters.iter().find(|counter| {
+                    (counter.register == counted || counter.next == Some(counted))
+                        && counter.bits == bits
+                })?;
+                let next = counter.next == Some(counted) || is_behind(each, counter, index);
+                invariant_too.then_some((*counter, invariant, next))
+            })?;
+    let Step::Constant(step) = counter.step else {
+        return None;
+    };
+    let predecessors = graph.predecessors();
+    let mut outside = (predecessors[each.header].iter()).filter(|id| !each.blocks.contains(id));
+    let (&before, None) = (outside.next()?, outside.next()) else {
+        return None;
+    };
+    // A branch's other target does not want it, and does not mind.
+    let ty = if bits == 64 { Type::B64 } else { Type::B32 };
+    let register = graph.register(ty, names);
+    let word = if bits == 64 { "s64" } else { "s32" };
+    let add = |left: &'a str, right: Operand<'a>| {
+        Statement::Instruction(Instruction {
+            guard: None,
+            opcode: "add",
+            modifiers: vec![word],
+            operands: vec![Operand::Name(register), Operand::Name(left), right],
+            line,
+        })
+    };
+    let number = |value: i64| Operand::Integer(Integer::unsigned(value as u64 & mask(bits)));
+    graph.blocks[before]
+        .body
+        .push(add(counter.register, Operand::Name(invariant)));
+    if !next {
+        graph.blocks[before]
+            .body
+            .push(add(register, number(step.wrapping_neg())));
+    }
+    graph.blocks[block].body[index] = add(register, number(step));
+    if let Statement::Instruction(set) = &mut graph.blocks[set_block].body[set_index] {
+        set.operands[1] = Operand::Name(register);
+    }
+    Some(())
+}
+
+fn mask(bits: u32) -> u64 {
+    if bits == 64 {
+        u64::MAX
+    } else {
+        u32::MAX.into()
+    }
+}
+
+/// Whether a place in the latch is behind the counter's increment.
+fn is_behind(each: &Loop<'_>, counter: &Counter<'_>, index: usize) -> bool {
+    each.written
+        .get(counter.register)
+        .is_some_and(|&(_, block, at)| block == each.latch && at < index)
+}
+
+/// How often the function reads a register.
+fn uses(graph: &Graph<'_>, register: &str) -> usize {
+    let mut count = 0;
+    for block in &graph.blocks {
+        for statement in &block.body {
+            super::instructions::instructions(statement, &mut |it| {
+                sources(it, &mut |name| count += usize::from(name == register));
+                if it.guard.is_some() {
+                    results(it, &mut |name| count += usize::from(name == register));
+                }
+            });
+        }
+        if let End::Branch(guard, ..) = &block.end {
+            count += usize::from(guard.register == register);
+        }
+    }
+    count
+}
