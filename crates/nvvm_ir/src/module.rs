@@ -130,6 +130,8 @@ pub struct BlockData {
     pub name: String,
     /// Its instructions, the terminator last.
     pub insts: Vec<Value>,
+    /// Whether the loop that its terminator goes back in is not to be unrolled by libnvvm.
+    pub no_unroll: bool,
 }
 
 /// A module.
@@ -474,6 +476,7 @@ impl Module {
             func,
             name: name.to_owned(),
             insts: Vec::new(),
+            no_unroll: false,
         });
         self.func_mut(func).blocks.push(block);
         block

@@ -5,6 +5,7 @@ mod bound_inlining;
 mod convergence;
 mod dead_functions;
 mod dead_globals;
+mod keep_strided_loops;
 mod parameters;
 mod prune;
 mod reachable;
@@ -17,6 +18,7 @@ pub use bound_inlining::bound_inlining;
 pub use convergence::convergence;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
+pub use keep_strided_loops::keep_strided_loops;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
@@ -59,6 +61,11 @@ pub const PASSES: &[Pass] = &[
         name: "convergence",
         about: "marks functions and calls that can reach a convergent operation as `convergent`",
         run: convergence,
+    },
+    Pass {
+        name: "keep_strided_loops",
+        about: "marks loops whose step is a variable as not to be unrolled by libnvvm",
+        run: keep_strided_loops,
     },
     Pass {
         name: "share_slots",

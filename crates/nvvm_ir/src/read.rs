@@ -349,7 +349,8 @@ impl<'t> Reader<'t> {
 
     /// Skips what a symbol may have and `nvvm_ir` does not.
     fn visibility(&mut self) {
-        while let Tok::Word("dso_local" | "unnamed_addr" | "local_unnamed_addr" | "hidden") = self.peek()
+        while let Tok::Word("dso_local" | "unnamed_addr" | "local_unnamed_addr" | "hidden") =
+            self.peek()
         {
             self.at += 1;
         }
@@ -406,13 +407,13 @@ impl<'t> Reader<'t> {
             Tok::Global(name) => Some(name),
             _ => None,
         });
-        if name
-            .clone()
-            .any(|name| {
-                Intrinsic::named(name).is_some()
-                    || matches!(name, "llvm.dbg.declare" | "llvm.experimental.noalias.scope.decl")
-            })
-        {
+        if name.clone().any(|name| {
+            Intrinsic::named(name).is_some()
+                || matches!(
+                    name,
+                    "llvm.dbg.declare" | "llvm.experimental.noalias.scope.decl"
+                )
+        }) {
             self.skip_line();
             return Ok(());
         }

@@ -158,6 +158,7 @@ fn transform(
                 module = optimized;
                 passes::dead_functions(&mut module);
                 passes::dead_globals(&mut module);
+                passes::keep_strided_loops(&mut module);
             }
             Err(failure) => toolkit::not_pre_optimized(sess, &failure),
         }

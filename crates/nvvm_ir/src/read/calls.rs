@@ -13,7 +13,11 @@ use crate::value::{Block, Value};
 impl Reader<'_> {
     /// From after `call` to before the metadata. Nothing for a declaration of a variable, and for calls
     /// that tell LLVM something and have no other effect.
-    pub(super) fn call(&mut self, musttail: bool, block: Block) -> Result<Option<(Type, InstKind)>> {
+    pub(super) fn call(
+        &mut self,
+        musttail: bool,
+        block: Block,
+    ) -> Result<Option<(Type, InstKind)>> {
         self.flags();
         self.calling_convention();
         let ret_attrs = self.param_attrs(None)?;

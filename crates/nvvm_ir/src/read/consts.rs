@@ -119,9 +119,8 @@ impl<'t> Reader<'t> {
                 } else {
                     Some(0)
                 };
-                payload.and_then(|payload| {
-                    special_float(&kind, text.starts_with('-'), name, payload)
-                })
+                payload
+                    .and_then(|payload| special_float(&kind, text.starts_with('-'), name, payload))
             }
             _ => parse_float(&kind, text),
         };
@@ -319,32 +318,75 @@ fn float_bits(kind: &TypeKind) -> Option<(u32, u32)> {
     })
 }
 
-/// Whether a float is just what a decimal says.
-fn is_exactly(float: f64, text: &str) -> bool {
-    // No `f64` has more digits than that.
-    let (exact, text) = (format!("{float:.1100e}"), text.to_ascii_lowercase());
-    let parts = |text: &str| {
-        let (digits, exponent) = text.split_once('e').unwrap_or((text, "0"));
-        let digits = digits.trim_end_matches('0').trim_end_matches('.').to_owned();
-        Some((digits, exponent.trim_start_matches('+').parse::<i32>().ok()?))
+/// The bits of the binary128 float that is nearest to a decimal such as `3.700000e-01`; none if it is
+/// subnormal or too large.
+fn quadruple(text: &str) -> Option<u128> {
+    const FRACTION: u32 = 112;
+    const BIAS: i64 = 16383;
+    let (negative, text) = match text.strip_prefix('-') {
+        Some(text) => (true, text),
+        None => (false, text),
     };
-    parts(&exact).is_some() && parts(&exact) == parts(&text)
-}
-
-/// The bits of a float in a wider format; only normal numbers and zeros.
-fn widened(float: f64, kind: &TypeKind) -> Option<u128> {
-    let (fraction, width) = float_bits(kind)?;
-    let bits = float.to_bits();
-    let sign = u128::from(bits >> 63) << (width - 1);
-    if float == 0.0 {
+    let sign = u128::from(negative) << 127;
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut number: u128 = format!("{whole}{part}").parse().ok()?;
+    let exponent: i64 = exponent.trim_start_matches('+').parse().ok()?;
+    let mut power = exponent - part.len() as i64;
+    if number == 0 {
         return Some(sign);
     }
-    if !float.is_normal() {
+    if !(-5000..5000).contains(&power) {
         return None;
     }
-    let bias = (1 << (width - 2 - fraction)) - 1;
-    let exponent = u128::from(bits >> 52 & 0x7FF) + bias - 1023;
-    Some(sign | exponent << fraction | u128::from(bits & ((1 << 52) - 1)) << (fraction - 52))
+    while number % 10 == 0 {
+        number /= 10;
+        power += 1;
+    }
+    // The number times ten to the power is `limbs` times two to the `binary`; the least limb comes first.
+    let mut limbs: Vec<u32> = (0..4).map(|at| (number >> (32 * at)) as u32).collect();
+    let mut binary = 0;
+    let mut inexact = false;
+    for _ in 0..power.max(0) {
+        let mut carry = 0;
+        for limb in &mut limbs {
+            carry += u64::from(*limb) * 10;
+            *limb = carry as u32;
+            carry >>= 32;
+        }
+        limbs.push(carry as u32);
+    }
+    if power < 0 {
+        // More than three bits for each digit, and those of the result.
+        let more = power.unsigned_abs() as usize / 8 + 8;
+        limbs.splice(0..0, std::iter::repeat_n(0, more));
+        binary = -32 * more as i64;
+        for _ in 0..-power {
+            let mut rest = 0;
+            for limb in limbs.iter_mut().rev() {
+                rest = rest << 32 | u64::from(*limb);
+                *limb = (rest / 10) as u32;
+                rest %= 10;
+            }
+            inexact |= rest != 0;
+        }
+    }
+    let bit = |at: i64| at >= 0 && limbs[at as usize / 32] >> (at % 32) & 1 == 1;
+    let top = (0..32 * limbs.len() as i64).rev().find(|&at| bit(at))?;
+    let lowest = top - i64::from(FRACTION);
+    let mut bits = (0..=FRACTION).fold(0, |bits, at| {
+        bits | u128::from(bit(lowest + i64::from(at))) << at
+    });
+    let below = inexact || (0..lowest - 1).any(bit);
+    if bit(lowest - 1) && (below || bits & 1 == 1) {
+        bits += 1;
+    }
+    let exponent = top + binary + BIAS;
+    if !(1..2 * BIAS).contains(&exponent) {
+        return None;
+    }
+    // The leading bit, and a carry into it, count as one of the exponent.
+    Some(sign | (((exponent - 1) as u128) << FRACTION) + bits)
 }
 
 /// The bits of the nearest float in a narrower format.
@@ -389,7 +431,7 @@ fn parse_float(kind: &TypeKind, text: &str) -> Option<u128> {
         return match kind {
             TypeKind::Float => Some(u128::from((float as f32).to_bits())),
             TypeKind::Double => Some(u128::from(float.to_bits())),
-            TypeKind::Fp128 if is_exactly(float, text) => widened(float, kind),
+            TypeKind::Fp128 => quadruple(text),
             TypeKind::Half | TypeKind::BFloat => narrowed(float, kind),
             _ => None,
         };
@@ -416,5 +458,54 @@ fn parse_float(kind: &TypeKind, text: &str) -> Option<u128> {
             (f64::from(single).to_bits() == bits).then(|| u128::from(single.to_bits()))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_other_formats() {
+        let quad = |text| parse_float(&TypeKind::Fp128, text);
+        assert_eq!(quad("2.000000e+00"), Some(0x4000 << 112));
+        assert_eq!(quad("-0.000000e+00"), Some(1 << 127));
+        // As rustc and LLVM have them.
+        assert_eq!(
+            quad("1.000000e-01"),
+            Some(0x3FFB_9999_9999_9999_9999_9999_9999_999A)
+        );
+        assert_eq!(
+            quad("3.700000e-01"),
+            Some(0x3FFD_7AE1_47AE_147A_E147_AE14_7AE1_47AE)
+        );
+        assert_eq!(
+            quad("1.000000e+30"),
+            Some(0x4062_93E5_939A_08CE_9DBD_4800_0000_0000)
+        );
+        assert_eq!(quad("1.000000e+5000"), None);
+        let half = |text| parse_float(&TypeKind::Half, text);
+        for (text, bits) in [
+            ("1.000980e+00", 0x3C01),
+            ("6.550400e+04", 0x7BFF),
+            ("5.960460e-08", 1),
+            ("6.103520e-05", 0x400),
+            ("-2.500000e-01", 0xB400),
+        ] {
+            assert_eq!(half(text), Some(bits), "{text}");
+        }
+        assert_eq!(parse_float(&TypeKind::BFloat, "3.140620e+00"), Some(0x4049));
+        assert_eq!(
+            special_float(&TypeKind::Float, true, "nan", 1),
+            Some(0xFFC0_0001)
+        );
+        assert_eq!(
+            special_float(&TypeKind::Double, false, "inf", 0),
+            Some(0x7FF << 52)
+        );
+        assert_eq!(
+            parse_float(&TypeKind::Float, "f0x3727C5AC"),
+            Some(0x3727_C5AC)
+        );
     }
 }

@@ -12,10 +12,17 @@ pub(super) type Expand = fn(&mut Reader, Block, Type, &[Value]) -> Result<(Type,
 /// How the intrinsic of a name, such as `llvm.ucmp.i8.i32`, is expanded.
 pub(super) fn named(name: &str) -> Option<Expand> {
     let name = name.strip_prefix("llvm.")?;
-    let is = |base: &str| name.strip_prefix(base).is_some_and(|rest| rest.starts_with('.'));
+    let is = |base: &str| {
+        name.strip_prefix(base)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
     Some(match () {
-        () if is("ucmp") => |r, block, ty, args| compare(r, block, ty, args, IntPred::Ult, IntPred::Ugt),
-        () if is("scmp") => |r, block, ty, args| compare(r, block, ty, args, IntPred::Slt, IntPred::Sgt),
+        () if is("ucmp") => {
+            |r, block, ty, args| compare(r, block, ty, args, IntPred::Ult, IntPred::Ugt)
+        }
+        () if is("scmp") => {
+            |r, block, ty, args| compare(r, block, ty, args, IntPred::Slt, IntPred::Sgt)
+        }
         () if is("is.fpclass") => float_class,
         () if is("fmuladd") => multiply_add,
         () => return None,
@@ -78,12 +85,7 @@ fn multiply_add(
 }
 
 /// `llvm.is.fpclass`, by the float's bits (LangRef, "llvm.is.fpclass").
-fn float_class(
-    r: &mut Reader,
-    block: Block,
-    ty: Type,
-    args: &[Value],
-) -> Result<(Type, InstKind)> {
+fn float_class(r: &mut Reader, block: Block, ty: Type, args: &[Value]) -> Result<(Type, InstKind)> {
     let &[value, classes] = args else {
         return r.expected("two arguments");
     };
@@ -105,7 +107,10 @@ fn float_class(
     let quiet = 1u128 << (fraction - 1);
     let normal = 1u128 << fraction;
     // Of the bits without the sign: each class is an interval.
-    let (snan, qnan) = ((infinity + 1, infinity + quiet - 1), (infinity + quiet, sign - 1));
+    let (snan, qnan) = (
+        (infinity + 1, infinity + quiet - 1),
+        (infinity + quiet, sign - 1),
+    );
     let positive = [
         (0x40, (0, 0)),
         (0x80, (1, normal - 1)),

@@ -16,6 +16,7 @@ pub(super) struct Attached {
     pub(super) range: Option<(u128, u128)>,
     pub(super) invariant: bool,
     pub(super) loc: Option<Di>,
+    pub(super) no_unroll: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -226,7 +227,8 @@ impl<'t> Reader<'t> {
                 let path = self.path()?;
                 let (&last, outer) = path.split_last().unwrap_or((&0, &[]));
                 let aggregate = self.fields_on(block, aggregate, outer)?.pop();
-                let aggregate = aggregate.unwrap_or_else(|| unreachable!("it begins with the whole"));
+                let aggregate =
+                    aggregate.unwrap_or_else(|| unreachable!("it begins with the whole"));
                 match self.field(aggregate, last) {
                     Some(ty) => (
                         ty,
@@ -341,6 +343,7 @@ impl<'t> Reader<'t> {
             self.cast_result(&mut name)?;
         }
         self.attached(&mut attached)?;
+        self.m.block_mut(block).no_unroll |= attached.no_unroll;
         if name.is_none() != (ty == void) {
             let message = if ty == void {
                 "this has no result"
@@ -623,6 +626,10 @@ impl<'t> Reader<'t> {
                 Tok::Meta("dbg") => {
                     let node = self.node_ref()?;
                     attached.loc = Some(self.di(node)?);
+                }
+                Tok::Meta("llvm.loop") => {
+                    let node = self.node_ref()?;
+                    attached.no_unroll = self.is_not_unrolled(node)?;
                 }
                 // What LLVM knows besides.
                 Tok::Meta(_) => {

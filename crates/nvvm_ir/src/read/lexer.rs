@@ -98,6 +98,14 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
                 at += 1;
                 continue;
             }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                let end = text[at..]
+                    .find("*/")
+                    .ok_or_else(|| error("a comment without an end"))?;
+                line += text[at..at + end].matches('\n').count() as u32;
+                at += end + 2;
+                continue;
+            }
             b';' => {
                 at = bytes[at..]
                     .iter()

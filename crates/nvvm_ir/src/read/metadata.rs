@@ -105,6 +105,34 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// Whether a node, a loop's, says that it is not to be unrolled.
+    pub(super) fn is_not_unrolled(&mut self, number: u32) -> Result<bool> {
+        let properties = self.at_node(number, |r| {
+            let mut nodes = Vec::new();
+            r.eat_word("distinct");
+            r.expect(Tok::Bang)?;
+            r.punct('{')?;
+            while !r.eat(Tok::Punct('}')) {
+                match r.next() {
+                    Tok::Node(node) if node != number => nodes.push(node),
+                    Tok::End => return r.expected("`}`"),
+                    _ => {}
+                }
+            }
+            Ok(nodes)
+        })?;
+        for node in properties {
+            let says = self.at_node(node, |r| {
+                let name = r.tokens.get(r.at + 3).map(|token| token.tok);
+                Ok(name == Some(Tok::Str("llvm.loop.unroll.disable")))
+            })?;
+            if says {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     pub(super) fn attach_subprograms(&mut self) -> Result<()> {
         for (func, node) in std::mem::take(&mut self.md.subprograms) {
             let subprogram = self.di(node)?;

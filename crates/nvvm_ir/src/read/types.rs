@@ -178,7 +178,7 @@ impl Reader<'_> {
                 // What LLVM infers and LLVM 7 does not know.
                 "noundef" | "nofree" | "writeonly" | "readnone" | "returned" | "immarg"
                 | "nosync" | "writable" | "dead_on_unwind" | "dead_on_return" | "noext"
-                | "inreg" => {
+                | "inreg" | "allocptr" | "allocalign" | "nest" | "nonlazybind" => {
                     self.at += 1;
                     continue;
                 }

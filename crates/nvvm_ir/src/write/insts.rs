@@ -206,6 +206,9 @@ impl Writer<'_> {
             }
         }
         self.loc(data);
+        if data.kind.is_terminator() && self.m.block(data.block).no_unroll {
+            self.no_unroll();
+        }
         self.s("\n");
     }
 

@@ -29,6 +29,9 @@ enum Node {
     /// An annotation whose value is a list of numbers.
     AnnotationList(Func, &'static str, u32),
     Numbers(Vec<u32>),
+    /// A loop, with its own number and that of [`Node::NoUnroll`].
+    Loop(u32, u32),
+    NoUnroll,
 }
 
 /// The nodes that were numbered so far; in the text a node has the number of its first use.
@@ -38,6 +41,7 @@ pub(super) struct Metadata {
     ranges: HashMap<(Type, u128, u128), u32>,
     empty: u32,
     subroutine: u32,
+    no_unroll: u32,
 }
 
 impl Metadata {
@@ -48,6 +52,7 @@ impl Metadata {
             ranges: HashMap::new(),
             empty: NONE,
             subroutine: NONE,
+            no_unroll: NONE,
         }
     }
 
@@ -148,6 +153,17 @@ impl Writer<'_> {
         };
         self.s(", !range ");
         self.node(id);
+    }
+
+    /// Prints that the loop that a terminator goes back in is not to be unrolled.
+    pub(super) fn no_unroll(&mut self) {
+        if self.md.no_unroll == NONE {
+            self.md.no_unroll = self.md.push(Node::NoUnroll);
+        }
+        let own = self.md.nodes.len() as u32;
+        self.md.push(Node::Loop(own, self.md.no_unroll));
+        self.s(", !llvm.loop ");
+        self.node(own);
     }
 
     pub(super) fn invariant(&mut self) {
@@ -290,6 +306,14 @@ impl Writer<'_> {
     fn node_text(&mut self, node: &Node) {
         match *node {
             Node::Empty => self.s("!{}"),
+            Node::NoUnroll => self.s("!{!\"llvm.loop.unroll.disable\"}"),
+            Node::Loop(own, properties) => {
+                self.s("distinct !{");
+                self.node(own);
+                self.s(", ");
+                self.node(properties);
+                self.s("}");
+            }
             Node::Di(di) => self.di_text(di),
             Node::LineOf(subprogram) => {
                 let line = match self.m.di(subprogram) {

@@ -11,6 +11,7 @@ mod local;
 mod loops;
 mod names;
 mod spaces;
+mod strides;
 mod unroll;
 mod version;
 
@@ -84,6 +85,7 @@ fn optimized<'a>(
     }
     changed += exits::separate(&mut graph, names);
     changed += version::version(&mut graph, names, slices, &mut slow);
+    changed += strides::unroll(&mut graph, names, &slow);
     changed += combine::combine(&mut graph, names, &slow);
     (changed > 0).then(|| {
         graph.tidy();
