@@ -262,19 +262,18 @@ impl CudaBuilder {
         self.backend_option("recursion-depth", calls.to_string())
     }
 
+    /// Whether the LLVM of the Rust toolchain optimizes kernels before libnvvm does (on by default). Off,
+    /// kernels compile with libnvvm alone: arrays that loops index stay in local memory more often.
+    #[must_use]
+    pub fn pre_optimize(self, on: bool) -> Self {
+        self.backend_option("pre-optimize", on_off(on))
+    }
+
     /// Whether checks, such as those of indices, are taken out of loops, and several tested at once (on by
     /// default). A panic and what precedes it are the same in both cases.
     #[must_use]
     pub fn move_checks(self, on: bool) -> Self {
         self.backend_option("move-checks", on_off(on))
-    }
-
-    /// Whether passes run that are not the default yet (off by default): they keep the arrays of loops
-    /// with a known number of iterations in registers, and give accesses through generic addresses their
-    /// state space.
-    #[must_use]
-    pub fn experimental_passes(self, on: bool) -> Self {
-        self.backend_option("experimental-passes", on_off(on))
     }
 
     /// Lets stack slots that are never live together share memory in functions whose slots take more
@@ -397,8 +396,8 @@ mod tests {
             .optimize_up_to(700)
             .recursion_depth(8)
             .leave_unoptimized("<a as b>::c")
+            .pre_optimize(false)
             .move_checks(false)
-            .experimental_passes(true)
             .share_slots(None)
             .frame_warning(Some(1 << 20))
             // For tests of the compiler: it has no method of its own.

@@ -84,12 +84,9 @@ pub enum Purpose<'s> {
     Debugging,
     /// As libnvvm optimized it.
     Plain,
-    /// To be fast: checks are taken out of loops and tested together. The slices are those among the
-    /// kernels' parameters.
+    /// To be fast: checks are taken out of loops and tested together, accesses get their state space, and
+    /// loops with a variable step are unrolled. The slices are those among the kernels' parameters.
     Speed(&'s [Slice]),
-    /// As for speed, and with passes that are not the default yet: they keep arrays of loops with a
-    /// known number of iterations in registers, and give accesses their state space.
-    Experiment(&'s [Slice]),
 }
 
 /// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
@@ -109,8 +106,7 @@ pub fn finish(
     remove_dead(&mut module, keep);
     match purpose {
         Purpose::Debugging | Purpose::Plain => {}
-        Purpose::Speed(slices) => optimize::optimize(&mut module, slices, false, &names),
-        Purpose::Experiment(slices) => optimize::optimize(&mut module, slices, true, &names),
+        Purpose::Speed(slices) => optimize::optimize(&mut module, slices, &names),
     }
     widen_narrow(&mut module);
     join_halves(&mut module);

@@ -101,12 +101,15 @@ pub(crate) fn optimize(
     let Some(llvm) = LLVM.get_or_init(Llvm::find) else {
         return Err(Failure::Llvm("rustc is not linked with LLVM".to_owned()));
     };
-    let passes = match sess.opts.optimize {
-        OptLevel::Less => c"default<O1>",
-        OptLevel::Size => c"default<Os>",
-        OptLevel::SizeMin => c"default<Oz>",
-        OptLevel::More => c"default<O2>",
-        OptLevel::No | OptLevel::Aggressive => c"default<O3>",
+    // Twice: what unrolling made of loops shows only at the end of the first run. Conditions that do
+    // not change in a loop are taken out of it by the second run alone (`O3`), since the copies of the
+    // loop are in the way of unrolling.
+    let passes: &[&CStr] = match sess.opts.optimize {
+        OptLevel::Less => &[c"default<O1>"],
+        OptLevel::Size => &[c"default<Os>"],
+        OptLevel::SizeMin => &[c"default<Oz>"],
+        OptLevel::More => &[c"default<O2>"],
+        OptLevel::No | OptLevel::Aggressive => &[c"default<O2>", c"default<O3>"],
     };
     let exchange = Exchange::new(module);
     dumper.dump("for_llvm.ll", || exchange.text.clone());
@@ -122,7 +125,7 @@ pub(crate) fn optimize(
 }
 
 /// Runs LLVM on a text in a child process.
-fn run(llvm: &Llvm, text: &str, passes: &CStr) -> Result<String, String> {
+fn run(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
     let limit = TIME + TIME_PER_MEGABYTE * (text.len() >> 20) as u32;
     // What goes wrong is told by the first byte.
     let work = || {
@@ -144,7 +147,7 @@ fn run(llvm: &Llvm, text: &str, passes: &CStr) -> Result<String, String> {
 
 /// # Safety
 /// To be called once in a process that ends soon: LLVM's options are changed, and nothing is freed.
-unsafe fn run_here(llvm: &Llvm, text: &str, passes: &CStr) -> Result<String, String> {
+unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
     let string = |text: *mut c_char| {
         // SAFETY: LLVM returns C strings.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
@@ -164,10 +167,9 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &CStr) -> Result<String, Str
         }
         let pass_options = (llvm.pass_options)();
         (llvm.set_inliner_threshold)(pass_options, INLINER_THRESHOLD);
-        // Twice: what unrolling made of loops shows only at the end of the first run.
-        let list = std::env::var("NVVM_X_PASSES").unwrap_or_else(|_| { let p = passes.to_str().unwrap(); format!("{p};{p}") });
-        for p in list.split(';') {
-            let p = CString::new(p).unwrap();
+        let list = std::env::var("NVVM_X_PASSES").ok().map(|l| l.split(';').map(|p| CString::new(p).unwrap()).collect::<Vec<_>>());
+        let list: Vec<&CStr> = match &list { Some(l) => l.iter().map(|p| &**p).collect(), None => passes.to_vec() };
+        for p in list {
             let error =
                 (llvm.run_passes)(module, p.as_ptr(), std::ptr::null_mut(), pass_options);
             if !error.is_null() {

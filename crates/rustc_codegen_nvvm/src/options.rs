@@ -49,8 +49,6 @@ pub(crate) struct Options {
     pub pre_optimize: bool,
     /// Whether checks are taken out of loops and tested together.
     pub move_checks: bool,
-    /// Whether passes run on the PTX that are not the default yet.
-    pub experimental_passes: bool,
     /// Functions whose stack slots are of more bytes than this in all share memory among slots.
     pub share_slots: Option<u64>,
     /// Stack frames of more bytes than this are warned about.
@@ -154,15 +152,6 @@ const TABLE: &[Row] = &[
         doc: "take checks (of indices, say) out of loops, and test several at once; off: they stay \
               where the program has them",
         set: |options, value| options.move_checks = value == "on",
-    },
-    Row {
-        name: "experimental-passes",
-        value: "on|off",
-        default: "off",
-        doc: "keep the arrays of loops with a known number of iterations in registers, and give \
-              accesses through generic addresses, such as scoped atomic operations, their state \
-              space; fewer programs were tested with it",
-        set: |options, value| options.experimental_passes = value == "on",
     },
     Row {
         name: "share-slots",

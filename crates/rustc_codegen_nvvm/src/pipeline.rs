@@ -85,7 +85,6 @@ pub(crate) fn compile<'tcx>(
     let purpose = match (options::optimizes(sess), options.move_checks) {
         (false, _) => ptx::Purpose::Debugging,
         (true, false) => ptx::Purpose::Plain,
-        (true, true) if options.experimental_passes => ptx::Purpose::Experiment(&slices),
         (true, true) => ptx::Purpose::Speed(&slices),
     };
     match ptx::finish(&ptx, &[], purpose, &stack) {

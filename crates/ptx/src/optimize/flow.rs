@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::instructions::instructions;
 use super::names::Names;
-use crate::{Guard, Instruction, Operand, Registers, Space, Statement, Type};
+use crate::{Guard, Instruction, Operand, Registers, Statement, Type};
 
 /// A block's number.
 pub(super) type Id = usize;
@@ -224,24 +224,6 @@ impl<'a> Graph<'a> {
             end: End::Never,
         });
         ends.push(end);
-    }
-
-    /// The names and sizes of the variables in local memory.
-    pub fn local_variables(&self) -> Vec<(&'a str, u64)> {
-        let local = |statement: &Statement<'a>| match statement {
-            Statement::Variable(variable) if variable.space == Space::Local => {
-                Some((variable.name, variable.size()?))
-            }
-            _ => None,
-        };
-        self.declarations.iter().filter_map(local).collect()
-    }
-
-    /// Removes the declaration of a variable.
-    pub fn remove_variable(&mut self, name: &str) {
-        self.declarations.retain(|statement| {
-            !matches!(statement, Statement::Variable(variable) if variable.name == name)
-        });
     }
 
     /// A new block, to be written after another one, or at the end.

@@ -3,11 +3,9 @@
 //! before.
 
 mod combine;
-mod constants;
 mod exits;
 mod flow;
 mod instructions;
-mod local;
 mod loops;
 mod names;
 mod spaces;
@@ -36,9 +34,8 @@ pub struct Slice {
     pub element: u64,
 }
 
-/// Optimizes the functions of a module, of whose kernels slices are known; with `all` passes, also with
-/// those that are not the default yet.
-pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], all: bool, names: &'a Names) {
+/// Optimizes the functions of a module, of whose kernels slices are known.
+pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names) {
     let functions = module.items.iter().filter_map(|item| match item {
         Item::Function(function) => Some(function),
         _ => None,
@@ -61,7 +58,7 @@ pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], all: bool, names:
                 .iter()
                 .filter(|slice| slice.kernel == *name)
                 .collect::<Vec<_>>()
-            && let Some(optimized) = optimized(body, &no_return, &own, all, names)
+            && let Some(optimized) = optimized(body, &no_return, &own, names)
         {
             *body = optimized;
         }
@@ -72,17 +69,11 @@ fn optimized<'a>(
     body: &[crate::Statement<'a>],
     no_return: &HashSet<&'a str>,
     slices: &[&Slice],
-    all: bool,
     names: &'a Names,
 ) -> Option<Vec<crate::Statement<'a>>> {
     let mut graph = Graph::new(body, no_return, names)?;
     let mut slow = HashSet::new();
-    let mut changed = 0;
-    if all {
-        changed += constants::unroll(&mut graph, names);
-        changed += local::promote(&mut graph, names);
-        changed += spaces::infer(&mut graph, names, slices);
-    }
+    let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
