@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-use crate::module::Module;
+use crate::legalize::SOFT_FLOAT;
+use crate::module::{Linkage, Module};
 use crate::read::{ReadError, read_module};
 use crate::types::TypeKind;
 use crate::value::{Func, Value};
@@ -64,6 +65,7 @@ impl Exchange {
             let Some(old) = old.map(|old| module.func(old)) else {
                 continue;
             };
+            data.linkage = old.linkage;
             if data.blocks.is_empty() {
                 data.attrs = old.attrs.clone();
             }
@@ -117,6 +119,15 @@ fn register(name: &str) -> Option<(u32, u32)> {
     let name = name.strip_prefix("llvm.nvvm.read.ptx.sreg.")?;
     let row = REGISTERS.iter().find(|row| row.0 == name)?;
     Some((row.1, row.2))
+}
+
+/// Who may see a function, for LLVM: what the legalizer calls is not to be dropped.
+pub(crate) fn linkage(module: &Module, func: Func) -> Linkage {
+    let data = module.func(func);
+    match SOFT_FLOAT.contains(&data.name.as_str()) {
+        true => Linkage::External,
+        false => data.linkage,
+    }
 }
 
 /// Attributes of a function's result, for LLVM.

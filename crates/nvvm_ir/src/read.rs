@@ -409,6 +409,7 @@ impl<'t> Reader<'t> {
         });
         if name.clone().any(|name| {
             Intrinsic::named(name).is_some()
+                || expansions::named(name).is_some()
                 || matches!(
                     name,
                     "llvm.dbg.declare" | "llvm.experimental.noalias.scope.decl"

@@ -346,7 +346,11 @@ impl<'m> Writer<'m> {
         self.number_locals(func);
         self.subprogram = data.subprogram.filter(|_| defined);
         self.fallback_loc = None;
-        self.s(match (data.linkage, defined) {
+        let linkage = match self.for_llvm {
+            true => crate::llvm::linkage(m, func),
+            false => data.linkage,
+        };
+        self.s(match (linkage, defined) {
             (Linkage::Internal, true) => "define internal ",
             (Linkage::External, true) => "define ",
             (Linkage::Weak, true) => "define weak ",

@@ -7,11 +7,6 @@ const PANIC: &str = ".version 8.7\n.target sm_90\n.address_size 64\n
 
 /// The kernel's body after the passes for speed.
 fn optimized(body: &str) -> String {
-    finished(body, false)
-}
-
-/// The same, with the passes that are not the default or without.
-fn finished(body: &str, experiment: bool) -> String {
     let text = format!(
         "{PANIC}\n.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, \
          .param .u64 k_param_2, .param .u64 k_param_3) {{\n{body}\n}}"
@@ -22,12 +17,8 @@ fn finished(body: &str, experiment: bool) -> String {
         length: pointer + 1,
         element: 4,
     });
-    let purpose = match experiment {
-        true => Purpose::Experiment(&slices),
-        false => Purpose::Speed(&slices),
-    };
     let options = stack::Options::default();
-    let finished = ptx::finish(&text, &[], purpose, &options).unwrap();
+    let finished = ptx::finish(&text, &[], Purpose::Speed(&slices), &options).unwrap();
     let start = finished.text.find(".entry k").unwrap();
     finished.text[start..].to_owned()
 }
@@ -72,19 +63,20 @@ fn checks_in_a_row_are_one_branch() {
         "setp.lt.u64 %p1, %rd3, %rd2;",
         "add.s64 %rd5, %rd3, 1;",
         "setp.ge.u64 %p2, %rd5, %rd2;",
-        "not.pred %x6, %p2;",
-        "and.pred %x7, %p1, %x6;",
-        "@!%x7 bra $L__X5;",
+        "not.pred %x8, %p2;",
+        "and.pred %x9, %p1, %x8;",
+        "@!%x9 bra $L__X7;",
         "add.s64 %rd4, %rd1, %rd3;",
-        "st.u8 [%rd4], 1;",
-        "st.u8 [%rd4+1], 2;",
+        "add.s64 %x5, %x4, %rd3;",
+        "st.global.u8 [%x5], 1;",
+        "st.global.u8 [%x5+1], 2;",
         "ret;",
     ];
     assert_eq!(hot, expected, "{text}");
     // Where one fails, what precedes it is done first.
-    let cold = lines(&text, "$L__X5:", "bra $B");
+    let cold = lines(&text, "$L__X7:", "bra $B");
     assert!(cold.contains(&"@!%p1 bra $A;".to_owned()), "{text}");
-    assert!(cold.contains(&"st.u8 [%rd4], 1;".to_owned()), "{text}");
+    assert!(cold.contains(&"st.global.u8 [%x5], 1;".to_owned()), "{text}");
 }
 
 /// A sum over the first slice, from 0 to its second parameter's value.
@@ -167,33 +159,71 @@ fn barriers_are_not_copied() {
 }
 
 #[test]
-fn arrays_of_loops_with_known_iterations_are_registers() {
-    // `for x in [5, 6] { atomic.fetch_add(x) }`, as libnvvm leaves it.
+fn loops_with_a_variable_step_do_four_iterations_at_once() {
+    let load = "ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
+    let body = sum("%rd10", load)
+        .replace("setp.lt.u64 %p1, %rd5, %rd2; @!%p1 bra $A;", "")
+        .replace(
+            "mov.u64 %rd5, 0;",
+            "mov.u64 %rd5, 0; mov.u32 %r4, %nctaid.x; cvt.u64.u32 %rd10, %r4;",
+        );
+    let text = optimized(&body);
+    let four = lines(&text, "setp.gt.and.u64", "bra $L__X").join("\n");
+    assert!(four.contains("bra $loop;"), "{text}");
+    let after = &text[text.find("setp.gt.and.u64").unwrap()..];
+    let four = &after[after.find("bra").unwrap() + 3..];
+    let four = &four[..four.find("bra").unwrap()];
+    assert_eq!(four.matches("ld.global.nc").count(), 4, "{text}");
+    // No division.
+    assert!(!text.contains("div."), "{text}");
+    // The order of what other threads see stays, and a barrier is not copied.
+    for other in [
+        "atom.global.add.u32 %r2, [%rd8], 1;",
+        "bar.sync 0; ld.global.u32 %r2, [%rd8];",
+    ] {
+        assert!(
+            !optimized(&body.replace(load, other)).contains("setp.gt.and"),
+            "{other}"
+        );
+    }
+    // ptxas unrolls loops with a constant step.
+    assert!(!optimized(&body.replace("%rd5, %rd10;", "%rd5, 2;")).contains("setp.gt.and"));
+}
+
+#[test]
+fn the_end_of_a_loop_depends_on_a_register_that_counts() {
+    // libnvvm: `counter - bound != 0`.
     let body = "
-        .local .align 8 .b8 depot[8];
-        .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %rd<9>;
-        mov.u64 %rd1, depot;
-        ld.param.u64 %rd2, [k_param_0];
-        mov.u32 %r1, 5; mov.u32 %r2, 6;
-        st.local.v2.u32 [%rd1], {%r1, %r2};
+        .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<6>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd2, [k_param_1];
+        mov.u32 %r1, 0;
         mov.u64 %rd3, 0;
-        mov.u64 %rd4, %rd3;
     $loop:
-        add.s64 %rd5, %rd1, %rd4;
-        ld.local.u32 %r3, [%rd5];
-        red.global.add.u32 [%rd2], %r3;
-        add.s64 %rd3, %rd3, 1;
-        add.s64 %rd4, %rd4, 4;
-        setp.ne.s64 %p1, %rd3, 2;
+        ld.global.u32 %r2, [%rd1];
+        add.s32 %r1, %r1, %r2;
+        add.s64 %rd3, %rd3, 4;
+        add.s64 %rd4, %rd2, %rd3;
+        add.s64 %rd1, %rd1, 16;
+        setp.ne.s64 %p1, %rd4, 0;
         @%p1 bra $loop;
+        st.global.u32 [%rd1], %r1;
         ret;";
-    let text = finished(body, true);
-    assert!(!text.contains("local") && !text.contains("bra"), "{text}");
-    assert_eq!(text.matches("red.global.add").count(), 2, "{text}");
-    // Otherwise ptxas decides.
-    assert!(optimized(body).contains("ld.local"));
-    let dynamic = body.replace("mov.u64 %rd3, 0;", "ld.param.u64 %rd3, [k_param_1];");
-    assert!(finished(&dynamic, true).contains("ld.local"));
+    let text = optimized(body);
+    let hot = lines(&text, "add.s64 %x", "bra $loop");
+    assert!(hot[0].ends_with(", %rd3, %rd2;"), "{text}");
+    let register = hot[0]["add.s64 ".len()..].split(',').next().unwrap();
+    assert!(
+        hot.contains(&format!("add.s64 {register}, {register}, 4;")),
+        "{text}"
+    );
+    assert!(
+        hot.contains(&format!("setp.ne.s64 %p1, {register}, 0;")),
+        "{text}"
+    );
+    // What is read elsewhere stays.
+    let used = body.replace("[%rd1], %r1;", "[%rd4], %r1;");
+    assert!(optimized(&used).contains("setp.ne.s64 %p1, %rd4, 0;"));
 }
 
 #[test]
@@ -220,7 +250,7 @@ fn accesses_get_the_space_of_their_address() {
         st.u32 [%rd7], %r3;
     $end:
         ret;";
-    let text = finished(body, true);
+    let text = optimized(body);
     assert!(
         text.contains("atom.relaxed.cta.shared.add.u32 %r2, [%x"),
         "{text}"

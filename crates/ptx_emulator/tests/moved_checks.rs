@@ -232,6 +232,8 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         "setp.{none}.{sign}{bits} {before}, {start}, {bound};"
     ));
     text.line(&format!("@{before} bra $end;"));
+    // For a comparison with zero of the counter minus the bound, as libnvvm makes of `!=`.
+    let minus_bound = text.op(reg, &format!("neg.s{bits}"), &bound);
     let counter = text.register(reg);
     text.line(&format!("mov.b{bits} {counter}, {start};\n$loop:"));
     let early = text.rng.bool();
@@ -239,7 +241,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         (true, _) => "-1",
         (_, 0) => "2",
         (_, 1) => "3",
-        (_, 2) => "%stride",
+        (_, 2 | 3) => "%stride",
         _ => "1",
     };
     let step = match step {
@@ -268,6 +270,10 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     let tests_last = relation == "lt" && text.rng.u32(..4) == 0;
     let (tested, limit) = match tests_last {
         true => (counter.clone(), text.op(reg, &add, &format!("{bound}, -1"))),
+        false if relation == "ne" && text.rng.bool() => {
+            let sum = text.op(reg, &add, &format!("{minus_bound}, {next}"));
+            (sum, "0".to_owned())
+        }
         false => (next.clone(), bound),
     };
     let count_of = Count {

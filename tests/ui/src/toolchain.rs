@@ -102,8 +102,15 @@ impl Toolchain {
     }
 
     /// Compiles a source file for an architecture, and returns the PTX, and the IR that libnvvm got
-    /// for it. The libraries are compiled for [`ARCH`]: all code is made with the last crate.
-    pub fn compile_for(&self, source: &Path, arch: &str, opt_level: u32) -> Result<Made> {
+    /// for it. The libraries are compiled for [`ARCH`]: all code is made with the last crate. `options`
+    /// are the backend's, besides `--dump`.
+    pub fn compile_for(
+        &self,
+        source: &Path,
+        arch: &str,
+        opt_level: u32,
+        options: &str,
+    ) -> Result<Made> {
         let name = source.file_stem().and_then(|name| name.to_str());
         let name = name.context("the file has no name")?;
         let out = self.out.join(format!("{name}.{arch}.{opt_level}"));
@@ -114,7 +121,7 @@ impl Toolchain {
             "-Cunsafe-allow-abi-mismatch=target-cpu".to_owned(),
             format!("-Copt-level={opt_level}"),
             "-Cdebug-assertions=off".to_owned(),
-            format!("-Cllvm-args=--dump={}", out.display()),
+            format!("-Cllvm-args=--dump={} {options}", out.display()),
             "--crate-type=cdylib".to_owned(),
         ];
         let mut command = self.rustc(source, &flags, Toolkit::Whole)?;
