@@ -135,7 +135,7 @@ impl Program {
 }
 
 /// Runs something in a child process, and returns what it returned; none if it takes longer than
-/// `limit` of CPU time, or crashes.
+/// `limit` of CPU time, or crashes. Its standard error goes nowhere.
 ///
 /// # Errors
 /// There is no child process.
@@ -155,6 +155,8 @@ pub fn in_child(
             // ends without the destructors and handlers that are the parent's.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
+                libc::dup2(nowhere, libc::STDERR_FILENO);
                 let written = work().is_some_and(|bytes| result.write_all(&bytes).is_ok());
                 libc::_exit(i32::from(!written));
             }

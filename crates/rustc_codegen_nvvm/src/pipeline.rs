@@ -148,30 +148,48 @@ fn transform(
         passes::dead_functions(&mut module);
         passes::dead_globals(&mut module);
     }
-    let optimizes = options::optimizes(sess);
-    if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
-        // LLVM is to know what must not be duplicated.
-        passes::convergence(&mut module);
-        match sess.time("nvvm_llvm", || llvm::optimize(sess, &module, dumper)) {
-            Ok(optimized) => {
-                module = optimized;
-                passes::dead_functions(&mut module);
-                passes::dead_globals(&mut module);
-                passes::keep_strided_loops(&mut module);
-            }
-            Err(failure) => toolkit::not_pre_optimized(sess, &failure),
-        }
-    }
     let target = legalize::Target {
         dialect,
         sm: arch.number().into(),
     };
+    let optimizes = options::optimizes(sess);
+    if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
+        // LLVM is to know what must not be duplicated.
+        passes::convergence(&mut module);
+        let optimized = sess.time("nvvm_llvm", || {
+            llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
+                passes::dead_functions(&mut optimized);
+                passes::dead_globals(&mut optimized);
+                passes::keep_strided_loops(&mut optimized);
+                // What it cannot replace, LLVM may have made.
+                legalize::legalize(&mut optimized, &target)
+                    .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;
+                Ok(optimized)
+            })
+        });
+        match optimized {
+            Ok(optimized) => return finish_transform(sess, options, optimized, dialect, dumper),
+            Err(failure) => toolkit::not_pre_optimized(sess, &failure),
+        }
+    }
     if let Err(errors) = legalize::legalize(&mut module, &target) {
         for err in errors {
             sess.dcx().err(err.to_string());
         }
         return None;
     }
+    finish_transform(sess, options, module, dialect, dumper)
+}
+
+/// Runs the passes on legalized code.
+fn finish_transform(
+    sess: &Session,
+    options: &Options,
+    mut module: Module,
+    dialect: Dialect,
+    dumper: &Dumper<'_>,
+) -> Option<(Module, Dialect)> {
+    let optimizes = options::optimizes(sess);
     bounded::apply_options(&mut module, options);
     if optimizes {
         passes::bound_inlining(&mut module);

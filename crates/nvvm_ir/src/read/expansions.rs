@@ -97,6 +97,7 @@ fn float_class(r: &mut Reader, block: Block, ty: Type, args: &[Value]) -> Result
         TypeKind::BFloat => (7, 16),
         TypeKind::Float => (23, 32),
         TypeKind::Double => (52, 64),
+        TypeKind::Fp128 => (112, 128),
         _ => return r.error("the classes of this type are not read here"),
     };
     let int = r.m.types.int(width);
