@@ -10,6 +10,7 @@ mod bundle;
 mod conformance;
 mod doctor;
 mod fuzz;
+mod guide;
 mod lint;
 mod mutants;
 mod run;
@@ -96,6 +97,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--open]",
         help: "Build the documentation; warnings are errors",
         run: lint::doc,
+    },
+    Command {
+        name: "guide",
+        arguments: "[--open]",
+        help: "Build the guide with mdBook",
+        run: guide::guide,
     },
     Command {
         name: "build",
