@@ -7,6 +7,7 @@
 mod backend;
 mod bench;
 mod bundle;
+mod check;
 mod conformance;
 mod doctor;
 mod fuzz;
@@ -43,6 +44,24 @@ const COMMANDS: &[Command] = &[
         arguments: "[PACKAGE] [FILTER]",
         help: "Run all tests, or those of a package, or those whose name contains FILTER",
         run: test::test,
+    },
+    Command {
+        name: "check",
+        arguments: "",
+        help: "Check the format, lints and quick unit tests, before a commit",
+        run: check::check,
+    },
+    Command {
+        name: "ci",
+        arguments: "",
+        help: "Run what CI runs: format, lints and all tests",
+        run: check::ci,
+    },
+    Command {
+        name: "bless",
+        arguments: "[FILTER]",
+        help: "Run the UI tests and write their expected output",
+        run: check::bless,
     },
     Command {
         name: "conformance",
