@@ -39,7 +39,7 @@ const SUMMARY: &str = "guide/src/SUMMARY.md";
 struct Book {
     /// Each chapter that the summary lists, with its text.
     chapters: BTreeMap<PathBuf, String>,
-    /// Pages of `docs` that are included whole, with the chapter that includes each.
+    /// Pages of `docs` that are chapters, with the chapter that includes each.
     included: BTreeMap<PathBuf, PathBuf>,
 }
 
@@ -275,7 +275,7 @@ fn links(text: &str) -> Vec<Link<'_>> {
             found.push(Link {
                 start: start + middle + 2,
                 target: &target[..end],
-                text: &line[open + 1..middle],
+                text: line.get(open + 1..middle).unwrap_or_default(),
             });
         }
     }
