@@ -424,6 +424,34 @@ mod tests {
         assert!(wrong.is_empty(), "dead links:\n{}", wrong.join("\n"));
     }
 
+    /// Paths that pages for contributors have as inline code.
+    #[test]
+    fn paths_for_contributors_exist() {
+        const TOP: [&str; 6] = [
+            "crates/",
+            "docs/",
+            "examples/",
+            "guide/",
+            "tests/",
+            "xtask/",
+        ];
+        let mut pages = files(Path::new("docs/contributing"), "md").unwrap();
+        pages.push("CONTRIBUTING.md".into());
+        let mut missing = Vec::new();
+        for page in pages {
+            let text = read(&page).unwrap();
+            for code in text.split('`').skip(1).step_by(2) {
+                let is_path = TOP.iter().any(|top| code.starts_with(top))
+                    && !code.contains([' ', '*'])
+                    && !code.contains("NAME");
+                if is_path && !workspace::root().join(code).exists() {
+                    missing.push(format!("{}: {code}", page.display()));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "{}", missing.join("\n"));
+    }
+
     #[test]
     fn includes_resolve_and_chapters_are_listed() {
         let book = Book::read().unwrap();
