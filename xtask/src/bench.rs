@@ -1,5 +1,5 @@
-//! `./x bench`: builds the benchmarks in all forms, and runs them or packs them into a directory that
-//! needs nothing but a driver. The program `bench-suite` in it runs them all.
+//! `./x bench`: builds the benchmarks in all forms, and runs them or packs them into a directory
+//! that needs only a driver. The program `bench-suite` in that directory runs them.
 //!
 //! ```text
 //! DIR/bench-suite           the program
@@ -19,10 +19,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The package of the program.
+/// The package of the suite.
 const SUITE: &str = "bench-suite";
 
-/// nvcc and the headers that it needs, as pip packages: of the release that libnvvm comes from.
+/// The pip packages of nvcc and the headers that it needs, of the same release as libnvvm.
 const PACKAGES: [&str; 5] = [
     "nvidia-cuda-nvcc==13.0.88",
     "nvidia-nvvm==13.0.88",
@@ -31,17 +31,17 @@ const PACKAGES: [&str; 5] = [
     "nvidia-cuda-cccl==13.0.85",
 ];
 
-/// The flags of nvcc. The defaults are those of our backend: multiply-adds are contracted, and
-/// divisions and square roots are exact.
+/// The flags of nvcc. Its defaults equal the backend's: multiply-adds are contracted, divisions and
+/// square roots are correctly rounded.
 const NVCC_FLAGS: [&str; 2] = ["-O3", "-std=c++17"];
 
-/// The flags of ptxas, which nvcc passes by itself.
+/// The flags of ptxas, as nvcc passes them.
 const PTXAS_FLAGS: [&str; 1] = ["-O3"];
 
-/// What a bundle may weigh.
+/// The maximum size of a bundle in bytes.
 const LIMIT: u64 = 30 << 20;
 
-/// The command.
+/// Runs the command.
 pub fn bench(mut parser: lexopt::Parser) -> Result<ExitCode> {
     use lexopt::prelude::*;
     let mut directory = None;
@@ -51,7 +51,7 @@ pub fn bench(mut parser: lexopt::Parser) -> Result<ExitCode> {
         match argument {
             Long("bundle") => directory = Some(PathBuf::from(parser.value()?)),
             Long("arch") => arch = parser.value()?.string()?,
-            // From here on everything is the suite's.
+            // All further arguments belong to the suite.
             Value(value) => {
                 arguments.push(value);
                 arguments.extend(remaining(&mut parser)?);
@@ -137,7 +137,7 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
         }
     }
 
-    // CUB launches its kernels by itself, so it is a library for the host.
+    // CUB launches its kernels itself, so it is built as a host library.
     let root = nvcc.parent().and_then(Path::parent).unwrap_or(&nvcc);
     if root.join("include/cccl/cub").exists() || root.join("include/cub").exists() {
         let mut command = Command::new(&nvcc);
@@ -164,7 +164,7 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// An nvcc with its headers: of a CUDA toolkit, else fetched with pip.
+/// Locates nvcc with its headers in a CUDA toolkit; otherwise fetches them with pip.
 fn nvcc() -> Result<PathBuf> {
     let fetched = workspace::root().join("target/nvcc");
     let candidates = ["CUDA_HOME", "CUDA_PATH"]

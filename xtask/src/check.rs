@@ -1,5 +1,5 @@
-//! `./x ci`, `./x check` and `./x bless`: everything that CI runs, a quick check before a commit, and
-//! the tests that write their expected output.
+//! `./x ci`, `./x check` and `./x bless`: everything that CI runs, a quick check before a commit,
+//! and the tests that write their expected output.
 
 use crate::{backend, no_more_arguments, remaining, workspace};
 use anyhow::Result;

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The command.
+/// Runs the command.
 pub fn guide(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let open = only_flag(&mut parser, "open")?;
     let staged = Book::read()?.stage()?;
