@@ -239,7 +239,7 @@ fn remove_others(tree: &Path, folder: &Path, keep: &dyn Fn(&Path) -> bool) -> Re
     Ok(())
 }
 
-/// Returns the file in the copy for the output of commands.
+/// The file in the copy that receives the output of commands.
 const LOG: &str = "mutants.log";
 
 fn log(tree: &Path) -> PathBuf {
