@@ -8,11 +8,11 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// The time limit of ptxas for a module, for each optimization level except the last.
+/// The time that ptxas has for a module at each level of optimization, but for the last.
 const BOUND: Duration = Duration::from_secs(180);
 
-/// Assembles PTX to a cubin next to it, unless a newer one exists. If ptxas exceeds its time limit,
-/// runs it again at lower optimization levels, with a warning.
+/// Assembles PTX to a cubin beside it, unless there is one that is newer. If ptxas takes too long it
+/// is run again at lower levels of optimization, with a warning.
 pub(crate) fn assemble(
     ptxas: &Path,
     ptx: &Artifact,
@@ -23,8 +23,8 @@ pub(crate) fn assemble(
         .map_err(Error::io(format!("read `{}`", ptx.path.display())))?;
     if ptx::is_to_be_linked(&text) {
         let object = ptx.path.with_extension("o");
-        // A kernel whose launch bounds leave it few registers cannot call separately compiled
-        // functions. Other errors recur below.
+        // A kernel with few registers because of its launch bounds cannot call functions that were
+        // compiled by themselves; other errors come again below.
         match compile(ptxas, ptx, &["-c"], &object, &mut warn) {
             Ok(()) => {
                 let nvlink =
@@ -45,7 +45,7 @@ pub(crate) fn assemble(
     Ok(cubin)
 }
 
-/// Runs ptxas, at a lower optimization level if it exceeds its time limit.
+/// Runs ptxas, at a lower level if it does not end in time.
 fn compile(
     ptxas: &Path,
     ptx: &Artifact,
@@ -59,7 +59,7 @@ fn compile(
             .args(options)
             .arg(format!("-arch={}", ptx.arch.sm()))
             .arg(format!("-O{level}"))
-            // Prints each function's name before compiling it.
+            // Names the function before it is compiled.
             .arg("-v")
             .arg(&ptx.path)
             .arg("-o");
@@ -76,19 +76,19 @@ fn compile(
     Ok(())
 }
 
-/// Returns the function that ptxas reported last.
+/// The function that ptxas said last that it compiles.
 fn last_function(output: &str) -> Option<&str> {
     let (_, rest) = output.rsplit_once("Compiling entry function '")?;
     rest.split('\'').next()
 }
 
-/// Packs PTX and cubins into one file, from which the driver selects the image that fits the GPU.
+/// Packs PTX and cubins into one file, of which the driver takes what fits its GPU.
 pub(crate) fn pack(ptxas: &Path, ptx: &[Artifact], cubins: &[Artifact]) -> Result<PathBuf, Error> {
-    // The same package and the same directory of a toolkit have it.
+    // It comes in the same package, and in the same folder of a toolkit.
     let program = ptxas.with_file_name(format!("fatbinary{}", std::env::consts::EXE_SUFFIX));
     let mut inputs: Vec<&Path> = vec![&program];
     let mut command = Command::new(&program);
-    // Uncompressed, because the emulator reads it too.
+    // Uncompressed: not only the driver reads it, the emulator does, too.
     command.args(["-64", "--compress=false"]);
     for (kind, files) in [("elf", cubins), ("ptx", ptx)] {
         for file in files {
@@ -107,9 +107,9 @@ pub(crate) fn pack(ptxas: &Path, ptx: &[Artifact], cubins: &[Artifact]) -> Resul
     Ok(fatbin)
 }
 
-/// Runs a command, whose last argument is the output option, unless the output is newer than all
-/// inputs. The output is created atomically, because concurrent build scripts may produce the same
-/// file. Returns the command's output if it exceeded the time limit.
+/// Runs a command, which ends in the option for its output, unless the output is newer than all
+/// inputs. The output appears whole or not at all: build scripts run at the same time, and may
+/// want the same file. Returns what the command wrote if it did not end within the bound.
 fn make(
     mut command: Command,
     output: &Path,
@@ -142,7 +142,8 @@ fn make(
     Ok(None)
 }
 
-/// Runs a command and kills it after a time limit. Returns its exit status and its output.
+/// Runs a command, and kills it if it does not end within a time. Returns how it ended, and what it
+/// wrote.
 fn run_within(
     command: &mut Command,
     bound: Option<Duration>,
@@ -150,7 +151,7 @@ fn run_within(
     let (mut reader, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
-    // The command holds the write ends of the pipes.
+    // The command holds the ends that write.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let text = std::thread::spawn(move || {
         let mut text = Vec::new();

@@ -100,7 +100,7 @@ unsafe impl<T: DeviceCopy> Argument<T> for T {
     }
 }
 
-/// A sequence of arguments.
+/// Arguments, one after the other.
 ///
 /// # Safety
 ///
@@ -281,14 +281,14 @@ impl HostMemory<'_> {
         }
     }
 
-    /// Describes an array, which is passed as its address.
+    /// An array, passed as its address alone.
     ///
     /// # Safety
     ///
     /// As for `new`.
     const unsafe fn of_array<T: DeviceCopy, const N: usize>(array: &[T; N]) -> Self {
         let pointer = array.as_ptr().cast_mut();
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller's promise.
         let slice = unsafe { HostMemory::new(pointer, N, false, Access::Read) };
         HostMemory {
             passed: 0,
@@ -363,15 +363,15 @@ unsafe impl<T: DeviceCopy> Pass for HostSlice<'_, T> {
     }
 }
 
-/// An array in host memory that a kernel reads.
+/// An array of the host that a kernel reads.
 #[derive(Debug, Clone, Copy)]
 pub struct HostArray<'h, T, const N: usize>(&'h [T; N]);
 
-// SAFETY: the launch sets the parameter to the address of a copy.
+// SAFETY: the launch puts the address of a copy into the parameter.
 unsafe impl<T: DeviceCopy, const N: usize> Pass for HostArray<'_, T, N> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
-        // SAFETY: the elements are borrowed and not written.
+        // SAFETY: the elements are borrowed, and are not written to.
         launch.host(unsafe { HostMemory::of_array(self.0) });
     }
 }
@@ -435,7 +435,7 @@ macro_rules! host_arguments {
                 }
             }
 
-            // SAFETY: as above, and only the launch uses them until it completes.
+            // SAFETY: as above, and the launch alone uses them before it is done.
             unsafe impl<'h, 'p, T: DeviceCopy, P: Output<Element = T> + OutputOf<'p>, $($generics)*>
                 Argument<P> for &'h mut $ty
             where

@@ -134,7 +134,7 @@ impl Program {
     }
 }
 
-/// A child process, which is killed when this value is dropped.
+/// A child process, which ends with this value.
 struct Child(libc::pid_t);
 
 impl Child {
