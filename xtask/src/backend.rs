@@ -25,7 +25,7 @@ pub fn ensure() -> Result<PathBuf> {
         let given = PathBuf::from(given);
         if !given.is_file() {
             bail!(
-                "RUSTC_CODEGEN_NVVM is set to {}, which does not exist",
+                "`RUSTC_CODEGEN_NVVM` is `{}`, which is not a file",
                 given.display()
             );
         }

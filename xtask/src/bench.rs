@@ -99,7 +99,10 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
     let built = bundle::build(command, bundle::What::Examples)?;
     let program = to.join(SUITE);
     let [suite] = &built.programs[..] else {
-        bail!("cargo made {} programs", built.programs.len());
+        bail!(
+            "cargo built {} programs instead of one",
+            built.programs.len()
+        );
     };
     fs::copy(&suite.path, &program)?;
     if let Some(strip) = bundle::find_strip() {
@@ -109,7 +112,7 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
     let ptx = bundle::ptx_of(&built)?;
     let (_, ptx) = (ptx.iter())
         .find(|(package, _)| package == SUITE)
-        .context("the build left no PTX")?;
+        .context("the build produced no PTX")?;
     fs::copy(ptx, &ours)?;
     let mut command = Command::new(&ptxas);
     command.args(PTXAS_FLAGS).arg(format!("-arch={arch}"));
@@ -193,7 +196,9 @@ fn nvcc() -> Result<PathBuf> {
     workspace::must_succeed(&mut command, "pip")?;
     let nvcc = fetched.join("nvidia/cu13/bin/nvcc");
     if !nvcc.exists() {
-        bail!("there is no nvcc in what pip fetched; set CUDA_HOME to a CUDA toolkit");
+        bail!(
+            "the packages that pip fetched contain no nvcc\nhelp: set CUDA_HOME to a CUDA toolkit"
+        );
     }
     Ok(nvcc)
 }

@@ -80,7 +80,10 @@ const PACKED: u64 = 64 << 10;
 /// Runs the command.
 pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     no_more_arguments(&mut parser)?;
-    let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
+    let ptxas = toolkit::ensure()?
+        .ptxas
+        .context("ptxas was not found")?
+        .path;
     let folder = workspace::root().join("bundle");
     if folder.exists() {
         fs::remove_dir_all(&folder)
@@ -340,7 +343,7 @@ fn compress_if_large(file: &Path) -> Result<()> {
     // xz compresses to half the size of gzip.
     match Command::new("xz").args(["-3", "-T0"]).arg(file).status() {
         Ok(status) if status.success() => return Ok(()),
-        Ok(status) => bail!("xz cannot pack {}: {status}", file.display()),
+        Ok(status) => bail!("xz cannot compress {}: {status}", file.display()),
         Err(_) => {}
     }
     let mut name = file.as_os_str().to_owned();

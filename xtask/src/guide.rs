@@ -654,6 +654,31 @@ mod tests {
     }
 
     #[test]
+    fn links_are_rewritten() {
+        let book = Book::read().unwrap();
+        let page = book
+            .expand(Path::new("guide/src/cuda-cpp/device.md"))
+            .unwrap();
+        // Another page that is a chapter, and one that is not.
+        assert!(page.contains("](runtime.md)"), "{page:.500}");
+        let online = format!(
+            "]({}/blob/main/docs/intrinsics.md)",
+            env!("CARGO_PKG_REPOSITORY")
+        );
+        assert!(page.contains(&online), "{page:.500}");
+        let cookbook = book.expand(Path::new("guide/src/cookbook.md")).unwrap();
+        assert!(cookbook.contains("/language.rs#L"), "{cookbook:.500}");
+        let memory = book
+            .expand(Path::new("guide/src/basics/memory.md"))
+            .unwrap();
+        assert!(
+            memory.contains("\nlet mut data = DeviceBuffer::from_slice"),
+            "{memory:.500}"
+        );
+        assert!(!memory.contains("ANCHOR"), "{memory:.500}");
+    }
+
+    #[test]
     fn links_are_found() {
         let text = "[a](b.md#c) and `[x](y)`\n```\n[no](no)\n```\n[d]: e.md\n![f](g.svg)\n";
         let found: Vec<_> = links(text).iter().map(|l| (l.text, l.target)).collect();

@@ -159,7 +159,7 @@ fn dispatch() -> Result<ExitCode> {
     }
     match COMMANDS.iter().find(|command| command.name == name) {
         Some(command) => (command.run)(parser),
-        None => bail!("there is no command `{name}`\n\n{}", help()),
+        None => bail!("unknown command `{name}`\n\n{}", help()),
     }
 }
 

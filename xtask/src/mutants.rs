@@ -78,7 +78,7 @@ pub fn mutants(mut parser: lexopt::Parser) -> Result<ExitCode> {
         if let Some(name) = &only {
             ensure!(
                 lists.contains_key(name),
-                "no faults are listed for `{name}`"
+                "no mutations are listed for `{name}`"
             );
         }
         let tree = copy_tree()?;
@@ -109,7 +109,7 @@ fn measure(
         println!("{krate}: {command}");
         ensure!(
             succeeds(tree, command)?,
-            "`{command}` fails without a fault; see {}",
+            "`{command}` fails without a mutation; see {}",
             log(tree).display()
         );
     }
@@ -150,10 +150,10 @@ fn plant(fault: &Fault, text: &str) -> Result<String> {
     let (name, file) = (&fault.name, fault.file.display());
     ensure!(
         count == 1,
-        "{name}: {file} has {count} times\n{}",
+        "{name}: {file} contains {count} times, expected once:\n{}",
         fault.from
     );
-    ensure!(fault.from != fault.to, "{name}: nothing is replaced");
+    ensure!(fault.from != fault.to, "{name}: `from` and `to` are equal");
     Ok(text.replacen(&fault.from, &fault.to, 1))
 }
 
@@ -172,7 +172,7 @@ fn lists() -> Result<BTreeMap<String, List>> {
         for fault in &list.fault {
             ensure!(
                 names.insert(&fault.name),
-                "{name}: two faults `{}`",
+                "{name}: two mutations `{}`",
                 fault.name
             );
         }

@@ -26,11 +26,11 @@ pub fn run(mut parser: lexopt::Parser) -> Result<ExitCode> {
     }
     let examples = workspace::examples()?;
     let Some(name) = name else {
-        bail!("which example? There are {}", examples.join(", "));
+        bail!("no example given, expected one of {}", examples.join(", "));
     };
     if !examples.contains(&name) {
         bail!(
-            "there is no example `{name}`; there are {}",
+            "unknown example `{name}`, expected one of {}",
             examples.join(", ")
         );
     }

@@ -264,7 +264,7 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     jobs.push(Job::new("the documentation's examples", command));
     let backend = backend::ensure()?;
     let libraries = workspace::output_of("rustc", &["--print=target-libdir"])
-        .context("rustc does not name its library directory")?;
+        .context("rustc did not report its library directory")?;
     // Returns a command that runs a test program as cargo does.
     let command_of = |program: &Program| {
         let mut command = Command::new(&program.path);
@@ -400,7 +400,10 @@ fn assemblies(built: &Built) -> Result<Vec<Job>> {
     const LARGEST: u64 = 16 << 20;
     const LARGE: u64 = 1 << 20;
     const PACKAGES: [&str; 4] = ["device-tests", "cuda-std-tests", "tensor-tests", "samples"];
-    let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
+    let ptxas = toolkit::ensure()?
+        .ptxas
+        .context("ptxas was not found")?
+        .path;
     let mut jobs = Vec::new();
     for (package, file) in bundle::ptx_of(built)? {
         let size = std::fs::metadata(&file)?.len();
@@ -500,7 +503,7 @@ impl Outcomes {
     fn new() -> Result<Outcomes> {
         let folder = workspace::target().join(format!("outcomes-{}", std::process::id()));
         std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+            .with_context(|| format!("{} cannot be created", folder.display()))?;
         Ok(Outcomes {
             folder,
             count: AtomicUsize::new(0),

@@ -27,7 +27,7 @@ pub fn ensure() -> Result<Toolkit> {
     let found = find();
     if let Some(part) = found.missing().next() {
         bail!(
-            "{part} is not in what pip fetched into {}; set CUDA_HOME to a CUDA toolkit that has it",
+            "the packages that pip fetched into {} lack {part}\nhelp: set CUDA_HOME to a CUDA toolkit",
             folder().display()
         );
     }

@@ -136,7 +136,7 @@ pub fn examples() -> Result<Vec<String>> {
     let folder = root().join("examples");
     let single_source = folder.join("single_source");
     let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("the folder {} cannot be read", folder.display()))?;
+        .with_context(|| format!("the directory {} cannot be read", folder.display()))?;
     let mut names: Vec<String> = entries
         .flatten()
         .filter(|entry| entry.path().join("Cargo.toml").exists() && entry.path() != single_source)
