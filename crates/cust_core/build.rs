@@ -1,4 +1,5 @@
-//! Tells the crate which compiler compiles it: the layouts of some types are the compiler's choice.
+//! Passes the compiler's version to the crate, because the compiler chooses the layouts of some
+//! types.
 
 use std::env;
 use std::process::Command;

@@ -6,12 +6,12 @@ use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The folder it is built in.
+/// Returns the directory that the backend is built in.
 pub fn target() -> PathBuf {
     workspace::target().join("backend")
 }
 
-/// The dylib, whether it is built or not.
+/// Returns the path of the dylib, which may not exist.
 pub fn dylib() -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     target()
@@ -19,21 +19,20 @@ pub fn dylib() -> PathBuf {
         .join(format!("{DLL_PREFIX}rustc_codegen_nvvm{DLL_SUFFIX}"))
 }
 
-/// Builds it and returns the dylib's path. A backend that `RUSTC_CODEGEN_NVVM` names is taken
-/// instead.
+/// Builds the backend and returns the dylib's path. `RUSTC_CODEGEN_NVVM` overrides it.
 pub fn ensure() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("RUSTC_CODEGEN_NVVM").filter(|path| !path.is_empty()) {
         let given = PathBuf::from(given);
         if !given.is_file() {
             bail!(
-                "RUSTC_CODEGEN_NVVM is set to {}, which does not exist",
+                "`RUSTC_CODEGEN_NVVM` is `{}`, which is not a file",
                 given.display()
             );
         }
         return Ok(given);
     }
     let mut command = command("build");
-    // Flags for the user's own code would make it a different build from cuda_builder's.
+    // The user's flags would make this build differ from that of `cuda_builder`.
     command
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -41,10 +40,10 @@ pub fn ensure() -> Result<PathBuf> {
     Ok(dylib())
 }
 
-/// A cargo command on the backend.
+/// Returns a cargo command for the backend.
 pub fn command(subcommand: &str) -> Command {
     let mut command = workspace::cargo();
-    // As cuda_builder sets it: the backend's build script watches it.
+    // As in `cuda_builder`: the backend's build script watches this variable.
     if let Some(sysroot) = workspace::sysroot() {
         command.env("RUSTC", sysroot.join("bin/rustc"));
     }
@@ -56,7 +55,8 @@ pub fn command(subcommand: &str) -> Command {
     command
 }
 
-/// Cargo with everything ready for build scripts that use `cuda_builder`.
+/// Returns a cargo command, after fetching and building what build scripts with `cuda_builder`
+/// need.
 pub fn cargo_with_backend() -> Result<Command> {
     crate::toolkit::ensure()?;
     let mut command = workspace::cargo();

@@ -1,5 +1,5 @@
-//! `./x bench`: builds the benchmarks in all forms, and runs them or packs them into a directory that
-//! needs nothing but a driver. The program `bench-suite` in it runs them all.
+//! `./x bench`: builds the benchmarks in all forms, and runs them or packs them into a directory
+//! that needs only a driver. The program `bench-suite` in that directory runs them.
 //!
 //! ```text
 //! DIR/bench-suite           the program
@@ -19,10 +19,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The package of the program.
+/// The package of the suite.
 const SUITE: &str = "bench-suite";
 
-/// nvcc and the headers that it needs, as pip packages: of the release that libnvvm comes from.
+/// The pip packages of nvcc and the headers that it needs, of the same release as libnvvm.
 const PACKAGES: [&str; 5] = [
     "nvidia-cuda-nvcc==13.0.88",
     "nvidia-nvvm==13.0.88",
@@ -31,17 +31,17 @@ const PACKAGES: [&str; 5] = [
     "nvidia-cuda-cccl==13.0.85",
 ];
 
-/// The flags of nvcc. The defaults are those of our backend: multiply-adds are contracted, and
-/// divisions and square roots are exact.
+/// The flags of nvcc. Its defaults equal the backend's: multiply-adds are contracted, divisions and
+/// square roots are correctly rounded.
 const NVCC_FLAGS: [&str; 2] = ["-O3", "-std=c++17"];
 
-/// The flags of ptxas, which nvcc passes by itself.
+/// The flags of ptxas, as nvcc passes them.
 const PTXAS_FLAGS: [&str; 1] = ["-O3"];
 
-/// What a bundle may weigh.
+/// The maximum size of a bundle in bytes.
 const LIMIT: u64 = 30 << 20;
 
-/// The command.
+/// Runs the command.
 pub fn bench(mut parser: lexopt::Parser) -> Result<ExitCode> {
     use lexopt::prelude::*;
     let mut directory = None;
@@ -51,7 +51,7 @@ pub fn bench(mut parser: lexopt::Parser) -> Result<ExitCode> {
         match argument {
             Long("bundle") => directory = Some(PathBuf::from(parser.value()?)),
             Long("arch") => arch = parser.value()?.string()?,
-            // From here on everything is the suite's.
+            // All further arguments belong to the suite.
             Value(value) => {
                 arguments.push(value);
                 arguments.extend(remaining(&mut parser)?);
@@ -99,7 +99,10 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
     let built = bundle::build(command, bundle::What::Examples)?;
     let program = to.join(SUITE);
     let [suite] = &built.programs[..] else {
-        bail!("cargo made {} programs", built.programs.len());
+        bail!(
+            "cargo built {} programs instead of one",
+            built.programs.len()
+        );
     };
     fs::copy(&suite.path, &program)?;
     if let Some(strip) = bundle::find_strip() {
@@ -109,7 +112,7 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
     let ptx = bundle::ptx_of(&built)?;
     let (_, ptx) = (ptx.iter())
         .find(|(package, _)| package == SUITE)
-        .context("the build left no PTX")?;
+        .context("the build produced no PTX")?;
     fs::copy(ptx, &ours)?;
     let mut command = Command::new(&ptxas);
     command.args(PTXAS_FLAGS).arg(format!("-arch={arch}"));
@@ -137,7 +140,7 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
         }
     }
 
-    // CUB launches its kernels by itself, so it is a library for the host.
+    // CUB launches its kernels itself, so it is built as a host library.
     let root = nvcc.parent().and_then(Path::parent).unwrap_or(&nvcc);
     if root.join("include/cccl/cub").exists() || root.join("include/cub").exists() {
         let mut command = Command::new(&nvcc);
@@ -164,7 +167,7 @@ fn pack(to: &Path, arch: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// An nvcc with its headers: of a CUDA toolkit, else fetched with pip.
+/// Locates nvcc with its headers in a CUDA toolkit; otherwise fetches them with pip.
 fn nvcc() -> Result<PathBuf> {
     let fetched = workspace::root().join("target/nvcc");
     let candidates = ["CUDA_HOME", "CUDA_PATH"]
@@ -193,7 +196,9 @@ fn nvcc() -> Result<PathBuf> {
     workspace::must_succeed(&mut command, "pip")?;
     let nvcc = fetched.join("nvidia/cu13/bin/nvcc");
     if !nvcc.exists() {
-        bail!("there is no nvcc in what pip fetched; set CUDA_HOME to a CUDA toolkit");
+        bail!(
+            "the packages that pip fetched contain no nvcc\nhelp: set CUDA_HOME to a CUDA toolkit"
+        );
     }
     Ok(nvcc)
 }

@@ -1,9 +1,10 @@
-//! `./x bundle`: device tests and examples, with their PTX and cubins, in one folder that runs on
-//! any Linux machine with a driver and no Rust. Its `run.sh` unpacks them and starts the program of
-//! the package `bundle-runner`, which runs them on the GPU and on the emulator and compares.
+//! `./x bundle`: packs device tests and examples, with their PTX and cubins, into a directory that
+//! runs on any Linux machine with a driver and without Rust. Its `run.sh` unpacks them and starts
+//! the program of the package `bundle-runner`, which runs them on the GPU and on the emulator and
+//! compares the results.
 //!
-//! The programs have their PTX inside. The files beside them are for looking at, and show that
-//! the assembler takes the PTX for every architecture that GPUs of today have.
+//! The programs embed their PTX. The files next to them are for inspection, and show that ptxas
+//! accepts the PTX for every current architecture.
 
 use crate::test::is_package;
 use crate::{backend, no_more_arguments, toolkit, workspace};
@@ -27,13 +28,14 @@ const TESTED: [&str; 8] = [
     "dynamic-tests",
 ];
 
-/// Their programs that have no use there: they need a compiler or the repository, or are for Miri.
+/// Test programs that are left out, because they need a compiler or the repository, or are for
+/// Miri.
 const LEFT_OUT: [&str; 3] = ["cust-ui", "cust-miri", "cust-driver_api"];
 
 /// The package of the program that runs the others.
 const RUNNER: &str = "bundle-runner";
 
-/// The architectures that the examples' cubins are made for.
+/// The architectures of the examples' cubins.
 const CUBINS: [nvvm::Arch; 4] = [
     nvvm::Arch::SM_75,
     nvvm::Arch::SM_80,
@@ -41,29 +43,29 @@ const CUBINS: [nvvm::Arch; 4] = [
     nvvm::Arch::SM_120,
 ];
 
-/// Those of the device tests' cubins, which are large. Elsewhere the driver assembles their PTX,
-/// which takes it minutes.
+/// The architectures of the device tests' cubins, which are large. On others, the driver assembles
+/// their PTX, which takes minutes.
 const TEST_CUBINS: [nvvm::Arch; 1] = [nvvm::Arch::SM_90A];
 
-/// What a bundle may weigh.
+/// The maximum size of a bundle in bytes.
 const LIMIT: u64 = 64 << 20;
 
-/// Which programs are packed.
+/// The programs that are packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Examples,
     Tests,
 }
 
-/// What cargo made.
+/// The result of a build.
 #[derive(Default)]
 pub(crate) struct Built {
     pub(crate) programs: Vec<Program>,
-    /// The folders that build scripts wrote to, each with its package's name.
+    /// The output directories of build scripts, each with its package's name.
     out_dirs: BTreeSet<(String, PathBuf)>,
 }
 
-/// A program that cargo made.
+/// A program that cargo built.
 pub(crate) struct Program {
     /// Unique among the programs of the workspace: `cust-launch`.
     pub(crate) name: String,
@@ -72,13 +74,16 @@ pub(crate) struct Program {
     pub(crate) directory: PathBuf,
 }
 
-/// Files from this size on are packed; `run.sh` unpacks them.
+/// Files of at least this size are compressed; `run.sh` decompresses them.
 const PACKED: u64 = 64 << 10;
 
-/// The command.
+/// Runs the command.
 pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     no_more_arguments(&mut parser)?;
-    let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
+    let ptxas = toolkit::ensure()?
+        .ptxas
+        .context("ptxas was not found")?
+        .path;
     let folder = workspace::root().join("bundle");
     if folder.exists() {
         fs::remove_dir_all(&folder)
@@ -102,8 +107,8 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     }
     let mut tests = build(command, What::Tests)?;
     (tests.programs).retain(|program| !LEFT_OUT.contains(&&*program.name));
-    // NVIDIA's libraries on our buffers: not among the usual tests, for what `cudarc` takes to
-    // compile.
+    // NVIDIA's libraries on buffers of `cust`. Not part of `./x test`, because `cudarc` takes long
+    // to compile.
     let mut command = cargo(&["test", "--no-run", "--package", "cust"])?;
     command.args(["--features", "cudarc-libraries", "--test", "libraries"]);
     tests.programs.extend(build(command, What::Tests)?.programs);
@@ -148,7 +153,7 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// The PTX that build scripts left, each file with its package's name.
+/// Returns the PTX files of build scripts, each with its package's name.
 pub(crate) fn ptx_of(built: &Built) -> Result<BTreeSet<(String, PathBuf)>> {
     let mut files = BTreeSet::new();
     for (package, out_dir) in &built.out_dirs {
@@ -177,11 +182,11 @@ pub(crate) fn build(mut command: Command, what: What) -> Result<Built> {
             continue;
         };
         let package = package_name(message["package_id"].as_str().unwrap_or_default());
-        // A package's tests come with its programs, which are not wanted.
+        // A package's tests come with its programs, which are not packed.
         let wanted = message["profile"]["test"].as_bool() == Some(what == What::Tests);
         if let Some(program) = message["executable"].as_str().filter(|_| wanted) {
             let target = message["target"]["name"].as_str().unwrap_or_default();
-            // A package's library may bear its name, and one of its tests as well.
+            // A package's library may have the package's name, and so may a test.
             let name = if target == package && message["target"]["kind"][0] != "test" {
                 package.clone()
             } else {
@@ -201,7 +206,8 @@ pub(crate) fn build(mut command: Command, what: What) -> Result<Built> {
     Ok(built)
 }
 
-/// The name in `path+file:///repository/crates/cust#0.1.0` or `…/tests/run#device-tests@0.1.0`.
+/// Returns the name in `path+file:///repository/crates/cust#0.1.0` or
+/// `…/tests/run#device-tests@0.1.0`.
 fn package_name(id: &str) -> String {
     let (path, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
     match fragment.split_once('@') {
@@ -223,7 +229,7 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
     Ok(())
 }
 
-/// Makes cubins of the PTX that the build scripts left, and copies that of the examples.
+/// Assembles the PTX of build scripts to cubins, and copies the PTX of the examples.
 fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()> {
     let cubins = match what {
         What::Examples => &CUBINS[..],
@@ -237,7 +243,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
             .into_owned();
         fs::create_dir_all(folder)?;
         let mut files = Vec::new();
-        // That of the tests is large, and only cubins spare the driver work.
+        // The tests' PTX is large, and only cubins save work for the driver.
         if what == What::Examples {
             let copy = folder.join(format!("{package}-{stem}.ptx"));
             fs::copy(&ptx, &copy)?;
@@ -246,7 +252,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
         let text = fs::read_to_string(&ptx)?;
         let own = target_of(&text)
             .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
-        // The host's program links these with the toolkit's `libcudadevrt`.
+        // The host program links these with the toolkit's `libcudadevrt`.
         let incomplete = text.contains(" __cudaCDP2LaunchDeviceV2");
         let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
         for (part, text) in parts(&text)? {
@@ -260,7 +266,7 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
                 }
             };
             for &arch in archs.clone() {
-                // The tests ask for their device's capability.
+                // The tests request the image for their device's capability.
                 let device = arch.to_string();
                 let device = device.trim_end_matches('a');
                 let cubin = folder.join(format!("{name}.{device}.cubin"));
@@ -278,8 +284,9 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
     Ok(())
 }
 
-/// What becomes a cubin of a module, each part with what is added to the name: the device tests'
-/// cases come in groups, as all of them together make ptxas crash; see `Session::cases` there.
+/// Returns the parts of a module that become cubins, each with a suffix of the name. The cases of
+/// the device tests are divided into groups, because ptxas crashes on all of them together; see
+/// `Session::cases` there.
 fn parts(text: &str) -> Result<Vec<(String, Option<String>)>> {
     const GROUP: &str = "run_case_";
     let module = ptx::Module::parse(text)?;
@@ -305,10 +312,9 @@ fn parts(text: &str) -> Result<Vec<(String, Option<String>)>> {
     Ok(cases.chain([(".rest".to_owned(), rest)]).collect())
 }
 
-/// Makes a cubin: of an example in one step, as the driver does, of tests in two, assembling and
-/// linking. In one step ptxas looks at the whole program for every entry, which takes it many minutes
-/// for the device tests. What unoptimised code has for debuggers is left out: it is more than half
-/// of a cubin.
+/// Assembles a cubin: an example in one step, as the driver does; tests by separate assembly and
+/// linking, because whole-program compilation of the device tests takes ptxas many minutes. Omits
+/// the debug information of unoptimized code, which is more than half of a cubin.
 fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What) -> Result<()> {
     let object = cubin.with_extension("o");
     let arch = format!("-arch={}", arch.sm());
@@ -328,16 +334,16 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What
     Ok(())
 }
 
-/// Replaces a large file by `FILE.xz`, or where there is no `xz` by `FILE.gz`, of the same permissions.
+/// Replaces a large file by `FILE.xz`, or without `xz` by `FILE.gz`, with the same permissions.
 fn compress_if_large(file: &Path) -> Result<()> {
     let metadata = fs::metadata(file)?;
     if metadata.len() < PACKED {
         return Ok(());
     }
-    // It makes half of what gzip does.
+    // xz compresses to half the size of gzip.
     match Command::new("xz").args(["-3", "-T0"]).arg(file).status() {
         Ok(status) if status.success() => return Ok(()),
-        Ok(status) => bail!("xz cannot pack {}: {status}", file.display()),
+        Ok(status) => bail!("xz cannot compress {}: {status}", file.display()),
         Err(_) => {}
     }
     let mut name = file.as_os_str().to_owned();
@@ -349,12 +355,12 @@ fn compress_if_large(file: &Path) -> Result<()> {
     Ok(fs::remove_file(file)?)
 }
 
-/// The architecture that a PTX module is for.
+/// Returns the target architecture of a PTX module.
 pub(crate) fn target_of(ptx: &str) -> Option<nvvm::Arch> {
     ptx::header(ptx).target.first()?.parse().ok()
 }
 
-/// LLVM's `strip` of the toolchain's, or the system's. Without one the programs are larger.
+/// Returns the toolchain's LLVM `strip`, or the system's. Without one, the programs are larger.
 pub(crate) fn find_strip() -> Option<PathBuf> {
     let sysroot = workspace::sysroot()?;
     let host = workspace::output_of("rustc", &["--print=host-tuple"])?;

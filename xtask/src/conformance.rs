@@ -5,7 +5,7 @@ use crate::{backend, remaining, workspace};
 use anyhow::Result;
 use std::process::ExitCode;
 
-/// The command.
+/// Runs the command.
 pub fn conformance(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let arguments = remaining(&mut parser)?;
     let mut command = backend::cargo_with_backend()?;

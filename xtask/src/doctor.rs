@@ -9,18 +9,18 @@ use cust_raw::{CUdevice_attribute, CUresult, Driver};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How a part is.
+/// The state of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It is there.
+    /// Found.
     Ok,
-    /// It is not there, and need not be.
+    /// Not found, and not required.
     Absent,
-    /// It is not there or does not work, and nothing runs without it.
+    /// Not found or not working, but required.
     Missing,
 }
 
-/// A line of the table.
+/// A row of the table.
 struct Row {
     part: &'static str,
     state: State,
@@ -29,7 +29,7 @@ struct Row {
     advice: Option<String>,
 }
 
-/// The command. It fails if something is missing that the other commands do not fetch or build.
+/// Runs `./x doctor`. Fails if something is missing that the other commands do not fetch or build.
 pub fn doctor(mut parser: lexopt::Parser) -> Result<ExitCode> {
     no_more_arguments(&mut parser)?;
     let found = toolkit::find();
@@ -120,7 +120,7 @@ fn toolchain() -> Row {
     }
 }
 
-/// The components that the backend and the device builds need, each told by a file of it.
+/// The components that the backend and device builds need, each identified by one of its files.
 fn components() -> Vec<Row> {
     const FILES: [(&str, &str); 3] = [
         ("rust-src", "lib/rustlib/src/rust/library/Cargo.lock"),
@@ -185,7 +185,7 @@ fn libnvvm(found: &Toolkit) -> Row {
     }
 }
 
-/// The release, which the library does not tell but pip's folder of facts about it does.
+/// Returns the release, which the library does not report, from pip's metadata directory.
 fn release(libnvvm: &Found) -> Option<String> {
     std::fs::read_dir(&libnvvm.root)
         .ok()?
@@ -228,7 +228,7 @@ fn place(found: &Found) -> String {
     format!("{} ({})", found.path.display(), found.origin)
 }
 
-/// A part of NVIDIA's that is not there: the other commands fetch it, if pip is there.
+/// Returns the row of a missing part of NVIDIA's, which the other commands fetch with pip.
 fn not_found(part: &'static str, toolkit: &Toolkit) -> Row {
     let searched: Vec<String> = toolkit
         .searched
@@ -268,7 +268,7 @@ fn the_backend() -> Row {
     }
 }
 
-/// The driver, and each GPU that it knows. None is needed: there is the emulator.
+/// Returns the rows of the driver and its GPUs. None is required, because of the emulator.
 fn driver() -> Vec<Row> {
     let absent = |reason: String| {
         let advice = format!(
@@ -291,7 +291,7 @@ fn driver() -> Vec<Row> {
         format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
         nvidia_smi().unwrap_or_default(),
     )];
-    // SAFETY: nothing is asked of the caller.
+    // SAFETY: the function has no preconditions.
     let result = unsafe { driver.cuInit(0) };
     if result != CUresult::CUDA_SUCCESS {
         let advice = format!(
@@ -315,7 +315,7 @@ fn driver() -> Vec<Row> {
 fn gpu(driver: &Driver, ordinal: i32) -> Option<Row> {
     let mut device = 0;
     let mut name = [0u8; 128];
-    // SAFETY: the pointers are valid for the calls, and the name's has the size given.
+    // SAFETY: the pointers are valid for the calls, and the name's buffer has the given size.
     let named = unsafe {
         driver.cuDeviceGet(&mut device, ordinal) == CUresult::CUDA_SUCCESS
             && driver.cuDeviceGetName(name.as_mut_ptr().cast(), 128, device)

@@ -6,7 +6,7 @@ use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The command.
+/// Runs the command.
 pub fn fuzz(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let mut arguments: Vec<OsString> = crate::remaining(&mut parser)?;
     let given = arguments.len();

@@ -15,7 +15,7 @@ pub fn fmt(mut parser: lexopt::Parser) -> Result<ExitCode> {
     workspace::become_command(&mut command, "cargo")
 }
 
-/// `./x clippy`: everything, with warnings as errors.
+/// `./x clippy`: runs clippy on the workspace, with warnings as errors.
 pub fn clippy(mut parser: lexopt::Parser) -> Result<ExitCode> {
     no_more_arguments(&mut parser)?;
     let mut command = backend::cargo_with_backend()?;
@@ -24,12 +24,12 @@ pub fn clippy(mut parser: lexopt::Parser) -> Result<ExitCode> {
         .args(manifest())
         .args(["--workspace", "--all-targets", "--keep-going"]);
     command.args(["--", "-D", "warnings"]);
-    // What is compiled for the device is not looked at.
+    // Skips the published crates' kernels.
     command.env("CRATE_TESTS", "none");
     workspace::become_command(&mut command, "cargo")
 }
 
-/// `./x doc`: the documentation, with warnings as errors.
+/// `./x doc`: builds the documentation, with warnings as errors.
 pub fn doc(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let open = only_flag(&mut parser, "open")?;
     let mut command = backend::cargo_with_backend()?;

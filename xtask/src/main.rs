@@ -1,15 +1,17 @@
 //! The project's own commands, started by `./x`.
 //!
-//! [`COMMANDS`] is the table from which both the dispatch and the help come; each command is a
-//! file. What they share: `workspace` (paths, how cargo is run), `toolkit` (libnvvm, libdevice
-//! and ptxas, fetched if need be) and `backend`.
+//! [`COMMANDS`] is the table for dispatch and help; each command is a module. They share
+//! `workspace` (paths, running cargo), `toolkit` (locates or fetches libnvvm, libdevice and ptxas)
+//! and `backend`.
 
 mod backend;
 mod bench;
 mod bundle;
+mod check;
 mod conformance;
 mod doctor;
 mod fuzz;
+mod guide;
 mod lint;
 mod mutants;
 mod run;
@@ -21,7 +23,7 @@ use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// A command: its name, its arguments and its purpose for the help, and what it does.
+/// A command: its name, its arguments and purpose for the help, and its function.
 struct Command {
     name: &'static str,
     arguments: &'static str,
@@ -44,6 +46,24 @@ const COMMANDS: &[Command] = &[
         run: test::test,
     },
     Command {
+        name: "check",
+        arguments: "",
+        help: "Check the format, lints and quick unit tests, before a commit",
+        run: check::check,
+    },
+    Command {
+        name: "ci",
+        arguments: "",
+        help: "Run what CI runs: format, lints and all tests",
+        run: check::ci,
+    },
+    Command {
+        name: "bless",
+        arguments: "[FILTER]",
+        help: "Run the UI tests and write their expected output",
+        run: check::bless,
+    },
+    Command {
         name: "conformance",
         arguments: "[--help] [PART ...]",
         help: "Run the standard library's own tests as device code",
@@ -52,13 +72,13 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "fuzz",
         arguments: "[--seed N] [--count M]",
-        help: "Compare random programs with the CPU; one that differs is made smaller and shown",
+        help: "Compare random programs with the CPU; shrink and print those that differ",
         run: fuzz::fuzz,
     },
     Command {
         name: "doctor",
         arguments: "",
-        help: "Say what was found, where, which version, and what to do about what is missing",
+        help: "Report the prerequisites: location, version, and how to install missing ones",
         run: doctor::doctor,
     },
     Command {
@@ -70,19 +90,19 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
         arguments: "[--bundle DIR] [--arch ARCH] [-- ARGS]",
-        help: "Build the benchmarks and run them beside nvcc's, or pack them into DIR to run elsewhere",
+        help: "Build the benchmarks and run them beside nvcc's, or pack them into DIR",
         run: bench::bench,
     },
     Command {
         name: "mutants",
         arguments: "[CRATE [NAME]] [--score]",
-        help: "Plant faults in a copy of the tree, and see which of them the tests catch",
+        help: "Plant mutations in a copy of the tree, and report which ones the tests detect",
         run: mutants::mutants,
     },
     Command {
         name: "fmt",
         arguments: "[--check]",
-        help: "Format the sources, or check that they are",
+        help: "Format the sources, or check the format",
         run: lint::fmt,
     },
     Command {
@@ -96,6 +116,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--open]",
         help: "Build the documentation; warnings are errors",
         run: lint::doc,
+    },
+    Command {
+        name: "guide",
+        arguments: "[--open]",
+        help: "Build the guide with mdBook",
+        run: guide::guide,
     },
     Command {
         name: "build",
@@ -133,7 +159,7 @@ fn dispatch() -> Result<ExitCode> {
     }
     match COMMANDS.iter().find(|command| command.name == name) {
         Some(command) => (command.run)(parser),
-        None => bail!("there is no command `{name}`\n\n{}", help()),
+        None => bail!("unknown command `{name}`\n\n{}", help()),
     }
 }
 
@@ -146,7 +172,7 @@ fn help() -> String {
     text
 }
 
-/// Refuses all arguments that are left.
+/// Returns an error if arguments remain.
 fn no_more_arguments(parser: &mut lexopt::Parser) -> Result<()> {
     match parser.next()? {
         None => Ok(()),
@@ -154,7 +180,7 @@ fn no_more_arguments(parser: &mut lexopt::Parser) -> Result<()> {
     }
 }
 
-/// Reads arguments of which one may be the given flag, and none anything else.
+/// Parses arguments that may only be the given flag. Returns whether it was given.
 fn only_flag(parser: &mut lexopt::Parser, flag: &str) -> Result<bool> {
     let mut given = false;
     while let Some(argument) = parser.next()? {
@@ -166,7 +192,7 @@ fn only_flag(parser: &mut lexopt::Parser, flag: &str) -> Result<bool> {
     Ok(given)
 }
 
-/// The rest of the arguments as they are.
+/// Returns the remaining arguments unparsed.
 fn remaining(parser: &mut lexopt::Parser) -> Result<Vec<OsString>> {
     Ok(parser.raw_args()?.collect())
 }

@@ -18,22 +18,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long one command may take; a fault that makes the tests hang is caught.
+/// The time limit of a command; a mutation that makes the tests hang counts as detected.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// The faults of a crate, as its file lists them.
+/// The mutations of a crate, as listed in its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
-    /// Builds what the tests do not build themselves. It must succeed with the fault planted, as
-    /// `cargo test --no-run` must for each of the tests: a fault that does not compile tests nothing.
+    /// Builds what the tests do not build themselves. It must succeed with the mutation, as must
+    /// `cargo test --no-run` for each test: a mutation that does not compile tests nothing.
     check: Option<String>,
-    /// The commands of which one has to fail, unless a fault has its own.
+    /// The commands of which one must fail, unless a mutation has its own.
     tests: Vec<String>,
     fault: Vec<Fault>,
 }
 
-/// A fault.
+/// A mutation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fault {
@@ -44,7 +44,7 @@ struct Fault {
     tests: Option<Vec<String>>,
 }
 
-/// What the tests made of a fault.
+/// The verdict of the tests on a mutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Caught,
@@ -60,7 +60,7 @@ impl Verdict {
     }
 }
 
-/// The command.
+/// Runs the command.
 pub fn mutants(mut parser: lexopt::Parser) -> Result<ExitCode> {
     use lexopt::prelude::*;
     let (mut only, mut filter, mut score) = (None, String::new(), false);
@@ -78,7 +78,7 @@ pub fn mutants(mut parser: lexopt::Parser) -> Result<ExitCode> {
         if let Some(name) = &only {
             ensure!(
                 lists.contains_key(name),
-                "no faults are listed for `{name}`"
+                "no mutations are listed for `{name}`"
             );
         }
         let tree = copy_tree()?;
@@ -92,7 +92,7 @@ pub fn mutants(mut parser: lexopt::Parser) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Plants the faults of a list whose names contain `filter`.
+/// Plants the mutations of a list whose names contain `filter`.
 fn measure(
     tree: &Path,
     krate: &str,
@@ -109,7 +109,7 @@ fn measure(
         println!("{krate}: {command}");
         ensure!(
             succeeds(tree, command)?,
-            "`{command}` fails without a fault; see {}",
+            "`{command}` fails without a mutation; see {}",
             log(tree).display()
         );
     }
@@ -139,25 +139,25 @@ fn measure(
     Ok(())
 }
 
-/// The command that compiles the tests which `command` runs.
+/// Returns the command that compiles the tests of `command`.
 fn build(command: &str) -> String {
     command.replacen("cargo test", "cargo test --no-run", 1)
 }
 
-/// The text of a file with a fault.
+/// Returns the contents of a file with a mutation.
 fn plant(fault: &Fault, text: &str) -> Result<String> {
     let count = text.matches(&fault.from).count();
     let (name, file) = (&fault.name, fault.file.display());
     ensure!(
         count == 1,
-        "{name}: {file} has {count} times\n{}",
+        "{name}: {file} contains {count} times, expected once:\n{}",
         fault.from
     );
-    ensure!(fault.from != fault.to, "{name}: nothing is replaced");
+    ensure!(fault.from != fault.to, "{name}: `from` and `to` are equal");
     Ok(text.replacen(&fault.from, &fault.to, 1))
 }
 
-/// All lists, by crate.
+/// Reads all lists, by crate.
 fn lists() -> Result<BTreeMap<String, List>> {
     let folder = workspace::root().join("tests/mutants");
     let mut lists = BTreeMap::new();
@@ -172,7 +172,7 @@ fn lists() -> Result<BTreeMap<String, List>> {
         for fault in &list.fault {
             ensure!(
                 names.insert(&fault.name),
-                "{name}: two faults `{}`",
+                "{name}: two mutations `{}`",
                 fault.name
             );
         }
@@ -181,8 +181,8 @@ fn lists() -> Result<BTreeMap<String, List>> {
     Ok(lists)
 }
 
-/// Copies all files that git tracks or would track, and leaves those alone that are the same, so that
-/// cargo builds only what changed.
+/// Copies all files that git tracks or would track. Skips equal files, so that cargo rebuilds only
+/// what changed.
 fn copy_tree() -> Result<PathBuf> {
     let (root, tree) = (workspace::root(), workspace::target().join("mutants"));
     let mut list = Command::new("git");
@@ -212,7 +212,7 @@ fn copy_tree() -> Result<PathBuf> {
     remove_others(&tree, &tree, &|name| {
         names.contains(name) && root.join(name).exists()
     })?;
-    // NVIDIA's libraries, where the tests look for them.
+    // Links NVIDIA's libraries where the tests search for them.
     let (cuda, target) = (workspace::target().join("cuda"), tree.join("target"));
     fs::create_dir_all(&target)?;
     #[cfg(unix)]
@@ -222,7 +222,7 @@ fn copy_tree() -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// Removes files that are no longer in the repository.
+/// Removes files that the repository no longer has.
 fn remove_others(tree: &Path, folder: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -239,16 +239,16 @@ fn remove_others(tree: &Path, folder: &Path, keep: &dyn Fn(&Path) -> bool) -> Re
     Ok(())
 }
 
-/// What the commands print, in the copy.
+/// The file in the copy that receives the output of commands.
 const LOG: &str = "mutants.log";
 
 fn log(tree: &Path) -> PathBuf {
     tree.join(LOG)
 }
 
-/// Whether a command ends in time with success.
+/// Returns whether a command succeeds within the time limit.
 fn succeeds(tree: &Path, command: &str) -> Result<bool> {
-    // As in a shell, variables come first.
+    // As in a shell, assignments of variables come first.
     let mut words = command.split_whitespace().peekable();
     let mut variables = Vec::new();
     while let Some(word) = words.next_if(|word| word.contains('=')) {
@@ -277,7 +277,7 @@ fn succeeds(tree: &Path, command: &str) -> Result<bool> {
             return Ok(status.success());
         }
         if start.elapsed() > LIMIT {
-            // With the tests that cargo started, which are of its group.
+            // Kills the process group, which includes the tests that cargo started.
             let group = format!("-{}", child.id());
             Command::new("kill").args(["-9", "--", &group]).status()?;
             child.wait()?;
@@ -287,7 +287,7 @@ fn succeeds(tree: &Path, command: &str) -> Result<bool> {
     }
 }
 
-/// The results: crate and name of each fault, with the rest of its line.
+/// The results: crate and name of each mutation, with the rest of its line.
 struct Results {
     lines: BTreeMap<(String, String), [String; 3]>,
     date: String,
@@ -319,7 +319,7 @@ impl Results {
         })
     }
 
-    /// Records a result, and writes the file: a run may be interrupted.
+    /// Records a result and writes the file, because a run may be interrupted.
     fn set(&mut self, krate: &str, name: &str, verdict: Verdict) -> Result<()> {
         let rest = [verdict.name(), &self.date, &self.commit].map(str::to_owned);
         self.lines.insert((krate.to_owned(), name.to_owned()), rest);
@@ -330,7 +330,7 @@ impl Results {
         fs::write(Results::path(), text).context("docs/measured/mutants.tsv")
     }
 
-    /// A line for each crate, and one for all.
+    /// Formats a line for each crate, and a total.
     fn scores(&self) -> String {
         let mut crates: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         for ((krate, _), [verdict, ..]) in &self.lines {
@@ -356,7 +356,7 @@ impl Results {
 mod tests {
     use super::*;
 
-    /// An entry that no longer fits the sources is noticed with the change that made it so.
+    /// Detects an entry that no longer applies in the change that made it stale.
     #[test]
     fn every_fault_can_be_planted() {
         let mut count = 0;

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The command.
+/// Runs the command.
 pub fn run(mut parser: lexopt::Parser) -> Result<ExitCode> {
     use lexopt::prelude::*;
     let mut name = None;
@@ -16,7 +16,7 @@ pub fn run(mut parser: lexopt::Parser) -> Result<ExitCode> {
             Long("debug") => debug = true,
             Long("release") => debug = false,
             Value(value) if name.is_none() => name = Some(value.string()?),
-            // After the name everything that is not ours is the example's.
+            // After the name, unknown arguments belong to the example.
             Value(value) => {
                 arguments.push(value);
                 arguments.extend(remaining(&mut parser)?);
@@ -26,11 +26,11 @@ pub fn run(mut parser: lexopt::Parser) -> Result<ExitCode> {
     }
     let examples = workspace::examples()?;
     let Some(name) = name else {
-        bail!("which example? There are {}", examples.join(", "));
+        bail!("no example given, expected one of {}", examples.join(", "));
     };
     if !examples.contains(&name) {
         bail!(
-            "there is no example `{name}`; there are {}",
+            "unknown example `{name}`, expected one of {}",
             examples.join(", ")
         );
     }

@@ -1,16 +1,16 @@
-//! `./x test`: all tests, and at the end how many passed, failed and were skipped.
+//! `./x test`: runs all tests, and prints the number of passed, failed and skipped tests.
 //!
-//! One run of cargo compiles the workspace with the pinned toolchain. Then these run, as many at a
-//! time as there are cores:
+//! One run of cargo compiles the workspace with the pinned toolchain. Then the following run
+//! concurrently, one per core:
 //!
 //! 1. the workspace's test programs and the documentation's examples;
-//! 2. the device tests once more on the emulator as sm_100, the samples as sm_120 too;
-//! 3. published crates and the standard library's own tests, a part of each;
-//! 4. the backend's own tests, in the directory and profile that it is built in anyway;
-//! 5. ptxas, which takes the PTX of the examples and device tests for the oldest and the newest
-//!    architecture;
-//! 6. stable Rust, if it is installed (in CI it always is): it checks the host packages with their
-//!    tests, and the README's program is built with it.
+//! 2. the device tests again on the emulator as sm_100, the samples as sm_120, too;
+//! 3. a part of the tests of published crates and of the standard library's own tests;
+//! 4. the backend's own tests, in the directory and profile of its build;
+//! 5. ptxas, which must accept the PTX of the examples and device tests for the oldest and the
+//!    newest architecture;
+//! 6. stable Rust, if it is installed (always in CI): it checks the host packages with their tests,
+//!    and builds the README's program.
 
 use crate::bundle::{Built, Program};
 use crate::{backend, bundle, toolkit, workspace};
@@ -25,41 +25,41 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use test_outcome::Line;
 
-/// The parts of `./x conformance` that are quick enough to be run every time.
+/// The parts of `./x conformance` that are quick enough for every run.
 const CONFORMANCE: [&str; 2] = ["core_basics", "core_mem"];
 
-/// How many tests passed, failed and were skipped.
+/// The number of tests that passed, failed and were skipped.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Total {
     passed: u64,
     failed: u64,
     skipped: u64,
-    /// What each command printed of the tests that failed.
+    /// The output of each command about failed tests.
     failures: Vec<String>,
 }
 
-/// What is to be tested.
+/// The tests to run.
 struct Selection {
     package: Option<String>,
-    /// For the test programs: a filter and its flags.
+    /// Arguments of the test programs: a filter and flags.
     arguments: Vec<OsString>,
 }
 
-/// The command.
+/// Runs the command.
 pub fn test(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let selection = Selection::parse(&mut parser)?;
     let mut total = Total::default();
     let outcomes = Outcomes::new()?;
     let tested = selection.run(&mut total, &outcomes);
     if tested.is_err() {
-        // What could not be built or started failed, too.
+        // A build or a program that cannot be started counts as a failure.
         total.failed += 1;
     }
     if let Err(error) = tested {
         eprintln!("error: {error:#}");
     }
     outcomes.take(&mut total)?;
-    // Once more at the end: a reader of a long log looks there.
+    // Repeated at the end, where readers of a long log look.
     if !total.failures.is_empty() {
         heading("Failed");
     }
@@ -117,7 +117,7 @@ impl Selection {
             };
             self.count(command, total, outcomes)?;
         }
-        // On their own: see `run_all`.
+        // Separately, see `run_all`.
         if self.package.is_none() {
             heading("Published crates, a part");
             self.count(crate_tests()?, total, outcomes)?;
@@ -129,7 +129,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Runs a `cargo test`, passes its output on and adds up its results.
+    /// Runs `cargo test`, forwards its output and adds up its results.
     fn count(&self, mut command: Command, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
         command.arg("--").args(&self.arguments);
         command.env(test_outcome::VARIABLE, outcomes.next());
@@ -163,7 +163,7 @@ const WORKSPACE: [&str; 5] = [
     CRATE_TESTS,
 ];
 
-/// `cargo test` in the workspace.
+/// Returns a `cargo test` command for the workspace.
 fn cargo_test() -> Result<Command> {
     let mut command = backend::cargo_with_backend()?;
     command
@@ -174,10 +174,10 @@ fn cargo_test() -> Result<Command> {
     Ok(command)
 }
 
-/// The tests of published crates. Not all of them: they take long to compile for the device.
-/// `./x test crate-tests` runs all, unoptimised as well.
+/// Returns the tests of those published crates that compile quickly for the device.
+/// `./x test crate-tests` runs all of them, also unoptimized.
 fn crate_tests() -> Result<Command> {
-    /// Says which of them.
+    /// Selects the crates.
     const CRATES: &str = "CRATE_TESTS";
     let mut command = cargo_test()?;
     command.args(["--package", CRATE_TESTS]);
@@ -187,7 +187,7 @@ fn crate_tests() -> Result<Command> {
     Ok(command)
 }
 
-/// The backend's own tests, in the directory and profile that it is built in anyway.
+/// Returns the backend's own tests, in the directory and profile of its build.
 fn backend_tests() -> Result<Command> {
     let mut command = backend::command("test");
     command
@@ -196,12 +196,12 @@ fn backend_tests() -> Result<Command> {
     Ok(command)
 }
 
-/// One of the commands that make up a run of all tests.
+/// A command of a run of all tests.
 struct Job {
     name: String,
     command: Command,
-    /// Whether its exit status is the result of one test; otherwise its output says the results, as
-    /// that of `cargo test` does.
+    /// Whether the exit status is the result of one test. Otherwise the output has the results, in
+    /// the format of `cargo test`.
     is_one_test: bool,
 }
 
@@ -215,8 +215,8 @@ impl Job {
     }
 }
 
-/// Compiles everything, then runs the test programs and what else there is, as many at a time as
-/// there are cores: most of them use one core only, as cargo and ptxas do in their last steps.
+/// Compiles everything, then runs the test programs and other commands concurrently, one per core:
+/// most use a single core, as do cargo and ptxas in their last steps.
 fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     heading("Compiling the workspace");
     let began = Instant::now();
@@ -227,7 +227,7 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     let built = bundle::build(command, bundle::What::Tests)?;
     println!("{:.1} s", began.elapsed().as_secs_f64());
 
-    // What compiles in directories of its own comes first, since it takes longest.
+    // Commands that compile in separate directories come first, because they take longest.
     let mut jobs = Vec::new();
     let has_stable = ensure_stable()?;
     let stable = || has_stable.then(|| workspace::cargo_of(STABLE)).flatten();
@@ -246,8 +246,8 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
             is_one_test: true,
         });
     }
-    // On their own, as the crates then have on the host the features that they have on the
-    // device, and not those that others of the workspace ask for.
+    // Separately, so that the crates have the same features on host and device, without those that
+    // other members of the workspace request.
     jobs.push(Job::new("published crates, a part", crate_tests()?));
     jobs.push(Job::new("the backend", backend_tests()?));
     let mut command = backend::cargo_with_backend()?;
@@ -264,8 +264,8 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     jobs.push(Job::new("the documentation's examples", command));
     let backend = backend::ensure()?;
     let libraries = workspace::output_of("rustc", &["--print=target-libdir"])
-        .context("rustc does not name its library directory")?;
-    // A test program, run as cargo runs it.
+        .context("rustc did not report its library directory")?;
+    // Returns a command that runs a test program as cargo does.
     let command_of = |program: &Program| {
         let mut command = Command::new(&program.path);
         let mut cargo = workspace::cargo();
@@ -285,7 +285,7 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
             .env("CARGO", cargo.get_program())
             .env("CARGO_MANIFEST_DIR", &program.directory)
             .env("RUSTC_CODEGEN_NVVM", &backend)
-            // Those of procedural macros are linked with the standard library of the toolchain.
+            // Tests of procedural macros are linked to the toolchain's standard library.
             .env("LD_LIBRARY_PATH", &libraries);
         command
     };
@@ -308,8 +308,8 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     run_jobs(jobs, total, outcomes)
 }
 
-/// The test programs that run once more on an architecture with libnvvm's modern dialect, with a
-/// filter of their tests. All but the samples have one module for it, by default for sm_100.
+/// The test programs that run again on an architecture with libnvvm's modern dialect, with a filter
+/// of their tests. All except the samples have one module for it, by default for sm_100.
 const MODERN: [(&str, &str, &str); 5] = [
     ("device-tests-device", "release::", "sm_100"),
     ("cuda-std-tests-device", "", "sm_100"),
@@ -320,7 +320,7 @@ const MODERN: [(&str, &str, &str); 5] = [
 
 const STABLE: &str = "stable";
 
-/// The test program that builds the README's project: with stable Rust, if it is there.
+/// The test program that builds the README's project, with stable Rust if it is installed.
 const ON_STABLE: &str = "cuda_builder-readme";
 
 /// The test programs that run cargo or ptxas.
@@ -332,8 +332,8 @@ const LONG: [&str; 5] = [
     "cuda_std-table",
 ];
 
-/// Runs commands, as many at a time as there are cores; prints the output of each when it ends, and
-/// at the end which ones took longest.
+/// Runs commands concurrently, one per core. Prints the output of each when it exits, and finally
+/// the slowest commands.
 fn run_jobs(jobs: Vec<Job>, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     const LONGEST: usize = 20;
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -354,7 +354,7 @@ fn run_jobs(jobs: Vec<Job>, total: &mut Total, outcomes: &Outcomes) -> Result<()
                 .stderr(writer);
             let spawned = job.command.spawn();
             let mut child = spawned.with_context(|| format!("{} cannot be started", job.name))?;
-            // It holds the pipe's other end, which this loop reads to its end.
+            // Closes the command's write end of the pipe, so that reading terminates.
             drop(job.command);
             let mut output = Vec::new();
             reader.read_to_end(&mut output)?;
@@ -392,15 +392,18 @@ fn run_jobs(jobs: Vec<Job>, total: &mut Total, outcomes: &Outcomes) -> Result<()
     results.into_iter().collect()
 }
 
-/// Lets ptxas take the PTX of the examples and device tests: for the architecture that it is for, and
-/// what is for the oldest one for the newest as well.
+/// Returns commands that assemble the PTX of the examples and device tests: for its target
+/// architecture and, if that is older than sm_100, also for the newest.
 fn assemblies(built: &Built) -> Result<Vec<Job>> {
     const NEWEST: nvvm::Arch = nvvm::Arch::SM_121;
-    // Unoptimised programs of many functions take it minutes.
+    // ptxas needs minutes for unoptimized programs with many functions.
     const LARGEST: u64 = 16 << 20;
     const LARGE: u64 = 1 << 20;
     const PACKAGES: [&str; 4] = ["device-tests", "cuda-std-tests", "tensor-tests", "samples"];
-    let ptxas = toolkit::ensure()?.ptxas.context("there is no ptxas")?.path;
+    let ptxas = toolkit::ensure()?
+        .ptxas
+        .context("ptxas was not found")?
+        .path;
     let mut jobs = Vec::new();
     for (package, file) in bundle::ptx_of(built)? {
         let size = std::fs::metadata(&file)?.len();
@@ -415,8 +418,9 @@ fn assemblies(built: &Built) -> Result<Vec<Job>> {
         for arch in [own].into_iter().chain(newest) {
             let mut command = Command::new(&ptxas);
             command
-                // Large ones to link later, which is faster; small ones as the driver does it: then
-                // functions keep to the limits of the kernels that call them.
+                // Large modules are assembled for linking, which is faster; small ones as by the
+                // driver, so that functions respect the register limits of the kernels that call
+                // them.
                 .args((size > LARGE).then_some("-c"))
                 .args(["-arch", &arch.sm(), "-o", "/dev/null"])
                 .arg(&file);
@@ -432,18 +436,18 @@ fn assemblies(built: &Built) -> Result<Vec<Job>> {
 }
 
 impl Total {
-    /// Counts tests as skipped that were counted as passed.
+    /// Moves tests from passed to skipped.
     fn skip(&mut self, tests: u64) {
         self.passed = self.passed.saturating_sub(tests);
         self.skipped += tests;
     }
 
-    /// Adds what a command printed, which says its results as `cargo test` does.
+    /// Adds the results in a command's output, in the format of `cargo test`.
     fn add_output(&mut self, name: &str, status: ExitStatus, output: &str) {
         let before = self.failed;
         output.lines().for_each(|line| self.add(line));
         if !status.success() && self.failed == before {
-            // It does not compile, or a test program crashed.
+            // The build failed, or a test program crashed.
             self.failed += 1;
         }
         if self.failed > before {
@@ -453,7 +457,7 @@ impl Total {
         }
     }
 
-    /// Adds a line like `test result: ok. 3 passed; 0 failed; …`.
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; …`.
     fn add(&mut self, line: &str) {
         let Some((_, numbers)) = line
             .strip_prefix("test result: ")
@@ -472,7 +476,7 @@ impl Total {
     }
 }
 
-/// What test programs said of the tests that failed, or if there were none, how the output ends.
+/// Returns the output about failed tests; without any, the end of the output.
 fn failures(output: &str) -> String {
     const LONGEST: usize = 100;
     let mut in_failures = false;
@@ -489,7 +493,7 @@ fn failures(output: &str) -> String {
     lines[lines.len().saturating_sub(LONGEST)..].join("\n")
 }
 
-/// The files in which tests record that they were skipped, one for each command; removed at the end.
+/// The files in which tests record skips, one per command; removed at the end.
 struct Outcomes {
     folder: PathBuf,
     count: AtomicUsize,
@@ -499,21 +503,21 @@ impl Outcomes {
     fn new() -> Result<Outcomes> {
         let folder = workspace::target().join(format!("outcomes-{}", std::process::id()));
         std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+            .with_context(|| format!("{} cannot be created", folder.display()))?;
         Ok(Outcomes {
             folder,
             count: AtomicUsize::new(0),
         })
     }
 
-    /// The path of another file.
+    /// Returns the path of a new file.
     fn next(&self) -> PathBuf {
         let number = self.count.fetch_add(1, Relaxed);
         self.folder.join(number.to_string())
     }
 
-    /// Counts the tests that skipped themselves, which the test programs count as passed, and says
-    /// why.
+    /// Counts the tests that skipped themselves, which test programs count as passed, and prints
+    /// the reasons.
     fn take(self, total: &mut Total) -> Result<()> {
         let mut reasons = BTreeMap::new();
         for file in std::fs::read_dir(&self.folder)? {
@@ -539,8 +543,8 @@ impl Drop for Outcomes {
     }
 }
 
-/// The tests that a file of outcomes says were skipped, by program and name, with the reason. A test
-/// may say so more than once.
+/// Returns the skipped tests in a file of outcomes, by program and name, with the reason. A test
+/// may record a skip more than once.
 fn skipped(text: &str) -> BTreeMap<(String, String), String> {
     let skips = text.lines().filter_map(|line| match Line::parse(line)? {
         Line::Skip {
@@ -568,11 +572,11 @@ pub(crate) fn is_package(name: &str) -> bool {
         .arg(name)
         .stderr(Stdio::null())
         .output();
-    // Packages from a registry are known too, and cannot be tested.
+    // Packages from a registry match as well, but cannot be tested.
     output.is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"path+"))
 }
 
-/// Whether stable Rust is there. CI has to have it.
+/// Returns whether stable Rust is installed. In CI it is installed if missing.
 fn ensure_stable() -> Result<bool> {
     if workspace::cargo_of(STABLE).is_some() {
         return Ok(true);

@@ -5,18 +5,18 @@ use anyhow::{Result, bail};
 use cuda_toolkit::{Part, Toolkit};
 use std::path::PathBuf;
 
-/// The folder that they are fetched into. It does not follow `CARGO_TARGET_DIR`: `cuda_builder`
-/// and the tests of `nvvm` look for it here.
+/// Returns the directory for fetched files. It is independent of `CARGO_TARGET_DIR`, because
+/// `cuda_builder` and the tests of `nvvm` search here.
 pub fn folder() -> PathBuf {
     workspace::root().join("target/cuda")
 }
 
-/// Looks for them.
+/// Locates the files.
 pub fn find() -> Toolkit {
     cuda_toolkit::find(&[folder()])
 }
 
-/// Looks for them, and fetches those that are missing.
+/// Locates the files, and fetches missing ones.
 pub fn ensure() -> Result<Toolkit> {
     let found = find();
     let missing: Vec<Part> = found.missing().collect();
@@ -27,7 +27,7 @@ pub fn ensure() -> Result<Toolkit> {
     let found = find();
     if let Some(part) = found.missing().next() {
         bail!(
-            "{part} is not in what pip fetched into {}; set CUDA_HOME to a CUDA toolkit that has it",
+            "the packages that pip fetched into {} lack {part}\nhelp: set CUDA_HOME to a CUDA toolkit",
             folder().display()
         );
     }

@@ -1,11 +1,11 @@
-//! Paths in the repository, and how cargo is run in it.
+//! Paths in the repository, and running commands.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-/// The packages that have to build on stable Rust, with their tests.
+/// The packages that must build on stable Rust, with their tests.
 pub const HOST_PACKAGES: &[&str] = &[
     "cuda_builder",
     "cuda_toolkit",
@@ -20,15 +20,15 @@ pub const HOST_PACKAGES: &[&str] = &[
     "ptx_emulator",
 ];
 
-/// The repository's root.
+/// Returns the root of the repository.
 pub fn root() -> &'static Path {
-    // This file's package stands directly in the root.
+    // This package is a child directory of the root.
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or(Path::new("."))
 }
 
-/// Cargo's target folder.
+/// Returns cargo's target directory.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => std::path::absolute(&folder).unwrap_or_else(|_| folder.into()),
@@ -36,23 +36,23 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// Whether this is a run of continuous integration.
+/// Returns whether the process runs in CI.
 pub fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }
 
-/// The pinned toolchain's cargo, which runs this program.
+/// Returns the pinned toolchain's cargo, which runs this program.
 pub fn cargo() -> Command {
     clean(Command::new(
         std::env::var_os("CARGO").unwrap_or("cargo".into()),
     ))
 }
 
-/// Cargo of another toolchain, if that is installed.
+/// Returns the cargo of another toolchain, if it is installed.
 pub fn cargo_of(toolchain: &str) -> Option<Command> {
     let which = |program| output_of("rustup", &["which", "--toolchain", toolchain, program]);
     let mut command = clean(Command::new(which("cargo")?));
-    // By their paths: the pinned toolchain's may come first on the PATH.
+    // By path, because the pinned toolchain may come first in `PATH`.
     command.env("RUSTUP_TOOLCHAIN", toolchain);
     command
         .env("RUSTC", which("rustc")?)
@@ -60,9 +60,9 @@ pub fn cargo_of(toolchain: &str) -> Option<Command> {
     Some(command)
 }
 
-/// Sets what all runs of cargo have in common.
+/// Sets the environment of all runs of cargo.
 fn clean(mut command: Command) -> Command {
-    // What the cargo that runs this program has set for it is not meant for another.
+    // Variables that the outer cargo set for this program do not apply to another cargo.
     for name in ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
         command.env_remove(name);
     }
@@ -74,9 +74,9 @@ fn clean(mut command: Command) -> Command {
             command.env_remove(name);
         }
     }
-    // The output of build scripts is shown only when they fail, but a device build may take a
-    // while: this lets `cuda_builder` show its progress where this program shows its own. Not in
-    // a file, where two writers would overwrite each other's lines.
+    // Cargo shows the output of build scripts only on failure, but a device build may take long:
+    // this lets `cuda_builder` print its progress to this program's standard error. Not to a file,
+    // where two writers would overwrite each other's lines.
     let stderr = format!("/proc/{}/fd/2", std::process::id());
     let is_stream = std::fs::metadata(&stderr).is_ok_and(|metadata| !metadata.is_file());
     if is_stream && std::env::var_os("CUDA_BUILDER_PROGRESS").is_none() {
@@ -85,14 +85,14 @@ fn clean(mut command: Command) -> Command {
     command
 }
 
-/// Runs a command to its end; `what` is said if it cannot be started.
+/// Runs a command to completion. The error contains `what` if it cannot be started.
 pub fn status(command: &mut Command, what: &str) -> Result<ExitStatus> {
     command
         .status()
         .with_context(|| format!("{what} cannot be started"))
 }
 
-/// Runs a command that has to succeed.
+/// Runs a command that must succeed.
 pub fn must_succeed(command: &mut Command, what: &str) -> Result<()> {
     let status = status(command, what)?;
     if !status.success() {
@@ -101,7 +101,8 @@ pub fn must_succeed(command: &mut Command, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Becomes a command, where the system can do that: then signals and the exit status are its own.
+/// Replaces this process by a command, where the system supports that, so that the command receives
+/// signals and determines the exit status.
 pub fn become_command(command: &mut Command, what: &str) -> Result<ExitCode> {
     #[cfg(unix)]
     {
@@ -117,25 +118,25 @@ pub fn become_command(command: &mut Command, what: &str) -> Result<ExitCode> {
     }
 }
 
-/// A command's standard output, trimmed, if it succeeds.
+/// Returns a command's trimmed standard output, if it succeeds.
 pub fn output_of(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     output.status.success().then_some(text)
 }
 
-/// The pinned toolchain's folder.
+/// Returns the pinned toolchain's directory.
 pub fn sysroot() -> Option<PathBuf> {
     output_of("rustc", &["--print=sysroot"]).map(PathBuf::from)
 }
 
-/// The names of the workspace's examples. Those in single source, which `cargo cuda` builds, are
-/// a workspace of their own.
+/// Returns the names of the workspace's examples. The single-source examples, which `cargo cuda`
+/// builds, are a separate workspace.
 pub fn examples() -> Result<Vec<String>> {
     let folder = root().join("examples");
     let single_source = folder.join("single_source");
     let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("the folder {} cannot be read", folder.display()))?;
+        .with_context(|| format!("the directory {} cannot be read", folder.display()))?;
     let mut names: Vec<String> = entries
         .flatten()
         .filter(|entry| entry.path().join("Cargo.toml").exists() && entry.path() != single_source)

@@ -7,10 +7,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The variable that names a backend.
+/// The environment variable that names a prebuilt backend.
 pub const VARIABLE: &str = "RUSTC_CODEGEN_NVVM";
 
-/// A backend, and the files it was built from as far as they are ours to watch.
+/// A backend, and the source files that the outer cargo must watch.
 #[derive(Debug)]
 pub struct Backend {
     /// The dylib.
@@ -19,7 +19,7 @@ pub struct Backend {
     pub watch: Vec<PathBuf>,
 }
 
-/// Finds or builds it. `target` is the folder for build artefacts.
+/// Locates or builds the backend. `target` is the directory for build artifacts.
 pub fn find(
     toolchain: &Toolchain,
     target: &Path,
@@ -72,8 +72,8 @@ fn build(
         .arg("--target-dir")
         .arg(target)
         .env("RUSTC", toolchain.rustc())
-        // Warnings about the backend's code are not for those who use it. This takes away
-        // cargo's count of them.
+        // Users of the backend need no warnings about its code. This also suppresses cargo's count
+        // of them.
         .env("CARGO_BUILD_WARNINGS", "allow");
     let report = messages::run(command, Show::Errors, progress)?;
     if !report.success {
@@ -87,8 +87,8 @@ fn build(
         .artifacts_of(&manifest)
         .find(is_dylib)
         .ok_or_else(|| Error::BackendBuild(report.output.clone()))?;
-    // Its mtime is later than the build script's start, so that watching the dylib itself would
-    // run the script once more for nothing.
+    // The dylib is newer than the start of the build script, so watching it would rerun the script
+    // unnecessarily.
     let mut watch = report.manifests();
     watch.extend(crate::depinfo::read_beside(dylib)?);
     Ok(Backend {

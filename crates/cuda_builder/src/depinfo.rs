@@ -4,8 +4,8 @@ use crate::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files that went into an artifact, from the `.d` file beside it. Libraries, which are
-/// listed there too, are left out: they are made by the same build from files in the list.
+/// Returns the source files of an artifact, from the `.d` file next to it. Omits libraries, which
+/// the same build creates from listed files.
 pub(crate) fn read_beside(artifact: &Path) -> Result<Vec<PathBuf>, Error> {
     let path = artifact.with_extension("d");
     let text =
@@ -24,7 +24,7 @@ pub(crate) fn read_beside(artifact: &Path) -> Result<Vec<PathBuf>, Error> {
         .collect())
 }
 
-/// Reads `output: file file …` lines, in which a space in a name is written `\ `.
+/// Parses `output: file file …` lines, in which `\ ` stands for a space in a name.
 fn parse(text: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in text.lines() {

@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that is the same for all architectures.
+/// The part of a build that all architectures share.
 struct Session<'a> {
     options: &'a CudaBuilder,
     krate: PathBuf,
@@ -23,22 +23,22 @@ struct Session<'a> {
     toolkit: Toolkit,
     backend: PathBuf,
     target: PathBuf,
-    /// The user's cache, if it is used.
+    /// The user's cache, if this build uses it.
     cache: Option<PathBuf>,
     progress: Progress,
-    /// The files the outer cargo is to watch.
+    /// The files that the outer cargo must watch.
     watch: BTreeSet<PathBuf>,
-    /// The packages that are in the result.
+    /// The packages that the result contains.
     packages: BTreeSet<String>,
 }
 
-/// What [`CudaBuilder::build`] does.
+/// Implements [`CudaBuilder::build`].
 pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
     for name in [backend::VARIABLE, messages::PROGRESS_VARIABLE]
         .iter()
         .chain(&cuda_toolkit::ENVIRONMENT)
     {
-        // Where the progress goes changes nothing of the output.
+        // The destination of progress messages does not affect the output.
         if *name != messages::PROGRESS_VARIABLE {
             tell_cargo(&format!("rerun-if-env-changed={name}"));
         }
@@ -89,8 +89,8 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
     };
     let result = session.build_all(&archs, &mut output);
     if let Err(error) = result {
-        // For a script that goes on without the device code. Cargo shows these lines in front of
-        // the errors, so they are few; after a failed script it does not need them.
+        // For a script that continues without device code. Cargo prints these lines before the
+        // errors, so there are few of them, and does not need them after a failed script.
         session.watch = ["Cargo.toml", "src"]
             .map(|name| session.krate.join(name))
             .into();
@@ -146,16 +146,17 @@ impl Session<'_> {
         let mut own = last_crate_flags(self.options)?;
         own.extend(remap_flag(&self.krate));
         let key = self.key(arch, &shared);
-        // Cargo's final artifacts have names without a hash: each crate has its own folder.
+        // The names of cargo's final artifacts have no hash, so each crate has its own directory.
         let folder = self.target.join("cuda-builder").join(&key);
         let folder = folder.join(self.name_of_crate());
-        // Until the result is copied: another build script may be about to build the same crate
-        // with other flags, in the same folder.
+        // Locked until the result is copied: another build script may build the same crate with
+        // other flags in the same directory.
         let _lock = lock(&folder)?;
         let build_dir = self.cache.as_ref().unwrap_or(&self.target);
         let mut build_dir = build_dir.join("device").join(&key);
-        // Cargo's hashes know a package by its path in its workspace only, so two workspaces must not
-        // share a build folder. This makes the crate's own hash another one where it is alone.
+        // Cargo's hashes contain a package's path within its workspace only, so two workspaces must
+        // not share a build directory. For a crate without a workspace, this makes its own hash
+        // unique.
         own.push(format!(
             "--cfg=cuda_builder_crate=\"{}\"",
             self.name_of_crate()
@@ -167,8 +168,8 @@ impl Session<'_> {
             ));
         }
         let mut command = self.command(&folder, &shared, &own);
-        // Intermediate artifacts have hashes, by the paths of their packages too: `core` and
-        // `alloc` are shared.
+        // The names of intermediate artifacts have hashes that depend on the paths of their
+        // packages, so `core` and `alloc` can be shared.
         command.env("CARGO_BUILD_BUILD_DIR", &build_dir);
         let report = messages::run(command, Show::All, &mut self.progress)?;
         self.watch.extend(report.manifests());
@@ -196,7 +197,7 @@ impl Session<'_> {
         Ok(copy)
     }
 
-    /// Shows by which features a dependency that fails to find `std` came to use it.
+    /// Prints the features that enable `std` in a dependency that fails to find it.
     fn tell_who_needs_std(&self, report: &Report) {
         let Some(package) = &report.uses_std else {
             return;
@@ -250,7 +251,7 @@ impl Session<'_> {
             ])
             .arg(format!("--target={TARGET}"))
             .args(["-Zbuild-std=core,alloc", "-Zbuild-std-features="])
-            // Makes cargo know that all crates depend on the backend's content.
+            // Tells cargo that all crates depend on the contents of the backend.
             .arg("-Zbinary-dep-depinfo")
             .arg("--manifest-path")
             .arg(self.krate.join("Cargo.toml"))
@@ -266,12 +267,12 @@ impl Session<'_> {
             .env("RUSTC", self.toolchain.rustc())
             // Encoded: a path in a flag may contain a space.
             .env("CARGO_ENCODED_RUSTFLAGS", shared.join("\x1f"))
-            // Only the last crate is compiled to code, and that whole.
+            // Only the last crate generates code, for the whole program.
             .env("CARGO_INCREMENTAL", "0");
         for (name, value) in self.profile_settings() {
             command.env(name, value);
         }
-        // The backend looks for libnvvm and libdevice by itself; this makes it find the same.
+        // The backend locates libnvvm and libdevice itself; this makes it find the same files.
         for (name, part) in cuda_toolkit::ENVIRONMENT
             .iter()
             .zip([Part::Libnvvm, Part::Libdevice])
@@ -284,16 +285,16 @@ impl Session<'_> {
         command
     }
 
-    /// What is changed of the user's profile, as variables that override its `Cargo.toml`.
+    /// Changes to the user's profile, as environment variables that override `Cargo.toml`.
     fn profile_settings(&self) -> Vec<(String, &'static str)> {
         let profile = match self.profile {
             Profile::Debug => "DEV",
             Profile::Release => "RELEASE",
         };
-        // The backend optimises the whole program anyway, and has nothing for an LTO to read.
+        // The backend optimizes the whole program anyway, and emits no input for LTO.
         let mut settings = vec![("LTO", "off"), ("CODEGEN_UNITS", "1"), ("STRIP", "none")];
-        // Unoptimized kernels are a hundred times slower on the emulator. What the `dev` profile is
-        // for, the checks, stays.
+        // Unoptimized kernels are a hundred times slower on the emulator. The checks of the `dev`
+        // profile stay on.
         let level = match (self.options.opt_level, self.profile) {
             (Some(OptLevel::O0), _) => Some("0"),
             (Some(OptLevel::O1), _) => Some("1"),
@@ -303,11 +304,11 @@ impl Session<'_> {
         };
         settings.extend(level.map(|level| ("OPT_LEVEL", level)));
         let debug_info = match self.options.debug_info {
-            // The last crate alone gets another flag, see `last_crate_flags`: the MIR of its
+            // Only the last crate gets a different flag, see `last_crate_flags`. The MIR of its
             // dependencies is the same, so builds with and without line tables share them.
             Some(DebugInfo::None | DebugInfo::LineTables) => Some("line-tables-only"),
             Some(DebugInfo::Full) => Some("full"),
-            // For a debugger: what the profile says.
+            // For a debugger, as the profile says.
             None if level == Some("0") => None,
             None => Some("line-tables-only"),
         };
@@ -319,8 +320,8 @@ impl Session<'_> {
             .collect()
     }
 
-    /// A name for one set of shared flags. GPU crates that are built alike share what is compiled
-    /// under it.
+    /// Returns a name for a set of flags. GPU crates with the same flags share the dependencies
+    /// that are compiled under this name.
     fn key(&self, arch: Arch, flags: &[String]) -> String {
         let mut hasher = DefaultHasher::new();
         (
@@ -339,12 +340,13 @@ impl Session<'_> {
         format!("{}-{:016x}", arch.sm(), hasher.finish())
     }
 
-    /// A name for the GPU crate: of its folder, since two projects may have crates of one name.
+    /// Returns a name for the GPU crate, derived from its directory: two projects may have crates
+    /// of the same name.
     fn name_of_crate(&self) -> String {
         name_of(&self.krate)
     }
 
-    /// A name for what is not shared.
+    /// Returns a name for the artifacts that are not shared.
     fn hash_of_options(&self, flags: &[String]) -> String {
         let mut hasher = DefaultHasher::new();
         let options = self.options;
@@ -359,9 +361,9 @@ impl Session<'_> {
         format!("{:016x}", hasher.finish())
     }
 
-    /// Passes warnings and the compiler's notes on: cargo does not show the output of a build script
-    /// that succeeds. Lints of a crate that the program depends on too are shown by the program's own
-    /// build.
+    /// Forwards warnings and the backend's notes, because cargo hides the output of a successful
+    /// build script. Lints of a crate that the host program depends on as well are left to the
+    /// host's build.
     fn warn(&self, report: &Report) {
         let embedded = self.options.embed.is_some();
         let mut shown = BTreeSet::new();
@@ -385,7 +387,7 @@ impl Session<'_> {
             .map(|folder| folder.join("Cargo.lock"))
             .find(|lock| lock.exists());
         for file in self.watch.iter().cloned().chain(lock) {
-            // Cargo runs the script every time if a file that it watches does not exist.
+            // Cargo always reruns the script if a watched file does not exist.
             if file.exists() {
                 tell_cargo(&format!("rerun-if-changed={}", file.display()));
             }
@@ -393,7 +395,7 @@ impl Session<'_> {
     }
 }
 
-/// A folder's name with a hash of its path.
+/// Returns a directory's name with a hash of its path.
 fn name_of(folder: &Path) -> String {
     let mut hasher = DefaultHasher::new();
     folder.hash(&mut hasher);
@@ -401,7 +403,7 @@ fn name_of(folder: &Path) -> String {
     format!("{}-{:016x}", name.to_string_lossy(), hasher.finish())
 }
 
-/// Waits until no other build script uses a folder. The lock ends with the file.
+/// Waits until no other build script uses a directory. Closing the file releases the lock.
 fn lock(folder: &Path) -> Result<File, Error> {
     let failed = |source| Error::Io {
         action: format!("lock `{}`", folder.display()),
@@ -413,7 +415,7 @@ fn lock(folder: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Finds libnvvm, libdevice and, if cubins are asked for, ptxas.
+/// Locates libnvvm, libdevice and, if cubins are requested, ptxas.
 fn find_toolkit(options: &CudaBuilder, target: &Path) -> Result<Toolkit, Error> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda");
     let mut extra: Vec<PathBuf> = repository.canonicalize().into_iter().collect();
@@ -434,7 +436,7 @@ fn find_toolkit(options: &CudaBuilder, target: &Path) -> Result<Toolkit, Error> 
     }
 }
 
-/// The profile of the build script's own build.
+/// Returns the profile of the outer build.
 fn outer_profile() -> Profile {
     match std::env::var("PROFILE").as_deref() {
         Ok("debug") => Profile::Debug,
@@ -442,8 +444,9 @@ fn outer_profile() -> Profile {
     }
 }
 
-/// Of what `cargo tree` says, lines of a depth and a name such as `1memchr feature "std"`: the
-/// packages and features just below `std` of a package, also where `default` turns it on.
+/// Parses the output of `cargo tree`, lines of a depth and a name such as `1memchr feature "std"`.
+/// Returns the packages and features directly below a package's `std`, also where `default` enables
+/// it.
 fn who_turned_on_std(tree: &str, package: &str) -> Vec<String> {
     let lines: Vec<(usize, &str)> = tree
         .lines()
@@ -462,7 +465,7 @@ fn who_turned_on_std(tree: &str, package: &str) -> Vec<String> {
         let below = lines[index + 1..]
             .iter()
             .take_while(|(below, _)| below > depth);
-        // The package's own features on the way, such as `default`, are passed over.
+        // Skips the package's own features in between, such as `default`.
         let mut wanted = depth + 1;
         for &(depth, name) in below {
             wanted = wanted.min(depth);
@@ -480,8 +483,8 @@ fn who_turned_on_std(tree: &str, package: &str) -> Vec<String> {
     who
 }
 
-/// The user's cache of the backend, `core` and `alloc`, which all projects share. None: the target
-/// folder is used, as it is where the user chose that folder or a backend.
+/// Returns the user's cache of the backend, `core` and `alloc`, which all projects share. `None`
+/// selects the target directory, as when the user set that directory or a backend.
 fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let variable = cuda_toolkit::CACHE_VARIABLE;
@@ -494,12 +497,13 @@ fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// A folder's `Cargo.toml`; empty if it has none.
+/// Reads the `Cargo.toml` of a directory; empty if there is none.
 fn manifest_of(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default()
 }
 
-/// A name for the workspace of a GPU crate; none if the crate is certain to be its only package.
+/// Returns a name for the workspace of a GPU crate; `None` if the crate is certainly its only
+/// package.
 fn name_of_workspace(krate: &Path, toolchain: &Toolchain) -> Option<String> {
     let mut above = krate.ancestors().skip(1);
     let root = if above.any(|folder| manifest_of(folder).contains("[workspace")) {
@@ -510,7 +514,7 @@ fn name_of_workspace(krate: &Path, toolchain: &Toolchain) -> Option<String> {
     (root != krate || has_others(&manifest_of(krate))).then(|| name_of(&root))
 }
 
-/// The root of a crate's workspace; the crate's folder if cargo does not say it.
+/// Returns the root of a crate's workspace; the crate's directory if cargo does not report it.
 fn workspace_root(krate: &Path, toolchain: &Toolchain) -> PathBuf {
     let mut command = Command::new(toolchain.cargo());
     environment::clean(&mut command);
@@ -524,7 +528,8 @@ fn workspace_root(krate: &Path, toolchain: &Toolchain) -> PathBuf {
     root.unwrap_or_else(|| krate.to_path_buf())
 }
 
-/// Whether the workspace with this root manifest may have other packages than the one in the root.
+/// Returns whether the workspace with this root manifest may have packages besides the root
+/// package.
 fn has_others(manifest: &str) -> bool {
     let mut paths = manifest.split("path").skip(1).filter_map(|rest| {
         let value = rest.trim_start().strip_prefix('=')?;
@@ -534,9 +539,9 @@ fn has_others(manifest: &str) -> bool {
         || paths.any(|path| !path.starts_with("..") && !path.starts_with('/'))
 }
 
-/// Makes rustc name the crate's files as seen from the root of the workspace that is built, in
-/// diagnostics and in the places of panics: `kernels/src/lib.rs`, where `src/lib.rs` may be the
-/// host's file. In a workspace of its own, a crate's paths start at its folder.
+/// Makes paths in diagnostics and panic locations relative to the root of the outer workspace:
+/// `kernels/src/lib.rs`, where `src/lib.rs` may be the host's file. In a workspace of its own, a
+/// crate's paths would be relative to its directory.
 fn remap_flag(krate: &Path) -> Option<String> {
     let manifest = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
     let manifest = manifest.canonicalize().ok()?;
@@ -549,7 +554,7 @@ fn remap_flag(krate: &Path) -> Option<String> {
     (to != Path::new("src")).then(|| format!("--remap-path-prefix=src={}", to.display()))
 }
 
-/// The folder for build artefacts.
+/// Returns the directory for build artifacts.
 fn target_folder(options: &CudaBuilder, krate: &Path) -> PathBuf {
     if let Some(folder) = &options.target_dir {
         return std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
@@ -564,9 +569,9 @@ fn target_folder(options: &CudaBuilder, krate: &Path) -> PathBuf {
     }
 }
 
-/// The target folder that a build script's `OUT_DIR` lies in: cargo marks it with a
-/// `CACHEDIR.TAG` if it made the folder itself, and keeps what it knows of rustc there. How deep
-/// `OUT_DIR` lies depends on cargo's version and on `--target`.
+/// Returns the target directory that contains a build script's `OUT_DIR`. Cargo marks a target
+/// directory that it created with `CACHEDIR.TAG`, and caches information about rustc there. The
+/// depth of `OUT_DIR` depends on cargo's version and on `--target`.
 pub(crate) fn target_of(out_dir: &Path) -> Option<&Path> {
     out_dir.ancestors().find(|folder| {
         ["CACHEDIR.TAG", ".rustc_info.json"]
@@ -575,7 +580,7 @@ pub(crate) fn target_of(out_dir: &Path) -> Option<&Path> {
     })
 }
 
-/// Prints an instruction for the outer cargo, if there is one.
+/// Prints an instruction for the outer cargo, if the build runs in a build script.
 fn tell_cargo(instruction: &str) {
     if std::env::var_os("OUT_DIR").is_some() {
         println!("cargo::{instruction}");
@@ -596,7 +601,7 @@ mod tests {
         let name = |folder: &str| name_of_workspace(&root.join(folder), &toolchain);
         assert_eq!(name("examples/vecadd/kernels"), Some(name_of(&root)));
         assert_eq!(name("tests/run/kernels"), Some(name_of(&root)));
-        // Other workspaces: their members may have the same paths and names.
+        // Members of other workspaces may have the same paths and names.
         let folder = std::env::temp_dir().join(format!("workspaces-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         let write = |file: &str, text: &str| {

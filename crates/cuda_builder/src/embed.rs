@@ -1,4 +1,4 @@
-//! Writes the results to `OUT_DIR`, with a file that `cust::include_module!` includes.
+//! Writes the images to `OUT_DIR`, with a file for `cust::include_module!`.
 
 use crate::output::copy_if_different;
 use crate::{Artifact, Error, Output};
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Copies the PTX and the cubins to `OUT_DIR/NAME.*`, and writes `OUT_DIR/NAME.module.rs`: an
-/// expression with the packages that they were built from, their forms, and the signatures of the
-/// kernels and statics of each architecture.
+/// expression with the packages that the images were built from, the images, and the signatures of
+/// kernels and statics for each architecture.
 pub(crate) fn embed(name: &str, output: &Output, packages: &BTreeSet<String>) -> Result<(), Error> {
     let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
     let missing = || io::Error::new(io::ErrorKind::NotFound, "it is set in build scripts only");
@@ -43,7 +43,7 @@ fn expression(
     packages: &BTreeSet<String>,
     ptx: &[(String, String)],
 ) -> String {
-    // `macros` is `cust`'s: a macro of the program's must not stand in for one of these.
+    // `macros` is a module of `cust`, so that macros of the program cannot shadow these.
     let mut text = "// Written by `cuda_builder`.\n(\n    &[\n".to_owned();
     let mut line = |line: std::fmt::Arguments<'_>| {
         writeln!(text, "{line}").expect("writing to a string succeeds");
@@ -77,7 +77,7 @@ fn expression(
     text
 }
 
-/// As [`copy_if_different`], of a text.
+/// As [`copy_if_different`], for a string.
 fn write_if_different(path: &Path, text: &str) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|present| present == text.as_bytes()) {
         return Ok(());

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// The variables of cargo's that configure its work in general and are kept.
+/// Cargo's variables that are kept, because they configure cargo in general.
 const KEPT: [&str; 8] = [
     "CARGO_BUILD_JOBS",
     "CARGO_HOME",
@@ -41,7 +41,7 @@ const REMOVED: [&str; 17] = [
     "CLIPPY_ARGS",
 ];
 
-/// Whether a variable is one that the inner build must not see.
+/// Returns whether the inner build must not see a variable.
 fn is_outer(name: &str) -> bool {
     if name.starts_with("CARGO_") {
         return !KEPT.iter().any(|kept| name.starts_with(kept));
@@ -56,8 +56,8 @@ pub fn clean(command: &mut Command) {
             command.env_remove(name);
         }
     }
-    // Empty, not removed: that overrides a wrapper set in a configuration file too. A compiler
-    // cache does not know that the backend's content matters.
+    // Empty, not removed, to override a wrapper in a configuration file, too. A compiler cache does
+    // not know that the output depends on the contents of the backend.
     command
         .env("RUSTC_WRAPPER", "")
         .env("RUSTC_WORKSPACE_WRAPPER", "");
@@ -73,8 +73,8 @@ pub fn clean(command: &mut Command) {
     }
 }
 
-/// Takes out the folders that rustup and cargo add: the outer toolchain's libraries, and the
-/// outer build's. The rest is the user's.
+/// Removes the directories that rustup and cargo add: the libraries of the outer toolchain and of
+/// the outer build. The user's directories stay.
 fn library_path_without_outer(value: &OsString) -> OsString {
     let kept = std::env::split_paths(value).filter(|path| {
         let has = |name: &str| path.components().any(|part| part.as_os_str() == name);

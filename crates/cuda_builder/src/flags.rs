@@ -17,17 +17,17 @@ pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
     let mut flags = vec![
         format!("-Zcodegen-backend={}", backend.display()),
-        // All crates, core included, have to agree on it, else rustc reports an ABI mismatch.
+        // All crates, including `core`, must agree on it; otherwise rustc reports an ABI mismatch.
         format!("-Ctarget-cpu={}", arch.sm()),
-        // The last crate compiles everything that its kernels reach, from MIR.
+        // The last crate compiles everything that its kernels reach from MIR.
         "-Zalways-encode-mir".to_owned(),
-        // It duplicates barriers, so that the threads of a warp no longer meet at one.
+        // The pass duplicates barriers, so the threads of a warp would not reach the same one.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
-        // libnvvm takes no dots and no dollars in names.
+        // libnvvm rejects `.` and `$` in names.
         "-Csymbol-mangling-version=v0".to_owned(),
-        // `cfg(target_feature = "compute_90")` holds for that architecture and those after it, as
-        // `__CUDA_ARCH__ >= 900` does in C++. rustc has no such features, and would refuse a `cfg`
-        // that looks like one of its own.
+        // `cfg(target_feature = "compute_90")` is true for that architecture and later ones, as
+        // `__CUDA_ARCH__ >= 900` in C++. rustc has no such features, and would reject a `cfg` that
+        // looks like one of its own.
         "-Aexplicit-builtin-cfgs-in-flags".to_owned(),
     ];
     let had = Arch::KNOWN.iter().filter(|&&known| arch.has(known));

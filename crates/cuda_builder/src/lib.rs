@@ -49,7 +49,7 @@ pub use options::{CudaBuilder, DebugInfo, Emit, IntoArch, OptLevel, Profile};
 pub use output::{Artifact, Output};
 pub use toolchain::TOOLCHAIN;
 
-/// What `cargo cuda` shares with this crate. Not for other users.
+/// Internals for `cargo cuda`; not a stable interface.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::backend::{Backend, VARIABLE as BACKEND_VARIABLE, find as find_backend};

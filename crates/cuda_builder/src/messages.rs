@@ -17,12 +17,12 @@ impl Progress {
     /// The destination that `CUDA_BUILDER_PROGRESS` names.
     pub fn from_environment() -> Progress {
         let path = std::env::var_os(PROGRESS_VARIABLE).filter(|path| !path.is_empty());
-        // A progress that cannot be shown is no reason to fail.
+        // A build does not fail because its progress cannot be shown.
         Progress(path.and_then(|path| OpenOptions::new().append(true).open(path).ok()))
     }
 
-    /// Prints what takes long to the terminal, because cargo does not show the output of a build
-    /// script.
+    /// Announces a step that takes long on the terminal, because cargo hides the output of build
+    /// scripts.
     pub fn announce(&mut self, line: &str) {
         self.line(line);
         if self.0.is_none()
@@ -111,7 +111,7 @@ impl Report {
 
     fn read(&mut self, line: &str, show: Show) {
         let Ok(message) = serde_json::from_str::<Value>(line) else {
-            // A line of some build script or of `cargo` itself.
+            // A line from a build script or from cargo itself.
             return eprintln!("{line}");
         };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -193,7 +193,7 @@ pub(crate) fn run(
         return Err(started(io::ErrorKind::BrokenPipe.into()));
     };
     let mut report = Report::default();
-    // Two pipes, each read to its end at the same time: were one left full, cargo would block.
+    // Both pipes are read concurrently: cargo blocks if one of them is full.
     let output = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut output = String::new();

@@ -250,10 +250,10 @@ impl CudaBuilder {
         self.backend_option("cuda", absolute(folder.as_ref()))
     }
 
-    /// Sets the recursion depth for which kernels get stack. The default is 64, but at most 16 KiB of
-    /// stack per kernel, or twice the kernel's stack without nested calls if that is more. Deeper
-    /// recursion returns `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets the stack of
-    /// one kernel.
+    /// Sets the recursion depth that the stack of kernels provides for. The default is 64, but at
+    /// most 16 KiB of stack per kernel, or twice the kernel's stack without nested calls if that is
+    /// more. Deeper recursion returns `Error::StackOverflow`; `#[kernel(stack_size = BYTES)]` sets
+    /// the stack of one kernel.
     ///
     /// Every resident thread of the device gets this stack, used or not: 16 KiB are 4.4 GB on an
     /// H100. A kernel without recursion gets the stack that it needs, independent of this option.
@@ -262,15 +262,16 @@ impl CudaBuilder {
         self.backend_option("recursion-depth", calls.to_string())
     }
 
-    /// Whether the LLVM of the Rust toolchain optimizes kernels before libnvvm does (on by default). Off,
-    /// kernels compile with libnvvm alone: arrays that loops index stay in local memory more often.
+    /// Sets whether the LLVM of the Rust toolchain optimizes kernels before libnvvm does (on by
+    /// default). Off, libnvvm compiles them alone: arrays that loops index stay in local memory more
+    /// often.
     #[must_use]
     pub fn pre_optimize(self, on: bool) -> Self {
         self.backend_option("pre-optimize", on_off(on))
     }
 
-    /// Whether checks, such as those of indices, are taken out of loops, and several tested at once (on by
-    /// default). A panic and what precedes it are the same in both cases.
+    /// Sets whether checks, such as bounds checks, are moved out of loops and combined (on by
+    /// default). Panics, and everything before them, are the same in both cases.
     #[must_use]
     pub fn move_checks(self, on: bool) -> Self {
         self.backend_option("move-checks", on_off(on))

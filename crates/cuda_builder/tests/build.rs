@@ -1,13 +1,13 @@
-//! Builds small GPU crates with the real backend, and shows what is said about bad ones.
+//! Builds small GPU crates with the real backend, and checks the errors for invalid ones.
 //!
-//! The crates are written into cargo's folder for tests. Where libnvvm or the pinned toolchain is
-//! missing, the tests that need them say so and pass.
+//! The crates are written to cargo's directory for tests. Tests that need libnvvm or the pinned
+//! toolchain are skipped without them.
 
 use cuda_builder::{Arch, CudaBuilder, Emit, Error, Output};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Two kernels' worth of device code without dependencies.
+/// Device code with two kernels and no dependencies.
 const KERNELS: &str = r#"#![no_std]
 
 #[panic_handler]
@@ -23,7 +23,7 @@ pub unsafe fn multiply_add(out: *mut f32, a: f32, b: f32, c: f32) {
 }
 "#;
 
-/// A GPU crate in a folder of its own.
+/// A GPU crate in a directory of its own.
 struct Crate(PathBuf);
 
 impl Crate {
@@ -45,7 +45,7 @@ impl Crate {
         fs::write(self.0.join("src/lib.rs"), source).unwrap();
     }
 
-    /// A builder; all tests share the compiled core and alloc.
+    /// Returns a builder. All tests share the compiled `core` and `alloc`.
     fn builder(&self) -> CudaBuilder {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("target");
         CudaBuilder::new(&self.0)
@@ -55,7 +55,7 @@ impl Crate {
     }
 }
 
-/// Builds; `None` if something is missing that is not the crate's fault.
+/// Builds the crate; `None` if a prerequisite is missing.
 fn build(builder: &CudaBuilder) -> Option<Result<Output, Error>> {
     match builder.build() {
         Err(
@@ -182,7 +182,7 @@ fn a_crate_that_does_not_compile() {
     };
     assert_eq!(*arch, Arch::SM_90);
     assert_eq!(errors[0].code.as_deref(), Some("E0308"));
-    // As rustc renders it: with the place and the line.
+    // As rendered by rustc, with the location and the source line.
     assert!(
         errors[0].rendered.contains("src/lib.rs:"),
         "{}",

@@ -1,5 +1,5 @@
-//! Builds the project of README.md and docs/getting-started.md, as printed, outside of the workspace,
-//! and runs it on the emulator. Only the dependencies by `git` become ones by `path`.
+//! Builds the project of README.md and docs/getting-started.md, as printed, outside the workspace,
+//! and runs it on the emulator. Only `git` dependencies become `path` dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 fn block(pages: &str, has: &str) -> String {
     let mut found = pages
         .split("\n```")
-        // Every second part is inside of a block; the first line of it is the language.
+        // Every second part is a block, whose first line is the language.
         .skip(1)
         .step_by(2)
         .filter_map(|part| part.split_once('\n'))
@@ -42,14 +42,14 @@ struct Project {
 }
 
 impl Project {
-    /// Writes the project that the pages print.
+    /// Writes the project from the pages.
     fn new(name: &str) -> Project {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().unwrap();
         let pages = ["README.md", "docs/getting-started.md"]
             .map(|page| fs::read_to_string(root.join(page)).unwrap())
             .concat();
-        // Outside of this workspace, whose profiles and lock file would hold for it.
+        // Outside this workspace, whose profiles and lock file would apply to it.
         let folder = std::env::temp_dir().join(format!("readme-{}", std::process::id()));
         let project = Project {
             target: folder.join("target"),
@@ -62,7 +62,7 @@ impl Project {
         project.write("build.rs", &block(&pages, "// build.rs"));
         project.write("src/main.rs", &block(&pages, "fn main() -> Result<(), Box"));
         project.write("kernels/src/lib.rs", &block(&pages, "#![no_std]"));
-        // The versions that this repository was tested with.
+        // The dependency versions that this repository is tested with.
         for folder in ["", "kernels/"] {
             let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();
             project.write(&format!("{folder}Cargo.lock"), &lock);
@@ -84,7 +84,7 @@ impl Project {
 
     /// `cargo run`: standard output, standard error, success.
     fn run(&self) -> (String, String, bool) {
-        // Stable Rust's in a run of all tests.
+        // `./x test` passes the cargo of stable Rust.
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
         let mut command = Command::new(cargo);
         command
@@ -92,7 +92,7 @@ impl Project {
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CUST_DEVICE", "emulator");
-        // Of the package that this test is of.
+        // Variables of this test's own package.
         for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "RUSTFLAGS"] {
             command.env_remove(name);
         }
@@ -117,7 +117,7 @@ fn the_steps_of_the_readme_work() {
     assert!(stdout.starts_with("running on"), "{stdout}");
     assert!(!stderr.contains("without optimization"), "{stderr}");
 
-    // Another project of the same names, in the same target folder, has its own kernels.
+    // A second project with the same names in the same target directory has its own kernels.
     let second = Project::new("second");
     second.replace("kernels/src/lib.rs", "a[i] + b[i]", "a[i] - b[i]");
     second.replace("src/main.rs", "[3.0; 1000]", "[-1.0; 1000]");
@@ -126,7 +126,7 @@ fn the_steps_of_the_readme_work() {
     let (_, stderr, success) = first.run();
     assert!(success, "{stderr}");
 
-    // An error of the device code alone is shown once, and its path is the user's.
+    // An error in device code is printed once, with the user's path.
     first.replace(
         "kernels/src/lib.rs",
         "use cuda_std::prelude::*;",

@@ -1,8 +1,8 @@
-//! Kernels on the CPU: the contract between `cuda_std`, whose functions kernels call, and the launch of
-//! `cust` that runs the kernels' threads.
+//! The contract of kernels on the CPU between `cuda_std`, whose functions kernels call, and `cust`,
+//! which runs the kernels' threads.
 //!
-//! While a thread of a kernel runs, a thread-local variable of the operating system's thread points to
-//! its [`Current`]. Elsewhere it is null, and functions of the device panic.
+//! While a thread of a kernel runs, a thread-local variable of the operating system's thread points
+//! to its [`Current`]. Otherwise the variable is null, and device functions panic.
 
 use core::alloc::Layout;
 use core::any::Any;
@@ -12,7 +12,7 @@ use core::mem::MaybeUninit;
 
 use alloc::boxed::Box;
 
-/// Which thread of a launch this is.
+/// The position of a thread in a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// The thread's index in its block.
@@ -26,7 +26,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The thread's number in its block.
+    /// Returns the thread's linear index in its block.
     #[inline]
     pub const fn index_in_block(&self) -> u32 {
         let [x, y, z] = self.thread;
@@ -34,71 +34,71 @@ impl Place {
     }
 }
 
-/// The thread of a kernel that runs.
+/// A running thread of a kernel.
 pub struct Current<'a> {
-    /// Which one it is.
+    /// The position of the thread.
     pub place: Cell<Place>,
-    /// Its number among those that the block runs at the same time.
+    /// The thread's number among the threads that the block runs concurrently.
     pub slot: usize,
-    /// The block's launch.
+    /// The thread's block.
     pub block: &'a dyn Block,
-    /// Whether it may only end: by [`Block::leave`] at its next use of the device's functions.
+    /// Whether the thread must exit: by [`Block::leave`], at its next use of a device function.
     pub dead: Cell<bool>,
-    /// For the launch: what it knows of a panic.
+    /// The launch's data about a panic.
     pub panic: Cell<Option<Box<dyn Any>>>,
 }
 
-/// What the threads at a barrier brought.
+/// The result of a barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
     /// The number of threads that waited.
     pub threads: u32,
-    /// For how many of them the predicate was true.
+    /// The number of threads for which the predicate was true.
     pub predicates: u32,
 }
 
-/// What the lanes of a warp brought.
+/// The result of an exchange between the lanes of a warp.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lanes {
-    /// The lanes that brought a value.
+    /// The lanes that passed a value.
     pub present: u32,
     /// The values by lane.
     pub values: [u64; 32],
 }
 
-/// How a thread ends that does not return.
+/// The reason why a thread exits without returning.
 #[derive(Clone, Copy, Debug)]
 pub enum End<'a> {
     /// `thread::exit`.
     Exit,
     /// `trap` and `brkpt`.
     Trap,
-    /// It called a function that has no form on the CPU.
+    /// A call of a function that is not available on the CPU.
     Unsupported(&'a str),
 }
 
-/// The block that a thread is in. All of its threads run on one thread of the operating system.
+/// The block of a thread. All its threads run on one thread of the operating system.
 pub trait Block {
-    /// Ends the thread, by unwinding.
+    /// Exits the thread by unwinding.
     fn leave(&self) -> !;
-    /// Comes to a barrier, for all threads of the block or for this many.
+    /// Waits at a barrier, for all threads of the block or for this number of threads.
     fn barrier(&self, number: u32, count: Option<u32>, waits: bool, predicate: bool) -> Arrived;
     /// Exchanges values with the other lanes of `mask`.
     fn exchange(&self, operation: &'static str, mask: u32, value: u64) -> Lanes;
-    /// The block's memory of this key, aligned and initialized.
+    /// Returns the block's memory of this key, aligned and initialized.
     fn shared(&self, key: Key, layout: Layout) -> *mut u8;
-    /// The bytes of shared memory that the launch gives.
+    /// Returns the bytes of dynamic shared memory of the launch.
     fn dynamic_shared(&self) -> u32;
     /// Lets the other threads of the block run.
     fn pause(&self);
-    /// Ends the thread, or the launch.
+    /// Exits the thread, or aborts the launch.
     fn end(&self, end: End<'_>) -> !;
 }
 
-/// What shared memory is for.
+/// The identity of a shared memory allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// The memory whose size the launch gives.
+    /// Dynamic shared memory.
     Dynamic,
     /// The `#[shared]` parameter of this number.
     Parameter(u32),
@@ -110,21 +110,21 @@ std::thread_local! {
     static CURRENT: Cell<*const Current<'static>> = const { Cell::new(core::ptr::null()) };
 }
 
-/// Whether this is a thread of a kernel on the CPU.
+/// Returns whether the caller is a thread of a kernel on the CPU.
 #[inline]
 pub fn is_running() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// Calls `f` with the thread of a kernel that this is, if it is one.
+/// Calls `f` with the current thread of a kernel, if there is one.
 #[inline]
 pub fn with<R>(f: impl FnOnce(&Current<'_>) -> R) -> Option<R> {
-    // SAFETY: `enter` keeps it there; a thread that waits meanwhile is resumed by `enter` again.
+    // SAFETY: `enter` keeps the value alive; it also resumes a thread that waited.
     let current = unsafe { CURRENT.get().as_ref() }?;
     Some(f(current))
 }
 
-/// Runs `f`, during which this is the thread `current`.
+/// Runs `f` as the thread `current`.
 pub fn enter<R>(current: &Current<'_>, f: impl FnOnce() -> R) -> R {
     struct Restore(*const Current<'static>);
     impl Drop for Restore {
@@ -137,18 +137,18 @@ pub fn enter<R>(current: &Current<'_>, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A kernel's parameters, as its threads read them.
+/// The parameters of a kernel, as read by its threads.
 #[derive(Clone, Debug)]
 pub struct Parameters<'a> {
     bytes: &'a [MaybeUninit<u8>],
     next: usize,
-    /// Where in `bytes` each parameter starts, and the address of the argument.
+    /// The start of each parameter in `bytes`, and the address of the argument.
     places: &'a [(usize, *const MaybeUninit<u8>)],
     arguments: PhantomData<&'a ()>,
 }
 
 impl<'a> Parameters<'a> {
-    /// Parameters one after the other, without gaps.
+    /// Creates parameters that follow one another without padding.
     pub const fn new(
         bytes: &'a [MaybeUninit<u8>],
         places: &'a [(usize, *const MaybeUninit<u8>)],
@@ -161,34 +161,34 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The next parameter.
+    /// Returns the next parameter.
     ///
     /// # Safety
     ///
-    /// Its type is `P`, apart from lifetimes, which whoever gets it does not rely on.
+    /// Its type is `P`, except for lifetimes, which the caller does not rely on.
     #[inline]
     pub unsafe fn take<P>(&mut self) -> P {
         let bytes = &self.bytes[self.next..][..size_of::<P>()];
         self.next += bytes.len();
-        // SAFETY: the bytes are those of a `P`.
+        // SAFETY: the bytes are a `P`.
         unsafe { bytes.as_ptr().cast::<P>().read_unaligned() }
     }
 
-    /// The next parameter, where the arguments keep it.
+    /// Returns a reference to the next parameter in the arguments.
     ///
     /// # Safety
     ///
-    /// Its type is `P`, apart from lifetimes.
+    /// Its type is `P`, except for lifetimes.
     #[inline]
     pub unsafe fn reference<P>(&mut self) -> &'a P {
         if size_of::<P>() == 0 {
-            // SAFETY: such a value is anywhere.
+            // SAFETY: a zero-sized value is valid at any address.
             return unsafe { core::ptr::NonNull::dangling().as_ref() };
         }
         let found = self.places.iter().find(|(start, _)| *start == self.next);
         let (_, argument) = found.expect("the arguments are the kernel's");
         self.next += size_of::<P>();
-        // SAFETY: the arguments hold the value, aligned, for `'a`.
+        // SAFETY: the arguments contain the value, aligned, for `'a`.
         unsafe { &*argument.cast::<P>() }
     }
 }

@@ -50,7 +50,7 @@ mod of_half {
 }
 
 #[cfg(feature = "num-complex")]
-// SAFETY: two values that are `DeviceCopy` themselves.
+// SAFETY: two `DeviceCopy` values.
 unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {
     const LAYOUT: crate::layout::Layout = crate::layout::Layout::core::<Self>(
         "num_complex::Complex",
@@ -66,12 +66,12 @@ mod of_nalgebra {
     use nalgebra::{ArrayStorage, Isometry, Matrix, OPoint, Quaternion, Scalar, Translation, Unit};
     use nalgebra::{Const, DefaultAllocator, DimName, allocator::Allocator};
 
-    /// The description of a type that is made of parts of one type, in an order of its author's.
+    /// Describes a type of parts of one type, in an order that its author chose.
     const fn of<Whole, T: DeviceCopy>(name: &'static str) -> Layout {
         Layout::core::<Whole>(name, const { &[Part::Inner("element", &T::LAYOUT)] })
     }
 
-    // SAFETY: values that are `DeviceCopy` themselves, one after the other.
+    // SAFETY: consists of `DeviceCopy` values.
     unsafe impl<T: DeviceCopy + Scalar, const R: usize, const C: usize> DeviceCopy
         for Matrix<T, Const<R>, Const<C>, ArrayStorage<T, R, C>>
     {

@@ -9,8 +9,8 @@
 ///
 /// # Safety
 ///
-/// `#[address_space(..)]` implements it: in the module that is built from the crate `PACKAGE`,
-/// if there is a variable of this name, it is a `Value`.
+/// `#[address_space(..)]` implements it. If the module that is built from the crate `PACKAGE` has a
+/// variable of this name, it is a `Value`.
 pub unsafe trait Global {
     /// The static's type.
     type Value: 'static;
@@ -18,16 +18,16 @@ pub unsafe trait Global {
     const SYMBOL: &'static str;
     /// The name of the static, for messages.
     const NAME: &'static str;
-    /// The package that it is in.
+    /// The static's package.
     const PACKAGE: &'static str;
-    /// The type with its layout, as the host's compiler has it.
+    /// The type with its layout on the host.
     #[doc(hidden)]
     const SIGNATURE: &'static str;
 }
 
-/// A `static mut`, whose value the host may change while no kernel uses it.
+/// A `static mut`, which the host may modify while no kernel uses it.
 ///
 /// # Safety
 ///
-/// As for [`Global`]; and kernels expect that the value changes between launches.
+/// As for [`Global`]; kernels do not assume that the value is constant between launches.
 pub unsafe trait GlobalMut: Global {}

@@ -19,17 +19,17 @@ use crate::traits::DeviceCopy;
 ///
 /// # Safety
 ///
-/// `#[kernel]` implements it: in the module that is built from the crate `PACKAGE` there is a
-/// kernel of this name, and its parameters are those that the type's function `args` asks for.
+/// `#[kernel]` implements it. The module that is built from the crate `PACKAGE` has a kernel of
+/// this name, with the parameters of the type's function `args`.
 pub unsafe trait Kernel: 'static {
     /// The name of its entry in the module.
     const NAME: &'static str;
-    /// The package that it is in.
+    /// The kernel's package.
     const PACKAGE: &'static str;
-    /// The parameters with their layouts, as the host's compiler has them.
+    /// The parameters with their layouts on the host.
     #[doc(hidden)]
     const SIGNATURE: &'static str;
-    /// The size that all its blocks have, if it says one: `#[kernel(block_size(256))]`.
+    /// The block size, if the kernel fixes it: `#[kernel(block_size(256))]`.
     const BLOCK_SIZE: Option<[u32; 3]> = None;
 }
 
@@ -37,7 +37,7 @@ pub unsafe trait Kernel: 'static {
 ///
 /// # Safety
 ///
-/// `#[kernel]` implements it: `run` calls the kernel that the type stands for.
+/// `#[kernel]` implements it. `run` calls the kernel that the type represents.
 #[cfg(not(target_arch = "nvptx64"))]
 #[diagnostic::on_unimplemented(
     message = "the kernel `{Self}` does not run on the CPU",
@@ -47,16 +47,16 @@ pub unsafe trait Kernel: 'static {
             those with more than 8 parameters, run on devices alone"
 )]
 pub unsafe trait OnCpu: Kernel {
-    /// Runs one thread of the kernel: the one that [`cpu::with`](crate::cpu::with) finds.
+    /// Runs one thread of the kernel, the one that [`cpu::with`](crate::cpu::with) returns.
     ///
     /// # Safety
     ///
-    /// The parameters are those of arguments for this kernel, and each thread of a launch runs once.
+    /// The parameters come from arguments for this kernel, and each thread of a launch runs once.
     #[doc(hidden)]
     unsafe fn run<'k>(parameters: &mut Parameters<'k>);
 }
 
-/// What can be passed to a kernel's parameter of type `P`.
+/// A type that can be passed to a kernel's parameter of type `P`.
 ///
 /// Values are passed to parameters of their own type. `cust` adds: `&DeviceBuffer<T>` and
 /// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
@@ -69,8 +69,9 @@ pub unsafe trait OnCpu: Kernel {
 ///
 /// # Safety
 ///
-/// What `Passed` puts into the kernel's parameters makes a valid `P` on the device, and stays one
-/// until the launch is done, if all resources that it names are kept until then.
+/// The bytes that `Passed` writes to the kernel's parameters are a valid `P` on the device, and
+/// stay valid until the launch completes if all resources that `Passed` reports are kept alive
+/// until then.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel's parameter `{P}`",
     label = "the kernel's parameter is `{P}`",
@@ -81,14 +82,14 @@ pub unsafe trait OnCpu: Kernel {
     note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
-    /// How it is kept until the launch.
+    /// The form in which the argument is stored until the launch.
     type Passed: Pass;
 
-    /// Gets it ready.
+    /// Converts the argument.
     fn into_passed(self) -> Self::Passed;
 }
 
-// SAFETY: the bytes of a value are what the parameter is.
+// SAFETY: the parameter consists of the value's bytes.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: DeviceCopy> Argument<T> for T {
     type Passed = ByValue<T>;
@@ -105,37 +106,36 @@ unsafe impl<T: DeviceCopy> Argument<T> for T {
 ///
 /// As for [`Argument`].
 pub unsafe trait Pass {
-    /// Tells `launch` of the parameters' bytes and of what the kernel uses.
+    /// Reports the parameters' bytes and the resources that the kernel uses to `launch`.
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>);
 }
 
-/// What arguments are told to.
+/// A launch that arguments report their parameters to.
 pub trait Launch<'a> {
-    /// The next parameter of the kernel's entry has these bytes. There are none for a type
-    /// without a size.
+    /// Sets the bytes of the next parameter of the kernel's entry; none for a zero-sized type.
     fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], type_name: fn() -> &'static str);
 
-    /// The kernel uses `bytes` bytes from `address` on of a resource.
+    /// Reports that the kernel uses `bytes` bytes from `address` on of a resource.
     fn resource(&mut self, resource: &'a dyn Any, access: Access, address: u64, bytes: usize);
 
-    /// The next parameter of the kernel's entry is elements of the host's memory.
+    /// Sets the next parameter of the kernel's entry to elements in host memory.
     fn host(&mut self, memory: HostMemory<'a>);
 }
 
-/// What a kernel does to memory.
+/// An access of a kernel to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It only reads.
+    /// Only reads.
     Read,
-    /// It writes, and may read.
+    /// Writes, and possibly reads.
     Write,
 }
 
-/// An argument that is passed as its bytes.
+/// An argument that is passed by value.
 #[derive(Debug, Clone, Copy)]
 pub struct ByValue<T>(pub T);
 
-// SAFETY: the bytes of a value are what the parameter is.
+// SAFETY: the parameter consists of the value's bytes.
 unsafe impl<T: DeviceCopy> Pass for ByValue<T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -143,25 +143,26 @@ unsafe impl<T: DeviceCopy> Pass for ByValue<T> {
     }
 }
 
-/// An argument of a generic kernel whose parameter's type is a type parameter.
+/// An argument of a generic kernel for a parameter whose type is a type parameter.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Bits<T>(T);
 
 impl<T: 'static> Bits<T> {
-    /// Passes the value's bytes.
+    /// Creates an argument that is passed as the value's bytes.
     ///
     /// # Safety
     ///
-    /// The type is `Copy`, and the bytes mean the same on the device. In a single-source program the
-    /// compiler refuses instances of which this is not true, and in others nothing launches them.
+    /// The type is `Copy`, and its bytes have the same meaning on the device. In single-source
+    /// programs, the compiler rejects instances that violate this; other programs do not launch
+    /// them.
     #[inline]
     pub const unsafe fn new(value: T) -> Self {
         Bits(value)
     }
 }
 
-// SAFETY: the bytes of a value are what the parameter is.
+// SAFETY: the parameter consists of the value's bytes.
 unsafe impl<T: 'static> Pass for Bits<T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -169,29 +170,29 @@ unsafe impl<T: 'static> Pass for Bits<T> {
     }
 }
 
-/// The name of a kernel that is an associated function.
+/// The name of an associated function that is a kernel.
 #[doc(hidden)]
 pub trait AssociatedName: 'static {
     /// The function's name.
     const NAME: &'static str;
-    /// The package that it is in.
+    /// The kernel's package.
     const PACKAGE: &'static str;
 }
 
-/// A kernel that is an associated function: what stands for the type of a kernel's name. `E` is the
-/// function's own type, and `P` the tuple of its parameters' types, with `'static` as all lifetimes.
+/// The type that represents a kernel that is an associated function. `E` is the function's own
+/// type, and `P` the tuple of its parameter types, with all lifetimes `'static`.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Associated<N, E, P>(PhantomData<(N, E, P)>, core::convert::Infallible);
 
-// SAFETY: only a single-source program launches it, where the compiler finds it by this type.
+// SAFETY: launched only in single-source programs, where the compiler identifies it by this type.
 unsafe impl<N: AssociatedName, E: 'static, P: 'static> Kernel for Associated<N, E, P> {
     const NAME: &'static str = N::NAME;
     const PACKAGE: &'static str = N::PACKAGE;
     const SIGNATURE: &'static str = "";
 }
 
-/// Runs associated functions with this many parameters on the CPU.
+/// Implements `OnCpu` for associated functions with this number of parameters.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! associated_on_cpu {
     ($($parameter:ident)*) => {
@@ -205,8 +206,8 @@ macro_rules! associated_on_cpu {
             #[allow(non_snake_case, unused_variables)]
             unsafe fn run<'k>(parameters: &mut Parameters<'k>) {
                 const { assert!(size_of::<E>() == 0, "a function's own type has no size") };
-                // SAFETY: the type has one value, without bytes; and the parameters are the function's,
-                // which holds for each lifetime that its own type does not name.
+                // SAFETY: the zero-sized type has one value; the parameters are those of the
+                // function, for every lifetime that its type does not name.
                 unsafe {
                     let function = core::ptr::NonNull::<E>::dangling().read();
                     $(let $parameter = parameters.take::<$parameter>();)*
@@ -231,19 +232,18 @@ mod associated {
     associated_on_cpu!(A B C D F G H I);
 }
 
-/// What the type of a generic kernel's name has in it. There is no value of it.
+/// The content of the type that represents a generic kernel; uninhabited.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Types<T>(PhantomData<T>, core::convert::Infallible);
 
-/// Elements of the host's memory that a launch copies to the device and, if the kernel writes them,
-/// back.
+/// Elements in host memory that a launch copies to the device and, if the kernel writes them, back.
 #[derive(Debug)]
 pub struct HostMemory<'a> {
     pointer: *mut (),
-    /// What follows the address in the parameters: the length, and the other sizes.
+    /// The values after the address in the parameters: the length and other sizes.
     sizes: [u64; 4],
-    /// How many of the sizes are passed.
+    /// The number of sizes that are passed.
     passed: usize,
     bytes: usize,
     align: usize,
@@ -254,13 +254,13 @@ pub struct HostMemory<'a> {
 }
 
 impl HostMemory<'_> {
-    /// `len` elements at `pointer`. They are passed as a slice is if `wide`, and otherwise as one
-    /// parameter, as [`Output`] says.
+    /// Describes `len` elements at `pointer`. They are passed like a slice if `wide`, otherwise as
+    /// one parameter, see [`Output`].
     ///
     /// # Safety
     ///
-    /// For the type's lifetime the elements stay where they are and nobody writes to them, nor
-    /// accesses them if `access` is [`Access::Write`]; the kernel leaves valid values in them.
+    /// During the type's lifetime, the elements are neither moved nor written, nor accessed if
+    /// `access` is [`Access::Write`]. The kernel leaves valid values in them.
     pub const unsafe fn new<T: DeviceCopy>(
         pointer: *mut T,
         len: usize,
@@ -271,7 +271,7 @@ impl HostMemory<'_> {
             pointer: pointer.cast(),
             sizes: [len as u64, 0, 0, 0],
             passed: 1,
-            // The elements are in memory, so this does not overflow.
+            // The elements exist in memory, so this does not overflow.
             bytes: len * size_of::<T>(),
             align: align_of::<T>(),
             wide,
@@ -297,12 +297,11 @@ impl HostMemory<'_> {
         }
     }
 
-    /// As rows or as layers: with these sizes behind the length, as [`OutputRows`] or [`OutputVolume`]
-    /// says.
+    /// Passes these sizes after the length, as [`OutputRows`] and [`OutputVolume`] require.
     ///
     /// # Safety
     ///
-    /// The sizes are such.
+    /// The sizes satisfy the requirements of these traits.
     pub const unsafe fn with_sizes<const N: usize>(mut self, sizes: [u64; N]) -> Self {
         let mut i = 0;
         while i < N {
@@ -313,53 +312,53 @@ impl HostMemory<'_> {
         self
     }
 
-    /// The address of the first element.
+    /// Returns the address of the first element.
     pub const fn pointer(&self) -> *mut () {
         self.pointer
     }
 
-    /// What follows the address in the kernel's parameters, beginning with the number of elements:
-    /// nothing for an array.
+    /// Returns the values after the address in the kernel's parameters, the number of elements
+    /// first; empty for an array.
     pub fn sizes(&self) -> &[u64] {
         &self.sizes[..self.passed]
     }
 
-    /// The size of all elements.
+    /// Returns the size of all elements in bytes.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The alignment of the elements.
+    /// Returns the alignment of the elements.
     pub const fn align(&self) -> usize {
         self.align
     }
 
-    /// Whether address and length are two parameters of the entry, or one.
+    /// Returns whether address and length are two parameters of the entry instead of one.
     pub const fn is_wide(&self) -> bool {
         self.wide
     }
 
-    /// What the kernel does with the elements.
+    /// Returns the kernel's access to the elements.
     pub const fn access(&self) -> Access {
         self.access
     }
 
-    /// The name of the elements' slice type.
+    /// Returns the name of the elements' slice type.
     pub const fn type_name(&self) -> fn() -> &'static str {
         self.type_name
     }
 }
 
-/// Elements of the host that a kernel reads.
+/// Elements in host memory that a kernel reads.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSlice<'h, T>(&'h [T]);
 
-// SAFETY: the launch puts the address of a copy and the length into the parameters.
+// SAFETY: the launch sets the parameters to the address of a copy and the length.
 unsafe impl<T: DeviceCopy> Pass for HostSlice<'_, T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         let pointer = self.0.as_ptr().cast_mut();
-        // SAFETY: the elements are borrowed, and are not written to.
+        // SAFETY: the elements are borrowed and not written.
         launch.host(unsafe { HostMemory::new(pointer, self.0.len(), true, Access::Read) });
     }
 }
@@ -377,7 +376,7 @@ unsafe impl<T: DeviceCopy, const N: usize> Pass for HostArray<'_, T, N> {
     }
 }
 
-// SAFETY: the elements are copied, and the copies are there until the launch is done.
+// SAFETY: the elements are copied, and the copies exist until the launch completes.
 unsafe impl<'h: 'p, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for &'h [T; N] {
     type Passed = HostArray<'h, T, N>;
 
@@ -387,17 +386,17 @@ unsafe impl<'h: 'p, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for 
     }
 }
 
-/// Elements of the host that a kernel writes.
+/// Elements in host memory that a kernel writes.
 #[derive(Debug)]
 pub struct HostSliceMut<'h, T> {
-    /// Not the reference: a launch has only a shared one to this.
+    /// Not a reference: a launch has only a shared reference to this value.
     pointer: *mut T,
     len: usize,
     wide: bool,
     borrow: PhantomData<&'h mut [T]>,
 }
 
-// SAFETY: it stands for an exclusive reference to the elements.
+// SAFETY: represents an exclusive reference to the elements.
 unsafe impl<T: Send> Send for HostSliceMut<'_, T> {}
 
 impl<'h, T> HostSliceMut<'h, T> {
@@ -412,8 +411,8 @@ impl<'h, T> HostSliceMut<'h, T> {
     }
 }
 
-// SAFETY: as for `HostSlice`. `Args` gives its arguments to one launch only, which so is the only
-// one that accesses the elements.
+// SAFETY: as for `HostSlice`. `Args` passes its arguments to one launch, the only one that accesses
+// the elements.
 unsafe impl<T: DeviceCopy> Pass for HostSliceMut<'_, T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -422,11 +421,11 @@ unsafe impl<T: DeviceCopy> Pass for HostSliceMut<'_, T> {
     }
 }
 
-/// What of the host's memory is passed to `&[T]`, and to the types for output.
+/// Implements arguments in host memory for `&[T]` and output types.
 macro_rules! host_arguments {
     ($([$($generics:tt)*] $ty:ty;)*) => {
         $(
-            // SAFETY: the elements are copied, and the copies are there until the launch is done.
+            // SAFETY: the elements are copied, and the copies exist until the launch completes.
             unsafe impl<'h: 'p, 'p, T: DeviceCopy, $($generics)*> Argument<&'p [T]> for &'h $ty {
                 type Passed = HostSlice<'h, T>;
 
@@ -462,10 +461,10 @@ host_arguments! {
     [] alloc::vec::Vec<T>;
 }
 
-/// A value's bytes, padding included.
+/// Returns a value's bytes, including padding.
 #[inline]
 pub fn bytes_of<T>(value: &T) -> &[MaybeUninit<u8>] {
-    // SAFETY: any byte is a valid `MaybeUninit<u8>`, and the value is borrowed as long.
+    // SAFETY: every byte is a valid `MaybeUninit<u8>`, and the value is borrowed for as long.
     unsafe { core::slice::from_raw_parts((value as *const T).cast(), size_of::<T>()) }
 }
 
@@ -475,7 +474,7 @@ unsafe impl Pass for () {
     fn pass<'a>(&'a self, _launch: &mut dyn Launch<'a>) {}
 }
 
-// SAFETY: one argument after the other.
+// SAFETY: passes the arguments in order.
 unsafe impl<A: Pass, B: Pass> Pass for (A, B) {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -484,7 +483,7 @@ unsafe impl<A: Pass, B: Pass> Pass for (A, B) {
     }
 }
 
-/// The arguments of one launch of the kernel `K`. `K::args(…)` makes them.
+/// The arguments of one launch of the kernel `K`, created by `K::args(…)`.
 #[must_use = "arguments do nothing until a launch takes them"]
 pub struct Args<K, A> {
     arguments: A,
@@ -492,12 +491,12 @@ pub struct Args<K, A> {
 }
 
 impl<K: Kernel, A: Pass> Args<K, A> {
-    /// Arguments for the kernel.
+    /// Creates arguments for the kernel.
     ///
     /// # Safety
     ///
-    /// They are those of the kernel's parameters, in their order; and what the kernel does with
-    /// them is sound.
+    /// The arguments are those of the kernel's parameters, in order, and the kernel's use of them
+    /// is sound.
     #[inline]
     pub unsafe fn new(arguments: A) -> Self {
         Args {
@@ -506,13 +505,13 @@ impl<K: Kernel, A: Pass> Args<K, A> {
         }
     }
 
-    /// The arguments alone.
+    /// Returns the arguments.
     #[inline]
     pub fn into_arguments(self) -> A {
         self.arguments
     }
 
-    /// Tells `launch` of all arguments.
+    /// Reports all arguments to `launch`.
     #[inline]
     pub fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         self.arguments.pass(launch);
@@ -525,16 +524,15 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
     }
 }
 
-/// A type of parameters that stands for elements of the device's memory which the kernel writes,
-/// such that threads never get in each other's way: the host passes a `&mut DeviceBuffer`.
+/// A parameter type for elements in device memory that the kernel writes without data races between
+/// its threads. The host passes a `&mut DeviceBuffer`.
 ///
 /// # Safety
 ///
-/// Its value is a pointer to the elements and their number: if `WIDE`, as a slice has them, which
-/// are two parameters of the kernel's entry; else with the layout of
-/// `#[repr(C)] struct { pointer: *mut Element, length: usize }`, which is one. Its safe functions
-/// let the threads of a grid access no element at the same time if one of them writes to it,
-/// unless atomically.
+/// Its value is a pointer to the elements and their number: if `WIDE`, like a slice, as two
+/// parameters of the kernel's entry; otherwise as one, with the layout of
+/// `#[repr(C)] struct { pointer: *mut Element, length: usize }`. Its safe functions do not let
+/// threads of a grid access an element concurrently if one of them writes it, except atomically.
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` takes no `&mut` memory",
     label = "the kernel's parameter is `{Self}`",
@@ -542,18 +540,18 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
             `PerRow<T>` and `PerColumn<T>`, `buffer.volume_mut(width, height)` for `PerThread3d<T>`, and `DeviceCopy` values for themselves"
 )]
 pub unsafe trait Output {
-    /// The elements' type, as the host has them.
+    /// The type of the elements on the host.
     type Element;
-    /// Whether it is passed as a slice is.
+    /// Whether it is passed like a slice.
     const WIDE: bool;
 }
 
-/// An [`Output`] whose type names no lifetime longer than `'p`: references that stay valid after the
-/// elements of a slice of the host are gone would dangle.
+/// An [`Output`] whose type names no lifetime longer than `'p`, because references that outlive the
+/// elements of a host slice would dangle.
 ///
 /// # Safety
 ///
-/// Values of the type yield no references that outlive `'p` and the kernel.
+/// Values of the type yield no reference that outlives `'p` and the kernel.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` takes no `&mut` memory of the host",
@@ -561,7 +559,7 @@ pub unsafe trait Output {
 )]
 pub unsafe trait OutputOf<'p>: Output {}
 
-/// As [`Output`], for the rows of a matrix: the host passes `buffer.rows_mut(width)`.
+/// Like [`Output`], for the rows of a matrix. The host passes `buffer.rows_mut(width)`.
 ///
 /// # Safety
 ///
@@ -575,11 +573,11 @@ pub unsafe trait OutputOf<'p>: Output {}
             `PerThread2d<T>`"
 )]
 pub unsafe trait OutputRows {
-    /// The elements' type, as the host has them.
+    /// The type of the elements on the host.
     type Element;
 }
 
-/// As [`Output`], for a volume: the host passes `buffer.volume_mut(width, height)`.
+/// Like [`Output`], for a volume. The host passes `buffer.volume_mut(width, height)`.
 ///
 /// # Safety
 ///
@@ -593,11 +591,11 @@ pub unsafe trait OutputRows {
             `PerThread3d<T>`"
 )]
 pub unsafe trait OutputVolume {
-    /// The elements' type, as the host has them.
+    /// The type of the elements on the host.
     type Element;
 }
 
-/// As [`Output`], for one value: the host passes a `&mut DeviceBox`.
+/// Like [`Output`], for one value. The host passes a `&mut DeviceBox`.
 ///
 /// # Safety
 ///
@@ -607,15 +605,15 @@ pub unsafe trait OutputVolume {
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait OutputValue {
-    /// The value's type, as the host has it.
+    /// The type of the value on the host.
     type Element;
 }
 
-/// A type of parameters by which a kernel sets a condition of the graph that it is a node of.
+/// A parameter type by which a kernel sets a condition of its graph.
 ///
 /// # Safety
 ///
-/// Its value is the condition's handle, 64 bits; its safe functions do nothing with it but set the
+/// Its value is the condition's 64-bit handle, which its safe functions use only to set the
 /// condition.
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` sets no condition of a graph",
@@ -623,16 +621,16 @@ pub unsafe trait OutputValue {
 )]
 pub unsafe trait SetsCondition {}
 
-/// How the elements that a texture or a surface shows lie to each other.
+/// The shape of a texture or a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ImageShape {
-    /// Along so many dimensions.
+    /// This number of dimensions.
     Plain(usize),
-    /// In layers of so many dimensions.
+    /// Layers of this number of dimensions.
     Layered(usize),
-    /// On the six sides of a cube.
+    /// A cube map: six faces.
     Cube,
-    /// In layers of cubes.
+    /// Layers of cube maps.
     LayeredCube,
 }
 
@@ -649,14 +647,14 @@ impl core::fmt::Display for ImageShape {
     }
 }
 
-/// What numbers a texture gives.
+/// The type that a texture returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ImageNumbers {
-    /// `f32`, also of integers that it makes floats of.
+    /// `f32`, possibly converted from integers.
     Float,
-    /// `i32`, also of narrower ones.
+    /// `i32`, possibly extended from narrower integers.
     Signed,
-    /// `u32`, also of narrower ones.
+    /// `u32`, possibly extended from narrower integers.
     Unsigned,
 }
 
@@ -670,60 +668,60 @@ impl core::fmt::Display for ImageNumbers {
     }
 }
 
-/// A type of parameters by which a kernel reads a texture: the host passes a reference to one.
+/// A parameter type by which a kernel reads a texture. The host passes a reference to a texture.
 ///
 /// # Safety
 ///
-/// Its value is the texture's handle, 64 bits; its safe functions do nothing with it but read
-/// elements as the constants say.
+/// Its value is the texture's 64-bit handle, which its safe functions use only to read elements as
+/// the constants specify.
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` reads no texture",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait TextureParam {
-    /// How the elements lie.
+    /// The shape.
     const SHAPE: ImageShape;
-    /// What their numbers are.
+    /// The type of the channels.
     const NUMBERS: ImageNumbers;
-    /// How many numbers an element has.
+    /// The number of channels of an element.
     const CHANNELS: u32;
 }
 
-/// A type of parameters by which a kernel reads and writes a surface: the host passes a reference
-/// to one.
+/// A parameter type by which a kernel reads and writes a surface. The host passes a reference to a
+/// surface.
 ///
 /// # Safety
 ///
-/// Its value is the surface's handle, 64 bits; its safe functions do nothing with it but read and
-/// write elements of this size.
+/// Its value is the surface's 64-bit handle, which its safe functions use only to read and write
+/// elements of this size.
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` has no surface",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait SurfaceParam {
-    /// How the elements lie.
+    /// The shape.
     const SHAPE: ImageShape;
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     const ELEMENT: usize;
 }
 
-/// A type that all threads may change through shared references: `AtomicU32` and its like, and arrays of
-/// them.
+/// A type that all threads may modify through shared references: `AtomicU32` and similar types, and
+/// arrays of them.
 ///
 /// # Safety
 ///
-/// It has size and alignment of `Value`, and each value of one is a value of the other.
+/// It has the size and alignment of `Value`, and every value of one type is a value of the other.
 pub unsafe trait Atomic: Sync {
-    /// What it is without the atomicity.
+    /// The type without atomicity.
     type Value: DeviceCopy;
 }
 
-// SAFETY: arrays are their elements, one after the other.
+// SAFETY: an array consists of its elements.
 unsafe impl<A: Atomic, const N: usize> Atomic for [A; N] {
     type Value = [A::Value; N];
 }
 
-// SAFETY: a slice of what is changed atomically.
+// SAFETY: a slice of atomics.
 unsafe impl<A: Atomic> Output for &[A] {
     type Element = A::Value;
     const WIDE: bool = true;
@@ -763,7 +761,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// The parameters' bytes.
+    /// Returns the parameters' bytes.
     #[derive(Default)]
     struct Parameters(Vec<Vec<u8>>);
 

@@ -19,17 +19,17 @@ pub struct Layout {
     pub size: usize,
     /// The type's alignment in bytes.
     pub align: usize,
-    /// What the type is.
+    /// The kind of the type.
     pub kind: Kind,
 }
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// A type that its name, size and alignment describe: a number.
+    /// A type that name, size and alignment describe: a number.
     Scalar(&'static str),
-    /// As [`Kind::Scalar`], and never all zeros: `Option` uses that for `None`, in every version of
-    /// Rust.
+    /// Like [`Kind::Scalar`], but never all zeros, which `Option` uses for `None` in every version
+    /// of Rust.
     NonZero(&'static str),
     /// A type whose author implemented `DeviceCopy` by hand.
     Opaque,
@@ -37,11 +37,11 @@ pub enum Kind {
     Pointer(&'static str, usize, usize),
     /// An array.
     Array(&'static Layout, usize),
-    /// A type of parts.
+    /// A compound type.
     Composite(Composite),
 }
 
-/// A type of parts.
+/// A compound type.
 #[derive(Debug, Clone, Copy)]
 pub struct Composite {
     /// The kind and the name, such as `struct Particle`.
@@ -50,13 +50,13 @@ pub struct Composite {
     pub package: &'static str,
     /// Its `repr` attributes.
     pub repr: &'static str,
-    /// Whether the parts do not determine the layout, so that it is the compiler's choice.
+    /// Whether the compiler chooses the layout, because the parts do not determine it.
     pub chosen: bool,
     /// The parts, in the order of the source.
     pub parts: &'static [Part],
 }
 
-/// A part of a type.
+/// A part of a compound type.
 #[derive(Debug, Clone, Copy)]
 pub enum Part {
     /// A field at an offset.
@@ -68,7 +68,7 @@ pub enum Part {
 }
 
 impl Layout {
-    /// The description of a type by its size and alignment.
+    /// Describes a type by its size and alignment.
     pub const fn new<T>(kind: Kind) -> Layout {
         Layout {
             size: size_of::<T>(),
@@ -77,12 +77,12 @@ impl Layout {
         }
     }
 
-    /// Whether `Option` of the type has the type's size in every version of Rust.
+    /// Returns whether `Option` of the type has the type's size in every version of Rust.
     const fn is_nonzero(&self) -> bool {
         matches!(self.kind, Kind::NonZero(_))
     }
 
-    /// The description of a type of the standard library with these parts.
+    /// Describes a type of the standard library with these parts.
     pub(crate) const fn core<T>(name: &'static str, parts: &'static [Part]) -> Layout {
         Layout::new::<T>(Kind::Composite(Composite {
             name,
@@ -93,7 +93,7 @@ impl Layout {
         }))
     }
 
-    /// As [`Layout::core`], for a type whose layout is the compiler's choice.
+    /// Like [`Layout::core`], for a type whose layout the compiler chooses.
     pub(crate) const fn chosen<T>(name: &'static str, parts: &'static [Part]) -> Layout {
         Layout::new::<T>(Kind::Composite(Composite {
             name,
@@ -104,7 +104,7 @@ impl Layout {
         }))
     }
 
-    /// The description of an `Option<T>`.
+    /// Describes an `Option<T>`.
     pub(crate) const fn option<T: DeviceCopy>() -> Layout {
         let mut layout =
             const { Layout::chosen::<Option<T>>("Option", &[Part::Inner("Some", &T::LAYOUT)]) };
@@ -117,7 +117,8 @@ impl Layout {
     }
 }
 
-/// Text that is written twice: first counted, with `N` = 0, and then into an array of `N` bytes.
+/// A string that is written twice: first to count its bytes, with `N` = 0, then into an array of
+/// `N` bytes.
 #[derive(Debug)]
 pub(crate) struct Writer<const N: usize> {
     pub(crate) bytes: [u8; N],
@@ -160,7 +161,7 @@ impl<const N: usize> Writer<N> {
         }
     }
 
-    /// `4 bytes, align 4`.
+    /// Writes a size and an alignment: `4 bytes, align 4`.
     pub(crate) const fn size(&mut self, size: usize, align: usize) {
         self.number(size as i128);
         self.text(" bytes, align ");
@@ -171,7 +172,7 @@ impl<const N: usize> Writer<N> {
         match &layout.kind {
             Kind::Scalar(name) | Kind::NonZero(name) => {
                 self.text(name);
-                // Primitive numbers have the same size everywhere, but not the same alignment.
+                // Primitive numbers have the same size on all targets, but not the same alignment.
                 if layout.size != layout.align {
                     self.text(" (");
                     self.size(layout.size, layout.align);

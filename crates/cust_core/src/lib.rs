@@ -1,5 +1,4 @@
-//! What host and device code share without depending on each other: the [`DeviceCopy`] trait and
-//! its derive macro.
+//! Items that host and device code share: the [`DeviceCopy`] trait and its derive macro.
 //!
 //! A kernels crate derives it for types that the host passes by value or in buffers:
 //!
@@ -40,7 +39,7 @@ pub mod signature;
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
 pub use traits::DeviceCopy;
 
-/// The traits alone, without the derive macros of the same names.
+/// The traits, without the derive macros of the same names.
 pub mod traits {
     use core::cmp::{Ordering, Reverse};
     use core::marker::PhantomData;
@@ -58,9 +57,9 @@ pub mod traits {
     ///
     /// # Safety
     ///
-    /// A value must mean the same on the device as on the host: no references and no handles to
-    /// the host's resources. Raw pointers may be in it; whose memory they point to is the
-    /// business of whoever dereferences them.
+    /// A value must have the same meaning on device and host: no references, and no handles of host
+    /// resources. Raw pointers are allowed; code that dereferences them is responsible for their
+    /// target.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be copied to a device: it is not `DeviceCopy`",
         label = "not `DeviceCopy`",
@@ -69,8 +68,8 @@ pub mod traits {
         note = "structs and enums of `DeviceCopy` fields can derive it, beside `Copy`"
     )]
     pub unsafe trait DeviceCopy: Copy {
-        /// What host and device have to agree on: the derive macro describes fields and variants. An
-        /// implementation by hand is compared by size and alignment alone.
+        /// The layout that host and device must agree on. The derive macro describes fields and
+        /// variants; manual implementations are compared by size and alignment only.
         #[doc(hidden)]
         const LAYOUT: Layout = Layout::new::<Self>(Kind::Opaque);
     }
@@ -93,7 +92,7 @@ pub mod traits {
         NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize
     }
 
-    // SAFETY: no bytes at all.
+    // SAFETY: a type without bytes.
     unsafe impl DeviceCopy for () {
         const LAYOUT: Layout = Layout::core::<Self>("()", &[]);
     }
@@ -128,7 +127,7 @@ pub mod traits {
     tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
     tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
 
-    // SAFETY: nothing but values that are `DeviceCopy` themselves, and tags.
+    // SAFETY: consists of `DeviceCopy` values and tags.
     unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
         const LAYOUT: Layout = Layout::new::<Self>(Kind::Array(&T::LAYOUT, N));
     }
@@ -163,7 +162,7 @@ pub mod traits {
     }
     transparent!(Wrapping Saturating Reverse MaybeUninit ManuallyDrop);
 
-    // SAFETY: no bytes at all.
+    // SAFETY: a type without bytes.
     unsafe impl<T: ?Sized> DeviceCopy for PhantomData<T> {
         const LAYOUT: Layout = Layout::core::<Self>("PhantomData", &[]);
     }

@@ -6,23 +6,23 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The name of the variable with the [`Slot`]; also that of the static in `cuda_std`.
+/// The name of the variable of type [`Slot`], and of the static in `cuda_std`.
 pub const SYMBOL: &core::ffi::CStr = c"__cuda_std_report";
 
-/// Where a module's panics go: a global variable of the module, which the host fills in once.
+/// The destination of a module's panics: a global variable of the module, which the host sets once.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Slot {
-    /// The device address of a report in memory that the host reads too, or 0 where there is none.
+    /// The device address of a report in memory that the host can read, or 0 without one.
     pub buffer: AtomicU64,
-    /// 0 until a thread has claimed the report, then a number of that thread's. It is apart from
-    /// the report because it has to be in device memory for the claim to be cheap and certain.
+    /// 0 until a thread claims the report, then the thread's number. Not part of the report,
+    /// because a claim in device memory is cheap and reliable.
     pub claim: AtomicU32,
-    /// Nothing; the struct's size is 16.
+    /// Padding; the struct's size is 16.
     pub pad: AtomicU32,
 }
 
-/// The report's size.
+/// The size of the report in bytes.
 pub const SIZE: usize = 4096;
 /// `u32`: one of the states below.
 pub const STATE: usize = 0;
@@ -30,21 +30,21 @@ pub const STATE: usize = 0;
 pub const BLOCK: usize = 8;
 /// `[u32; 3]`: the panicking thread's index in its block.
 pub const THREAD: usize = 20;
-/// `u32`: the line, from 1. `i32`, of a stack overflow: the bytes of stack that were left.
+/// `u32`: the line, from 1. For a stack overflow, `i32`: the remaining bytes of stack.
 pub const LINE: usize = 32;
 /// `u32`: the column, from 1.
 pub const COLUMN: usize = 36;
-/// `u32`: the length of the file's name, in bytes.
+/// `u32`: the length of the file name in bytes.
 pub const FILE_LEN: usize = 40;
 /// `u32`: the length of the message as stored.
 pub const MESSAGE_LEN: usize = 44;
-/// `u32`: the length of the message before it was cut to fit.
+/// `u32`: the length of the message before truncation.
 pub const MESSAGE_TOTAL: usize = 48;
 /// `u32`: one of the kinds below.
 pub const KIND: usize = 52;
 /// `u64`: the number of the panicking thread's launch.
 pub const LAUNCH: usize = 56;
-/// The file's name, and behind it the message, in UTF-8. Of a stack overflow: the function's name.
+/// The file name followed by the message, in UTF-8. For a stack overflow: the function's name.
 pub const TEXT: usize = 64;
 
 /// State: no thread has panicked.

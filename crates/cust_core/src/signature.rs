@@ -15,14 +15,14 @@ use crate::kernel::{
 use crate::layout::{Layout, Writer};
 use crate::traits::DeviceCopy;
 
-/// What is known of a type of parameters or statics: a constant of each name below is `Some` if
-/// the type implements what the host's arguments ask for.
+/// Facts about a type of parameters or statics: each constant is `Some` if the type implements the
+/// trait that the host's arguments require.
 ///
-/// Inherent constants come before those of [`Unknown`], and are there if their bounds hold.
+/// Inherent constants take precedence over those of [`Unknown`], and exist if their bounds hold.
 #[derive(Debug)]
 pub struct Probe<P: ?Sized>(PhantomData<P>);
 
-/// What [`Probe`] says of other types.
+/// The constants of [`Probe`] for other types.
 #[allow(missing_docs, reason = "the names are those of `Parameter`'s fields")]
 pub trait Unknown {
     const SIZE: usize = 0;
@@ -107,7 +107,7 @@ impl<P: SurfaceParam> Probe<P> {
 /// A parameter of a kernel, or a static.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Whether the host passes a value and the kernel has a reference to it.
+    /// Whether the host passes a value to which the kernel has a reference.
     pub grid_constant: bool,
     /// The size of the type.
     pub size: usize,
@@ -119,7 +119,7 @@ pub struct Parameter {
     pub slice: Option<&'static Layout>,
     /// A value that is read through a reference.
     pub reference: Option<&'static Layout>,
-    /// Whether it is passed as a slice is, and the elements that the kernel writes.
+    /// Whether it is passed like a slice, and the elements that the kernel writes.
     pub output: Option<(bool, &'static Layout)>,
     /// The value that the kernel writes.
     pub output_value: Option<&'static Layout>,
@@ -137,7 +137,7 @@ pub struct Parameter {
     pub surface: Option<(ImageShape, usize)>,
 }
 
-/// A [`Parameter`](crate::signature::Parameter) of a type.
+/// Creates the [`Parameter`](crate::signature::Parameter) of a type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! parameter {
@@ -167,20 +167,20 @@ pub use crate::parameter;
 /// The signature of a kernel or a static.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature {
-    /// The package that it is in, with its version.
+    /// The package, with its version.
     pub package: &'static str,
-    /// What stands before its name, such as `unsafe fn`.
+    /// The words before the name, such as `unsafe fn`.
     pub kind: &'static str,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// A kernel's parameters, or the static's type alone.
+    /// The parameters of a kernel, or the type of a static.
     pub parameters: &'static [Parameter],
-    /// What else both sides agree on, such as a kernel's options.
+    /// Other properties that both sides must agree on, such as a kernel's options.
     pub options: &'static str,
 }
 
 impl Signature {
-    /// The length of the text.
+    /// Returns the length of the string.
     #[allow(clippy::len_without_is_empty, reason = "no signature is empty")]
     pub const fn len(&self) -> usize {
         let mut writer = Writer::<0>::new();
@@ -188,7 +188,7 @@ impl Signature {
         writer.len
     }
 
-    /// The text, of `N` = [`len`](Signature::len) bytes.
+    /// Returns the string, of `N` = [`len`](Signature::len) bytes.
     pub const fn write<const N: usize>(&self) -> [u8; N] {
         let mut writer = Writer::<N>::new();
         writer.signature(self);
@@ -196,7 +196,7 @@ impl Signature {
     }
 }
 
-/// The text that [`Signature::write`] wrote.
+/// Converts the result of [`Signature::write`] to a string.
 pub const fn text(bytes: &'static [u8]) -> &'static str {
     match core::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -204,14 +204,14 @@ pub const fn text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// The symbol of a static: its name, and a number made of where it stands in which package.
+/// Returns the symbol of a static: its name and a hash of its package and source position.
 pub const fn symbol<const N: usize>(
     name: &str,
     package: &str,
     module: &str,
     place: &str,
 ) -> [u8; N] {
-    // The crate's own name is left out: a binary may hold the same modules.
+    // The crate's name is omitted, because a binary may contain the same modules.
     let module = module.as_bytes();
     let mut start = 0;
     while start < module.len() && module[start] != b':' {
@@ -235,14 +235,14 @@ pub const fn symbol<const N: usize>(
     symbol
 }
 
-/// The length of the [`symbol`] of a static of this name.
+/// Returns the length of the [`symbol`] of a static of this name.
 pub const fn symbol_len(name: &str) -> usize {
     name.len() + 17
 }
 
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a of the bytes from `i` on.
+/// Computes FNV-1a of the bytes from `i` on.
 const fn fnv(mut hash: u64, bytes: &[u8], mut i: usize) -> u64 {
     while i < bytes.len() {
         hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01b3);
@@ -276,24 +276,24 @@ macro_rules! symbol_text {
 }
 pub use crate::symbol_text;
 
-/// What the device's program says of a kernel or a static, for the compiler, which reads and
-/// removes it: a static with `#[link_section = "nvvm.record"]`.
+/// A record about a kernel or a static in the device program, which the compiler reads and removes:
+/// a static with `#[link_section = "nvvm.record"]`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Record {
     symbol: &'static str,
     text: &'static str,
     item: *const (),
-    /// In a single-source session, the type of a kernel's name.
+    /// In a single-source session, the type that represents the kernel.
     #[cfg(nvvm_single_source)]
     handle: core::any::TypeId,
 }
 
-// SAFETY: nothing is read through the pointer.
+// SAFETY: the pointer is never dereferenced.
 unsafe impl Sync for Record {}
 
 impl Record {
-    /// The record of the kernel of this symbol.
+    /// Creates the record of the kernel with this symbol.
     #[cfg(not(nvvm_single_source))]
     pub const fn of_kernel(symbol: &'static str, text: &'static str) -> Record {
         Record {
@@ -303,7 +303,7 @@ impl Record {
         }
     }
 
-    /// The record of the kernel of this name, which has the type `K`.
+    /// Creates the record of the kernel with this name, which the type `K` represents.
     #[cfg(nvvm_single_source)]
     pub const fn of_kernel_named<K: 'static>(name: &'static str, text: &'static str) -> Record {
         Record {
@@ -314,7 +314,7 @@ impl Record {
         }
     }
 
-    /// The record of the static at `item`, which gets this symbol.
+    /// Creates the record of the static at `item`, which gets this symbol.
     pub const fn of_static<T>(symbol: &'static str, text: &'static str, item: *const T) -> Record {
         Record {
             symbol,
@@ -411,7 +411,7 @@ impl<const N: usize> Writer<N> {
         }
     }
 
-    /// A word that starts one more way in which the parameter is passed.
+    /// Writes the word that starts another form in which the parameter is passed.
     const fn word(&mut self, start: usize, word: &str) {
         if self.len > start {
             self.text(" or ");

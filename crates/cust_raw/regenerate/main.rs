@@ -1,6 +1,5 @@
-//! Writes `src/bindings.rs` (types and constants) and `src/functions.rs` (the tables of
-//! functions and of result codes)
-//! from NVIDIA's `cuda.h`. Run once per CUDA release; both files are committed.
+//! Generates `src/bindings.rs` (types and constants) and `src/functions.rs` (tables of functions
+//! and result codes) from NVIDIA's `cuda.h`. Run once per CUDA release; both files are committed.
 //!
 //! ```sh
 //! pip install --target /tmp/cuda nvidia-cuda-runtime==13.0.96 libclang
@@ -17,7 +16,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What `cudaProfiler.h` declares: exported by the same library, and a header of its own.
+/// The functions of `cudaProfiler.h`, which the same library exports.
 const PROFILER: &[&str] = &["cuProfilerStart()", "cuProfilerStop()"];
 
 const USAGE: &str = "usage: cust-raw-regenerate PATH/TO/cuda.h\n\
@@ -42,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads `header` and writes both files; returns how many functions there are.
+/// Reads `header` and writes both files. Returns the number of functions.
 fn regenerate(header: &Path) -> Result<usize, String> {
     if !header.is_file() {
         return Err(format!("there is no file `{}`", header.display()));
@@ -83,8 +82,8 @@ fn regenerate(header: &Path) -> Result<usize, String> {
     Ok(functions.len())
 }
 
-/// What is generated and how: enums as newtypes, since a newer driver may return values that this
-/// header does not know, and no comments, since NVIDIA's are not ours to copy.
+/// Configures bindgen: enums are newtypes, because a newer driver may return values that this
+/// header lacks; NVIDIA's comments are not copied.
 fn bindgen_builder(header: &Path) -> bindgen::Builder {
     let mut builder = bindgen::Builder::default()
         .header(header.to_string_lossy())
@@ -103,7 +102,7 @@ fn bindgen_builder(header: &Path) -> bindgen::Builder {
         .use_core()
         .size_t_is_usize(true)
         .formatter(bindgen::Formatter::None);
-    // The pip wheel of libclang has no headers of its own; the C compiler's serve.
+    // The pip package of libclang has no headers; use the C compiler's.
     if let Ok(output) = Command::new("cc").arg("-print-file-name=include").output() {
         let include = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         builder = builder.clang_arg(format!("-I{include}"));
@@ -134,7 +133,7 @@ fn take_functions(file: &mut syn::File) -> Result<Vec<String>, String> {
     Ok(functions)
 }
 
-/// One row of the table. Every function of the driver returns `CUresult`: the table relies on it.
+/// Formats a row of the table. The table relies on every function returning `CUresult`.
 fn table_row(signature: &syn::Signature) -> Result<String, String> {
     let name = &signature.ident;
     let output = &signature.output;
@@ -142,8 +141,8 @@ fn table_row(signature: &syn::Signature) -> Result<String, String> {
         return Err(format!("`{name}` does not return CUresult"));
     }
     let inputs = signature.inputs.iter().map(|input| {
-        // Tokens print with a space between each two: undo it where rustfmt would, and name the
-        // types of `core::ffi` without their path.
+        // Tokens are printed with spaces between them: remove those that rustfmt would, and the
+        // path of the types of `core::ffi`.
         quote::quote!(#input)
             .to_string()
             .replace(":: core :: ffi :: ", "")
@@ -156,7 +155,7 @@ fn table_row(signature: &syn::Signature) -> Result<String, String> {
     Ok(format!("{name}({})", inputs.join(", ")))
 }
 
-/// One row for each result code: its name in Rust and in `cuda.h`.
+/// Formats a row for each result code: its name in Rust and in `cuda.h`.
 fn result_rows(file: &syn::File) -> Vec<String> {
     let names = associated_constants(file, "cudaError_enum");
     let errors = names.iter().filter(|name| *name != "CUDA_SUCCESS");
@@ -168,7 +167,7 @@ fn result_rows(file: &syn::File) -> Vec<String> {
         .collect()
 }
 
-/// One row for each device attribute: its name in Rust and in `cuda.h`.
+/// Formats a row for each device attribute: its name in Rust and in `cuda.h`.
 fn attribute_rows(file: &syn::File) -> Vec<String> {
     let prefix = "CU_DEVICE_ATTRIBUTE_";
     let names = associated_constants(file, "CUdevice_attribute_enum");
@@ -178,7 +177,7 @@ fn attribute_rows(file: &syn::File) -> Vec<String> {
         .collect()
 }
 
-/// The names of the constants that the newtype `type_name` has.
+/// Returns the names of the constants of the newtype `type_name`.
 fn associated_constants(file: &syn::File, type_name: &str) -> Vec<String> {
     let mut names = Vec::new();
     for item in &file.items {
@@ -197,7 +196,7 @@ fn associated_constants(file: &syn::File, type_name: &str) -> Vec<String> {
     names
 }
 
-/// `OUT_OF_MEMORY` as `OutOfMemory`.
+/// Converts `OUT_OF_MEMORY` to `OutOfMemory`.
 fn camel_case(name: &str) -> String {
     let mut out = String::new();
     for word in name.split('_') {
@@ -208,7 +207,7 @@ fn camel_case(name: &str) -> String {
     out
 }
 
-/// The value of `CUDA_VERSION`.
+/// Returns the value of `CUDA_VERSION`.
 fn api_version(file: &syn::File) -> Option<u32> {
     file.items.iter().find_map(|item| match item {
         syn::Item::Const(item) if item.ident == "CUDA_VERSION" => match &*item.expr {

@@ -1,4 +1,4 @@
-//! The table of the driver's functions, and how it is filled from libcuda.
+//! The table of the driver's functions, and its loading from libcuda.
 
 // The table's rows use the header's own names for functions and parameters.
 #![allow(non_snake_case)]
@@ -7,33 +7,33 @@ use core::ffi::*;
 
 use crate::bindings::*;
 
-/// Why libcuda could not be loaded.
+/// An error of [`Driver::load`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// The dynamic loader found none of the libraries.
     #[error("no CUDA driver library could be loaded: {}", tried.join("; "))]
     NotFound {
-        /// What was tried, each with the loader's own message.
+        /// The libraries that were tried, each with the loader's message.
         tried: Vec<String>,
     },
-    /// A library was loaded that does not export the driver's functions.
+    /// The loaded library does not export the driver's functions.
     #[error("`{library}` was loaded, but it is not the CUDA driver: it does not export `{symbol}`")]
     NotADriver {
         /// The library.
         library: String,
-        /// A function that every driver has.
+        /// A missing function that every driver exports.
         symbol: &'static str,
     },
 }
 
-/// Where the driver library is looked for, in order. The loader's own search path comes first;
-/// the second is where WSL puts it, which is not always on that path.
+/// The names under which the driver library is searched, in order: first on the loader's search
+/// path, then at WSL's path, which the search path may lack.
 #[cfg(not(windows))]
 const LIBRARIES: &[&str] = &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"];
 #[cfg(windows)]
 const LIBRARIES: &[&str] = &["nvcuda.dll"];
 
-/// Exported names that mean the same as a newer one, for drivers that lack the newer.
+/// Older names of functions, for drivers that lack the newer ones.
 const OLDER_NAMES: &[(&str, &str)] = &[
     ("cuEventElapsedTime_v2", "cuEventElapsedTime"),
     ("cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
@@ -42,19 +42,19 @@ const OLDER_NAMES: &[(&str, &str)] = &[
 impl Driver {
     /// Loads the installed driver's library.
     ///
-    /// A function that the installed driver does not have gets a stand-in that returns
-    /// `CUDA_ERROR_NOT_FOUND`, so that a program runs on older drivers as long as it does not call
-    /// it; [`Driver::missing`] lists them.
+    /// A function that the installed driver lacks is replaced by one that returns
+    /// `CUDA_ERROR_NOT_FOUND`, so that a program that does not call it runs on older drivers.
+    /// [`Driver::missing`] lists these functions.
     pub fn load() -> Result<Driver, LoadError> {
         Driver::load_from(LIBRARIES)
     }
 
-    /// Loads the first of `libraries` that the dynamic loader accepts; each is a file name, which
-    /// is looked for on the loader's search path, or a path.
+    /// Loads the first of `libraries` that the dynamic loader accepts. Each is a path, or a file
+    /// name on the loader's search path.
     pub fn load_from(libraries: &[&str]) -> Result<Driver, LoadError> {
         let mut tried = Vec::new();
         for &name in libraries {
-            // SAFETY: the driver's initialisers are trusted, as by every CUDA program.
+            // SAFETY: the driver's initializers are trusted, as by every CUDA program.
             match unsafe { libloading::Library::new(name) } {
                 Ok(library) => return Driver::from_library(library, name),
                 Err(error) => tried.push(error_text(name, &error)),
@@ -64,7 +64,7 @@ impl Driver {
     }
 }
 
-/// The loader's message, with the library's name in front unless it has it already.
+/// Returns the loader's message, prefixed with the library's name unless it contains it.
 fn error_text(name: &str, error: &libloading::Error) -> String {
     let error = match std::error::Error::source(error) {
         Some(source) => source.to_string(),
@@ -77,7 +77,7 @@ fn error_text(name: &str, error: &libloading::Error) -> String {
     }
 }
 
-/// Finds the exported function `name`, or its older equivalent.
+/// Resolves the exported function `name`, or its older equivalent.
 fn symbol<T: Copy>(library: &libloading::Library, name: &str) -> Option<T> {
     let older = OLDER_NAMES.iter().find(|(newer, _)| *newer == name);
     let names = [Some(name), older.map(|(_, older)| *older)];
@@ -91,8 +91,8 @@ fn symbol<T: Copy>(library: &libloading::Library, name: &str) -> Option<T> {
 
 macro_rules! driver_functions {
     ($($name:ident($($parameter:ident: $type:ty),*);)*) => {
-        /// A table of the driver API's functions, one field for each exported name, with a method
-        /// of the same name that calls it.
+        /// The functions of the driver API: a field for each exported name, and a method of the
+        /// same name that calls it.
         #[allow(missing_docs)]
         pub struct Driver {
             $(pub $name: unsafe extern "C" fn($($parameter: $type),*) -> CUresult,)*
@@ -117,8 +117,8 @@ macro_rules! driver_functions {
             /// The names of all functions in the table.
             pub const FUNCTIONS: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// A table in which every function returns `CUDA_ERROR_NOT_SUPPORTED`: what a device
-            /// in software starts from, overwriting the fields that it implements.
+            /// Creates a table in which every function returns `CUDA_ERROR_NOT_SUPPORTED`. A
+            /// software device overwrites the fields that it implements.
             pub fn unsupported() -> Driver {
                 Driver {
                     $($name: stand_in::not_supported::$name,)*
@@ -127,7 +127,7 @@ macro_rules! driver_functions {
                 }
             }
 
-            /// The functions that the loaded library does not export.
+            /// Returns the functions that the loaded library does not export.
             pub fn missing(&self) -> &[&'static str] {
                 &self.missing
             }
@@ -158,7 +158,7 @@ macro_rules! driver_functions {
             }
         }
 
-        /// Functions with the right signatures that do nothing but return a code.
+        /// Functions with the right signatures that only return a code.
         #[allow(unused_variables)]
         mod stand_in {
             pub(super) mod not_supported {
@@ -194,7 +194,7 @@ macro_rules! driver_functions {
 macro_rules! driver_results {
     ($($camel:ident = $name:ident;)*) => {
         impl CUresult {
-            /// Every result code but success, with its name in `cuda.h`.
+            /// Every result code except success, with its name in `cuda.h`.
             pub const ERRORS: &'static [(CUresult, &'static str)] =
                 &[$((CUresult::$name, stringify!($name)),)*];
         }
@@ -233,7 +233,7 @@ mod tests {
     fn unsupported_driver_answers_every_call() {
         let driver = Driver::unsupported();
         let mut version = 0;
-        // SAFETY: the stand-ins touch no argument.
+        // SAFETY: the replacements access no argument.
         unsafe {
             assert_eq!(driver.cuInit(0), CUresult::CUDA_ERROR_NOT_SUPPORTED);
             assert_eq!(

@@ -1,6 +1,6 @@
-//! Layouts and constants that other crates and the driver's binary interface rely on. The
-//! generated `bindings.rs` asserts every structure's size and offsets at compile time; these are
-//! the values as NVIDIA documents them, so that a wrong header would be noticed too.
+//! Layouts and constants that other crates and the driver's binary interface rely on. The generated
+//! `bindings.rs` asserts the size and offsets of every structure at compile time; this test
+//! compares with NVIDIA's documentation, to detect a wrong header.
 
 use std::mem::{align_of, offset_of, size_of};
 

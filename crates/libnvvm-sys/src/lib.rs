@@ -10,13 +10,13 @@ use libloading::Library;
 use std::ffi::{OsStr, c_char, c_int};
 use std::fmt;
 
-/// What every function returns; see [`result`].
+/// The return type of every function; [`result`] has the values.
 pub type nvvmResult = c_int;
 
-/// A program: opaque, made by `nvvmCreateProgram`.
+/// An opaque program, created by `nvvmCreateProgram`.
 pub type nvvmProgram = *mut _nvvmProgram;
 
-/// What a [`nvvmProgram`] points to.
+/// The target of an [`nvvmProgram`] pointer.
 #[repr(C)]
 pub struct _nvvmProgram {
     opaque: [u8; 0],
@@ -28,32 +28,33 @@ pub mod result {
 
     /// No error.
     pub const NVVM_SUCCESS: nvvmResult = 0;
-    /// Memory ran out.
+    /// Out of memory.
     pub const NVVM_ERROR_OUT_OF_MEMORY: nvvmResult = 1;
-    /// A program could not be made.
+    /// A program could not be created.
     pub const NVVM_ERROR_PROGRAM_CREATION_FAILURE: nvvmResult = 2;
-    /// The modules ask for different versions of NVVM IR, or for one the library does not know.
+    /// The modules have different versions of NVVM IR, or a version that the library does not
+    /// support.
     pub const NVVM_ERROR_IR_VERSION_MISMATCH: nvvmResult = 3;
-    /// A parameter is not valid.
+    /// An argument is invalid.
     pub const NVVM_ERROR_INVALID_INPUT: nvvmResult = 4;
-    /// The program is not a program.
+    /// The program handle is invalid.
     pub const NVVM_ERROR_INVALID_PROGRAM: nvvmResult = 5;
-    /// A module is not NVVM IR.
+    /// A module is not valid NVVM IR.
     pub const NVVM_ERROR_INVALID_IR: nvvmResult = 6;
-    /// An option is not known.
+    /// An option is invalid.
     pub const NVVM_ERROR_INVALID_OPTION: nvvmResult = 7;
     /// No module was added to the program.
     pub const NVVM_ERROR_NO_MODULE_IN_PROGRAM: nvvmResult = 8;
     /// Compilation failed.
     pub const NVVM_ERROR_COMPILATION: nvvmResult = 9;
-    /// Compilation was cancelled by a callback.
+    /// A callback canceled the compilation.
     pub const NVVM_ERROR_CANCELLED: nvvmResult = 10;
 }
 
-/// Why a library could not be used.
+/// An error of [`Functions::open`].
 #[derive(Debug)]
 pub enum LoadError {
-    /// The loader refused the file; the text is the loader's.
+    /// The dynamic loader rejected the file, with this message.
     Open(String),
     /// The file is a library but lacks a function; it is probably not libnvvm.
     MissingSymbol(&'static str),
@@ -70,23 +71,23 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// Declares the table from one row for each function: the field, its documentation and its
-/// lookup all come from that row.
+/// Declares the table from one row per function, which defines the field, its documentation and its
+/// lookup.
 macro_rules! functions {
     ($($(#[doc = $doc:literal])* $kind:ident fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)*) => {
         /// libnvvm's functions. The library stays loaded as long as this value lives.
         pub struct Functions {
             $($(#[doc = $doc])* pub $name: functions!(@field $kind unsafe extern "C" fn($($arg: $ty),*) -> $ret),)*
-            // Dropped last: the pointers above lead into it.
+            // Dropped last: the function pointers point into it.
             _library: Library,
         }
 
         impl Functions {
-            /// Loads the library and looks up its functions.
+            /// Loads the library and resolves its functions.
             ///
             /// # Safety
-            /// Loading a library runs its initialisers, and the file has to be libnvvm: another
-            /// library with functions of the same names would be called with wrong signatures.
+            /// Loading a library runs its initializers. The file must be libnvvm: functions of the
+            /// same names in another library would be called with wrong signatures.
             pub unsafe fn open(path: impl AsRef<OsStr>) -> Result<Functions, LoadError> {
                 let library = unsafe { Library::new(path.as_ref()) }
                     .map_err(|error| LoadError::Open(loader_text(&error)))?;
@@ -111,29 +112,31 @@ macro_rules! functions {
 }
 
 functions! {
-    /// The text for a result; static, never null.
+    /// Returns the message for a result: a static string, never null.
     required fn nvvmGetErrorString(result: nvvmResult) -> *const c_char;
-    /// The library's version.
+    /// Returns the library's version.
     required fn nvvmVersion(major: *mut c_int, minor: *mut c_int) -> nvvmResult;
-    /// The newest NVVM IR the library reads, and the newest debug metadata.
+    /// Returns the newest versions of NVVM IR and of debug metadata that the library reads.
     required fn nvvmIRVersion(
         major_ir: *mut c_int, minor_ir: *mut c_int, major_dbg: *mut c_int, minor_dbg: *mut c_int
     ) -> nvvmResult;
-    /// The LLVM release whose dialect an architecture takes. Old libraries do not have it.
+    /// Returns the LLVM release whose dialect an architecture requires. Not exported by old
+    /// libraries.
     optional fn nvvmLLVMVersion(arch: *const c_char, major: *mut c_int) -> nvvmResult;
-    /// Makes an empty program.
+    /// Creates an empty program.
     required fn nvvmCreateProgram(program: *mut nvvmProgram) -> nvvmResult;
     /// Frees a program and sets the pointer to null.
     required fn nvvmDestroyProgram(program: *mut nvvmProgram) -> nvvmResult;
-    /// Adds a module, text or bitcode; the buffer is copied.
+    /// Adds a module as text or bitcode. The buffer is copied.
     required fn nvvmAddModuleToProgram(
         program: nvvmProgram, buffer: *const c_char, size: usize, name: *const c_char
     ) -> nvvmResult;
-    /// Adds a module of which only what other modules need is kept; the buffer is copied.
+    /// Adds a module of which only the symbols that other modules need are loaded. The buffer is
+    /// copied.
     required fn nvvmLazyAddModuleToProgram(
         program: nvvmProgram, buffer: *const c_char, size: usize, name: *const c_char
     ) -> nvvmResult;
-    /// Checks the program without compiling it.
+    /// Verifies the program without compiling it.
     required fn nvvmVerifyProgram(
         program: nvvmProgram, num_options: c_int, options: *const *const c_char
     ) -> nvvmResult;
@@ -141,11 +144,11 @@ functions! {
     required fn nvvmCompileProgram(
         program: nvvmProgram, num_options: c_int, options: *const *const c_char
     ) -> nvvmResult;
-    /// The size of the PTX with its NUL.
+    /// Returns the size of the PTX, including its NUL.
     required fn nvvmGetCompiledResultSize(program: nvvmProgram, size: *mut usize) -> nvvmResult;
     /// Writes the PTX and a NUL.
     required fn nvvmGetCompiledResult(program: nvvmProgram, buffer: *mut c_char) -> nvvmResult;
-    /// The size of the log with its NUL.
+    /// Returns the size of the log, including its NUL.
     required fn nvvmGetProgramLogSize(program: nvvmProgram, size: *mut usize) -> nvvmResult;
     /// Writes the log and a NUL.
     required fn nvvmGetProgramLog(program: nvvmProgram, buffer: *mut c_char) -> nvvmResult;
@@ -157,7 +160,7 @@ impl fmt::Debug for Functions {
     }
 }
 
-/// The loader's own words, which libloading keeps as the error's source.
+/// Returns the loader's message, which libloading keeps as the error's source.
 fn loader_text(error: &libloading::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => source.to_string(),

@@ -1,4 +1,4 @@
-//! Files that are not libnvvm are refused with a reason.
+//! Files other than libnvvm are rejected with a reason.
 
 use libnvvm_sys::{Functions, LoadError};
 

@@ -13,12 +13,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What a compilation may cost, in CPU time.
+/// A limit on the CPU time of a compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// For all of it. It runs at full speed, and says nothing of where the time goes.
+    /// For the whole compilation, which runs at full speed without reporting where the time goes.
     Total(Duration),
-    /// For one function: in one pass, and in all passes together. libnvvm is about an eighth slower.
+    /// For each function, in one pass and in all passes. Makes libnvvm about an eighth slower.
     Function {
         /// In one pass.
         pass: Duration,
@@ -29,46 +29,46 @@ pub enum Bound {
     },
 }
 
-/// What a bounded compilation came to.
+/// The result of a bounded compilation.
 #[derive(Debug)]
 pub enum Outcome {
-    /// PTX.
+    /// The PTX.
     Compiled(Vec<u8>),
-    /// The whole program took longer than it may.
+    /// The program exceeded its limit.
     TookLong,
-    /// A function took longer than [`Bound::Function`].
+    /// A function exceeded its limit in [`Bound::Function`].
     Slow(Slow),
 }
 
-/// A function that libnvvm takes long for.
+/// A function on which libnvvm exceeded a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slow {
-    /// Its symbol. None: libnvvm was not at a function.
+    /// The function's symbol; `None` if libnvvm was not processing a function.
     pub function: Option<String>,
-    /// The pass that ran when the bound was exceeded, in libnvvm's words.
+    /// libnvvm's name of the pass that ran when the limit was exceeded.
     pub pass: String,
-    /// The CPU time that the function had taken.
+    /// The CPU time spent on the function.
     pub time: Duration,
-    /// The CPU time that the program had taken.
+    /// The CPU time spent on the program.
     pub total: Duration,
 }
 
-/// How long a child may sleep before it is taken for blocked: a lock may have been held by another
-/// thread when the process was forked.
+/// The time after which a sleeping child counts as blocked: another thread may have held a lock
+/// when the process was forked.
 const BLOCKED: Duration = Duration::from_secs(60);
 
-/// How often a child's time is looked at.
+/// The interval at which a child's time is read.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Program {
-    /// Compiles as [`Program::compile`] does, within a bound.
+    /// Compiles like [`Program::compile`], within a bound.
     ///
     /// # Errors
     /// Those of [`Program::compile`].
     pub fn compile_within(&mut self, options: &Options, bound: Bound) -> Result<Outcome, Error> {
         match self.in_child(options, bound) {
             Ok(outcome) => outcome,
-            // Without a child there is no bound.
+            // Without a child process, the bound does not apply.
             Err(_) => self.compile(options).map(Outcome::Compiled),
         }
     }
@@ -79,7 +79,7 @@ impl Program {
         let trace = memory_file()?;
         let (ended, alive) = pipe()?;
         // SAFETY: the child calls libnvvm, whose state no other thread uses, and the allocator,
-        // which every C library makes usable in a forked child.
+        // which C libraries keep usable in a forked child.
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => return Err(io::Error::last_os_error()),
@@ -95,7 +95,7 @@ impl Program {
         let status = child.wait();
         if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
             if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == crate::crash::STATUS {
-                // It has told of the crash.
+                // The child has reported the crash.
                 std::process::exit(crate::crash::STATUS);
             }
             return Err(io::Error::other("libnvvm's process was killed"));
@@ -115,9 +115,9 @@ impl Program {
         })
     }
 
-    /// Compiles, writes what came of it, and ends the process.
+    /// Compiles, writes the result to the pipe, and exits the process.
     fn be_child(&mut self, options: &Options, result: &mut File, trace: Option<&File>) -> ! {
-        // SAFETY: plain system calls. The child is not to outlive a parent that is killed.
+        // SAFETY: plain system calls. The child must not outlive a parent that is killed.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             if let Some(trace) = trace {
@@ -129,7 +129,7 @@ impl Program {
         let written = result
             .write_all(&code.to_ne_bytes())
             .and_then(|()| result.write_all(&text));
-        // SAFETY: ends the process without the destructors and handlers that are the parent's.
+        // SAFETY: exits without running the parent's destructors and handlers.
         unsafe { libc::_exit(i32::from(written.is_err())) }
     }
 }
@@ -183,7 +183,7 @@ pub fn in_child(
 struct Child(libc::pid_t);
 
 impl Child {
-    /// Waits until the child ends by itself, or a bound is exceeded.
+    /// Waits until the child exits or exceeds a bound.
     fn watch(
         &self,
         ended: &OwnedFd,
@@ -254,24 +254,24 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // SAFETY: it is a child that was not waited for.
+        // SAFETY: the child has not been waited for.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
         self.reap();
     }
 }
 
-/// The names of passes and functions that libnvvm writes.
+/// The trace of passes and functions that libnvvm writes.
 struct Trace {
     file: File,
     read: u64,
     current: Current,
-    /// The time of each function.
+    /// The time spent on each function.
     functions: HashMap<String, Duration>,
-    /// The time in the current pass on the current function.
+    /// The time spent in the current pass on the current function.
     in_pass: Duration,
 }
 
-/// What libnvvm is at.
+/// The pass and function that libnvvm is executing.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Current {
     pass: String,
@@ -280,9 +280,9 @@ struct Current {
     number: u64,
 }
 
-/// A trace is cut to nothing when it is longer than this, in bytes.
+/// A trace longer than this number of bytes is truncated to zero.
 const LONGEST_TRACE: u64 = 64 << 20;
-/// So much of its end is looked at.
+/// The number of bytes at its end that are parsed.
 const LOOKED_AT: u64 = 1 << 20;
 
 impl Trace {
@@ -296,7 +296,7 @@ impl Trace {
         }
     }
 
-    /// Looks at what libnvvm is at, and counts a time for it.
+    /// Reads what libnvvm is executing, and attributes a time to it.
     fn sample(
         &mut self,
         time: Duration,
@@ -308,7 +308,7 @@ impl Trace {
         if length != self.read {
             let from = self.read.max(length.saturating_sub(LOOKED_AT));
             let mut text = vec![0; (length - from.min(length)) as usize];
-            // The child writes by the same open file: its position must not move.
+            // The child shares the open file, so its position must not change.
             std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut text, from)?;
             self.current.advance(&String::from_utf8_lossy(&text));
             self.read = length;
@@ -354,13 +354,13 @@ impl Current {
             pass.clone_into(&mut self.pass);
             match kind {
                 "Function" => self.function = Some(name.to_owned()),
-                // Several names: of functions that call each other.
+                // Several names: a strongly connected component of the call graph.
                 "Call Graph Nodes" => {
                     let first = name.split(", ").next().unwrap_or(name);
                     self.function = Some(first.to_owned());
                 }
                 "Module" => self.function = None,
-                // A loop, which is the last function's.
+                // A loop of the last function.
                 _ => {}
             }
         }
@@ -368,13 +368,13 @@ impl Current {
 }
 
 fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a C string, and a descriptor that is returned is nobody else's.
+    // SAFETY: the name is a C string, and the returned descriptor is owned by nobody else.
     unsafe {
         let fd = libc::memfd_create(c"libnvvm".as_ptr(), libc::MFD_CLOEXEC);
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // For a trace that is cut: what follows is written at its new end.
+        // Makes writes after a truncation go to the new end.
         libc::fcntl(fd, libc::F_SETFL, libc::O_APPEND);
         Ok(File::from_raw_fd(fd))
     }
@@ -382,7 +382,7 @@ fn memory_file() -> io::Result<File> {
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
-    // SAFETY: the pointer is valid for the call, and the descriptors are nobody else's.
+    // SAFETY: the pointer is valid for the call, and the descriptors are owned by nobody else.
     unsafe {
         if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
             return Err(io::Error::last_os_error());
@@ -391,7 +391,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Whether the other end of a pipe was closed within a time.
+/// Returns whether the other end of a pipe was closed within a time.
 fn wait_for_end(end: &OwnedFd, time: Duration) -> io::Result<bool> {
     let mut poll = libc::pollfd {
         fd: end.as_raw_fd(),

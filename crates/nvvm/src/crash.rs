@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The signals that a crash comes as.
+/// The signals of a crash.
 const SIGNALS: [libc::c_int; 5] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -17,13 +17,13 @@ const SIGNALS: [libc::c_int; 5] = [
     libc::SIGABRT,
 ];
 
-/// What rustc ends with after a fault of its own.
+/// rustc's exit status after an internal compiler error.
 pub(crate) const STATUS: libc::c_int = 101;
 
-/// Where the text goes.
+/// The file descriptor for the message.
 static STDERR: AtomicI32 = AtomicI32::new(libc::STDERR_FILENO);
 
-/// Lets the text of a crash go to what is the standard error now, wherever that goes later.
+/// Directs the message of a crash to the current standard error, even if it is redirected later.
 pub(crate) fn keep_stderr() {
     // SAFETY: a plain system call.
     let copy = unsafe { libc::dup(libc::STDERR_FILENO) };
@@ -32,15 +32,15 @@ pub(crate) fn keep_stderr() {
     }
 }
 
-/// What was done about the signals before, in their order.
+/// The previous signal actions, in the order of `SIGNALS`.
 static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
 
 thread_local! {
-    /// What is written if this thread crashes now: address and length.
+    /// The message to write if this thread crashes: address and length.
     static TEXT: Cell<(*const u8, usize)> = const { Cell::new((std::ptr::null(), 0)) };
 }
 
-/// Runs something on this thread, and writes the text to the standard error if it crashes.
+/// Runs `run` on this thread, and writes `text` to standard error if it crashes.
 pub(crate) fn telling<T>(text: &str, run: impl FnOnce() -> T) -> T {
     BEFORE.get_or_init(|| SIGNALS.map(install));
     TEXT.set((text.as_ptr(), text.len()));
@@ -49,10 +49,10 @@ pub(crate) fn telling<T>(text: &str, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Installs the handler for a signal, and returns what was there.
+/// Installs the handler for a signal, and returns the previous action.
 fn install(signal: libc::c_int) -> libc::sigaction {
-    // SAFETY: zeroes are valid for the structure, and the handler calls nothing that may not be
-    // called in one. The standard library gives its threads a stack for handlers.
+    // SAFETY: zeros are valid for the structure, and the handler calls only async-signal-safe
+    // functions. The standard library gives threads an alternate signal stack.
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -67,16 +67,16 @@ fn install(signal: libc::c_int) -> libc::sigaction {
 extern "C" fn handle(signal: libc::c_int) {
     let (text, length) = TEXT.get();
     if !text.is_null() {
-        // SAFETY: the text lives while the thread runs what it is about.
+        // SAFETY: the message lives while the thread executes `run`.
         unsafe {
             libc::write(STDERR.load(Ordering::Relaxed), text.cast(), length);
             libc::_exit(STATUS);
         }
     }
-    // Another thread's. Where this returns to, the same happens again.
+    // A crash of another thread. Returning re-executes the faulting instruction.
     let at = SIGNALS.iter().position(|&other| other == signal);
     if let (Some(before), Some(at)) = (BEFORE.get(), at) {
-        // SAFETY: it is what the system said.
+        // SAFETY: the system returned this action.
         unsafe { libc::sigaction(signal, &before[at], std::ptr::null_mut()) };
     }
 }
@@ -94,11 +94,11 @@ mod tests {
         without_end(depth + 1) + here[depth as usize % 64]
     }
 
-    /// What the processes of the test below do.
+    /// The child processes of the test below.
     fn crash(how: &str) {
         let run = || match how {
             "access" => {
-                // SAFETY: none: this is the crash.
+                // SAFETY: none; this is the crash.
                 unsafe { libc::raise(libc::SIGSEGV) };
             }
             "stack" => assert_ne!(without_end(0), 1),
@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(run(how), (true, Some(STATUS)), "{how}");
         }
         assert_eq!(run("nothing"), (false, Some(0)));
-        // Not libnvvm's.
+        // A crash outside libnvvm.
         assert_eq!(run("later"), (false, None));
     }
 }

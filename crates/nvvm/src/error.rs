@@ -5,11 +5,11 @@ use libnvvm_sys::{nvvmResult, result};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why libnvvm could not be used, or what it refused.
+/// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no libnvvm.
+    /// libnvvm was not found.
     #[error(
         "libnvvm was not found; searched {}. Set CUDA_HOME to a CUDA toolkit, or fetch it with\n    \
          {} DIR\nand set CUDA_HOME to that folder",
@@ -17,47 +17,47 @@ pub enum Error {
         cuda_toolkit::PIP_COMMAND
     )]
     NotFound {
-        /// The folders that were searched.
+        /// The directories that were searched.
         searched: Vec<PathBuf>,
     },
-    /// There is a file, but it does not load or is not libnvvm.
+    /// The file does not load, or is not libnvvm.
     #[error("the libnvvm at `{}` cannot be used: {reason}", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What the loader says, or what is missing.
+        /// The loader's message, or the missing function.
         reason: LoadError,
     },
-    /// Nobody knows the architecture.
+    /// The architecture is unknown.
     #[error(transparent)]
     UnknownArch(#[from] UnknownArch),
-    /// The architecture is known, but not to this libnvvm.
+    /// This libnvvm does not support the architecture.
     #[error(
         "this libnvvm (version {version}) does not compile for {arch}; it does for {}",
         join(.supported.iter().map(|arch| arch.sm()))
     )]
     UnsupportedArch {
-        /// The architecture asked for.
+        /// The requested architecture.
         arch: Arch,
         /// The library's version.
         version: Version,
-        /// The architectures it does compile for.
+        /// The architectures that it supports.
         supported: Vec<Arch>,
     },
-    /// A function that the program, or the library itself, should not fail at.
+    /// A function of libnvvm failed.
     #[error("libnvvm failed to {stage}: {status}{}", list(.log))]
     Compile {
-        /// What libnvvm was asked to do.
+        /// The operation.
         stage: Stage,
-        /// What it returned.
+        /// The result.
         status: Status,
-        /// What it wrote.
+        /// The log.
         log: Vec<LogEntry>,
     },
 }
 
 impl Error {
-    /// The log's entries, if it is an error that has some.
+    /// Returns the entries of the log, if the error has one.
     pub fn log(&self) -> &[LogEntry] {
         match self {
             Error::Compile { log, .. } => log,
@@ -66,20 +66,20 @@ impl Error {
     }
 }
 
-/// What libnvvm was asked to do.
+/// The operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// Tell its version.
+    /// Reading the version.
     Version,
-    /// Make a program.
+    /// Creating a program.
     Create,
-    /// Take the module of this name.
+    /// Adding the module of this name.
     AddModule(String),
-    /// Check the program.
+    /// Verifying the program.
     Verify,
-    /// Compile the program.
+    /// Compiling the program.
     Compile,
-    /// Hand out its output.
+    /// Reading the output.
     Output,
 }
 
@@ -96,31 +96,32 @@ impl fmt::Display for Stage {
     }
 }
 
-/// A result of libnvvm's other than success.
+/// A result of libnvvm other than success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// Memory ran out.
+    /// Out of memory.
     OutOfMemory,
-    /// A program could not be made.
+    /// A program could not be created.
     ProgramCreation,
-    /// The modules ask for different versions of NVVM IR, or for one the library does not know.
+    /// The modules have different versions of NVVM IR, or a version that the library does not
+    /// support.
     IrVersionMismatch,
-    /// A parameter is not valid.
+    /// An argument is invalid.
     InvalidInput,
-    /// The program is not a program.
+    /// The program handle is invalid.
     InvalidProgram,
-    /// A module is not NVVM IR.
+    /// A module is not valid NVVM IR.
     InvalidIr,
-    /// An option is not known.
+    /// An option is invalid.
     InvalidOption,
     /// No module was added.
     NoModule,
     /// Compilation failed.
     Compilation,
-    /// Compilation was cancelled.
+    /// The compilation was canceled.
     Cancelled,
-    /// A result that the manual does not have.
+    /// A result that the manual does not list.
     Other(i32),
 }
 

@@ -8,8 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// A loaded libnvvm. Clones share it, and it stays loaded as long as one of them or a
-/// [`Program`] lives.
+/// A loaded libnvvm. Clones share it; it stays loaded as long as a clone or a [`Program`] lives.
 #[derive(Clone)]
 pub struct Library {
     inner: Arc<Inner>,
@@ -38,7 +37,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The versions that a module writes into its `!nvvmir.version`.
+/// The versions in a module's `!nvvmir.version`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IrVersion {
     /// The version of NVVM IR.
@@ -47,7 +46,7 @@ pub struct IrVersion {
     pub debug: Version,
 }
 
-/// The least that libnvvm compiles.
+/// The smallest module that libnvvm compiles.
 const PROBE: &str = concat!(
     "target datalayout = \"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-\
      f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64\"\n",
@@ -57,17 +56,17 @@ const PROBE: &str = concat!(
 );
 
 impl Library {
-    /// Finds libnvvm where `cuda_toolkit` looks, and loads it.
+    /// Locates libnvvm with `cuda_toolkit`, and loads it.
     pub fn find() -> Result<Library, Error> {
         Library::from_toolkit(&cuda_toolkit::find(&[]))
     }
 
-    /// As [`Library::find`], and looks in further folders after the usual ones.
+    /// Like [`Library::find`], and searches additional directories after the usual ones.
     pub fn find_with(extra: &[PathBuf]) -> Result<Library, Error> {
         Library::from_toolkit(&cuda_toolkit::find(extra))
     }
 
-    /// Loads the libnvvm of a toolkit that was already looked up.
+    /// Loads the libnvvm of a toolkit that was already located.
     pub fn from_toolkit(toolkit: &Toolkit) -> Result<Library, Error> {
         match &toolkit.libnvvm {
             Some(found) => Library::open(&found.path),
@@ -80,8 +79,8 @@ impl Library {
     /// Loads the libnvvm at a path.
     pub fn open(path: impl AsRef<Path>) -> Result<Library, Error> {
         let path = path.as_ref().to_path_buf();
-        // SAFETY: the caller says that the file is libnvvm; a library without its functions is
-        // refused. Nothing better can be known before loading it.
+        // SAFETY: the caller states that the file is libnvvm. A library without its functions is
+        // rejected; nothing more can be checked before loading.
         let functions =
             unsafe { Functions::open(&path) }.map_err(|reason: LoadError| Error::Broken {
                 path: path.clone(),
@@ -114,23 +113,23 @@ impl Library {
         })
     }
 
-    /// The file it was loaded from.
+    /// Returns the path of the loaded file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// The interface's version.
+    /// Returns the version of the interface.
     pub fn version(&self) -> Version {
         self.inner.version
     }
 
-    /// The newest NVVM IR and debug metadata that it reads.
+    /// Returns the newest versions of NVVM IR and debug metadata that the library reads.
     pub fn ir_version(&self) -> IrVersion {
         self.inner.ir_version
     }
 
-    /// The architectures it compiles for, oldest first: those of [`Arch::KNOWN`] for which it
-    /// verifies an empty module. Asked once, in a few milliseconds.
+    /// Returns the supported architectures, oldest first: those of [`Arch::KNOWN`] for which the
+    /// library verifies an empty module. The first call takes a few milliseconds.
     pub fn supported_archs(&self) -> Result<&[Arch], Error> {
         if let Some(archs) = self.inner.supported.get() {
             return Ok(archs);
@@ -148,8 +147,8 @@ impl Library {
         Ok(self.inner.supported.get_or_init(|| supported))
     }
 
-    /// The dialect that modules for an architecture are to be written in: the library's own
-    /// word where it gives one, else [`Arch::dialect`].
+    /// Returns the dialect of modules for an architecture, as reported by the library, otherwise
+    /// [`Arch::dialect`].
     pub fn dialect(&self, arch: Arch) -> Dialect {
         match self.llvm_version(arch) {
             Some(7) => Dialect::Llvm7,
@@ -158,7 +157,7 @@ impl Library {
         }
     }
 
-    /// The LLVM release whose dialect an architecture takes. Versions before 13.1 do not say.
+    /// Returns the LLVM release whose dialect an architecture requires; `None` before version 13.1.
     pub fn llvm_version(&self, arch: Arch) -> Option<u32> {
         let function = self.functions().nvvmLLVMVersion?;
         let arch = CString::new(arch.compute()).ok()?;

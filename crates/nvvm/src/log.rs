@@ -9,14 +9,14 @@
 
 use std::fmt;
 
-/// How bad it is.
+/// The severity of a log entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// Compilation failed because of it.
+    /// The compilation failed.
     Error,
-    /// Compilation went on.
+    /// The compilation continued.
     Warning,
-    /// It belongs to another entry, or only informs.
+    /// Information, possibly about another entry.
     Note,
 }
 
@@ -30,20 +30,20 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One message of the log.
+/// A message of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// How bad it is; [`Severity::Error`] if the log does not say.
+    /// The severity; [`Severity::Error`] if the log has none.
     pub severity: Severity,
-    /// The module it is about, by the name it was added under.
+    /// The name of the module, as passed to `add_module`.
     pub module: Option<String>,
     /// The line in the module's text, from 1.
     pub line: Option<u32>,
     /// The column in that line, from 1.
     pub column: Option<u32>,
-    /// The message, without its place and severity; more lines may follow the first.
+    /// The message without location and severity; may have several lines.
     pub message: String,
-    /// The text of the log that this entry was read from.
+    /// The unparsed text of this entry.
     pub raw: String,
 }
 
@@ -60,13 +60,13 @@ impl fmt::Display for LogEntry {
     }
 }
 
-/// Reads a log. `modules` are the names the modules were added under; a prefix of a message is
-/// taken as the name of a module only if it is one of them.
+/// Parses a log. `modules` are the names of the modules: a prefix of a message is a module's name
+/// only if it is one of them.
 pub fn parse_log(log: &str, modules: &[String]) -> Vec<LogEntry> {
     let mut entries: Vec<LogEntry> = Vec::new();
     for raw in log.lines().map(str::trim_end) {
         let mut entry = parse_line(raw.trim_start(), modules);
-        // The verifier prints the offending instruction below its message, indented.
+        // The verifier prints the offending instruction, indented, below its message.
         let continues = raw.starts_with(char::is_whitespace) && !entry.marked;
         match entries.last_mut() {
             Some(previous) if continues => {
@@ -85,7 +85,7 @@ pub fn parse_log(log: &str, modules: &[String]) -> Vec<LogEntry> {
 
 struct Line {
     parsed: LogEntry,
-    /// Whether the line says its severity or place: then it begins a message.
+    /// Whether the line has a severity or a location, and so starts a message.
     marked: bool,
 }
 
@@ -100,7 +100,7 @@ fn parse_line(text: &str, modules: &[String]) -> Line {
     };
     let mut rest = text;
     let mut marked = false;
-    // The longest name first: one module's name may begin another's.
+    // The longest name first, because one module's name may be a prefix of another's.
     let mut names: Vec<&String> = modules.iter().filter(|name| !name.is_empty()).collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     for name in names {
@@ -119,7 +119,7 @@ fn parse_line(text: &str, modules: &[String]) -> Line {
         marked = true;
         break;
     }
-    // Severities are often said twice ("error: Error: : ...").
+    // Severities are often repeated ("error: Error: : ...").
     const MARKS: [(&str, Option<Severity>); 8] = [
         ("libnvvm :", None),
         ("link error:", Some(Severity::Error)),
@@ -145,7 +145,7 @@ fn parse_line(text: &str, modules: &[String]) -> Line {
     }
 }
 
-/// Reads ` (4, 18): `, in which the column counts from 0.
+/// Parses ` (4, 18): `, whose column is zero-based.
 fn parse_place(text: &str) -> Option<(u32, u32, &str)> {
     let (place, rest) = text.strip_prefix(" (")?.split_once("): ")?;
     let (line, column) = place.split_once(", ")?;

@@ -3,98 +3,98 @@
 use crate::{Arch, Dialect};
 use std::ffi::CString;
 
-/// How much debug information goes into the PTX. The module has to contain it as metadata.
+/// The amount of debug information in the PTX. The module must contain it as metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DebugInfo {
     /// None.
     #[default]
     None,
-    /// Line tables, which profilers and sanitizers use; optimisation is not hindered.
+    /// Line tables, which profilers and sanitizers use. They do not affect optimization.
     LineInfo,
-    /// Everything a debugger wants. libnvvm gives it only with [`OptLevel::O0`]; with
-    /// [`OptLevel::O3`] line tables are asked for instead.
+    /// Full debug information, for debuggers. libnvvm emits it only with [`OptLevel::O0`]; with
+    /// [`OptLevel::O3`], line tables are requested instead.
     Full,
 }
 
-/// libnvvm knows these two levels.
+/// The optimization level; libnvvm has these two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OptLevel {
-    /// No optimisation.
+    /// No optimization.
     O0,
-    /// All of it.
+    /// All optimizations.
     #[default]
     O3,
 }
 
-/// The options of a compilation. [`Options::new`] gives libnvvm's own defaults.
+/// The options of a compilation. [`Options::new`] returns libnvvm's defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Options {
     /// The architecture to compile for.
     pub arch: Arch,
-    /// Whether to optimise.
+    /// The optimization level.
     pub opt_level: OptLevel,
-    /// How much debug information to emit.
+    /// The amount of debug information.
     pub debug: DebugInfo,
-    /// Contract a multiplication and an addition to a fused multiply-add.
+    /// Whether to contract a multiplication and an addition to a fused multiply-add.
     pub fma: bool,
-    /// Flush subnormal `f32` to zero.
+    /// Whether to flush subnormal `f32` to zero.
     pub ftz: bool,
-    /// Divide and take reciprocals of `f32` as IEEE 754 says, instead of approximately.
+    /// Whether `f32` division and reciprocals are correctly rounded instead of approximate.
     pub prec_div: bool,
-    /// Take square roots of `f32` as IEEE 754 says, instead of approximately.
+    /// Whether `f32` square roots are correctly rounded instead of approximate.
     pub prec_sqrt: bool,
 }
 
-/// Passes of libnvvm's that make wrong code or do not end, which are switched off or held back.
-/// Options of its optimiser go behind `-Xopt`; versions that do not know one of them ignore it.
+/// Options that disable or limit passes of libnvvm 13.0 that miscompile or do not terminate.
+/// Options of the optimizer follow `-Xopt`; versions that do not know an option ignore it.
 const SWITCHED_OFF: &[&str] = &[
-    // "Simplify Live Out": where a call's result is known to be its argument, and is used in other
-    // blocks, it takes the argument instead, and deletes the call as if it had no effects.
+    // "Simplify Live Out": replaces a call's result that equals its argument and is used in other
+    // blocks by the argument, and deletes the call although it has side effects.
     "-simplify-live-out=0",
-    // "Remove unused exception handling info": behind a call that does not return it leaves blocks
-    // that nothing reaches, and "Global Value Numbering" recurses in their loops without end. There
-    // are no exceptions.
+    // "Remove unused exception handling info": leaves unreachable blocks after a call that does not
+    // return; "Global Value Numbering" then recurses infinitely in their loops. Device code has no
+    // exceptions.
     "-disable-PruneEHPass",
-    // "Process __restrict__ keyword": it takes `noalias` for C's `restrict`, and also what a pointer
-    // is to that was stored and loaded again; blake3, rand_pcg and others came out wrong. Loads
-    // through the read-only cache do not need it.
+    // "Process __restrict__ keyword": treats `noalias` as C's `restrict`, also for the target of a
+    // pointer that was stored and loaded again. Miscompiles blake3, rand_pcg and others. Loads
+    // through the read-only cache do not need the pass.
     "-disable-ProcessRestrictPass",
-    // An addition to LLVM's count of a loop's iterations: where a loop ends too if its counter is
-    // less than it was at the start, which it never is, it takes the loop to end there at once, and
-    // then all else that the loop asks for true.
+    // NVIDIA's extension of LLVM's trip count analysis: if a loop also exits when its counter is
+    // less than its initial value, which never happens, the analysis assumes that the loop exits
+    // there immediately, and folds the loop's other conditions to true.
     "-track-trip-count-more=0",
-    // "Merge disjoint stack slots": it shares slots by their lifetimes, beyond which other passes have
-    // moved loads; ed25519-dalek's signatures came out wrong.
+    // "Merge disjoint stack slots": shares slots by their lifetimes, although other passes have
+    // moved loads beyond these. Miscompiles ed25519-dalek.
     "-no-stack-coloring",
-    // SROA splits aggregates that are copied around into pieces: on arrays of 2 KB of packed structs it
-    // had not ended after more than ten minutes. What is larger than this, in bytes, is more than a
-    // thread has registers for.
+    // SROA splits aggregates that are copied: on 2 KB arrays of packed structs it did not terminate
+    // within ten minutes. Aggregates larger than this number of bytes do not fit a thread's
+    // registers.
     "-sroa-size-limit=1024",
-    // "Branch Distribution": it merges accesses of both branches, and gives what it makes the alignment
-    // of one of them, be the other a packed field.
+    // "Branch Distribution": merges the accesses of two branches and uses the alignment of one of
+    // them, even if the other accesses a packed field.
     "-disable-branch-dist",
 ];
 
-/// What is switched off besides for architectures whose dialect is LLVM 7's.
+/// Additional options for architectures with the dialect of LLVM 7.
 const SWITCHED_OFF_IN_LLVM7: &[&str] = &[
-    // The inliner makes alias scopes of `noalias` parameters, and the loop unroller takes those of
-    // one iteration for those of another: stores go missing.
+    // The inliner converts `noalias` parameters to alias scopes, and the loop unroller applies the
+    // scopes of one iteration to others: stores are lost.
     "-enable-noalias-to-md-conversion=0",
 ];
 
-/// What is switched off besides for the other architectures.
+/// Additional options for the other architectures.
 const SWITCHED_OFF_IN_MODERN: &[&str] = &[
-    // "Process __restrict__ keyword", as above, by the name that the option has there: stores through
-    // the pointers of an iterator over a local array went missing (`alias_swapped_and_rotated` of
-    // `tests/run`).
+    // "Process __restrict__ keyword", as above, under the name that the option has there: stores
+    // through an iterator over a local array are lost (`alias_swapped_and_rotated` in `tests/run`).
     "-process-restrict=0",
-    // "Split GEPs to a variadic base and a constant offset": core's sorts of values of 16 bytes gave a
-    // wrong order (`slice_sort` of `tests/run`).
+    // "Split GEPs to a variadic base and a constant offset": core's sorts return a wrong order for
+    // 16-byte values (`slice_sort` in `tests/run`).
     "-disable-separate-const-offset-from-gep",
 ];
 
 impl Options {
-    /// The defaults: optimised, no debug information, FMA on, everything else as IEEE 754 says.
+    /// Returns the defaults: optimized, no debug information, contraction on, everything else as in
+    /// IEEE 754.
     pub fn new(arch: Arch) -> Options {
         Options {
             arch,
@@ -107,8 +107,8 @@ impl Options {
         }
     }
 
-    /// The options as libnvvm wants them written. All are given, so that what is compiled does
-    /// not depend on the defaults of the library's version.
+    /// Formats the options for libnvvm. All options are passed, so that the result does not depend
+    /// on the defaults of the library's version.
     pub fn to_args(&self) -> Vec<String> {
         let flag = |name: &str, on: bool| format!("-{name}={}", u8::from(on));
         let mut args = vec![
@@ -140,7 +140,7 @@ impl Options {
     }
 
     pub(crate) fn to_c_args(&self) -> Vec<CString> {
-        // None of the texts above can contain a NUL.
+        // None of the strings above contains a NUL.
         self.to_args()
             .into_iter()
             .map(|arg| CString::new(arg).unwrap_or_default())

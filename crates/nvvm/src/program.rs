@@ -1,4 +1,4 @@
-//! A program: takes modules and returns PTX.
+//! A program, which compiles modules to PTX.
 
 use crate::crash::telling;
 use crate::{Error, Library, LogEntry, Options, Stage, Status, parse_log};
@@ -19,7 +19,7 @@ pub struct Program {
 unsafe impl Send for Program {}
 
 impl Program {
-    /// Makes an empty program.
+    /// Creates an empty program.
     pub fn new(library: &Library) -> Result<Program, Error> {
         let mut raw: nvvmProgram = ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
@@ -39,13 +39,13 @@ impl Program {
         }
     }
 
-    /// Says what is written to the standard error if libnvvm crashes while it works on this program,
-    /// which ends the process.
+    /// Sets the message that is written to standard error if libnvvm crashes while it processes
+    /// this program. A crash exits the process.
     pub fn say_at_crash(&mut self, text: String) {
         self.said_at_crash = text;
     }
 
-    /// Adds a module, as text or as bitcode. The name comes back in the log's entries.
+    /// Adds a module as text or bitcode. Log entries contain the name.
     pub fn add_module(&mut self, name: &str, module: &[u8]) -> Result<(), Error> {
         let function = self.library.functions().nvvmAddModuleToProgram;
         self.add(function, name, module)
@@ -72,15 +72,15 @@ impl Program {
         let c_name = CString::new(name.as_str()).unwrap_or_default();
         let (raw, text, length) = (self.raw, module.as_ptr().cast(), module.len());
         let result = telling(&self.said_at_crash, || {
-            // SAFETY: the buffer and the name are valid for the call, which copies both.
+            // SAFETY: the buffer and the name are valid for the call, which copies them.
             unsafe { function(raw, text, length, c_name.as_ptr()) }
         });
         self.modules.push(name.clone());
         Status::from_result(result).map_err(|status| self.failure(Stage::AddModule(name), status))
     }
 
-    /// Checks the program. libnvvm compiles some programs that it does not verify, and rejects
-    /// them later or makes wrong code of them: verify first.
+    /// Verifies the program. libnvvm may reject or miscompile a program that does not verify, so
+    /// verify first.
     pub fn verify(&mut self, options: &Options) -> Result<(), Error> {
         self.run_verify(options)
             .map_err(|status| self.failure_with(options, Stage::Verify, status))
@@ -100,7 +100,7 @@ impl Program {
             .map_err(|status| self.failure(Stage::Output, status))
     }
 
-    /// Compiles, and returns libnvvm's result with its output, or with its log after a failure.
+    /// Compiles, and returns libnvvm's result with its output, or with its log on failure.
     pub(crate) fn compile_raw(&mut self, options: &Options, traced: bool) -> (i32, Vec<u8>) {
         let functions = self.library.functions();
         let compile = functions.nvvmCompileProgram;
@@ -124,7 +124,7 @@ impl Program {
         }
     }
 
-    /// What libnvvm wrote during the last call: after a success, its warnings.
+    /// Returns the log of the last call; after a success, its warnings.
     pub fn log(&mut self) -> Vec<LogEntry> {
         let functions = self.library.functions();
         let (size, output) = (functions.nvvmGetProgramLogSize, functions.nvvmGetProgramLog);
@@ -147,14 +147,13 @@ impl Program {
         }
     }
 
-    /// As [`Program::failure`]; says so where the reason is an architecture that this libnvvm
-    /// does not have.
+    /// Like [`Program::failure`], but reports an architecture that this libnvvm does not support.
     fn failure_with(&mut self, options: &Options, stage: Stage, status: Status) -> Error {
         let log = self.log();
         self.failure_of(options, stage, status, log)
     }
 
-    /// A failure to compile, whose log is known already.
+    /// Creates the error of a failed compilation from its log.
     pub(crate) fn compile_failure(
         &mut self,
         options: &Options,
@@ -196,9 +195,8 @@ impl Program {
             args: &pointers,
             said_at_crash: &self.said_at_crash,
         };
-        // LLVM's analyses recurse along chains of values and blocks, as deep as those are long: a
-        // few megabytes of stack are too little for a large function. Pages that are never
-        // touched cost nothing.
+        // LLVM's analyses recurse along chains of values and blocks: a few megabytes of stack are
+        // too little for a large function. Untouched pages cost nothing.
         let result = std::thread::scope(|scope| {
             std::thread::Builder::new()
                 .name("libnvvm".to_owned())
@@ -207,7 +205,7 @@ impl Program {
                 .ok()
                 .and_then(|thread| thread.join().ok())
         });
-        // Where there is no memory for such a stack the caller's may do.
+        // Without memory for such a stack, the caller's stack may suffice.
         Status::from_result(result.unwrap_or_else(|| call.run()))
     }
 
@@ -221,7 +219,7 @@ impl Program {
         Status::from_result(unsafe { size(self.raw, &mut length) })?;
         let mut text = vec![0u8; length];
         if length > 0 {
-            // SAFETY: the buffer has the size that the library asks for.
+            // SAFETY: the buffer has the size that the library reported.
             Status::from_result(unsafe { output(self.raw, text.as_mut_ptr().cast()) })?;
         }
         while text.last() == Some(&0) {
@@ -231,10 +229,10 @@ impl Program {
     }
 }
 
-/// The stack that libnvvm gets.
+/// The size of libnvvm's stack.
 const STACK: usize = 1 << 30;
 
-/// A call of one of libnvvm's functions that compile or verify.
+/// A call of a function of libnvvm that compiles or verifies.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     function: unsafe extern "C" fn(nvvmProgram, c_int, *const *const c_char) -> nvvmResult,
@@ -243,14 +241,14 @@ struct Call<'a> {
     said_at_crash: &'a str,
 }
 
-// SAFETY: the pointers are to strings that nobody changes, and the program is used by one thread
-// at a time: who makes a call waits for it.
+// SAFETY: the pointers point to immutable strings, and one thread uses the program at a time: the
+// caller waits.
 unsafe impl Send for Call<'_> {}
 
 impl Call<'_> {
     fn run(self) -> nvvmResult {
         telling(self.said_at_crash, || {
-            // SAFETY: the pointers are valid for the call, and there are less than a hundred.
+            // SAFETY: the pointers are valid for the call, and there are fewer than a hundred.
             unsafe { (self.function)(self.program, self.args.len() as c_int, self.args.as_ptr()) }
         })
     }
@@ -258,7 +256,7 @@ impl Call<'_> {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: `raw` is a program that was not destroyed yet. An error cannot be told anyone.
+        // SAFETY: `raw` is a program that was not destroyed yet. An error cannot be reported.
         let _ = unsafe { (self.library.functions().nvvmDestroyProgram)(&mut self.raw) };
     }
 }

@@ -1,6 +1,7 @@
-//! Small modules through the real libnvvm, and what is said when there is none or it is broken.
+//! Compiles small modules with the real libnvvm, and checks the errors without one or with a broken
+//! one.
 //!
-//! Without a libnvvm the tests that need one are skipped.
+//! Tests that need libnvvm are skipped without it.
 
 use nvvm::{
     Arch, Bound, DebugInfo, Error, Library, OptLevel, Options, Outcome, Program, Severity, Stage,
@@ -13,7 +14,8 @@ fn fetched() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda")
 }
 
-/// The library, or `None` with a message. A broken one is a failure, not a reason to skip.
+/// Returns the library, or `None` with a message. A broken library is a failure, not a reason to
+/// skip.
 fn library() -> Option<Library> {
     match Library::find_with(&[fetched()]) {
         Ok(library) => Some(library),
@@ -31,7 +33,8 @@ const HEADER: &str = concat!(
     "target triple = \"nvptx64-nvidia-cuda\"\n",
 );
 
-/// A kernel `f(float*, float, float)` with this body; `%p`, `%a` and `%b` are its parameters.
+/// Returns a kernel `f(float*, float, float)` with this body and the parameters `%p`, `%a` and
+/// `%b`.
 fn kernel(body: &str, declarations: &str) -> String {
     format!(
         "{HEADER}{declarations}\ndefine void @f(float* %p, float %a, float %b) {{\n{body}\n  ret void\n}}\n\
@@ -50,7 +53,7 @@ fn compile(library: &Library, module: &str, options: &Options) -> Result<String,
 const MULTIPLY_ADD: &str =
     "  %m = fmul float %a, %b\n  %s = fadd float %m, %a\n  store float %s, float* %p";
 
-/// A module for which libnvvm needs a second or so.
+/// Returns a module that libnvvm compiles in about a second.
 fn large() -> String {
     let mut body = String::new();
     for n in 0..4000 {
@@ -69,7 +72,7 @@ fn large() -> String {
 
 #[test]
 fn a_compilation_is_bounded() {
-    // In a process of its own: the bound is one on CPU time, and libnvvm's options are global.
+    // In a separate process: the bound is on CPU time, and libnvvm's options are global.
     let program = std::env::current_exe().unwrap();
     let status = std::process::Command::new(program)
         .args(["--exact", "bounded_compilations", "--ignored"])
@@ -107,7 +110,7 @@ fn bounded_compilations() {
     assert!(matches!(outcome, Outcome::TookLong), "{outcome:?}");
     let outcome = within(&large, watched(much, much, no)).unwrap();
     assert!(matches!(outcome, Outcome::TookLong), "{outcome:?}");
-    // Not at once: the first look may come before the first pass.
+    // Repeated: the first read may precede the first pass.
     let some = Duration::from_millis(120);
     match within(&large, watched(much, some, much)).unwrap() {
         Outcome::Slow(slow) => assert_eq!(slow.function.as_deref(), Some("f"), "{slow:?}"),
@@ -330,7 +333,7 @@ fn broken_libnvvm() {
     fs::remove_file(&path).unwrap();
     assert!(matches!(error, Error::Broken { .. }), "{error:?}");
     let text = error.to_string();
-    // The loader's own words come after the path.
+    // The loader's message follows the path.
     assert!(
         text.contains(&format!(
             "the libnvvm at `{}` cannot be used",
@@ -354,8 +357,8 @@ fn a_library_that_is_not_libnvvm() {
     );
 }
 
-/// A function that returns its argument, called often: libnvvm's "Simplify Live Out" took the
-/// argument for each result that another block uses, and deleted some of the calls.
+/// A function that returns its argument, called often: libnvvm's "Simplify Live Out" replaced each
+/// result that another block uses by the argument, and deleted some of the calls.
 #[test]
 fn calls_whose_result_is_their_argument_stay() {
     let Some(library) = library() else { return };
