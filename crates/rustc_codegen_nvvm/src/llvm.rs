@@ -126,9 +126,12 @@ pub(crate) fn optimize(
     let optimized = exchange.read(&text, module).map_err(Failure::Read)?;
     match nvvm_ir::verify(&optimized) {
         Ok(()) => Ok(optimized),
-        Err(errors) => Err(Failure::Verify(errors.into_iter().next().unwrap_or_else(|| {
-            unreachable!("there is an error")
-        }))),
+        Err(errors) => Err(Failure::Verify(
+            errors
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| unreachable!("there is an error")),
+        )),
     }
 }
 
@@ -158,12 +161,13 @@ fn run(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
 unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
     let string = |text: *mut c_char| {
         // SAFETY: LLVM returns C strings.
-        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
     };
     // SAFETY: all handles come from LLVM, strings end with zero, and out-pointers are valid.
     unsafe {
-        let extra: Vec<CString> = std::env::var("NVVM_X_ARGS").unwrap_or_default().split_whitespace().map(|s| CString::new(s).unwrap()).collect();
-        let options: Vec<*const c_char> = OPTIONS.iter().map(|o| o.as_ptr()).chain(extra.iter().map(|o| o.as_ptr())).collect();
+        let options = OPTIONS.map(CStr::as_ptr);
         (llvm.parse_options)(options.len() as c_int, options.as_ptr(), std::ptr::null());
         let context = (llvm.context_create)();
         let text = CString::new(text).map_err(|_| "a zero in the text".to_owned())?;
@@ -175,11 +179,9 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, 
         }
         let pass_options = (llvm.pass_options)();
         (llvm.set_inliner_threshold)(pass_options, INLINER_THRESHOLD);
-        let list = std::env::var("NVVM_X_PASSES").ok().map(|l| l.split(';').map(|p| CString::new(p).unwrap()).collect::<Vec<_>>());
-        let list: Vec<&CStr> = match &list { Some(l) => l.iter().map(|p| &**p).collect(), None => passes.to_vec() };
-        for p in list {
+        for passes in passes {
             let error =
-                (llvm.run_passes)(module, p.as_ptr(), std::ptr::null_mut(), pass_options);
+                (llvm.run_passes)(module, passes.as_ptr(), std::ptr::null_mut(), pass_options);
             if !error.is_null() {
                 return Err(string((llvm.error_message)(error)));
             }
