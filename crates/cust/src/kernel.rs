@@ -452,6 +452,12 @@ impl Module {
     /// with other features, other versions of a dependency, or by other compilers that lay out a
     /// parameter's type in another way.
     pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
+        if self.is_own() {
+            return Ok(Kernel {
+                function: self.own_function::<K>()?,
+                kernel: PhantomData,
+            });
+        }
         if !self.has_package(K::PACKAGE) {
             return Err(Error::ForeignModule {
                 kernel: K::NAME,

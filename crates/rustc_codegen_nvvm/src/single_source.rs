@@ -60,7 +60,7 @@ struct HostBackend {
 /// What `codegen_crate` hands to `join_codegen`.
 struct Ongoing {
     llvm: Box<dyn Any>,
-    /// The PTX of a crate that may have kernels, and the symbol of what holds it.
+    /// The images of a crate that may have kernels, and the symbol of what holds them.
     module: Option<embed::Image>,
 }
 
@@ -134,14 +134,26 @@ fn may_launch(tcx: TyCtxt<'_>) -> bool {
     crates.any(|&cnum| tcx.crate_name(cnum).as_str() == "cuda_std")
 }
 
-/// The PTX of the crate's kernels, if it has any. Errors are reported.
-fn compile(tcx: TyCtxt<'_>) -> Option<Vec<u8>> {
+/// The device code of the crate's kernels, if it has any, for each architecture. Errors are reported.
+fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
     options::check_host(tcx.sess);
     let kernels = kernels::find(tcx);
     if kernels.is_empty() {
-        return None;
+        return Vec::new();
     }
-    pipeline::compile(tcx, &Options::from_session(tcx.sess), kernels)
+    let options = Options::from_session(tcx.sess);
+    let mut codes = Vec::new();
+    for arch in options::host_archs(tcx.sess) {
+        let Some(ptx) = pipeline::compile(tcx, &options, arch, kernels.clone()) else {
+            // The same errors would follow for the others.
+            break;
+        };
+        let cubin = options::embeds_cubins(tcx.sess)
+            .then(|| embed::cubin(tcx, &options, arch, &ptx))
+            .flatten();
+        codes.push(embed::Code { ptx, cubin });
+    }
+    codes
 }
 
 /// The memory of a shared parameter of one instance of a generic kernel: a function that returns its
@@ -273,9 +285,9 @@ impl CodegenBackend for HostBackend {
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let module = may_launch(tcx).then(|| {
-            let ptx = tcx.sess.time("nvvm_kernels", || compile(tcx));
+            let codes = tcx.sess.time("nvvm_kernels", || compile(tcx));
             tcx.dcx().abort_if_errors();
-            embed::Image::new(tcx, ptx.unwrap_or_default())
+            embed::Image::new(tcx, codes)
         });
         Box::new(Ongoing {
             llvm: self.llvm.codegen_crate(tcx),
