@@ -6,8 +6,9 @@
 //! section's ends `__start_nvvm_modules` and `__stop_nvvm_modules`, where the host's library looks for
 //! them.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
 use object::{
@@ -17,15 +18,21 @@ use object::{
 use rustc_codegen_ssa::{CompiledModule, ModuleKind};
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
-use rustc_session::config::OutputFilenames;
+use rustc_session::config::{OutFileName, OutputFilenames};
+use rustc_session::output::out_filename;
 use rustc_span::def_id::LOCAL_CRATE;
+use rustc_structures::CrateType;
 use rustc_target::spec::{Arch, BinaryFormat as TargetFormat};
 
 use crate::options::Options;
 use crate::pipeline::find_toolkit;
+use crate::rlib;
 
 /// The section of the records.
 const SECTION: &[u8] = b"nvvm_modules";
+
+/// What the symbols of records start with.
+const PREFIX: &str = "__nvvm_module_";
 
 /// The size of a record.
 const RECORD: usize = 16;
@@ -33,7 +40,12 @@ const RECORD: usize = 16;
 /// The symbol of the records of the crate that is compiled.
 pub(crate) fn symbol(tcx: TyCtxt<'_>) -> String {
     let id = tcx.stable_crate_id(LOCAL_CRATE).as_u64();
-    format!("__nvvm_module_{id:016x}")
+    format!("{PREFIX}{id:016x}")
+}
+
+/// Whether a symbol is that of a crate's records.
+pub(crate) fn is_symbol(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// The comments at the end of the PTX that say which kernel the host knows by which type: the type's
@@ -95,6 +107,33 @@ fn write_if_different(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     }
 }
 
+/// The object file that holds the device code.
+fn object_path(outputs: &OutputFilenames) -> PathBuf {
+    outputs.with_extension("nvvm.o")
+}
+
+/// After linking: lets link-time optimization of later crates link the device code of a library.
+pub(crate) fn finish_rlib(sess: &Session, outputs: &OutputFilenames, krate: rustc_span::Symbol) {
+    let rlib = out_filename(sess, CrateType::Rlib, outputs, krate);
+    let object = object_path(outputs);
+    let name = object.file_name().and_then(OsStr::to_str);
+    if let OutFileName::Real(path) = rlib
+        && let Some(name) = name
+        && let Err(err) = rlib::hide_object(&path, name)
+    {
+        let message = format!("cannot change `{}`: {err}", path.display());
+        sess.dcx().fatal(message);
+    }
+}
+
+/// The name of the module that rustc links.
+const NAME: &str = "nvvm";
+
+/// Whether a module is a crate's device code.
+pub(crate) fn is_image(module: &CompiledModule) -> bool {
+    module.name == NAME
+}
+
 /// A crate's device code.
 pub(crate) struct Image {
     symbol: String,
@@ -119,15 +158,13 @@ impl Image {
             let help = "single-source crates are for x86-64 and AArch64, with ELF files";
             sess.dcx().fatal(format!("{message}: {help}"))
         };
-        // A name that rustc does not take for an object of its own, which it leaves out after
-        // link-time optimization.
-        let path = outputs.with_extension("nvvm.o");
+        let path = object_path(outputs);
         if let Err(err) = fs::write(&path, bytes) {
             let message = format!("cannot write `{}`: {err}", path.display());
             sess.dcx().fatal(message);
         }
         CompiledModule {
-            name: "nvvm".to_owned(),
+            name: NAME.to_owned(),
             kind: ModuleKind::Regular,
             object: Some(path),
             global_asm_object: None,

@@ -56,6 +56,7 @@ mod pipeline;
 mod ptx_cache;
 mod records;
 mod replacements;
+mod rlib;
 mod simd;
 mod single_source;
 mod small_copies;
