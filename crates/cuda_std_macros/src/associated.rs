@@ -137,11 +137,13 @@ fn args(function: &ItemFn) -> TokenStream {
                 syn::parse_quote!(#generic)
             }
         };
-        let bound = quote_spanned!(ty.span()=> #accepted: ::cuda_std::kernel::host::Argument<#ty>);
+        let asked = crate::handle::asked(&ty);
+        let bound =
+            quote_spanned!(ty.span()=> #accepted: ::cuda_std::kernel::host::Argument<#asked>);
         let bound: syn::WherePredicate = syn::parse_quote!(#bound);
         generics.make_where_clause().predicates.push(bound);
         passed = quote! {
-            (<#accepted as ::cuda_std::kernel::host::Argument<#ty>>::Passed, #passed)
+            (<#accepted as ::cuda_std::kernel::host::Argument<#asked>>::Passed, #passed)
         };
     }
     parameters.reverse();

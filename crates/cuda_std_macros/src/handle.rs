@@ -87,8 +87,10 @@ pub fn expand(
             continue;
         }
         accepted.push(quote!(#generic));
-        declared
-            .push(quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>));
+        declared.push({
+            let asked = asked(ty);
+            quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#asked>)
+        });
     }
     let accepting: Vec<&Ident> = (parameters.iter().zip(&generics))
         .filter(|(parameter, _)| !is_bits(&parameter.ty))
@@ -395,6 +397,27 @@ pub fn parameter(
         ty,
         elided: namer.elided,
     })
+}
+
+/// What the argument for a parameter of this type is asked for. A reference to a value has a type of its
+/// own there, which values of the host can be passed to.
+pub fn asked(ty: &Type) -> TokenStream {
+    let Type::Reference(reference) = ty else {
+        return quote!(#ty);
+    };
+    let pointee = crate::kernel::without_parens(&reference.elem);
+    let is_str = matches!(pointee, Type::Path(path) if path.path.is_ident("str"));
+    let is_value = !is_str
+        && !matches!(
+            pointee,
+            Type::Slice(_) | Type::Array(_) | Type::TraitObject(_)
+        );
+    match &reference.lifetime {
+        Some(lifetime) if is_value && reference.mutability.is_none() => {
+            quote_spanned!(ty.span()=> ::cuda_std::kernel::host::Reference<#lifetime, #pointee>)
+        }
+        _ => quote!(#ty),
+    }
 }
 
 /// Gives lifetimes without a name one: `Argument<&[f32]>` has to say which.

@@ -42,7 +42,7 @@ use std::sync::Mutex;
 
 use cust_core::kernel::{
     Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
-    Pass, bytes_of,
+    Pass, Reference, bytes_of,
 };
 use cust_raw::{
     CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
@@ -1057,24 +1057,21 @@ macro_rules! arguments {
         $(arguments!(@$kind [$($lifetimes)*] $ty, $range);)*
     };
     (@read [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
-        // SAFETY: the elements are there, and nothing writes to them before the work is done.
-        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<&'p [T]> for $ty {
-            type Passed = Range<'a>;
-
-            #[inline]
-            fn into_passed(self) -> Range<'a> {
-                Range::new(self.$range(), Shape::Wide, Access::Read)
-            }
-        }
+        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p [T], Wide);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, [T]>, Wide);
     };
     (@read_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
-        // SAFETY: the value is there, and nothing writes to it before the work is done.
-        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<&'p T> for $ty {
+        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p T, Thin);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, T>, Thin);
+    };
+    (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident) => {
+        // SAFETY: what it refers to is there, and nothing writes to it before the work is done.
+        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<$parameter> for $ty {
             type Passed = Range<'a>;
 
             #[inline]
             fn into_passed(self) -> Range<'a> {
-                Range::new(self.$range(), Shape::Thin, Access::Read)
+                Range::new(self.$range(), Shape::$shape, Access::Read)
             }
         }
     };

@@ -1,3 +1,5 @@
+//! Statics in single source: constants and counters, in the program's module and in one of their own.
+
 use cuda_std::prelude::*;
 use cust::module::Global;
 use cust::prelude::*;
@@ -15,6 +17,7 @@ pub static HITS: AtomicU32 = AtomicU32::new(0);
 #[kernel]
 pub fn scale(mut ys: PerThread<f32>) {
     for (i, y) in ys.own() {
+        // SAFETY: the host changes it only while no kernel runs.
         *y = *y * FACTORS[i % 4] + unsafe { OFFSET };
         HITS.fetch_add(1, Ordering::Relaxed);
     }
@@ -34,7 +37,8 @@ fn main() -> CudaResult<()> {
     module.launch(&stream, (1, 8), scale::args(&mut ys))?;
     assert_eq!(ys, [2.5, 5.0, 7.5, 10.0, 2.5, 5.0]);
     assert_eq!(module.global::<HITS>()?.load()?, 6);
-    println!("{} images", cust::module::own_ptx().len());
-    for ptx in cust::module::own_ptx() { println!("{:?}", ptx.lines().find(|l| l.contains(".target"))); }
+    let target = |ptx: &&'static str| ptx.lines().find_map(|line| line.strip_prefix(".target "));
+    let archs: Vec<&str> = cust::module::own_ptx().iter().filter_map(target).collect();
+    println!("the statics are what the host sets, in [{}]", archs.join(", "));
     Ok(())
 }
