@@ -420,6 +420,19 @@ pub fn asked(ty: &Type) -> TokenStream {
     }
 }
 
+/// Types whose lifetime a kernel's signature usually leaves out. A bound cannot.
+const HANDLES: [&str; 9] = [
+    "PerThread",
+    "PerThread2d",
+    "PerThread3d",
+    "PerThreadChunk",
+    "PerBlock",
+    "PerWarp",
+    "PerRow",
+    "PerColumn",
+    "PerTile",
+];
+
 /// Gives lifetimes without a name one: `Argument<&[f32]>` has to say which.
 struct Namer<'a> {
     brief: &'a Lifetime,
@@ -446,6 +459,21 @@ impl VisitMut for Namer<'_> {
     fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
         if lifetime.ident == "_" {
             *lifetime = self.lifetime(lifetime.span());
+        }
+    }
+
+    fn visit_path_segment_mut(&mut self, segment: &mut syn::PathSegment) {
+        visit_mut::visit_path_segment_mut(self, segment);
+        let syn::PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
+            return;
+        };
+        let is_lifetime = |a: &syn::GenericArgument| matches!(a, syn::GenericArgument::Lifetime(_));
+        if HANDLES.iter().any(|handle| segment.ident == handle)
+            && !arguments.args.iter().any(is_lifetime)
+        {
+            let lifetime = self.lifetime(segment.ident.span());
+            let lifetime = syn::GenericArgument::Lifetime(lifetime);
+            arguments.args.insert(0, lifetime);
         }
     }
 

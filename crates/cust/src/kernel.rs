@@ -41,8 +41,8 @@ use std::ops::Deref;
 use std::sync::Mutex;
 
 use cust_core::kernel::{
-    Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
-    Pass, Reference, bytes_of,
+    Access, Argument, ByValue, HostMemory, Launch, Output, OutputOf, OutputRows, OutputValue,
+    OutputVolume, Pass, Reference, bytes_of,
 };
 use cust_raw::{
     CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
@@ -1246,7 +1246,9 @@ unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
 
 // SAFETY: the elements are copied, the copies are there until the launch is done, and it alone uses
 // them meanwhile.
-unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for HostRowsMut<'a, T> {
+unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputRows<Element = T> + OutputOf<'p>> Argument<P>
+    for HostRowsMut<'a, T>
+{
     type Passed = PassedSizes<'a, T, 2>;
 
     fn into_passed(self) -> PassedSizes<'a, T, 2> {
@@ -1260,7 +1262,9 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for HostR
 }
 
 // SAFETY: as above.
-unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for HostVolumeMut<'a, T> {
+unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputVolume<Element = T> + OutputOf<'p>> Argument<P>
+    for HostVolumeMut<'a, T>
+{
     type Passed = PassedSizes<'a, T, 3>;
 
     fn into_passed(self) -> PassedSizes<'a, T, 3> {

@@ -624,7 +624,7 @@ pub unsafe trait Output {
     message = "a kernel's parameter `{Self}` takes no `&mut` memory of the host",
     label = "the kernel's parameter is `{Self}`"
 )]
-pub unsafe trait OutputOf<'p>: Output {}
+pub unsafe trait OutputOf<'p> {}
 
 /// As [`Output`], for the rows of a matrix: the host passes `buffer.rows_mut(width)`.
 ///
