@@ -293,7 +293,8 @@ fn a_new_project_runs(directory: &Path) {
         "{printed}"
     );
     generic_kernels_run(&project, &with_crates, &run);
-    errors_are_told(&project.join("src/main.rs"), &run);
+    let check = || on_emulator(&project, &directory.join("target"), &["check"]);
+    errors_are_told(&project.join("src/main.rs"), &run, &check);
 }
 
 /// Generic kernels, also of a library that the project depends on.
@@ -326,7 +327,31 @@ fn generic_kernels_run(project: &Path, manifest: &str, run: &dyn Fn() -> String)
 }
 
 /// What a program cannot do is an error at the user's line.
-fn errors_are_told(main: &Path, run: &dyn Fn() -> String) {
+fn errors_are_told(main: &Path, run: &dyn Fn() -> String, check: &dyn Fn() -> String) {
+    std::fs::write(main, include_str!("programs/kept.rs")).unwrap();
+    let printed = check();
+    for error in [
+        "`&Vec<String>` cannot be passed to a kernel's parameter `&[u8]`",
+        "this function takes 2 arguments but 3 arguments were supplied",
+        "closure may outlive the current function, but it borrows `table`",
+        "ELEMENTS.lock().unwrap().push(element);",
+        "OUTPUT.set(Some(to));",
+        "lifetime may not live long enough",
+        "due to 6 previous errors",
+    ] {
+        assert!(printed.contains(error), "`{error}` is not in {printed}");
+    }
+    std::fs::write(main, include_str!("programs/wrong.rs")).unwrap();
+    let printed = run();
+    let error = "a kernel's parameter cannot hold a `'static` reference";
+    for line in [
+        "src/main.rs:6:18",
+        "src/main.rs:13:26",
+        "due to 2 previous errors",
+    ] {
+        let has_both = printed.contains(error) && printed.contains(line);
+        assert!(has_both, "`{error}` at {line} is not in {printed}");
+    }
     std::fs::write(main, include_str!("programs/refused.rs")).unwrap();
     let printed = run();
     for error in [

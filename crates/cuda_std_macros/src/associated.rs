@@ -217,7 +217,8 @@ mod tests {
             "nvvm::section(\"nvvm.kernel\")",
             "pubfnf_args<'__k,T:Copy+'static,__A3,__A2>(self,t:T,xs:__A2,ys:__A3)",
             "__A2:::cuda_std::kernel::host::Argument<&'__k[u32]>",
-            "associated_args::<(Self,T,&'static[u32],PerThread<T>,),_,_,_>(Self::f::<T>,Name,",
+            "__A3:::cuda_std::kernel::host::Argument<PerThread<'__k,T>>",
+            "associated_args::<(Self,T,&'static[u32],PerThread<'static,T>,),_,_,_>(Self::f::<T>,Name,",
             "check_param::<Self>()",
         ] {
             assert!(text.contains(part), "`{part}` is not in {text}");

@@ -1,5 +1,5 @@
-//! Attacks on launches on the CPU: code for the host keeps a kernel's outputs, shared memory and indices
-//! for other threads, or for after the launch.
+//! What `cargo check` refuses: among others, attacks on launches on the CPU, in which code for the host
+//! keeps a kernel's outputs or shared memory for other threads, or for after the launch.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
@@ -35,7 +35,26 @@ fn held(#[shared] block: Shared<Array<u32, 32>>) {
     std::hint::black_box(elements);
 }
 
+#[kernel]
+fn lengths(texts: &[u8], mut to: PerThread<u32>) {
+    to.each(|i, to| *to = u32::from(texts[i]));
+}
+
+#[kernel]
+fn map(f: impl Fn(u32) -> u32 + Copy, mut to: PerThread<u32>) {
+    to.each(|_, to| *to = f(*to));
+}
+
+fn captures_a_reference() {
+    let table = vec![1, 2];
+    let _ = map::args(|i| table[i as usize], &mut [0; 2]);
+}
+
 fn main() {
+    captures_a_reference();
+    let texts = vec![String::new()];
+    let _ = lengths::args(&texts, &mut [0]);
+    let _ = lengths::args(&[1], &mut [0u32], 3);
     let mut numbers = [1; 32];
     cust::launch_cpu((1, 32), leaked::args(&mut numbers)).unwrap();
     cust::launch_cpu((1, 32), passed_on::args(&mut numbers)).unwrap();

@@ -39,6 +39,9 @@ fn main() -> CudaResult<()> {
     assert_eq!(module.global::<HITS>()?.load()?, 6);
     let target = |ptx: &&'static str| ptx.lines().find_map(|line| line.strip_prefix(".target "));
     let archs: Vec<&str> = cust::module::own_ptx().iter().filter_map(target).collect();
-    println!("the statics are what the host sets, in [{}]", archs.join(", "));
+    println!(
+        "the statics are what the host sets, in [{}]",
+        archs.join(", ")
+    );
     Ok(())
 }

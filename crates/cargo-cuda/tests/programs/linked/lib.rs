@@ -34,7 +34,10 @@ pub fn changed(mut values: [u32; 3]) -> CudaResult<[u32; 3]> {
     let more = 6;
     cust::launch((1, 32), kernels::double::args(&mut values))?;
     cust::launch((1, 32), increment::args(&mut values))?;
-    cust::launch((1, 32), kernels::map::args(move |x: u32| x + more, &mut values))?;
+    cust::launch(
+        (1, 32),
+        kernels::map::args(move |x: u32| x + more, &mut values),
+    )?;
     Ok(values)
 }
 

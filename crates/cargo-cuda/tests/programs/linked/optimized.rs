@@ -18,6 +18,8 @@ fn main() {
     let end = (&raw const __stop_nvvm_modules).cast::<Record>();
     // SAFETY: the linker defines them as the ends of one section.
     let records = unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) };
-    let with_code = records.iter().filter(|record| record.len > 0 && !record.image.is_null());
+    let with_code = records
+        .iter()
+        .filter(|record| record.len > 0 && !record.image.is_null());
     println!("optimized: {} images", with_code.count());
 }
