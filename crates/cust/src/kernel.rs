@@ -1058,14 +1058,15 @@ macro_rules! arguments {
     };
     (@read [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
         arguments!(@shared [$($lifetimes)*] $ty, $range, &'p [T], Wide);
-        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, [T]>, Wide);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, [T]>, Wide, diagnostic::do_not_recommend);
     };
     (@read_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
-        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p T, Thin);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p T, Thin, diagnostic::do_not_recommend);
         arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, T>, Thin);
     };
-    (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident) => {
+    (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident $(, $hint:meta)?) => {
         // SAFETY: what it refers to is there, and nothing writes to it before the work is done.
+        $(#[$hint])?
         unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<$parameter> for $ty {
             type Passed = Range<'a>;
 

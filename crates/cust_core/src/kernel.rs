@@ -490,6 +490,7 @@ macro_rules! host_arguments {
             }
 
             // SAFETY: as above.
+            #[diagnostic::do_not_recommend]
             unsafe impl<'h: 'p, 'p, T: DeviceCopy, $($generics)*> Argument<Reference<'p, [T]>>
                 for &'h $ty
             {
