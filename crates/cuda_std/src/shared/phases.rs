@@ -441,7 +441,6 @@ pub struct Scope(());
 impl Scope {
     #[doc(hidden)]
     #[inline(always)]
-    #[expect(clippy::new_without_default, reason = "it is made by macros alone")]
     pub fn new() -> Scope {
         Scope(())
     }
