@@ -142,7 +142,8 @@ fn projects_run() {
     kernels_are_found_where_they_are_linked(directory.path());
 }
 
-/// Two architectures, each as PTX and as machine code. It changes what later builds have to compile.
+/// Two architectures, each as PTX and as machine code. It changes what later builds have to
+/// compile.
 const TWO_ARCHS: (&str, &str) = ("NVVM_OPTIONS", "arch=sm_80,arch=sm_75,cubins=on");
 
 /// Statics of the project that the host sets and reads.
@@ -167,7 +168,8 @@ fn statics_and_architectures(directory: &Path) {
     assert!(printed.contains(expected), "{printed}");
 }
 
-/// A package with these files beside its manifest. `dependencies` are of the repository's libraries.
+/// A package with these files beside its manifest. `dependencies` are of the repository's
+/// libraries.
 fn package(directory: &Path, name: &str, more: &str, libraries: &[&str], files: &[(&str, &str)]) {
     let package = directory.join(name);
     let mut manifest = format!(

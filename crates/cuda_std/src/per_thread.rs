@@ -26,8 +26,8 @@ use crate::thread::{self, UniqueIndex};
 /// what others own: their values would depend on who comes first.
 ///
 /// A kernel takes it by value; it is good for as long as the kernel runs, which is its lifetime. A
-/// kernel's signature leaves that out: `PerThread<f32>`. It cannot be copied: a thread with two of them
-/// could get the same `&mut` twice.
+/// kernel's signature leaves that out: `PerThread<f32>`. It cannot be copied: a thread with two of
+/// them could get the same `&mut` twice.
 #[repr(C)]
 pub struct PerThread<'k, T> {
     pointer: *mut T,

@@ -262,8 +262,8 @@ impl UniqueIndex {
         self.index as usize
     }
 
-    /// As a number, which on the CPU has to be that of the thread that runs: there code for the host can
-    /// pass it on in a variable of the operating system's thread.
+    /// As a number, which on the CPU has to be that of the thread that runs: there code for the
+    /// host can pass it on in a variable of the operating system's thread.
     #[inline(always)]
     pub(crate) fn checked(self) -> usize {
         crate::session::on_device!((), {

@@ -399,8 +399,8 @@ pub fn parameter(
     })
 }
 
-/// What the argument for a parameter of this type is asked for. A reference to a value has a type of its
-/// own there, which values of the host can be passed to.
+/// What the argument for a parameter of this type is asked for. A reference to a value has a type
+/// of its own there, which values of the host can be passed to.
 pub fn asked(ty: &Type) -> TokenStream {
     let Type::Reference(reference) = ty else {
         return quote!(#ty);

@@ -48,9 +48,9 @@ fn io(action: String) -> impl FnOnce(io::Error) -> AssembleError {
     |error| AssembleError::Io { action, error }
 }
 
-/// Assembles the PTX in a file to a cubin beside it, unless there is one that is newer. `linked` says
-/// that functions are compiled one at a time and linked. If ptxas takes too long it is run again at
-/// lower levels of optimization, with a warning.
+/// Assembles the PTX in a file to a cubin beside it, unless there is one that is newer. `linked`
+/// says that functions are compiled one at a time and linked. If ptxas takes too long it is run
+/// again at lower levels of optimization, with a warning.
 ///
 /// # Errors
 ///

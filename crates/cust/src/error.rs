@@ -366,8 +366,8 @@ pub enum Error {
         package: &'static str,
     },
 
-    /// A kernel of the program was asked of a module that [`Module::own`](crate::module::Module::own)
-    /// loaded for a kernel of another crate.
+    /// A kernel of the program was asked of a module that
+    /// [`Module::own`](crate::module::Module::own) loaded for a kernel of another crate.
     #[error(
         "the module does not have the kernel `{kernel}`, which is compiled with another crate of the \
         program. Load the module that has it with `Module::own::<{kernel}>()`"

@@ -62,10 +62,10 @@ pub unsafe trait OnCpu: Kernel {
 /// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
 /// `DeviceSliceMut<T>` for types that a kernel writes to.
 ///
-/// Slices, arrays, `Vec`s and values of the host are passed to the same parameters: `&[T]`, `&[T; N]`
-/// and `&Vec<T>` for `&[T]`, and `&T` for `&T`, which the launch copies to the device, and
-/// `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` for types that a kernel writes to, and `&mut u32` for
-/// `&AtomicU32`, which it copies there and back.
+/// Slices, arrays, `Vec`s and values of the host are passed to the same parameters: `&[T]`, `&[T;
+/// N]` and `&Vec<T>` for `&[T]`, and `&T` for `&T`, which the launch copies to the device, and
+/// `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` for types that a kernel writes to, and `&mut u32`
+/// for `&AtomicU32`, which it copies there and back.
 ///
 /// # Safety
 ///
@@ -99,9 +99,9 @@ unsafe impl<T: DeviceCopy> Argument<T> for T {
     }
 }
 
-/// A kernel's parameter `&'p T`, as `#[kernel]` asks for its argument. `Argument<&'p T>` could not be
-/// implemented for `&T`: another crate might make a reference to its own type `DeviceCopy`, and pass it
-/// as a value.
+/// A kernel's parameter `&'p T`, as `#[kernel]` asks for its argument. `Argument<&'p T>` could not
+/// be implemented for `&T`: another crate might make a reference to its own type `DeviceCopy`, and
+/// pass it as a value.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference<'p, T: ?Sized>(PhantomData<&'p T>);
 
@@ -414,8 +414,8 @@ pub struct HostValueMut<'h, T> {
 // SAFETY: it stands for an exclusive reference to the value.
 unsafe impl<T: Send> Send for HostValueMut<'_, T> {}
 
-// SAFETY: as for `HostValue`. `Args` gives its arguments to one launch only, which so is the only one
-// that accesses the value.
+// SAFETY: as for `HostValue`. `Args` gives its arguments to one launch only, which so is the only
+// one that accesses the value.
 unsafe impl<T: DeviceCopy> Pass for HostValueMut<'_, T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -424,8 +424,8 @@ unsafe impl<T: DeviceCopy> Pass for HostValueMut<'_, T> {
     }
 }
 
-// SAFETY: the value is copied there and back, and the launch alone uses it before it is done. The atomic
-// type has its size, its alignment and its values.
+// SAFETY: the value is copied there and back, and the launch alone uses it before it is done. The
+// atomic type has its size, its alignment and its values.
 unsafe impl<'h: 'p, 'p, T: DeviceCopy, A: Atomic<Value = T>> Argument<Reference<'p, A>>
     for &'h mut T
 {

@@ -1,10 +1,10 @@
 //! Embeds a crate's device code in its object files.
 //!
-//! The object has the PTX of each architecture in read-only memory, and in the section `nvvm_modules` a
-//! record of its address (`u64`) and length (`u64`). The record behind that of PTX may be of the machine
-//! code that ptxas made of it. The linker puts the records of all crates side by side and names the
-//! section's ends `__start_nvvm_modules` and `__stop_nvvm_modules`, where the host's library looks for
-//! them.
+//! The object has the PTX of each architecture in read-only memory, and in the section
+//! `nvvm_modules` a record of its address (`u64`) and length (`u64`). The record behind that of PTX
+//! may be of the machine code that ptxas made of it. The linker puts the records of all crates side
+//! by side and names the section's ends `__start_nvvm_modules` and `__stop_nvvm_modules`, where the
+//! host's library looks for them.
 
 use std::ffi::OsStr;
 use std::fs;

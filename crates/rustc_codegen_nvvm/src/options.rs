@@ -244,8 +244,8 @@ impl Options {
 /// In a single-source session, `--cfg nvvm_options="name=value,…"`: `-Cllvm-args` is the host's.
 const HOST_OPTIONS: &str = "nvvm_options";
 
-/// As above, from the environment. `cuda_std` names it, so that cargo compiles all crates that may have
-/// kernels again when it changes.
+/// As above, from the environment. `cuda_std` names it, so that cargo compiles all crates that may
+/// have kernels again when it changes.
 const HOST_VARIABLE: &str = "NVVM_OPTIONS";
 
 fn host_options(sess: &Session) -> impl Iterator<Item = String> {
@@ -294,8 +294,8 @@ pub(crate) fn optimizes(sess: &Session) -> bool {
     }
 }
 
-/// The architectures that a single-source session asks for, each once. Wrong names have been refused
-/// before.
+/// The architectures that a single-source session asks for, each once. Wrong names have been
+/// refused before.
 pub(crate) fn host_archs(sess: &Session) -> Vec<nvvm::Arch> {
     let names = values(sess, ARCH).into_iter();
     let mut archs: Vec<nvvm::Arch> = names.filter_map(|name| name.parse().ok()).collect();

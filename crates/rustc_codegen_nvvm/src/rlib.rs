@@ -1,9 +1,9 @@
 //! Keeps the image of a crate out of link-time optimization.
 //!
 //! rustc lists a crate's object files in the rlib's member `lib.rmeta-link`. In the list, link-time
-//! optimization looks for each one's bitcode, of which the image has none, and then does not link it. So
-//! the image's name in the list is replaced by one that no member has: to rustc, the image is then an
-//! object file of another language, which it links.
+//! optimization looks for each one's bitcode, of which the image has none, and then does not link
+//! it. So the image's name in the list is replaced by one that no member has: to rustc, the image
+//! is then an object file of another language, which it links.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -160,7 +160,8 @@ fn upstream_images(tcx: TyCtxt<'_>) -> FxHashMap<CrateType, Vec<String>> {
         .collect()
 }
 
-/// The device code of the crate's kernels, if it has any, for each architecture. Errors are reported.
+/// The device code of the crate's kernels, if it has any, for each architecture. Errors are
+/// reported.
 fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
     options::check_host(tcx.sess);
     let kernels = kernels::find(tcx);

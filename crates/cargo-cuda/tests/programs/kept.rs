@@ -1,5 +1,5 @@
-//! What `cargo check` refuses: among others, attacks on launches on the CPU, in which code for the host
-//! keeps a kernel's outputs or shared memory for other threads, or for after the launch.
+//! What `cargo check` refuses: among others, attacks on launches on the CPU, in which code for the
+//! host keeps a kernel's outputs or shared memory for other threads, or for after the launch.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,5 @@
-//! Statics in single source: constants and counters, in the program's module and in one of their own.
+//! Statics in single source: constants and counters, in the program's module and in one of their
+//! own.
 
 use cuda_std::prelude::*;
 use cust::module::Global;

@@ -432,8 +432,8 @@ pub const fn check_dynamic(dynamic: &[bool]) {
     );
 }
 
-/// A local variable of the kernel's entry, which handles of shared memory do not outlive: nothing that is
-/// `'static` can keep one for another thread.
+/// A local variable of the kernel's entry, which handles of shared memory do not outlive: nothing
+/// that is `'static` can keep one for another thread.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Scope(());

@@ -1,10 +1,10 @@
 //! The modules that the compiler embedded into the program, one for each crate with kernels, and the
 //! kernels in them by the types of their names.
 //!
-//! Records in the ELF section `nvvm_modules` tell where the PTX of a crate is, for each architecture,
-//! and behind that of PTX where the machine code is that was made of it. At its end the PTX names its
-//! kernels in comments: `// cuda_std.entry HANDLE SYMBOL`, with the bits of the `TypeId` of the type of
-//! the kernel's name.
+//! Records in the ELF section `nvvm_modules` tell where the PTX of a crate is, for each
+//! architecture, and behind that of PTX where the machine code is that was made of it. At its end
+//! the PTX names its kernels in comments: `// cuda_std.entry HANDLE SYMBOL`, with the bits of the
+//! `TypeId` of the type of the kernel's name.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -83,8 +83,9 @@ struct Program {
 }
 
 /// Returns the PTX that `cargo cuda` embedded into the program: one string for each crate with
-/// kernels and each architecture, the newest architecture first. [`Stream::launch`](crate::stream::Stream::launch) finds
-/// kernels by itself; this is for tools, and for [`raw`](crate::raw) calls of the driver.
+/// kernels and each architecture, the newest architecture first.
+/// [`Stream::launch`](crate::stream::Stream::launch) finds kernels by itself; this is for tools,
+/// and for [`raw`](crate::raw) calls of the driver.
 ///
 /// An entry's name is the function's mangled name, or its own for a kernel with
 /// `#[unsafe(no_mangle)]`. The strings do not end in a NUL, which `cuModuleLoadData` needs.
@@ -136,8 +137,8 @@ impl Program {
         }
     }
 
-    /// Of images, the newest first, those to try on a device, in this order. If none fits, the driver
-    /// says what is wrong with the one for the oldest architecture.
+    /// Of images, the newest first, those to try on a device, in this order. If none fits, the
+    /// driver says what is wrong with the one for the oldest architecture.
     fn to_try<'a, T: 'a>(
         &'a self,
         candidates: &'a [T],
@@ -321,17 +322,18 @@ impl Own {
     }
 }
 
-/// Whether PTX has a static of this type: the symbol is of the very static, whose signature says the
-/// type.
+/// Whether PTX has a static of this type: the symbol is of the very static, whose signature says
+/// the type.
 fn has_static<G: GlobalType>(ptx: &str) -> bool {
     let literal = format!("\"{}\"", G::SIGNATURE.escape_default());
     ptx::signatures(ptx).any(|(symbol, signature)| symbol == G::SYMBOL && signature == literal)
 }
 
 impl Module {
-    /// Loads the program's own device code that has the kernel `K`, once more: a module with statics of
-    /// its own, which nobody else launches kernels of. So its statics can be changed, which those of the
-    /// module that [`Stream::launch`](crate::stream::Stream::launch) uses cannot.
+    /// Loads the program's own device code that has the kernel `K`, once more: a module with
+    /// statics of its own, which nobody else launches kernels of. So its statics can be changed,
+    /// which those of the module that [`Stream::launch`](crate::stream::Stream::launch) uses
+    /// cannot.
     ///
     /// The module has the kernels of the crate that launches `K`, and the statics that these use.
     ///
@@ -387,8 +389,9 @@ impl<G: GlobalType> Global<'static, G> {
     /// # Errors
     ///
     /// [`Error::GlobalNotFound`] for a static that no kernel of the program uses,
-    /// [`Error::SeveralGlobals`] for one that kernels of several crates use: each crate's device code
-    /// has the static once. [`Error::NoContext`] without a context, and errors of loading the module.
+    /// [`Error::SeveralGlobals`] for one that kernels of several crates use: each crate's device
+    /// code has the static once. [`Error::NoContext`] without a context, and errors of loading the
+    /// module.
     pub fn own() -> CudaResult<Self> {
         let context = Context::current("looking up a static of the program")?;
         // Before the lock: a function that holds up a stream lets it go on here.

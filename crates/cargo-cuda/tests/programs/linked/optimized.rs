@@ -1,4 +1,5 @@
-//! Linked with link-time optimization: counts the images, of this crate and of the library `kernels`.
+//! Linked with link-time optimization: counts the images, of this crate and of the library
+//! `kernels`.
 
 #[repr(C)]
 struct Record {
