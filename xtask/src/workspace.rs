@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 /// The packages that must build on stable Rust, with their tests.
 pub const HOST_PACKAGES: &[&str] = &[
+    "cargo-cuda",
     "cuda_builder",
     "cuda_toolkit",
     "cust",

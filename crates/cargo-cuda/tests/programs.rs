@@ -99,6 +99,16 @@ fn without_consent_nothing_is_fetched() {
 /// Runs a command of `cargo cuda` in a package, on the emulator, with the output of both streams.
 /// All packages share a target directory, so that their dependencies are compiled once.
 fn on_emulator(package: &Path, target: &Path, arguments: &[&str]) -> String {
+    on_emulator_with(package, target, arguments, &[])
+}
+
+/// As above, with more environment variables.
+fn on_emulator_with(
+    package: &Path,
+    target: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> String {
     let mut command = cargo_cuda();
     // What `./x` has fetched, if nothing else is there.
     let fetched = repository().join("target/cuda");
@@ -111,6 +121,7 @@ fn on_emulator(package: &Path, target: &Path, arguments: &[&str]) -> String {
         .current_dir(package)
         .env("CUST_DEVICE", "emulator")
         .env("CARGO_TARGET_DIR", target)
+        .envs(environment.iter().copied())
         .output()
         .unwrap();
     text(&output)
@@ -127,6 +138,110 @@ fn projects_run() {
     let directory = tempfile::tempdir().unwrap();
     a_new_project_runs(directory.path());
     the_examples_run(directory.path());
+    statics_and_architectures(directory.path());
+    kernels_are_found_where_they_are_linked(directory.path());
+}
+
+/// Two architectures, each as PTX and as machine code. It changes what later builds have to
+/// compile.
+const TWO_ARCHS: (&str, &str) = ("NVVM_OPTIONS", "arch=sm_80,arch=sm_75,cubins=on");
+
+/// Statics of the project that the host sets and reads.
+fn statics_and_architectures(directory: &Path) {
+    let project = directory.join("hello");
+    let main = project.join("src/main.rs");
+    std::fs::write(&main, include_str!("programs/statics.rs")).unwrap();
+    let run = |options| {
+        let target = directory.join("target");
+        on_emulator_with(&project, &target, &["run"], &[options])
+    };
+    let printed = run(("NVVM_OPTIONS", "arch=sm_12,optmize=off,cubins=maybe"));
+    for error in [
+        "there is no GPU architecture `sm_12`",
+        "has no option `--optmize`",
+        "`cubins` is `on` or `off`, not `maybe`",
+    ] {
+        assert!(printed.contains(error), "`{error}` is not in {printed}");
+    }
+    let printed = run(TWO_ARCHS);
+    let expected = "the statics are what the host sets, in [sm_80, sm_75]";
+    assert!(printed.contains(expected), "{printed}");
+}
+
+/// A package with these files beside its manifest. `dependencies` are of the repository's
+/// libraries.
+fn package(directory: &Path, name: &str, more: &str, libraries: &[&str], files: &[(&str, &str)]) {
+    let package = directory.join(name);
+    let mut manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         {more}\n[dependencies]\n"
+    );
+    for library in libraries {
+        let path = match library.starts_with("cu") {
+            true => repository().join("crates").join(library),
+            false => directory.join(library),
+        };
+        manifest.push_str(&format!("{library} = {{ path = {path:?} }}\n"));
+    }
+    for (file, text) in files.iter().chain(&[("Cargo.toml", &*manifest)]) {
+        let path = package.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+/// Kernels of libraries, in tests, a doctest, an example, a shared library, and after link-time
+/// optimization.
+fn kernels_are_found_where_they_are_linked(directory: &Path) {
+    let kernels = [("src/lib.rs", include_str!("programs/linked/kernels.rs"))];
+    package(directory, "kernels", "", &["cuda_std"], &kernels);
+    let more = "[lib]\ncrate-type = [\"lib\", \"cdylib\"]\n\
+                [profile.dev.package.ptx_emulator]\nopt-level = 3\n";
+    let shown =
+        "fn main() {\n    println!(\"example: {:?}\", linked::changed([1, 2, 3]).unwrap());\n}\n";
+    let files = [
+        ("src/lib.rs", include_str!("programs/linked/lib.rs")),
+        (
+            "tests/integration.rs",
+            include_str!("programs/linked/integration.rs"),
+        ),
+        ("examples/shown.rs", shown),
+    ];
+    package(
+        directory,
+        "linked",
+        more,
+        &["kernels", "cuda_std", "cust"],
+        &files,
+    );
+    let target = directory.join("target");
+    let linked = directory.join("linked");
+    let cargo = |arguments: &[&str]| on_emulator_with(&linked, &target, arguments, &[TWO_ARCHS]);
+    let printed = cargo(&["test"]);
+    let passed = printed.matches("test result: ok. 1 passed").count();
+    assert_eq!(passed, 3, "{printed}");
+    let printed = cargo(&["run", "--example", "shown"]);
+    assert!(printed.contains("example: [9, 11, 13]"), "{printed}");
+    let printed = cargo(&["build"]);
+    assert!(!printed.contains("error"), "{printed}");
+    let library = format!("ctypes.CDLL({:?})", target.join("debug/liblinked.so"));
+    let script = format!("import ctypes; print({library}.sum_of_changed(1, 2, 3))");
+    let python = Command::new("python3")
+        .args(["-c", &script])
+        .env("CUST_DEVICE", "emulator")
+        .output();
+    match python {
+        Ok(output) => assert_eq!(text(&output), "33\n"),
+        Err(error) => test_outcome::skip(format!("python3: {error}")),
+    }
+
+    let more = "[profile.dev]\nlto = \"fat\"\npanic = \"abort\"\nstrip = true\n";
+    let files = [("src/main.rs", include_str!("programs/linked/optimized.rs"))];
+    package(directory, "optimized", more, &["kernels"], &files);
+    let optimized = directory.join("optimized");
+    let printed = on_emulator_with(&optimized, &target, &["run"], &[TWO_ARCHS]);
+    // Of two crates, for two architectures each, PTX and machine code.
+    assert!(printed.contains("optimized: 8 images"), "{printed}");
 }
 
 fn a_new_project_runs(directory: &Path) {
@@ -180,7 +295,8 @@ fn a_new_project_runs(directory: &Path) {
         "{printed}"
     );
     generic_kernels_run(&project, &with_crates, &run);
-    errors_are_told(&project.join("src/main.rs"), &run);
+    let check = || on_emulator(&project, &directory.join("target"), &["check"]);
+    errors_are_told(&project.join("src/main.rs"), &run, &check);
 }
 
 /// Generic kernels, also of a library that the project depends on.
@@ -213,7 +329,31 @@ fn generic_kernels_run(project: &Path, manifest: &str, run: &dyn Fn() -> String)
 }
 
 /// What a program cannot do is an error at the user's line.
-fn errors_are_told(main: &Path, run: &dyn Fn() -> String) {
+fn errors_are_told(main: &Path, run: &dyn Fn() -> String, check: &dyn Fn() -> String) {
+    std::fs::write(main, include_str!("programs/kept.rs")).unwrap();
+    let printed = check();
+    for error in [
+        "`&Vec<String>` cannot be passed to a kernel's parameter `&[u8]`",
+        "this function takes 2 arguments but 3 arguments were supplied",
+        "closure may outlive the current function, but it borrows `table`",
+        "ELEMENTS.lock().unwrap().push(element);",
+        "OUTPUT.set(Some(to));",
+        "lifetime may not live long enough",
+        "due to 6 previous errors",
+    ] {
+        assert!(printed.contains(error), "`{error}` is not in {printed}");
+    }
+    std::fs::write(main, include_str!("programs/wrong.rs")).unwrap();
+    let printed = run();
+    let error = "a kernel's parameter cannot hold a `'static` reference";
+    for line in [
+        "src/main.rs:6:18",
+        "src/main.rs:13:26",
+        "due to 2 previous errors",
+    ] {
+        let has_both = printed.contains(error) && printed.contains(line);
+        assert!(has_both, "`{error}` at {line} is not in {printed}");
+    }
     std::fs::write(main, include_str!("programs/refused.rs")).unwrap();
     let printed = run();
     for error in [

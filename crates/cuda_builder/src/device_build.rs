@@ -4,10 +4,10 @@ use crate::flags::{TARGET, device_rustflags, last_crate_flags};
 use crate::messages::{self, Level, Progress, Report, Show};
 use crate::toolchain::Toolchain;
 use crate::{
-    Arch, Artifact, CudaBuilder, DebugInfo, Emit, Error, OptLevel, Output, Profile, assemble,
-    backend, depinfo, embed, environment, output,
+    Arch, Artifact, CudaBuilder, DebugInfo, Emit, Error, OptLevel, Output, Profile, backend,
+    depinfo, embed, environment, output,
 };
-use cuda_toolkit::{Part, Toolkit};
+use cuda_toolkit::{Part, Toolkit, assemble};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -124,9 +124,11 @@ impl Session<'_> {
         if let (Emit::Cubin | Emit::Fatbin, Some(ptxas)) = (self.options.emit, &self.toolkit.ptxas)
         {
             for ptx in &output.ptx {
-                let path = assemble::assemble(&ptxas.path, ptx, |text| {
-                    tell_cargo(&format!("warning={text}"));
-                })?;
+                let text = std::fs::read_to_string(&ptx.path)
+                    .map_err(Error::io(format!("read `{}`", ptx.path.display())))?;
+                let linked = ptx::is_to_be_linked(&text);
+                let warn = |text: &str| tell_cargo(&format!("warning={text}"));
+                let path = assemble::assemble(&ptxas.path, ptx.arch, &ptx.path, linked, warn)?;
                 output.cubins.push(Artifact {
                     arch: ptx.arch,
                     path,
@@ -134,7 +136,12 @@ impl Session<'_> {
                 });
             }
             if self.options.emit == Emit::Fatbin {
-                let fatbin = assemble::pack(&ptxas.path, &output.ptx, &output.cubins)?;
+                let files = |artifacts: &[Artifact]| -> Vec<_> {
+                    let files = artifacts.iter();
+                    files.map(|file| (file.arch, file.path.clone())).collect()
+                };
+                let (ptx, cubins) = (files(&output.ptx), files(&output.cubins));
+                let fatbin = assemble::pack(&ptxas.path, &ptx, &cubins)?;
                 output.fatbin = Some(fatbin);
             }
         }

@@ -1,6 +1,7 @@
 //! Errors, with messages that say what to do.
 
 use crate::{Diagnostic, UnknownArch, toolchain::TOOLCHAIN};
+use cuda_toolkit::assemble::AssembleError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -64,6 +65,15 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
+}
+
+impl From<AssembleError> for Error {
+    fn from(error: AssembleError) -> Error {
+        match error {
+            AssembleError::Io { action, error } => Error::io(action)(error),
+            AssembleError::Failed { program, output } => Error::Assemble { program, output },
+        }
+    }
 }
 
 impl Error {

@@ -28,7 +28,6 @@
 //! - `CUDA_BUILDER_PROGRESS`: a file, such as `/dev/tty`, that receives the inner cargo's progress
 //!   during the build. Cargo itself shows a build script's output only on failure or with `-vv`.
 
-mod assemble;
 mod backend;
 mod depinfo;
 mod device_build;

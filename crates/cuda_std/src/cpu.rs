@@ -21,14 +21,14 @@ mod dimensions {
 }
 pub(crate) use dimensions::{x, y, z};
 
-// SAFETY: references that they give live as long as they are borrowed, and no longer than the kernel.
-unsafe impl<T> OutputOf<'_> for crate::PerThread<T> {}
+// SAFETY: references that they give live no longer than their lifetime.
+unsafe impl<'p, T> OutputOf<'p> for crate::PerThread<'p, T> {}
 // SAFETY: as above.
-unsafe impl<T, const N: usize> OutputOf<'_> for crate::PerBlock<T, N> {}
+unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerBlock<'p, T, N> {}
 // SAFETY: as above.
-unsafe impl<T, const N: usize> OutputOf<'_> for crate::PerWarp<T, N> {}
+unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerWarp<'p, T, N> {}
 // SAFETY: as above.
-unsafe impl<T, const N: usize> OutputOf<'_> for crate::PerThreadChunk<T, N> {}
+unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerThreadChunk<'p, T, N> {}
 
 /// Calls `f` with the running thread, which may go on.
 #[inline]

@@ -30,21 +30,21 @@ macro_rules! output {
         ///
         /// On the host the kernel's parameter takes a `&mut DeviceBuffer<T>`.
         #[repr(C)]
-        pub struct $name<T, const $n: usize = $default> {
+        pub struct $name<'k, T, const $n: usize = $default> {
             pointer: *mut T,
             length: usize,
-            elements: PhantomData<*mut T>,
+            elements: PhantomData<(*mut T, &'k mut ())>,
         }
 
-        impl<T, const $n: usize> crate::kernel::KernelParam for $name<T, $n> {}
+        impl<T, const $n: usize> crate::kernel::KernelParam for $name<'_, T, $n> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-        unsafe impl<T, const $n: usize> cust_core::kernel::Output for $name<T, $n> {
+        unsafe impl<T, const $n: usize> cust_core::kernel::Output for $name<'_, T, $n> {
             type Element = T;
             const WIDE: bool = false;
         }
 
-        impl<T, const $n: usize> $name<T, $n> {
+        impl<T, const $n: usize> $name<'_, T, $n> {
             /// The number of elements, of all threads together.
             #[inline(always)]
             #[must_use]
@@ -90,7 +90,7 @@ output! {
     PerWarp, const N = 1
 }
 
-impl<T, const N: usize> PerBlock<T, N> {
+impl<T, const N: usize> PerBlock<'_, T, N> {
     /// The block's pieces, each of which knows what of it is this thread's. All threads of a block
     /// get the same pieces, so there may be barriers between them.
     #[inline(always)]
@@ -189,7 +189,7 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
     }
 }
 
-impl<T, const N: usize> PerWarp<T, N> {
+impl<T, const N: usize> PerWarp<'_, T, N> {
     /// The warp's pieces, each with the index of its first element, and this lane's elements in it:
     /// every lane of a warp gets the same pieces.
     #[inline(always)]
@@ -239,7 +239,7 @@ impl<T, const N: usize> PerWarp<T, N> {
     }
 }
 
-impl<T, const N: usize> PerThreadChunk<T, N> {
+impl<T, const N: usize> PerThreadChunk<'_, T, N> {
     /// Calls `f` with each of this thread's whole pieces, and the index of its first element; then, in
     /// the grid's first thread, `rest` with the elements behind the last whole piece, if there are any.
     ///

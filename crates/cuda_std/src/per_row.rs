@@ -33,29 +33,29 @@ use crate::thread;
 /// A matrix in the device's memory, shared out among the threads of the grid by its rows: thread `i`
 /// of `n` owns the rows `i`, `i + n` and so on, whatever the shape of blocks and grid.
 #[repr(C)]
-pub struct PerRow<T> {
+pub struct PerRow<'k, T> {
     pointer: *mut T,
     length: usize,
     width: usize,
     height: usize,
-    elements: PhantomData<*mut T>,
+    elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
 /// A matrix in the device's memory, shared out among the threads of the grid by its columns: thread
 /// `i` of `n` owns the columns `i`, `i + n` and so on, whatever the shape of blocks and grid.
 #[repr(C)]
-pub struct PerColumn<T> {
+pub struct PerColumn<'k, T> {
     pointer: *mut T,
     length: usize,
     width: usize,
     height: usize,
-    elements: PhantomData<*mut T>,
+    elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
 matrix!(OutputRows PerRow [] []);
 matrix!(OutputRows PerColumn [] []);
 
-impl<T> PerRow<T> {
+impl<T> PerRow<'_, T> {
     /// Calls a function with each of this thread's rows, and its number. The last row may be short.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut [T])) {
@@ -79,7 +79,7 @@ impl<T> PerRow<T> {
     }
 }
 
-impl<T> PerColumn<T> {
+impl<T> PerColumn<'_, T> {
     /// Calls a function with each of this thread's columns, and its number.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, Column<'_, T>)) {

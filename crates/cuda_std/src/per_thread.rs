@@ -25,25 +25,27 @@ use crate::thread::{self, UniqueIndex};
 /// So threads never get in each other's way, and each gets `&mut` to what it owns. Nobody reads
 /// what others own: their values would depend on who comes first.
 ///
-/// A kernel takes it by value; it is good for as long as the kernel runs. It cannot be copied: a
-/// thread with two of them could get the same `&mut` twice.
+/// A kernel takes it by value; it is good for as long as the kernel runs, which is its lifetime. A
+/// kernel's signature leaves that out: `PerThread<f32>`. It cannot be copied: a thread with two of
+/// them could get the same `&mut` twice.
 #[repr(C)]
-pub struct PerThread<T> {
+pub struct PerThread<'k, T> {
     pointer: *mut T,
     length: usize,
-    elements: PhantomData<*mut T>,
+    // It must stay with its thread, and in the kernel.
+    elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
-impl<T> crate::kernel::KernelParam for PerThread<T> {}
+impl<T> crate::kernel::KernelParam for PerThread<'_, T> {}
 
 // SAFETY: the layout is as asked for; a thread reaches the elements of its own number only, which
 // no other has.
-unsafe impl<T> cust_core::kernel::Output for PerThread<T> {
+unsafe impl<T> cust_core::kernel::Output for PerThread<'_, T> {
     type Element = T;
     const WIDE: bool = false;
 }
 
-impl<T> PerThread<T> {
+impl<T> PerThread<'_, T> {
     /// The number of elements, of all threads together.
     #[inline(always)]
     #[must_use]
@@ -110,7 +112,7 @@ impl<T> PerThread<T> {
     /// The element that bears this thread's number: where several outputs share one index.
     #[inline(always)]
     pub fn get_mut(&mut self, index: UniqueIndex) -> Option<&mut T> {
-        let index = index.get();
+        let index = index.checked();
         if index >= self.length {
             return None;
         }

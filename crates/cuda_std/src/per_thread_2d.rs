@@ -25,37 +25,44 @@ use crate::thread;
 /// `x + nx` and so on of the rows `y`, `y + ny` and so on. A grid's third dimension goes on with the
 /// rows.
 #[repr(C)]
-pub struct PerThread2d<T> {
+pub struct PerThread2d<'k, T> {
     pointer: *mut T,
     length: usize,
     width: usize,
     height: usize,
-    elements: PhantomData<*mut T>,
+    elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
 /// A matrix in the device's memory, shared out among the blocks of the grid in tiles of `W` columns
 /// and `H` rows, and each tile among its block's threads. Blocks get tiles as threads get elements
 /// of a [`PerThread2d`]: the block (`x`, `y`) that in column `x` and row `y` of tiles, and on from there.
 #[repr(C)]
-pub struct PerTile<T, const W: usize, const H: usize> {
+pub struct PerTile<'k, T, const W: usize, const H: usize> {
     pointer: *mut T,
     length: usize,
     width: usize,
     height: usize,
-    elements: PhantomData<*mut T>,
+    elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
 /// What all types with rows have: `$output` is how the host passes them.
 macro_rules! matrix {
     ($output:ident $name:ident [$($generics:tt)*] [$($names:tt)*]) => {
-        impl<T, $($generics)*> crate::kernel::KernelParam for $name<T, $($names)*> {}
+        impl<T, $($generics)*> crate::kernel::KernelParam for $name<'_, T, $($names)*> {}
 
         // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
-        unsafe impl<T, $($generics)*> cust_core::kernel::$output for $name<T, $($names)*> {
+        unsafe impl<T, $($generics)*> cust_core::kernel::$output for $name<'_, T, $($names)*> {
             type Element = T;
         }
 
-        impl<T, $($generics)*> $name<T, $($names)*> {
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: references that it gives live no longer than its lifetime.
+        unsafe impl<'p, T, $($generics)*> cust_core::kernel::OutputOf<'p>
+            for $name<'p, T, $($names)*>
+        {
+        }
+
+        impl<T, $($generics)*> $name<'_, T, $($names)*> {
             /// The number of columns.
             #[inline(always)]
             #[must_use]
@@ -231,7 +238,7 @@ impl<T> Elements<T> {
     }
 }
 
-impl<T> PerThread2d<T> {
+impl<T> PerThread2d<'_, T> {
     #[inline(always)]
     fn elements(&mut self) -> Elements<T> {
         Elements {
@@ -264,7 +271,7 @@ impl<T> PerThread2d<T> {
     }
 }
 
-impl<T, const W: usize, const H: usize> PerTile<T, W, H> {
+impl<T, const W: usize, const H: usize> PerTile<'_, T, W, H> {
     /// The block's tiles. All threads of a block get the same ones, so there may be barriers between
     /// them.
     #[inline(always)]

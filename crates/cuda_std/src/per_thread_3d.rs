@@ -28,18 +28,18 @@ use crate::thread::{self, Strided};
 /// columns `x`, `x + nx` and so on of the rows `y`, `y + ny` and so on of the layers `z`, `z + nz` and
 /// so on.
 #[repr(C)]
-pub struct PerThread3d<T> {
+pub struct PerThread3d<'k, T> {
     pointer: *mut T,
     length: usize,
     width: usize,
     height: usize,
     depth: usize,
-    elements: PhantomData<*mut T>,
+    elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
 matrix!(OutputVolume PerThread3d [] []);
 
-impl<T> PerThread3d<T> {
+impl<T> PerThread3d<'_, T> {
     /// The number of layers. The last one may be short.
     #[inline(always)]
     #[must_use]

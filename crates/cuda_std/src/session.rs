@@ -3,6 +3,11 @@
 //! (`cfg(nvvm_single_source)`). There one compilation for the host has the code of both sides. The
 //! backend makes device code of what kernels reach, by the tool attributes `nvvm::…`.
 
+/// The backend reads this variable. Cargo compiles all crates that depend on this one again when it
+/// changes: those that may have kernels.
+#[cfg(nvvm_single_source)]
+const _: Option<&str> = option_env!("NVVM_OPTIONS");
+
 /// Returns whether this code runs on the device.
 ///
 /// The answer is known when the code is compiled: the other branch costs nothing, and on the device

@@ -261,6 +261,20 @@ impl UniqueIndex {
     pub fn get(self) -> usize {
         self.index as usize
     }
+
+    /// As a number, which on the CPU has to be that of the thread that runs: there code for the
+    /// host can pass it on in a variable of the operating system's thread.
+    #[inline(always)]
+    pub(crate) fn checked(self) -> usize {
+        crate::session::on_device!((), {
+            let is_own = self.index == index();
+            assert!(
+                is_own,
+                "a `UniqueIndex` was used by another thread than its own"
+            );
+        });
+        self.get()
+    }
 }
 
 /// The number of threads in the grid, whatever its shape.

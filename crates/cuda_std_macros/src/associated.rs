@@ -137,11 +137,13 @@ fn args(function: &ItemFn) -> TokenStream {
                 syn::parse_quote!(#generic)
             }
         };
-        let bound = quote_spanned!(ty.span()=> #accepted: ::cuda_std::kernel::host::Argument<#ty>);
+        let asked = crate::handle::asked(&ty);
+        let bound =
+            quote_spanned!(ty.span()=> #accepted: ::cuda_std::kernel::host::Argument<#asked>);
         let bound: syn::WherePredicate = syn::parse_quote!(#bound);
         generics.make_where_clause().predicates.push(bound);
         passed = quote! {
-            (<#accepted as ::cuda_std::kernel::host::Argument<#ty>>::Passed, #passed)
+            (<#accepted as ::cuda_std::kernel::host::Argument<#asked>>::Passed, #passed)
         };
     }
     parameters.reverse();
@@ -215,7 +217,8 @@ mod tests {
             "nvvm::section(\"nvvm.kernel\")",
             "pubfnf_args<'__k,T:Copy+'static,__A3,__A2>(self,t:T,xs:__A2,ys:__A3)",
             "__A2:::cuda_std::kernel::host::Argument<&'__k[u32]>",
-            "associated_args::<(Self,T,&'static[u32],PerThread<T>,),_,_,_>(Self::f::<T>,Name,",
+            "__A3:::cuda_std::kernel::host::Argument<PerThread<'__k,T>>",
+            "associated_args::<(Self,T,&'static[u32],PerThread<'static,T>,),_,_,_>(Self::f::<T>,Name,",
             "check_param::<Self>()",
         ] {
             assert!(text.contains(part), "`{part}` is not in {text}");

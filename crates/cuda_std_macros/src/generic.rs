@@ -111,7 +111,10 @@ pub fn passed(signature: &Signature, name: &impl ToTokens, ty: &Type) -> TokenSt
         // SAFETY (of the expansion): the kernel's own check asks for `Copy`, and the compiler checks the
         // types of each instance.
         true => quote!(unsafe { ::cuda_std::kernel::host::Bits::new(#name) }),
-        false => quote!(::cuda_std::kernel::host::Argument::<#ty>::into_passed(#name)),
+        false => {
+            let asked = crate::handle::asked(ty);
+            quote!(::cuda_std::kernel::host::Argument::<#asked>::into_passed(#name))
+        }
     }
 }
 

@@ -87,8 +87,10 @@ pub fn expand(
             continue;
         }
         accepted.push(quote!(#generic));
-        declared
-            .push(quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#ty>));
+        declared.push({
+            let asked = asked(ty);
+            quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#asked>)
+        });
     }
     let accepting: Vec<&Ident> = (parameters.iter().zip(&generics))
         .filter(|(parameter, _)| !is_bits(&parameter.ty))
@@ -397,6 +399,40 @@ pub fn parameter(
     })
 }
 
+/// What the argument for a parameter of this type is asked for. A reference to a value has a type
+/// of its own there, which values of the host can be passed to.
+pub fn asked(ty: &Type) -> TokenStream {
+    let Type::Reference(reference) = ty else {
+        return quote!(#ty);
+    };
+    let pointee = crate::kernel::without_parens(&reference.elem);
+    let is_str = matches!(pointee, Type::Path(path) if path.path.is_ident("str"));
+    let is_value = !is_str
+        && !matches!(
+            pointee,
+            Type::Slice(_) | Type::Array(_) | Type::TraitObject(_)
+        );
+    match &reference.lifetime {
+        Some(lifetime) if is_value && reference.mutability.is_none() => {
+            quote_spanned!(ty.span()=> ::cuda_std::kernel::host::Reference<#lifetime, #pointee>)
+        }
+        _ => quote!(#ty),
+    }
+}
+
+/// Types whose lifetime a kernel's signature usually leaves out. A bound cannot.
+const HANDLES: [&str; 9] = [
+    "PerThread",
+    "PerThread2d",
+    "PerThread3d",
+    "PerThreadChunk",
+    "PerBlock",
+    "PerWarp",
+    "PerRow",
+    "PerColumn",
+    "PerTile",
+];
+
 /// Gives lifetimes without a name one: `Argument<&[f32]>` has to say which.
 struct Namer<'a> {
     brief: &'a Lifetime,
@@ -423,6 +459,21 @@ impl VisitMut for Namer<'_> {
     fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
         if lifetime.ident == "_" {
             *lifetime = self.lifetime(lifetime.span());
+        }
+    }
+
+    fn visit_path_segment_mut(&mut self, segment: &mut syn::PathSegment) {
+        visit_mut::visit_path_segment_mut(self, segment);
+        let syn::PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
+            return;
+        };
+        let is_lifetime = |a: &syn::GenericArgument| matches!(a, syn::GenericArgument::Lifetime(_));
+        if HANDLES.iter().any(|handle| segment.ident == handle)
+            && !arguments.args.iter().any(is_lifetime)
+        {
+            let lifetime = self.lifetime(segment.ident.span());
+            let lifetime = syn::GenericArgument::Lifetime(lifetime);
+            arguments.args.insert(0, lifetime);
         }
     }
 

@@ -23,9 +23,9 @@ pub fn expand(
         let argument = format_ident!("argument_{index}");
         arguments.push(argument.clone());
         if is_shared {
-            let ty = &typed.ty;
+            let ty = crate::names::without_lifetimes(&typed.ty, &signature.generics);
             statements.push(quote! {
-                let #argument: #ty = ::cuda_std::shared::on_cpu::<#ty>(#shared);
+                let #argument: #ty = ::cuda_std::shared::on_cpu::<#ty>(&scope, #shared);
             });
             shared += 1;
             continue;
@@ -62,6 +62,7 @@ pub fn expand(
                 unsafe fn run(parameters: &mut ::cuda_std::kernel::host::Parameters<'_>) {
                     // SAFETY: the caller's promise, which is the kernel's too.
                     unsafe {
+                        let scope = ::cuda_std::shared::Scope::new();
                         #(#statements)*
                         #callee(#(#arguments),*);
                     }

@@ -67,11 +67,19 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
         |ty: &syn::Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::shared::Handle>);
     let types: Vec<_> = parameters
         .iter()
-        .map(|parameter| as_handle(&parameter.ty))
+        .map(|parameter| {
+            as_handle(&crate::names::without_lifetimes(
+                &parameter.ty,
+                &kernel.generics,
+            ))
+        })
         .collect();
     let numbered = parameters.iter().zip(names).enumerate();
+    let scope = quote::format_ident!("{}", crate::names::fresh(kernel, "__scope"));
     let statements = numbered.map(|(number, (parameter, name))| {
         let PatType { attrs, ty, .. } = parameter;
+        // Handles live as long as this function runs, which no lifetime of the kernel's says.
+        let ty = &crate::names::without_lifetimes(ty, &kernel.generics);
         // A length in the type may be a constant of the user's.
         let storage = quote::format_ident!("{}", crate::names::fresh(ty, "STORAGE"));
         let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
@@ -84,6 +92,7 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
                 // called by the kernel's entry only, since nobody can name it.
                 let #name: #ty = unsafe {
                     #handle::make(
+                        &#scope,
                         ::cuda_std::shared::of_instance::<#instance, #handle::Storage, #number>(),
                         #number,
                     )
@@ -100,7 +109,7 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
                 // SAFETY: the static is this parameter's alone, as is the number, and this function
                 // is called by the kernel's entry only, since nobody can name it.
                 unsafe {
-                    #handle::make((&raw mut #storage).cast(), #number)
+                    #handle::make(&#scope, (&raw mut #storage).cast(), #number)
                 }
             };
         }
@@ -111,6 +120,7 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
                 &[#(#types::DYNAMIC),*]
             )
         };
+        let #scope = ::cuda_std::shared::Scope::new();
         #(#statements)*
     }
 }

@@ -7,6 +7,7 @@
 //! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
 
 mod arch;
+pub mod assemble;
 mod fetch;
 
 pub use arch::{Arch, Dialect, UnknownArch, Variant};

@@ -366,6 +366,27 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// A kernel of the program was asked of a module that
+    /// [`Module::own`](crate::module::Module::own) loaded for a kernel of another crate.
+    #[error(
+        "the module does not have the kernel `{kernel}`, which is compiled with another crate of the \
+        program. Load the module that has it with `Module::own::<{kernel}>()`"
+    )]
+    OtherCrate {
+        /// The kernel.
+        kernel: &'static str,
+    },
+
+    /// A static that several modules of the program have.
+    #[error(
+        "the program has the static `{global}` more than once: kernels that different crates launch use \
+        it, and the device code of each crate has its own. Load one of the modules with `Module::own`"
+    )]
+    SeveralGlobals {
+        /// The static.
+        global: &'static str,
+    },
+
     /// A kernel or a static has another type in the module than in this program.
     #[error(transparent)]
     Signature(Box<SignatureMismatch>),

@@ -41,8 +41,8 @@ use std::ops::Deref;
 use std::sync::Mutex;
 
 use cust_core::kernel::{
-    Access, Argument, ByValue, HostMemory, Launch, Output, OutputRows, OutputValue, OutputVolume,
-    Pass, bytes_of,
+    Access, Argument, ByValue, HostMemory, Launch, Output, OutputOf, OutputRows, OutputValue,
+    OutputVolume, Pass, Reference, bytes_of,
 };
 use cust_raw::{
     CUaccessPolicyWindow, CUaccessProperty, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
@@ -452,6 +452,12 @@ impl Module {
     /// with other features, other versions of a dependency, or by other compilers that lay out a
     /// parameter's type in another way.
     pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
+        if self.is_own() {
+            return Ok(Kernel {
+                function: self.own_function::<K>()?,
+                kernel: PhantomData,
+            });
+        }
         if !self.has_package(K::PACKAGE) {
             return Err(Error::ForeignModule {
                 kernel: K::NAME,
@@ -1051,24 +1057,22 @@ macro_rules! arguments {
         $(arguments!(@$kind [$($lifetimes)*] $ty, $range);)*
     };
     (@read [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
-        // SAFETY: the elements are there, and nothing writes to them before the work is done.
-        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<&'p [T]> for $ty {
-            type Passed = Range<'a>;
-
-            #[inline]
-            fn into_passed(self) -> Range<'a> {
-                Range::new(self.$range(), Shape::Wide, Access::Read)
-            }
-        }
+        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p [T], Wide);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, [T]>, Wide, diagnostic::do_not_recommend);
     };
     (@read_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
-        // SAFETY: the value is there, and nothing writes to it before the work is done.
-        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<&'p T> for $ty {
+        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p T, Thin, diagnostic::do_not_recommend);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, T>, Thin);
+    };
+    (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident $(, $hint:meta)?) => {
+        // SAFETY: what it refers to is there, and nothing writes to it before the work is done.
+        $(#[$hint])?
+        unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<$parameter> for $ty {
             type Passed = Range<'a>;
 
             #[inline]
             fn into_passed(self) -> Range<'a> {
-                Range::new(self.$range(), Shape::Thin, Access::Read)
+                Range::new(self.$range(), Shape::$shape, Access::Read)
             }
         }
     };
@@ -1243,7 +1247,9 @@ unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
 
 // SAFETY: the elements are copied, the copies are there until the launch is done, and it alone uses
 // them meanwhile.
-unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for HostRowsMut<'a, T> {
+unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputRows<Element = T> + OutputOf<'p>> Argument<P>
+    for HostRowsMut<'a, T>
+{
     type Passed = PassedSizes<'a, T, 2>;
 
     fn into_passed(self) -> PassedSizes<'a, T, 2> {
@@ -1257,7 +1263,9 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for HostR
 }
 
 // SAFETY: as above.
-unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for HostVolumeMut<'a, T> {
+unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputVolume<Element = T> + OutputOf<'p>> Argument<P>
+    for HostVolumeMut<'a, T>
+{
     type Passed = PassedSizes<'a, T, 3>;
 
     fn into_passed(self) -> PassedSizes<'a, T, 3> {

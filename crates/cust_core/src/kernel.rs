@@ -62,10 +62,10 @@ pub unsafe trait OnCpu: Kernel {
 /// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
 /// `DeviceSliceMut<T>` for types that a kernel writes to.
 ///
-/// Slices, arrays and `Vec`s of the host are passed to the same parameters: `&[T]`, `&[T; N]` and
-/// `&Vec<T>` for `&[T]`, and `&[T; N]` for `&[T; N]`, which the launch copies to the device, and
-/// `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` for types that a kernel writes to, which it copies
-/// there and back.
+/// Slices, arrays, `Vec`s and values of the host are passed to the same parameters: `&[T]`, `&[T;
+/// N]` and `&Vec<T>` for `&[T]`, and `&T` for `&T`, which the launch copies to the device, and
+/// `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` for types that a kernel writes to, and `&mut u32`
+/// for `&AtomicU32`, which it copies there and back.
 ///
 /// # Safety
 ///
@@ -77,8 +77,8 @@ pub unsafe trait OnCpu: Kernel {
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
             for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
-    note = "slices, arrays and `Vec`s of the host are copied: `&[T]` for `&[T]`, `&[T; N]` for \
-            `&[T; N]`, and `&mut [T]` for `PerThread<T>` or `&[AtomicT]`",
+    note = "slices, arrays, `Vec`s and values of the host are copied: `&[T]` for `&[T]`, `&T` for `&T`, \
+            `&mut [T]` for `PerThread<T>` or `&[AtomicT]`, and `&mut u32` for `&AtomicU32`",
     note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
@@ -99,6 +99,12 @@ unsafe impl<T: DeviceCopy> Argument<T> for T {
         ByValue(self)
     }
 }
+
+/// A kernel's parameter `&'p T`, as `#[kernel]` asks for its argument. `Argument<&'p T>` could not
+/// be implemented for `&T`: another crate might make a reference to its own type `DeviceCopy`, and
+/// pass it as a value.
+#[derive(Debug, Clone, Copy)]
+pub struct Reference<'p, T: ?Sized>(PhantomData<&'p T>);
 
 /// Arguments, one after the other.
 ///
@@ -281,18 +287,17 @@ impl HostMemory<'_> {
         }
     }
 
-    /// An array, passed as its address alone.
+    /// A value, passed as its address alone.
     ///
     /// # Safety
     ///
     /// As for `new`.
-    const unsafe fn of_array<T: DeviceCopy, const N: usize>(array: &[T; N]) -> Self {
-        let pointer = array.as_ptr().cast_mut();
+    const unsafe fn of_value<T: DeviceCopy>(pointer: *mut T, access: Access) -> Self {
         // SAFETY: the caller's promise.
-        let slice = unsafe { HostMemory::new(pointer, N, false, Access::Read) };
+        let slice = unsafe { HostMemory::new(pointer, 1, false, access) };
         HostMemory {
             passed: 0,
-            type_name: core::any::type_name::<[T; N]>,
+            type_name: core::any::type_name::<T>,
             ..slice
         }
     }
@@ -363,26 +368,74 @@ unsafe impl<T: DeviceCopy> Pass for HostSlice<'_, T> {
     }
 }
 
-/// An array of the host that a kernel reads.
+/// A value of the host that a kernel reads.
 #[derive(Debug, Clone, Copy)]
-pub struct HostArray<'h, T, const N: usize>(&'h [T; N]);
+pub struct HostValue<'h, T>(&'h T);
 
 // SAFETY: the launch puts the address of a copy into the parameter.
-unsafe impl<T: DeviceCopy, const N: usize> Pass for HostArray<'_, T, N> {
+unsafe impl<T: DeviceCopy> Pass for HostValue<'_, T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
-        // SAFETY: the elements are borrowed, and are not written to.
-        launch.host(unsafe { HostMemory::of_array(self.0) });
+        let pointer = (&raw const *self.0).cast_mut();
+        // SAFETY: the value is borrowed, and is not written to.
+        launch.host(unsafe { HostMemory::of_value(pointer, Access::Read) });
     }
 }
 
 // SAFETY: the elements are copied, and the copies exist until the launch completes.
 unsafe impl<'h: 'p, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for &'h [T; N] {
-    type Passed = HostArray<'h, T, N>;
+    type Passed = HostValue<'h, [T; N]>;
 
     #[inline]
-    fn into_passed(self) -> HostArray<'h, T, N> {
-        HostArray(self)
+    fn into_passed(self) -> HostValue<'h, [T; N]> {
+        HostValue(self)
+    }
+}
+
+// SAFETY: the value is copied, and the copy is there until the launch is done.
+unsafe impl<'h: 'p, 'p, T: DeviceCopy> Argument<Reference<'p, T>> for &'h T {
+    type Passed = HostValue<'h, T>;
+
+    #[inline]
+    fn into_passed(self) -> HostValue<'h, T> {
+        HostValue(self)
+    }
+}
+
+/// A value of the host that a kernel changes atomically.
+#[derive(Debug)]
+pub struct HostValueMut<'h, T> {
+    /// Not the reference: a launch has only a shared one to this.
+    pointer: *mut T,
+    borrow: PhantomData<&'h mut T>,
+}
+
+// SAFETY: it stands for an exclusive reference to the value.
+unsafe impl<T: Send> Send for HostValueMut<'_, T> {}
+
+// SAFETY: as for `HostValue`. `Args` gives its arguments to one launch only, which so is the only
+// one that accesses the value.
+unsafe impl<T: DeviceCopy> Pass for HostValueMut<'_, T> {
+    #[inline]
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        // SAFETY: the value is borrowed exclusively.
+        launch.host(unsafe { HostMemory::of_value(self.pointer, Access::Write) });
+    }
+}
+
+// SAFETY: the value is copied there and back, and the launch alone uses it before it is done. The
+// atomic type has its size, its alignment and its values.
+unsafe impl<'h: 'p, 'p, T: DeviceCopy, A: Atomic<Value = T>> Argument<Reference<'p, A>>
+    for &'h mut T
+{
+    type Passed = HostValueMut<'h, T>;
+
+    #[inline]
+    fn into_passed(self) -> HostValueMut<'h, T> {
+        HostValueMut {
+            pointer: self,
+            borrow: PhantomData,
+        }
     }
 }
 
@@ -427,6 +480,19 @@ macro_rules! host_arguments {
         $(
             // SAFETY: the elements are copied, and the copies exist until the launch completes.
             unsafe impl<'h: 'p, 'p, T: DeviceCopy, $($generics)*> Argument<&'p [T]> for &'h $ty {
+                type Passed = HostSlice<'h, T>;
+
+                #[inline]
+                fn into_passed(self) -> HostSlice<'h, T> {
+                    HostSlice(self)
+                }
+            }
+
+            // SAFETY: as above.
+            #[diagnostic::do_not_recommend]
+            unsafe impl<'h: 'p, 'p, T: DeviceCopy, $($generics)*> Argument<Reference<'p, [T]>>
+                for &'h $ty
+            {
                 type Passed = HostSlice<'h, T>;
 
                 #[inline]
@@ -557,7 +623,7 @@ pub unsafe trait Output {
     message = "a kernel's parameter `{Self}` takes no `&mut` memory of the host",
     label = "the kernel's parameter is `{Self}`"
 )]
-pub unsafe trait OutputOf<'p>: Output {}
+pub unsafe trait OutputOf<'p> {}
 
 /// Like [`Output`], for the rows of a matrix. The host passes `buffer.rows_mut(width)`.
 ///
@@ -732,6 +798,11 @@ unsafe impl<'p, A: Atomic> OutputOf<'p> for &'p [A] {}
 
 // SAFETY: as above.
 unsafe impl<A: Atomic> OutputValue for &A {
+    type Element = A::Value;
+}
+
+// SAFETY: it stands for such a reference.
+unsafe impl<A: Atomic> OutputValue for Reference<'_, A> {
     type Element = A::Value;
 }
 

@@ -114,11 +114,15 @@ pub(crate) enum Pending<'tcx> {
 }
 
 impl<'tcx> CodegenCx<'tcx> {
-    pub(crate) fn new(tcx: TyCtxt<'tcx>, symbols: FxHashMap<Symbol, DefId>) -> Self {
+    pub(crate) fn new(
+        tcx: TyCtxt<'tcx>,
+        arch: nvvm::Arch,
+        symbols: FxHashMap<Symbol, DefId>,
+    ) -> Self {
         let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
         CodegenCx {
             tcx,
-            arch: crate::arch(tcx.sess),
+            arch,
             module: RefCell::new(Module::new(name.as_str())),
             functions: Default::default(),
             statics: Default::default(),

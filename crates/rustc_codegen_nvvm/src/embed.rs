@@ -1,11 +1,14 @@
-//! Embeds a crate's PTX in its object files.
+//! Embeds a crate's device code in its object files.
 //!
-//! The object has the PTX in read-only memory, and in the section `nvvm_modules` a record of its
-//! address (`u64`) and length (`u64`). The linker puts the records of all crates side by side and
-//! names the section's ends `__start_nvvm_modules` and `__stop_nvvm_modules`, where the host's
-//! library looks for them.
+//! The object has the PTX of each architecture in read-only memory, and in the section
+//! `nvvm_modules` a record of its address (`u64`) and length (`u64`). The record behind that of PTX
+//! may be of the machine code that ptxas made of it. The linker puts the records of all crates side
+//! by side and names the section's ends `__start_nvvm_modules` and `__stop_nvvm_modules`, where the
+//! host's library looks for them.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
 use object::{
@@ -15,17 +18,34 @@ use object::{
 use rustc_codegen_ssa::{CompiledModule, ModuleKind};
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
-use rustc_session::config::OutputFilenames;
+use rustc_session::config::{OutFileName, OutputFilenames};
+use rustc_session::output::out_filename;
 use rustc_span::def_id::LOCAL_CRATE;
+use rustc_structures::CrateType;
 use rustc_target::spec::{Arch, BinaryFormat as TargetFormat};
+
+use crate::options::Options;
+use crate::pipeline::find_toolkit;
+use crate::rlib;
 
 /// The section of the records.
 const SECTION: &[u8] = b"nvvm_modules";
 
-/// The symbol of the record of the crate that is compiled.
+/// What the symbols of records start with.
+const PREFIX: &str = "__nvvm_module_";
+
+/// The size of a record.
+const RECORD: usize = 16;
+
+/// The symbol of the records of the crate that is compiled.
 pub(crate) fn symbol(tcx: TyCtxt<'_>) -> String {
     let id = tcx.stable_crate_id(LOCAL_CRATE).as_u64();
-    format!("__nvvm_module_{id:016x}")
+    format!("{PREFIX}{id:016x}")
+}
+
+/// Whether a symbol is that of a crate's records.
+pub(crate) fn is_symbol(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// The comments at the end of the PTX that say which kernel the host knows by which type: the type's
@@ -36,17 +56,95 @@ pub(crate) fn entries(entries: &[(u128, String)]) -> String {
     entries.iter().map(line).collect()
 }
 
-/// A crate's PTX.
+/// A crate's device code for one architecture.
+pub(crate) struct Code {
+    pub ptx: Vec<u8>,
+    /// The machine code made of it, if it was asked for.
+    pub cubin: Option<Vec<u8>>,
+}
+
+/// Assembles PTX to machine code, which is kept beside the object files. Errors are reported.
+pub(crate) fn cubin(
+    tcx: TyCtxt<'_>,
+    options: &Options,
+    arch: nvvm::Arch,
+    ptx: &[u8],
+) -> Option<Vec<u8>> {
+    let sess = tcx.sess;
+    let toolkit = find_toolkit(options);
+    let Some(ptxas) = toolkit.ptxas else {
+        let mut diag = sess
+            .dcx()
+            .struct_err("`cubins=on` needs ptxas, which was not found");
+        diag.help(format!(
+            "`{} DIR` fetches it; `CUDA_HOME` names the directory",
+            cuda_toolkit::PIP_COMMAND
+        ));
+        diag.emit();
+        return None;
+    };
+    let path = tcx
+        .output_filenames(())
+        .with_extension(&format!("{}.ptx", arch.sm()));
+    let text = std::str::from_utf8(ptx).ok()?;
+    let made = (|| -> Result<Vec<u8>, String> {
+        write_if_different(&path, ptx)
+            .map_err(|err| format!("cannot write `{}`: {err}", path.display()))?;
+        let linked = ptx::is_to_be_linked(text);
+        let warn = |text: &str| sess.dcx().warn(text.to_owned());
+        let cubin = cuda_toolkit::assemble::assemble(&ptxas.path, arch, &path, linked, warn)
+            .map_err(|err| err.to_string())?;
+        fs::read(&cubin).map_err(|err| format!("cannot read `{}`: {err}", cubin.display()))
+    })();
+    made.map_err(|message| sess.dcx().err(message)).ok()
+}
+
+/// Leaves a file alone that has these contents: what was made of it is newer.
+fn write_if_different(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    match fs::read(path) {
+        Ok(there) if there == contents => Ok(()),
+        _ => fs::write(path, contents),
+    }
+}
+
+/// The object file that holds the device code.
+fn object_path(outputs: &OutputFilenames) -> PathBuf {
+    outputs.with_extension("nvvm.o")
+}
+
+/// After linking: lets link-time optimization of later crates link the device code of a library.
+pub(crate) fn finish_rlib(sess: &Session, outputs: &OutputFilenames, krate: rustc_span::Symbol) {
+    let rlib = out_filename(sess, CrateType::Rlib, outputs, krate);
+    let object = object_path(outputs);
+    let name = object.file_name().and_then(OsStr::to_str);
+    if let OutFileName::Real(path) = rlib
+        && let Some(name) = name
+        && let Err(err) = rlib::hide_object(&path, name)
+    {
+        let message = format!("cannot change `{}`: {err}", path.display());
+        sess.dcx().fatal(message);
+    }
+}
+
+/// The name of the module that rustc links.
+const NAME: &str = "nvvm";
+
+/// Whether a module is a crate's device code.
+pub(crate) fn is_image(module: &CompiledModule) -> bool {
+    module.name == NAME
+}
+
+/// A crate's device code.
 pub(crate) struct Image {
     symbol: String,
-    ptx: Vec<u8>,
+    codes: Vec<Code>,
 }
 
 impl Image {
-    pub(crate) fn new(tcx: TyCtxt<'_>, ptx: Vec<u8>) -> Self {
+    pub(crate) fn new(tcx: TyCtxt<'_>, codes: Vec<Code>) -> Self {
         Image {
             symbol: symbol(tcx),
-            ptx,
+            codes,
         }
     }
 
@@ -60,15 +158,13 @@ impl Image {
             let help = "single-source crates are for x86-64 and AArch64, with ELF files";
             sess.dcx().fatal(format!("{message}: {help}"))
         };
-        // A name that rustc does not take for an object of its own, which it leaves out after
-        // link-time optimization.
-        let path = outputs.with_extension("nvvm.o");
+        let path = object_path(outputs);
         if let Err(err) = fs::write(&path, bytes) {
             let message = format!("cannot write `{}`: {err}", path.display());
             sess.dcx().fatal(message);
         }
         CompiledModule {
-            name: "nvvm".to_owned(),
+            name: NAME.to_owned(),
             kind: ModuleKind::Regular,
             object: Some(path),
             global_asm_object: None,
@@ -90,40 +186,53 @@ impl Image {
         };
         let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
         let text = object.section_id(StandardSection::ReadOnlyData);
-        let at = object.append_section_data(text, &self.ptx, 8);
-        let text = object.add_symbol(Symbol {
-            name: format!("{}_text", self.symbol).into_bytes(),
-            value: at,
-            size: self.ptx.len() as u64,
-            kind: SymbolKind::Data,
-            scope: SymbolScope::Compilation,
-            weak: false,
-            section: SymbolSection::Section(text),
-            flags: SymbolFlags::None,
-        });
         let records = object.add_section(Vec::new(), SECTION.to_vec(), SectionKind::Data);
         let flags = elf::SHF_ALLOC | elf::SHF_WRITE | elf::SHF_GNU_RETAIN;
         object.section_mut(records).flags = SectionFlags::Elf {
             sh_flags: u64::from(flags),
         };
-        let mut record = [0; 16];
-        record[8..].copy_from_slice(&(self.ptx.len() as u64).to_le_bytes());
-        let at = object.append_section_data(records, &record, 8);
-        let relocation = Relocation {
-            offset: at,
-            symbol: text,
-            addend: 0,
-            flags: RelocationFlags::Generic {
-                kind: RelocationKind::Absolute,
-                encoding: RelocationEncoding::Generic,
-                size: 64,
-            },
-        };
-        object.add_relocation(records, relocation).ok()?;
+        let images = self.codes.iter().flat_map(|code| {
+            let cubin = code.cubin.as_deref();
+            std::iter::once(code.ptx.as_slice()).chain(cubin)
+        });
+        let mut count = 0;
+        for (number, image) in images.enumerate() {
+            let at = object.append_section_data(text, image, 8);
+            let symbol = object.add_symbol(Symbol {
+                name: format!("{}_{number}", self.symbol).into_bytes(),
+                value: at,
+                size: image.len() as u64,
+                kind: SymbolKind::Data,
+                scope: SymbolScope::Compilation,
+                weak: false,
+                section: SymbolSection::Section(text),
+                flags: SymbolFlags::None,
+            });
+            let mut record = [0; RECORD];
+            record[8..].copy_from_slice(&(image.len() as u64).to_le_bytes());
+            let at = object.append_section_data(records, &record, 8);
+            let relocation = Relocation {
+                offset: at,
+                symbol,
+                addend: 0,
+                flags: RelocationFlags::Generic {
+                    kind: RelocationKind::Absolute,
+                    encoding: RelocationEncoding::Generic,
+                    size: 64,
+                },
+            };
+            object.add_relocation(records, relocation).ok()?;
+            count += 1;
+        }
+        if count == 0 {
+            // The symbol is exported, and has to be somewhere.
+            object.append_section_data(records, &[0; RECORD], 8);
+            count = 1;
+        }
         object.add_symbol(Symbol {
             name: self.symbol.clone().into_bytes(),
-            value: at,
-            size: record.len() as u64,
+            value: 0,
+            size: (count * RECORD) as u64,
             kind: SymbolKind::Data,
             scope: SymbolScope::Linkage,
             weak: false,

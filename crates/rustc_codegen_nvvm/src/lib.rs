@@ -57,6 +57,7 @@ mod pipeline;
 mod ptx_cache;
 mod records;
 mod replacements;
+mod rlib;
 mod simd;
 mod single_source;
 mod small_copies;
@@ -79,12 +80,9 @@ use rustc_structures::CrateType;
 /// The architecture where none is asked for: the oldest that the pinned libnvvm knows.
 const DEFAULT_ARCH: &str = "sm_75";
 
-/// The architecture that is asked for. Wrong names have been refused before.
+/// The architecture that a session for a device asks for. Wrong names have been refused before.
 fn arch(sess: &Session) -> nvvm::Arch {
-    match single_source::is_host(sess) {
-        true => arch_of_name(options::host_arch(sess).as_deref()),
-        false => arch_of_name(sess.opts.cg.target_cpu.as_deref()),
-    }
+    arch_of_name(sess.opts.cg.target_cpu.as_deref())
 }
 
 fn arch_of_name(name: Option<&str>) -> nvvm::Arch {
@@ -170,7 +168,7 @@ impl CodegenBackend for NvvmCodegenBackend {
         let options = options::Options::from_session(tcx.sess);
         let needed = link::needs_ptx(tcx) || options.roots == options::Roots::All;
         let ptx = if needed {
-            pipeline::compile(tcx, &options, kernels::find(tcx))
+            pipeline::compile(tcx, &options, arch(tcx.sess), kernels::find(tcx))
         } else {
             None
         };

@@ -38,6 +38,7 @@ pub(crate) struct Lowered<'tcx> {
 pub(crate) fn lower<'tcx>(
     tcx: TyCtxt<'tcx>,
     options: &Options,
+    arch: nvvm::Arch,
     kernels: Vec<Kernel<'tcx>>,
 ) -> Lowered<'tcx> {
     let mut symbols = kernels::definitions(tcx);
@@ -45,7 +46,7 @@ pub(crate) fn lower<'tcx>(
         true => single_source::add_allocator(tcx, &mut symbols),
         false => add_allocator_defaults(tcx, &mut symbols),
     }
-    let cx = CodegenCx::new(tcx, symbols);
+    let cx = CodegenCx::new(tcx, arch, symbols);
     cx.kernels.borrow_mut().clone_from(&kernels);
     for kernel in kernels {
         if let Some(entry) = kernels::emit_entry(&cx, kernel) {

@@ -243,11 +243,19 @@ impl Options {
 /// In a single-source session, `--cfg nvvm_options="name=value,…"`: `-Cllvm-args` is the host's.
 const HOST_OPTIONS: &str = "nvvm_options";
 
+/// As above, from the environment. `cuda_std` names it, so that cargo compiles all crates that may
+/// have kernels again when it changes.
+const HOST_VARIABLE: &str = "NVVM_OPTIONS";
+
 fn host_options(sess: &Session) -> impl Iterator<Item = String> {
     let options = sess.config.iter().filter_map(|&(name, value)| {
         (name.as_str() == HOST_OPTIONS).then(|| value.map(|value| value.to_string()))?
     });
-    let options: Vec<String> = options.collect();
+    // The last value counts: that of the flag.
+    let options: Vec<String> = std::env::var(HOST_VARIABLE)
+        .into_iter()
+        .chain(options)
+        .collect();
     let split = |list: String| {
         let options = list.split(',').map(|option| option.trim().to_owned());
         options.filter(|o| !o.is_empty()).collect::<Vec<_>>()
@@ -257,26 +265,63 @@ fn host_options(sess: &Session) -> impl Iterator<Item = String> {
 
 /// The backend's options of a single-source session.
 fn host_args(sess: &Session) -> Vec<String> {
-    let own = |option: &String| option.starts_with("arch=") || option.starts_with(OPTIMIZE);
+    let own = |option: &String| {
+        let starts = |name: &&str| option.starts_with(name);
+        [ARCH, OPTIMIZE, CUBINS].iter().any(starts)
+    };
     let options = host_options(sess).filter(|option| !own(option));
     options.map(|option| format!("--{option}")).collect()
 }
 
+/// An architecture that a single-source session compiles for: there may be several.
+const ARCH: &str = "arch=";
+
 /// The option by which kernels of a single-source session are not optimized.
 const OPTIMIZE: &str = "optimize=";
+
+/// The option by which a single-source session embeds machine code as well.
+const CUBINS: &str = "cubins=";
 
 /// Whether kernels are optimized: in a single-source session also where host code is not, unless its
 /// options say `optimize=off`.
 pub(crate) fn optimizes(sess: &Session) -> bool {
     match single_source::is_host(sess) {
-        true => !host_options(sess).any(|option| option.strip_prefix(OPTIMIZE) == Some("off")),
+        true => values(sess, OPTIMIZE)
+            .last()
+            .is_none_or(|value| value != "off"),
         false => sess.opts.optimize != OptLevel::No,
     }
 }
 
-/// The architecture that a single-source session asks for.
-pub(crate) fn host_arch(sess: &Session) -> Option<String> {
-    host_options(sess).find_map(|option| Some(option.strip_prefix("arch=")?.to_owned()))
+/// The architectures that a single-source session asks for, each once. Wrong names have been
+/// refused before.
+pub(crate) fn host_archs(sess: &Session) -> Vec<nvvm::Arch> {
+    let names = values(sess, ARCH).into_iter();
+    let mut archs: Vec<nvvm::Arch> = names.filter_map(|name| name.parse().ok()).collect();
+    archs.sort_by_key(|arch| (arch.number(), arch.sm()));
+    archs.dedup();
+    if archs.is_empty() {
+        archs.push(crate::arch_of_name(None));
+    }
+    archs
+}
+
+/// Whether a session compiles kernels more than once.
+pub(crate) fn has_several_archs(sess: &Session) -> bool {
+    single_source::is_host(sess) && host_archs(sess).len() > 1
+}
+
+/// Whether a single-source session embeds machine code besides the PTX.
+pub(crate) fn embeds_cubins(sess: &Session) -> bool {
+    values(sess, CUBINS)
+        .last()
+        .is_some_and(|value| value == "on")
+}
+
+/// The values that a single-source session gives an option.
+fn values(sess: &Session, option: &str) -> Vec<String> {
+    let value = |given: String| Some(given.strip_prefix(option)?.to_owned());
+    host_options(sess).filter_map(value).collect()
 }
 
 /// Reports options of a single-source session that are not there.
@@ -286,18 +331,20 @@ pub(crate) fn check_host(sess: &Session) {
             sess.dcx().struct_err(message).with_help(help).emit();
         }
     }
-    let optimize = host_options(sess).find_map(|o| Some(o.strip_prefix(OPTIMIZE)?.to_owned()));
-    if let Some(value) = optimize.filter(|value| !["on", "off"].contains(&&**value)) {
-        let message = format!("`optimize` is `on` or `off`, not `{value}`");
-        sess.dcx().struct_err(message).emit();
+    for (option, name) in [(OPTIMIZE, "optimize"), (CUBINS, "cubins")] {
+        for value in values(sess, option) {
+            if !["on", "off"].contains(&&*value) {
+                let message = format!("`{name}` is `on` or `off`, not `{value}`");
+                sess.dcx().struct_err(message).emit();
+            }
+        }
     }
-    if let Some(arch) = host_arch(sess)
-        && !arch
-            .parse::<nvvm::Arch>()
-            .is_ok_and(|known| known.sm() == arch)
-    {
-        let message = format!("there is no GPU architecture `{arch}`");
-        sess.dcx().struct_err(message).emit();
+    for arch in values(sess, ARCH) {
+        let known = arch.parse::<nvvm::Arch>();
+        if !known.is_ok_and(|known| known.sm() == arch) {
+            let message = format!("there is no GPU architecture `{arch}`");
+            sess.dcx().struct_err(message).emit();
+        }
     }
     sess.dcx().abort_if_errors();
 }

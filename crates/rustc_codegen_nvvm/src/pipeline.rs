@@ -24,11 +24,11 @@ use crate::{assembly_check, device_functions, llvm};
 pub(crate) fn compile<'tcx>(
     tcx: TyCtxt<'tcx>,
     options: &Options,
+    arch: nvvm::Arch,
     kernels: Vec<Kernel<'tcx>>,
 ) -> Option<Vec<u8>> {
     let sess = tcx.sess;
     let name = tcx.crate_name(LOCAL_CRATE);
-    let arch = crate::arch(sess);
     let Lowered {
         module,
         asm_spans,
@@ -37,14 +37,19 @@ pub(crate) fn compile<'tcx>(
         signatures,
         entries,
         slices,
-    } = sess.time("nvvm_lower", || crate::lower::lower(tcx, options, kernels));
+    } = sess.time("nvvm_lower", || {
+        crate::lower::lower(tcx, options, arch, kernels)
+    });
     if sess.dcx().has_errors().is_some() {
         return None;
     }
     let dumper = Dumper {
         sess,
         dir: options.dump.clone(),
-        crate_name: name.to_string(),
+        crate_name: match options::has_several_archs(sess) {
+            true => format!("{name}.{}", arch.sm()),
+            false => name.to_string(),
+        },
     };
     let kernels = (module.funcs())
         .filter_map(|func| {
@@ -60,7 +65,7 @@ pub(crate) fn compile<'tcx>(
     let library = load_libnvvm(sess, options)?;
     let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
     let ptx = sess.time("libnvvm", || {
-        let cache = PtxCache::new(tcx);
+        let cache = PtxCache::new(tcx, arch);
         let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str(), cache);
         libnvvm.compile(&mut module, dialect, &dumper)
     })?;

@@ -10,15 +10,16 @@ use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_data_structures::stable_hash::StableHasher;
 use rustc_middle::ty::TyCtxt;
 
-/// The file of a crate, which is beside its object files.
+/// The file of a crate for an architecture, which is beside its object files.
 pub(crate) struct PtxCache {
     path: PathBuf,
 }
 
 impl PtxCache {
-    pub(crate) fn new(tcx: TyCtxt<'_>) -> Self {
+    pub(crate) fn new(tcx: TyCtxt<'_>, arch: nvvm::Arch) -> Self {
+        let extension = format!("{}.nvvm-cache", arch.sm());
         PtxCache {
-            path: tcx.output_filenames(()).with_extension("nvvm-cache"),
+            path: tcx.output_filenames(()).with_extension(&extension),
         }
     }
 

@@ -15,9 +15,11 @@ use rustc_attr_ir::InlineAttr;
 use rustc_codegen_ssa::traits::{CodegenBackend, ConstCodegenMethods};
 use rustc_codegen_ssa::{CompiledModules, CrateInfo, TargetConfig};
 use rustc_data_structures::fx::FxHashMap;
+use rustc_index::IndexVec;
 use rustc_metadata::EncodedMetadata;
 use rustc_metadata::creader::MetadataLoaderDyn;
 use rustc_middle::dep_graph::WorkProductMap;
+use rustc_middle::middle::dependency_format::Linkage as CrateLinkage;
 use rustc_middle::middle::exported_symbols::{
     ExportedSymbol, SymbolExportInfo, SymbolExportKind, SymbolExportLevel,
 };
@@ -25,10 +27,10 @@ use rustc_middle::queries;
 use rustc_middle::ty::layout::{FnAbiOf, LayoutOf};
 use rustc_middle::ty::{self, Instance, InstanceKind, SymbolName, TyCtxt};
 use rustc_middle::util::Providers;
-use rustc_session::config::{OutputFilenames, PrintRequest};
+use rustc_session::config::{Lto, OutputFilenames, PrintRequest};
 use rustc_session::{CodegenBackendInit, EarlySession, IncrCompSession, Session};
 use rustc_span::Symbol;
-use rustc_span::def_id::DefId;
+use rustc_span::def_id::{CrateNum, DefId};
 use rustc_structures::CrateType;
 use rustc_target::spec::Arch;
 
@@ -55,12 +57,14 @@ impl Default for Backend {
 /// rustc's backend for the host, and this one for the kernels.
 struct HostBackend {
     llvm: Box<dyn CodegenBackend>,
+    /// For link-time optimization: the symbols of the images that each kind of output has to link.
+    images: OnceLock<FxHashMap<CrateType, Vec<String>>>,
 }
 
 /// What `codegen_crate` hands to `join_codegen`.
 struct Ongoing {
     llvm: Box<dyn Any>,
-    /// The PTX of a crate that may have kernels, and the symbol of what holds it.
+    /// The images of a crate that may have kernels, and the symbol of what holds them.
     module: Option<embed::Image>,
 }
 
@@ -134,14 +138,49 @@ fn may_launch(tcx: TyCtxt<'_>) -> bool {
     crates.any(|&cnum| tcx.crate_name(cnum).as_str() == "cuda_std")
 }
 
-/// The PTX of the crate's kernels, if it has any. Errors are reported.
-fn compile(tcx: TyCtxt<'_>) -> Option<Vec<u8>> {
+/// The symbols of the images in the libraries that are linked statically, for each kind of output.
+fn upstream_images(tcx: TyCtxt<'_>) -> FxHashMap<CrateType, Vec<String>> {
+    let image = |symbol: &ExportedSymbol<'_>| match symbol {
+        ExportedSymbol::NoDefId(symbol) if embed::is_symbol(symbol.name) => {
+            Some(symbol.name.to_owned())
+        }
+        _ => None,
+    };
+    let of = |linkages: &IndexVec<CrateNum, CrateLinkage>| {
+        let is_static = |&&cnum: &&CrateNum| linkages.get(cnum) == Some(&CrateLinkage::Static);
+        let crates = tcx.crates(()).iter().filter(is_static);
+        let symbols = crates.flat_map(|&cnum| tcx.exported_non_generic_symbols(cnum));
+        symbols.filter_map(|(symbol, _)| image(symbol)).collect()
+    };
+    let formats = tcx.dependency_formats(()).iter();
+    let linked = |kind: &CrateType| !matches!(kind, CrateType::Rlib | CrateType::StaticLib);
+    let formats = formats.filter(|(kind, _)| linked(kind));
+    formats
+        .map(|(&kind, linkages)| (kind, of(linkages)))
+        .collect()
+}
+
+/// The device code of the crate's kernels, if it has any, for each architecture. Errors are
+/// reported.
+fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
     options::check_host(tcx.sess);
     let kernels = kernels::find(tcx);
     if kernels.is_empty() {
-        return None;
+        return Vec::new();
     }
-    pipeline::compile(tcx, &Options::from_session(tcx.sess), kernels)
+    let options = Options::from_session(tcx.sess);
+    let mut codes = Vec::new();
+    for arch in options::host_archs(tcx.sess) {
+        let Some(ptx) = pipeline::compile(tcx, &options, arch, kernels.clone()) else {
+            // The same errors would follow for the others.
+            break;
+        };
+        let cubin = options::embeds_cubins(tcx.sess)
+            .then(|| embed::cubin(tcx, &options, arch, &ptx))
+            .flatten();
+        codes.push(embed::Code { ptx, cubin });
+    }
+    codes
 }
 
 /// The memory of a shared parameter of one instance of a generic kernel: a function that returns its
@@ -272,10 +311,13 @@ impl CodegenBackend for HostBackend {
     }
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
+        if may_launch(tcx) && matches!(tcx.sess.lto(), Lto::Thin | Lto::Fat) {
+            self.images.get_or_init(|| upstream_images(tcx));
+        }
         let module = may_launch(tcx).then(|| {
-            let ptx = tcx.sess.time("nvvm_kernels", || compile(tcx));
+            let codes = tcx.sess.time("nvvm_kernels", || compile(tcx));
             tcx.dcx().abort_if_errors();
-            embed::Image::new(tcx, ptx.unwrap_or_default())
+            embed::Image::new(tcx, codes)
         });
         Box::new(Ongoing {
             llvm: self.llvm.codegen_crate(tcx),
@@ -306,11 +348,23 @@ impl CodegenBackend for HostBackend {
         &self,
         sess: &Session,
         modules: CompiledModules,
-        crate_info: CrateInfo,
+        mut crate_info: CrateInfo,
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
+        // rustc leaves out what only a symbol's being used asks for.
+        for (crate_type, symbols) in &mut crate_info.linked_symbols {
+            let images = self.images.get().and_then(|images| images.get(crate_type));
+            let images = images.into_iter().flatten().cloned();
+            symbols.extend(images.map(|image| (image, SymbolExportKind::Data)));
+        }
+        let has_image = modules.modules.iter().any(embed::is_image);
+        let is_library = crate_info.crate_types.contains(&CrateType::Rlib);
+        let krate = crate_info.local_crate_name;
         self.llvm.link(sess, modules, crate_info, metadata, outputs);
+        if has_image && is_library {
+            embed::finish_rlib(sess, outputs, krate);
+        }
     }
 }
 
@@ -323,6 +377,7 @@ impl CodegenBackend for Backend {
         if is_host(sess) {
             self.0 = Box::new(HostBackend {
                 llvm: rustc_codegen_llvm::LlvmCodegenBackend::new(),
+                images: OnceLock::new(),
             });
         }
         self.0.init(sess)

@@ -5,9 +5,10 @@ use cuda_std::shared::{Array, Shared};
 use cust::prelude::*;
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A type and functions of both sides.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 struct Line {
     slope: f32,
     offset: f32,
@@ -41,6 +42,17 @@ pub fn lines(slope: f32, offset: f32, xs: &[f32], mut ys: PerThread<f32>) {
     let line = Line { slope, offset };
     for (i, y) in ys.own() {
         *y = line.at(xs[i]);
+    }
+}
+
+/// A value by reference, and one that all threads change.
+#[kernel]
+fn by_reference(line: &Line, above: &AtomicU32, xs: &[f32], mut ys: PerThread<f32>) {
+    for (i, y) in ys.own() {
+        *y = line.at(xs[i]);
+        if *y > 100.0 {
+            above.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -92,6 +104,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut ys = vec![0.0; 1000];
     stream.launch((4, 256), lines::args(2.0, 1.0, &xs, &mut ys))?;
     assert!(xs.iter().zip(&ys).all(|(&x, &y)| y == line.at(x)));
+
+    let (mut above, mut by_reference_to) = (5, vec![0.0; 1000]);
+    let args = by_reference::args(&line, &mut above, &xs, &mut by_reference_to);
+    stream.launch((4, 256), args)?;
+    assert_eq!(above as usize, 5 + ys.iter().filter(|&&y| y > 100.0).count());
+    assert_eq!(by_reference_to, ys);
+    let args = by_reference::args(&line, &mut above, &xs, &mut by_reference_to);
+    cust::launch_cpu((4, 256), args)?;
+    assert_eq!(above as usize, 5 + 2 * ys.iter().filter(|&&y| y > 100.0).count());
+    // Those that are on the device already.
+    let (line_there, mut above_there) = (DeviceBox::new(&line)?, DeviceBox::new(&above)?);
+    let args = by_reference::args(&line_there, &mut above_there, &xs, &mut by_reference_to);
+    stream.launch((4, 256), args)?;
+    assert_eq!(above_there.as_host_value()?, above + above / 2 - 2);
 
     let values = [3, 1, 4, 1, 5];
     let mut lengths = [0; 5];

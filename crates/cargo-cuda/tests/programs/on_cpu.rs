@@ -4,9 +4,11 @@ use cuda_std::atomic::{Atomic, Ordering};
 use cuda_std::prelude::*;
 use cuda_std::scope::{Block, Device};
 use cuda_std::shared::{Array, Shared};
+use cuda_std::thread::UniqueIndex;
 use cuda_std::{PerBlock, group, warp};
 use cust::error::Error;
 use cust::prelude::*;
+use std::cell::Cell;
 
 /// In units of 1/1024: the device contracts floats' multiply-adds, and the CPU does not.
 #[kernel]
@@ -88,6 +90,22 @@ fn fails(from: &[u32], mut to: PerThread<u32>) {
     });
 }
 
+thread_local! {
+    static INDEX: Cell<Option<UniqueIndex>> = const { Cell::new(None) };
+}
+
+/// Code for the host passes an index on to the next thread.
+#[kernel]
+fn takes_an_index(mut to: PerThread<u32>) {
+    let mut index = UniqueIndex::new();
+    if !cuda_std::is_device() {
+        index = INDEX.replace(Some(index)).unwrap_or(index);
+    }
+    if let Some(to) = to.get_mut(index) {
+        *to = 1;
+    }
+}
+
 /// What a launch on the device and one on the CPU write.
 macro_rules! both {
     ($size:expr, $to:ident: $empty:expr, $args:expr) => {{
@@ -118,6 +136,10 @@ fn main() -> CudaResult<()> {
     assert_eq!(to[5], from[5]);
     assert_eq!(of_device.to_string(), of_cpu.to_string());
     println!("both: {of_cpu}");
+
+    cust::launch((1, 32), takes_an_index::args(&mut to))?;
+    let error = cust::launch_cpu((1, 32), takes_an_index::args(&mut to)).unwrap_err().to_string();
+    assert!(error.contains("a `UniqueIndex` was used by another thread"), "{error}");
 
     let buffer = DeviceBuffer::from_slice(&from)?;
     let error = cust::launch_cpu((10, 128), lanes::args(&buffer, &mut to)).unwrap_err();

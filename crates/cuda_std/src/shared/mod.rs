@@ -49,7 +49,7 @@ use crate::session::on_device;
 pub use core::mem::MaybeUninit as Static;
 pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, Tile};
 #[doc(hidden)]
-pub use phases::{Four, Handle, Three, Two, check_dynamic};
+pub use phases::{Four, Handle, Scope, Three, Two, check_dynamic};
 
 /// The memory of the shared parameter `NUMBER` of the kernel instance `K`, in a single-source session.
 #[cfg(nvvm_single_source)]
@@ -122,12 +122,12 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 /// Each thread of the block makes one handle of a number, before it comes to any barrier.
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
-pub unsafe fn on_cpu<H: Handle>(number: u32) -> H {
+pub unsafe fn on_cpu<'k, H: Handle<'k>>(scope: &'k Scope, number: u32) -> H {
     use crate::cpu::{Key, shared};
     let storage = match H::DYNAMIC {
         true => shared::<u128>(Key::Dynamic).cast(),
         false => shared::<H::Storage>(Key::Parameter(number)),
     };
     // SAFETY: the memory is the block's and the parameter's alone.
-    unsafe { H::make(storage, number) }
+    unsafe { H::make(scope, storage, number) }
 }

@@ -82,17 +82,17 @@ pub unsafe trait Layout {
 /// ```
 ///
 /// What is there when a block starts is anything.
-pub struct Shared<L: Layout> {
+pub struct Shared<'k, L: Layout> {
     storage: *mut L::Storage,
     barrier: u32,
-    // It must stay with its thread.
-    layout: PhantomData<*mut L>,
+    // It must stay with its thread, and in the kernel.
+    layout: PhantomData<(*mut L, &'k mut ())>,
 }
 
 /// Shared memory in the phase of reading: what [`Shared::share`] returns.
-pub struct Reading<L: Layout>(Shared<L>);
+pub struct Reading<'k, L: Layout>(Shared<'k, L>);
 
-impl<L: Layout> Shared<L> {
+impl<'k, L: Layout> Shared<'k, L> {
     /// The handle of a kernel's parameter.
     ///
     /// # Safety
@@ -100,7 +100,7 @@ impl<L: Layout> Shared<L> {
     /// before it comes to any barrier.
     #[doc(hidden)]
     #[inline(always)]
-    pub unsafe fn new(storage: *mut L::Storage, number: u32) -> Shared<L> {
+    pub unsafe fn new(_scope: &'k Scope, storage: *mut L::Storage, number: u32) -> Shared<'k, L> {
         const {
             assert!(
                 size_of::<L::Storage>() <= 48 << 10,
@@ -128,7 +128,7 @@ impl<L: Layout> Shared<L> {
     /// Waits for all threads of the block; then all read. To write again, [`Reading::reclaim`].
     #[inline(always)]
     #[must_use]
-    pub fn share(self) -> Reading<L> {
+    pub fn share(self) -> Reading<'k, L> {
         self.wait();
         Reading(self)
     }
@@ -163,7 +163,7 @@ impl<L: Layout> Shared<L> {
     }
 }
 
-impl<L: Layout> Reading<L> {
+impl<'k, L: Layout> Reading<'k, L> {
     /// What all threads read.
     #[inline(always)]
     pub fn view(&self) -> L::View<'_> {
@@ -174,7 +174,7 @@ impl<L: Layout> Reading<L> {
     /// Waits for all threads of the block; then each has its own elements again.
     #[inline(always)]
     #[must_use]
-    pub fn reclaim(self) -> Shared<L> {
+    pub fn reclaim(self) -> Shared<'k, L> {
         self.0.wait();
         self.0
     }
@@ -207,7 +207,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const N: usize> Layout for Array
     }
 }
 
-impl<T: AnyBits + Send + Sync + 'static, const N: usize> Deref for Reading<Array<T, N>> {
+impl<T: AnyBits + Send + Sync + 'static, const N: usize> Deref for Reading<'_, Array<T, N>> {
     type Target = [T; N];
 
     #[inline(always)]
@@ -257,7 +257,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static> Layout for Dynamic<T> {
     }
 }
 
-impl<T: AnyBits + Send + Sync + 'static> Deref for Reading<Dynamic<T>> {
+impl<T: AnyBits + Send + Sync + 'static> Deref for Reading<'_, Dynamic<T>> {
     type Target = [T];
 
     #[inline(always)]
@@ -337,7 +337,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, 
 }
 
 impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, const PITCH: usize> Deref
-    for Reading<Tile<T, W, H, PITCH>>
+    for Reading<'_, Tile<T, W, H, PITCH>>
 {
     type Target = [[T; PITCH]; H];
 
@@ -432,6 +432,20 @@ pub const fn check_dynamic(dynamic: &[bool]) {
     );
 }
 
+/// A local variable of the kernel's entry, which handles of shared memory do not outlive: nothing
+/// that is `'static` can keep one for another thread.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Scope(());
+
+impl Scope {
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn new() -> Scope {
+        Scope(())
+    }
+}
+
 /// What a `#[shared]` parameter of a kernel is: [`Shared`].
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -440,22 +454,22 @@ pub const fn check_dynamic(dynamic: &[bool]) {
     note = "shared memory is `Shared<Array<f32, 256>>`, `Shared<Tile<f32, 32, 32, 33>>` or \
             `Shared<Dynamic<f32>>`"
 )]
-pub trait Handle {
+pub trait Handle<'k> {
     type Storage;
     const DYNAMIC: bool;
 
     /// # Safety
     /// As for [`Shared::new`].
-    unsafe fn make(storage: *mut Self::Storage, number: u32) -> Self;
+    unsafe fn make(scope: &'k Scope, storage: *mut Self::Storage, number: u32) -> Self;
 }
 
-impl<L: Layout> Handle for Shared<L> {
+impl<'k, L: Layout> Handle<'k> for Shared<'k, L> {
     type Storage = L::Storage;
     const DYNAMIC: bool = L::DYNAMIC;
 
     #[inline(always)]
-    unsafe fn make(storage: *mut L::Storage, number: u32) -> Shared<L> {
+    unsafe fn make(scope: &'k Scope, storage: *mut L::Storage, number: u32) -> Shared<'k, L> {
         // SAFETY: the caller's promise.
-        unsafe { Shared::new(storage, number) }
+        unsafe { Shared::new(scope, storage, number) }
     }
 }

@@ -45,7 +45,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cust_core::kernel::{Access, Argument, Launch, Output, Pass, bytes_of};
+use cust_core::kernel::{Access, Argument, Launch, Output, Pass, Reference, bytes_of};
 use cust_raw::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
     CUgraph, CUgraphNode, CUmemorytype,
@@ -230,6 +230,17 @@ fn passed<B: GraphMemory>(buffer: GraphBuffer<B>, wide: bool, access: Access) ->
 
 // SAFETY: the graph orders its nodes such that nothing writes meanwhile.
 unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> {
+    type Passed = PassedInGraph;
+
+    fn into_passed(self) -> PassedInGraph {
+        passed(self.0, true, Access::Read)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<Reference<'_, [T]>>
+    for Reading<B>
+{
     type Passed = PassedInGraph;
 
     fn into_passed(self) -> PassedInGraph {

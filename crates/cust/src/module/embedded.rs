@@ -242,7 +242,7 @@ impl Arch {
         }
     }
 
-    fn runs_cubin_on(self, device: (u32, u32)) -> bool {
+    pub(super) fn runs_cubin_on(self, device: (u32, u32)) -> bool {
         match self.suffix {
             Suffix::Specific => self.number == device,
             _ => self.number.0 == device.0 && self.number.1 <= device.1,

@@ -35,7 +35,8 @@ pub struct GlobalMut<'m, G: GlobalType>(Global<'m, G>);
 
 impl Module {
     /// The variable that the static `G` is in this module. The module has to be an embedded one,
-    /// built from the crate that `G` is of; see [`include_module!`](crate::include_module).
+    /// built from the crate that `G` is of; see [`include_module!`](crate::include_module) and
+    /// [`Module::own`].
     ///
     /// # Errors
     ///
@@ -45,6 +46,15 @@ impl Module {
     ///
     /// The [documentation of `module`](crate::module#typed-global-variables) has an example.
     pub fn global<G: GlobalType>(&self) -> CudaResult<Global<'_, G>> {
+        if let Some(own) = self.own {
+            if !own.has::<G>() {
+                return Err(Error::GlobalNotFound {
+                    name: G::NAME.to_owned(),
+                });
+            }
+            // SAFETY: the image was made of the crate that has the static, with this type.
+            return unsafe { self.global_unchecked() };
+        }
         if !self.has_package(G::PACKAGE) {
             return Err(Error::ForeignGlobal {
                 global: G::NAME,

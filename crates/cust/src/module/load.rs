@@ -282,6 +282,7 @@ fn finish(
         has_stacks: has.stacks,
         kernels: Mutex::new(HashMap::new()),
         packages: &[],
+        own: None,
         signatures: None,
     };
     let context = module.context().clone();

@@ -58,6 +58,7 @@ use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::{Function, Kernel};
+use crate::kernel::KernelType;
 use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
 use crate::stack::{Need, read_record};
@@ -93,6 +94,8 @@ pub struct Module {
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     /// The packages that it is known to be built from.
     packages: &'static [&'static str],
+    /// Which of the program's own images it is.
+    own: Option<program::Own>,
     /// The signatures of its kernels and statics by their symbols, if they are known.
     signatures: Option<&'static [(&'static str, &'static str)]>,
 }
@@ -106,11 +109,28 @@ impl Module {
     /// The kernel of this name. An unknown name is an error that lists those which there are.
     pub fn get_function(&self, name: impl AsRef<str>) -> CudaResult<Function<'_>> {
         let name = name.as_ref();
+        self.function_of_symbol(name, name)
+    }
+
+    /// Whether it was loaded by [`Module::own`].
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// The kernel that `K` stands for, of a module that [`Module::own`] loaded.
+    pub(crate) fn own_function<K: KernelType>(&self) -> CudaResult<Function<'_>> {
+        let symbol = self.own.and_then(program::Own::symbol::<K>);
+        let symbol = symbol.ok_or(Error::OtherCrate { kernel: K::NAME })?;
+        self.function_of_symbol(symbol, K::NAME)
+    }
+
+    /// The kernel of this symbol, to be called `shown` in messages, which is looked up once.
+    fn function_of_symbol(&self, name: &str, shown: &str) -> CudaResult<Function<'_>> {
         let mut kernels = self.kernels.lock().unwrap_or_else(|e| e.into_inner());
         let kernel = match kernels.get(name) {
             Some(kernel) => Arc::clone(kernel),
             None => {
-                let kernel = Arc::new(self.look_up(name, name)?);
+                let kernel = Arc::new(self.look_up(name, shown)?);
                 kernels.insert(name.into(), Arc::clone(&kernel));
                 kernel
             }

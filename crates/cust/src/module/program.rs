@@ -1,23 +1,27 @@
 //! The modules that the compiler embedded into the program, one for each crate with kernels, and the
 //! kernels in them by the types of their names.
 //!
-//! A record in the ELF section `nvvm_modules` tells where the PTX of a crate is. At its end the PTX
-//! names its kernels in comments: `// cuda_std.entry HANDLE SYMBOL`, with the bits of the `TypeId` of
-//! the type of the kernel's name.
+//! Records in the ELF section `nvvm_modules` tell where the PTX of a crate is, for each
+//! architecture, and behind that of PTX where the machine code is that was made of it. At its end
+//! the PTX names its kernels in comments: `// cuda_std.entry HANDLE SYMBOL`, with the bits of the
+//! `TypeId` of the type of the kernel's name.
 
 use std::any::TypeId;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
-use super::Module;
+use cust_core::global::Global as GlobalType;
+
 use super::embedded::Arch;
+use super::{Global, Module};
+use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::Function;
 use crate::kernel::KernelType;
 
-/// Where the PTX of a crate is.
+/// Where an image is.
 #[repr(C)]
 struct Record {
     image: *const u8,
@@ -61,21 +65,32 @@ mod section {
     }
 }
 
+/// The device code of a crate for one architecture.
+#[derive(Clone, Copy)]
+struct Image {
+    ptx: &'static str,
+    arch: Option<Arch>,
+    /// Machine code made of the PTX.
+    cubin: Option<&'static [u8]>,
+}
+
 /// What the program has of device code.
 struct Program {
-    images: Vec<&'static str>,
+    images: Vec<Image>,
+    ptx: Vec<&'static str>,
     /// For each kernel, the images that have it and its symbol there; the newest architecture first.
     kernels: HashMap<u128, Vec<(usize, &'static str)>>,
 }
 
 /// Returns the PTX that `cargo cuda` embedded into the program: one string for each crate with
-/// kernels, the newest architecture first. [`Stream::launch`](crate::stream::Stream::launch) finds
-/// kernels by itself; this is for tools, and for [`raw`](crate::raw) calls of the driver.
+/// kernels and each architecture, the newest architecture first.
+/// [`Stream::launch`](crate::stream::Stream::launch) finds kernels by itself; this is for tools,
+/// and for [`raw`](crate::raw) calls of the driver.
 ///
 /// An entry's name is the function's mangled name, or its own for a kernel with
 /// `#[unsafe(no_mangle)]`. The strings do not end in a NUL, which `cuModuleLoadData` needs.
 pub fn own_ptx() -> &'static [&'static str] {
-    &program().images
+    &program().ptx
 }
 
 fn program() -> &'static Program {
@@ -83,29 +98,80 @@ fn program() -> &'static Program {
     PROGRAM.get_or_init(|| {
         let records = section::records().iter();
         let images = records.filter(|record| !record.image.is_null() && record.len > 0);
-        Program::new(images.filter_map(|record| {
+        Program::new(images.map(|record| {
             // SAFETY: the compiler wrote the record of an image of this length.
-            let image = unsafe { std::slice::from_raw_parts(record.image, record.len) };
-            let text = std::str::from_utf8(image).ok()?;
-            Some(text.trim_end_matches('\0'))
+            unsafe { std::slice::from_raw_parts(record.image, record.len) }
         }))
     })
 }
 
 impl Program {
-    fn new(images: impl Iterator<Item = &'static str>) -> Program {
-        let mut images: Vec<_> = images.map(|image| (arch(image), image)).collect();
-        images.sort_by_key(|&(arch, _)| std::cmp::Reverse(arch));
+    /// What the compiler's records tell, in their order.
+    fn new(records: impl Iterator<Item = &'static [u8]>) -> Program {
+        let mut images: Vec<Image> = Vec::new();
+        for bytes in records {
+            if bytes.starts_with(b"\x7fELF") {
+                if let Some(image) = images.last_mut() {
+                    image.cubin = Some(bytes);
+                }
+            } else if let Ok(text) = std::str::from_utf8(bytes) {
+                let ptx = text.trim_end_matches('\0');
+                images.push(Image {
+                    ptx,
+                    arch: arch(ptx),
+                    cubin: None,
+                });
+            }
+        }
+        images.sort_by_key(|image| std::cmp::Reverse(image.arch));
         let mut kernels: HashMap<u128, Vec<(usize, &'static str)>> = HashMap::new();
-        for (number, (_, image)) in images.iter().enumerate() {
-            for (handle, symbol) in entries(image) {
+        for (number, image) in images.iter().enumerate() {
+            for (handle, symbol) in entries(image.ptx) {
                 kernels.entry(handle).or_default().push((number, symbol));
             }
         }
         Program {
-            images: images.into_iter().map(|(_, image)| image).collect(),
+            ptx: images.iter().map(|image| image.ptx).collect(),
+            images,
             kernels,
         }
+    }
+
+    /// Of images, the newest first, those to try on a device, in this order. If none fits, the
+    /// driver says what is wrong with the one for the oldest architecture.
+    fn to_try<'a, T: 'a>(
+        &'a self,
+        candidates: &'a [T],
+        image: impl Fn(&T) -> usize + Copy + 'a,
+        device: (u32, u32),
+    ) -> impl Iterator<Item = &'a T> {
+        let fits = move |candidate: &T| {
+            let arch = self.images[image(candidate)].arch;
+            arch.is_none_or(|arch| arch.runs_ptx_on(device))
+        };
+        let fitting = candidates.iter().filter(move |candidate| fits(candidate));
+        let fallback = candidates.last().filter(|candidate| !fits(candidate));
+        fitting.chain(fallback)
+    }
+}
+
+impl Image {
+    /// Loads it into the context: the machine code, if it is for its device.
+    fn load(&self, context: &Context) -> CudaResult<Module> {
+        let device = context.device().compute_capability()?;
+        let fits = |arch: Arch| arch.runs_cubin_on(device);
+        if context.backend() == Backend::Gpu
+            && let Some(cubin) = self.cubin
+            && self.arch.is_some_and(fits)
+        {
+            // SAFETY: the compiler embedded what ptxas made.
+            match context.with_current(|| unsafe { Module::from_cubin(cubin, &[]) }) {
+                // The driver is older than the machine code.
+                Err(Error::WrongDevice(_)) => {}
+                loaded => return loaded,
+            }
+        }
+        context.with_current(|| Module::from_ptx(self.ptx, &[]))
     }
 }
 
@@ -185,7 +251,6 @@ fn find(
     name: &'static str,
     package: &'static str,
 ) -> CudaResult<&'static Found> {
-    static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
     // Before the lock: a function that holds up a stream lets it go on here.
     context.bind()?;
     let program = program();
@@ -200,19 +265,13 @@ fn find(
         return Err(not_embedded);
     };
     let device = context.device().compute_capability()?;
-    let mut loaded = LOADED.lock().unwrap_or_else(|e| e.into_inner());
-    let loaded = loaded.get_or_insert_default();
+    let mut loaded = loaded();
     let key = (handle, context.address());
     if let Some(found) = loaded.found.get(&key) {
         return Ok(found);
     }
-    let fits =
-        |image: usize| arch(program.images[image]).is_none_or(|arch| arch.runs_ptx_on(device));
-    // If none fits, the driver says what is wrong with the one for the oldest architecture.
-    let fitting = candidates.iter().filter(|(image, _)| fits(*image));
-    let fallback = candidates.last().filter(|(image, _)| !fits(*image));
     let mut refused = None;
-    for &(image, symbol) in fitting.chain(fallback) {
+    for &(image, symbol) in program.to_try(candidates, |(image, _)| *image, device) {
         match loaded.module(context, image) {
             Ok(module) => {
                 let function = Function {
@@ -237,6 +296,135 @@ fn find(
     Err(refused.unwrap_or(not_embedded))
 }
 
+fn loaded() -> MutexGuard<'static, Loaded> {
+    static LOADED: LazyLock<Mutex<Loaded>> = LazyLock::new(Mutex::default);
+    LOADED.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Where a module of the program's own images comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    /// The image's number.
+    image: usize,
+}
+
+impl Own {
+    /// The symbol of a kernel in the image.
+    pub(super) fn symbol<K: KernelType>(self) -> Option<&'static str> {
+        let of_kernel = program().kernels.get(&handle_of::<K>())?;
+        let found = of_kernel.iter().find(|(image, _)| *image == self.image);
+        found.map(|&(_, symbol)| symbol)
+    }
+
+    /// Whether the image has a static.
+    pub(super) fn has<G: GlobalType>(self) -> bool {
+        has_static::<G>(program().images[self.image].ptx)
+    }
+}
+
+/// Whether PTX has a static of this type: the symbol is of the very static, whose signature says
+/// the type.
+fn has_static<G: GlobalType>(ptx: &str) -> bool {
+    let literal = format!("\"{}\"", G::SIGNATURE.escape_default());
+    ptx::signatures(ptx).any(|(symbol, signature)| symbol == G::SYMBOL && signature == literal)
+}
+
+impl Module {
+    /// Loads the program's own device code that has the kernel `K`, once more: a module with
+    /// statics of its own, which nobody else launches kernels of. So its statics can be changed,
+    /// which those of the module that [`Stream::launch`](crate::stream::Stream::launch) uses
+    /// cannot.
+    ///
+    /// The module has the kernels of the crate that launches `K`, and the statics that these use.
+    ///
+    /// ```text
+    /// let mut module = Module::own::<scale>()?;
+    /// module.global_mut::<FACTORS>()?.set(&[0.5; 4])?;
+    /// module.launch(&stream, (blocks, threads), scale::args(&mut values))?;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stream::launch`](crate::stream::Stream::launch) for the module, and
+    /// [`Error::NoContext`] without a context.
+    pub fn own<K: KernelType>() -> CudaResult<Module> {
+        let context = Context::current("loading a module of the program")?;
+        let program = program();
+        if program.images.is_empty() {
+            return Err(Error::NoDeviceCode { kernel: K::NAME });
+        }
+        let not_embedded = Error::NotEmbedded {
+            kernel: K::NAME,
+            package: K::PACKAGE,
+        };
+        let Some(candidates) = program.kernels.get(&handle_of::<K>()) else {
+            return Err(not_embedded);
+        };
+        let device = context.device().compute_capability()?;
+        let mut refused = None;
+        for &(image, _) in program.to_try(candidates, |(image, _)| *image, device) {
+            match program.images[image].load(&context) {
+                Ok(mut module) => {
+                    module.own = Some(Own { image });
+                    return Ok(module);
+                }
+                Err(error @ (Error::WrongDevice(_) | Error::PtxTooNew(_))) => {
+                    refused.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refused.unwrap_or(not_embedded))
+    }
+}
+
+impl<G: GlobalType> Global<'static, G> {
+    /// Returns a static of the program itself in the current context, in the module that
+    /// [`Stream::launch`](crate::stream::Stream::launch) uses.
+    ///
+    /// ```text
+    /// println!("{}", Global::<HITS>::own()?.load()?);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GlobalNotFound`] for a static that no kernel of the program uses,
+    /// [`Error::SeveralGlobals`] for one that kernels of several crates use: each crate's device
+    /// code has the static once. [`Error::NoContext`] without a context, and errors of loading the
+    /// module.
+    pub fn own() -> CudaResult<Self> {
+        let context = Context::current("looking up a static of the program")?;
+        // Before the lock: a function that holds up a stream lets it go on here.
+        context.bind()?;
+        let program = program();
+        let images = program.images.iter().enumerate();
+        let with_it = images.filter(|(_, image)| has_static::<G>(image.ptx));
+        let candidates: Vec<usize> = with_it.map(|(number, _)| number).collect();
+        let device = context.device().compute_capability()?;
+        let not_found = Error::GlobalNotFound {
+            name: G::NAME.to_owned(),
+        };
+        let mut refused = None;
+        let mut loaded = loaded();
+        for &image in program.to_try(&candidates, |image| *image, device) {
+            let arch = program.images[image].arch;
+            let of_arch = |number: &&usize| program.images[**number].arch == arch;
+            if candidates.iter().filter(of_arch).count() > 1 {
+                return Err(Error::SeveralGlobals { global: G::NAME });
+            }
+            match loaded.module(&context, image) {
+                // SAFETY: the image was made of the crate that has the static, with this type.
+                Ok(module) => return unsafe { module.global_unchecked() },
+                Err(error @ (Error::WrongDevice(_) | Error::PtxTooNew(_))) => {
+                    refused.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refused.unwrap_or(not_found))
+    }
+}
+
 impl Loaded {
     /// The module of an image in the context.
     fn module(&mut self, context: &Context, image: usize) -> CudaResult<&'static Module> {
@@ -245,8 +433,7 @@ impl Loaded {
         if let Some(&(_, _, module)) = self.modules.iter().find(known) {
             return Ok(module);
         }
-        let text = program().images[image];
-        let module = context.with_current(|| Module::from_ptx(text, &[]))?;
+        let module = program().images[image].load(context)?;
         let module: &'static Module = Box::leak(Box::new(module));
         self.modules.push((address, image, module));
         Ok(module)
@@ -281,13 +468,33 @@ mod tests {
         let text = |arch: &str| -> &'static str {
             format!(".version 8.0\n.target {arch}\n{entry}").leak()
         };
-        let images = [text("sm_75"), text("sm_90a"), text("sm_80")];
-        let program = Program::new(images.into_iter());
+        let ptx = [text("sm_75"), text("sm_90a"), text("sm_80")];
+        let cubin = b"\x7fELF of sm_90a";
+        let records = [
+            ptx[0].as_bytes(),
+            ptx[1].as_bytes(),
+            cubin,
+            ptx[2].as_bytes(),
+        ];
+        let program = Program::new(records.into_iter());
         let kernel = &program.kernels[&1];
-        let archs = kernel
-            .iter()
-            .map(|&(image, _)| ptx::header(program.images[image]).target[0]);
-        assert_eq!(archs.collect::<Vec<_>>(), ["sm_90a", "sm_80", "sm_75"]);
+        let archs = |found: &[&(usize, &str)]| -> Vec<&str> {
+            let of = |&&(image, _): &&(usize, _)| ptx::header(program.images[image].ptx).target[0];
+            found.iter().map(of).collect()
+        };
+        let all: Vec<_> = kernel.iter().collect();
+        assert_eq!(archs(&all), ["sm_90a", "sm_80", "sm_75"]);
+        let cubins = program.images.iter().map(|image| image.cubin.is_some());
+        assert_eq!(cubins.collect::<Vec<_>>(), [true, false, false]);
+        for (device, expected) in [
+            ((9, 0), &["sm_90a", "sm_80", "sm_75"][..]),
+            ((8, 6), &["sm_80", "sm_75"]),
+            ((10, 0), &["sm_80", "sm_75"]),
+            ((7, 0), &["sm_75"]),
+        ] {
+            let found = program.to_try(kernel, |(image, _)| *image, device);
+            assert_eq!(archs(&found.collect::<Vec<_>>()), expected, "{device:?}");
+        }
     }
 
     #[test]

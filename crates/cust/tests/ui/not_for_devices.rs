@@ -11,11 +11,11 @@ pub struct Plain {
 pub fn take(_value: Plain) {}
 
 #[kernel]
-pub fn read(_value: &u32) {}
+pub fn read(_value: &Plain) {}
 
-fn launch(value: Plain, number: &u32) {
+fn launch(value: Plain) {
     let _ = take::args(value);
-    let _ = read::args(number);
+    let _ = read::args(&value);
 }
 
 fn main() {}

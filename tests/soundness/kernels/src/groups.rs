@@ -33,9 +33,9 @@ pub fn recursive(depth: u32, #[shared] mut tile: Shared<Array<u32, 64>>, mut to:
 
 /// Handles of one type that some threads swap.
 #[kernel(block_size(64))]
-pub fn swapped(
-    #[shared] mut a: Shared<Array<u32, 64>>,
-    #[shared] mut b: Shared<Array<u32, 64>>,
+pub fn swapped<'k>(
+    #[shared] mut a: Shared<'k, Array<u32, 64>>,
+    #[shared] mut b: Shared<'k, Array<u32, 64>>,
     mut to: PerThread<u32>,
 ) {
     if thread::thread_idx_x() % 2 == 0 {

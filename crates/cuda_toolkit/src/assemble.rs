@@ -1,7 +1,8 @@
 //! Assembles PTX to cubins with ptxas, and combines both into fat binaries.
 
-use crate::{Artifact, Error};
+use crate::Arch;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -11,65 +12,107 @@ use std::{fs, io};
 /// The time that ptxas has for a module at each level of optimization, but for the last.
 const BOUND: Duration = Duration::from_secs(180);
 
-/// Assembles PTX to a cubin beside it, unless there is one that is newer. If ptxas takes too long it
-/// is run again at lower levels of optimization, with a warning.
-pub(crate) fn assemble(
+/// Why there is no cubin or fat binary.
+#[derive(Debug)]
+pub enum AssembleError {
+    /// A file or a program of the toolkit could not be used.
+    Io {
+        /// What was tried.
+        action: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// A program of the toolkit failed.
+    Failed {
+        /// The program.
+        program: PathBuf,
+        /// What it wrote.
+        output: String,
+    },
+}
+
+impl fmt::Display for AssembleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssembleError::Io { action, error } => write!(f, "cannot {action}: {error}"),
+            AssembleError::Failed { program, output } => {
+                write!(f, "`{}` failed:\n{}", program.display(), output.trim_end())
+            }
+        }
+    }
+}
+
+impl std::error::Error for AssembleError {}
+
+fn io(action: String) -> impl FnOnce(io::Error) -> AssembleError {
+    |error| AssembleError::Io { action, error }
+}
+
+/// Assembles the PTX in a file to a cubin beside it, unless there is one that is newer. `linked`
+/// says that functions are compiled one at a time and linked. If ptxas takes too long it is run
+/// again at lower levels of optimization, with a warning.
+///
+/// # Errors
+///
+/// If a program of the toolkit cannot be run or fails.
+pub fn assemble(
     ptxas: &Path,
-    ptx: &Artifact,
+    arch: Arch,
+    ptx: &Path,
+    linked: bool,
     mut warn: impl FnMut(&str),
-) -> Result<PathBuf, Error> {
-    let cubin = ptx.path.with_extension("cubin");
-    let text = fs::read_to_string(&ptx.path)
-        .map_err(Error::io(format!("read `{}`", ptx.path.display())))?;
-    if ptx::is_to_be_linked(&text) {
-        let object = ptx.path.with_extension("o");
+) -> Result<PathBuf, AssembleError> {
+    let cubin = ptx.with_extension("cubin");
+    if linked {
+        let object = ptx.with_extension("o");
         // A kernel with few registers because of its launch bounds cannot call functions that were
         // compiled by themselves; other errors come again below.
-        match compile(ptxas, ptx, &["-c"], &object, &mut warn) {
+        match compile(ptxas, arch, ptx, &["-c"], &object, &mut warn) {
             Ok(()) => {
                 let nvlink =
                     ptxas.with_file_name(format!("nvlink{}", std::env::consts::EXE_SUFFIX));
                 let mut command = Command::new(&nvlink);
                 command
-                    .arg(format!("-arch={}", ptx.arch.sm()))
+                    .arg(format!("-arch={}", arch.sm()))
                     .arg(&object)
                     .arg("-o");
                 make(command, &cubin, &[&nvlink, &object], None)?;
                 return Ok(cubin);
             }
-            Err(Error::Assemble { .. }) => {}
+            Err(AssembleError::Failed { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    compile(ptxas, ptx, &[], &cubin, &mut warn)?;
+    compile(ptxas, arch, ptx, &[], &cubin, &mut warn)?;
     Ok(cubin)
 }
 
 /// Runs ptxas, at a lower level if it does not end in time.
 fn compile(
     ptxas: &Path,
-    ptx: &Artifact,
+    arch: Arch,
+    ptx: &Path,
     options: &[&str],
     output: &Path,
     warn: &mut impl FnMut(&str),
-) -> Result<(), Error> {
+) -> Result<(), AssembleError> {
     for (level, bound) in [(3, Some(BOUND)), (1, Some(BOUND)), (0, None)] {
         let mut command = Command::new(ptxas);
         command
             .args(options)
-            .arg(format!("-arch={}", ptx.arch.sm()))
+            .arg(format!("-arch={}", arch.sm()))
             .arg(format!("-O{level}"))
             // Names the function before it is compiled.
             .arg("-v")
-            .arg(&ptx.path)
+            .arg(ptx)
             .arg("-o");
-        match make(command, output, &[ptxas, &ptx.path], bound)? {
+        match make(command, output, &[ptxas, ptx], bound)? {
             None => break,
             Some(output) => warn(&format!(
                 "ptxas did not finish within {} s at -O{level}{}: `{}` is assembled at a lower level",
                 BOUND.as_secs(),
                 last_function(&output).map_or(String::new(), |name| format!(", in `{name}`")),
-                ptx.path.display(),
+                ptx.display(),
             )),
         }
     }
@@ -83,7 +126,15 @@ fn last_function(output: &str) -> Option<&str> {
 }
 
 /// Packs PTX and cubins into one file, of which the driver takes what fits its GPU.
-pub(crate) fn pack(ptxas: &Path, ptx: &[Artifact], cubins: &[Artifact]) -> Result<PathBuf, Error> {
+///
+/// # Errors
+///
+/// If `fatbinary` cannot be run or fails.
+pub fn pack(
+    ptxas: &Path,
+    ptx: &[(Arch, PathBuf)],
+    cubins: &[(Arch, PathBuf)],
+) -> Result<PathBuf, AssembleError> {
     // It comes in the same package, and in the same folder of a toolkit.
     let program = ptxas.with_file_name(format!("fatbinary{}", std::env::consts::EXE_SUFFIX));
     let mut inputs: Vec<&Path> = vec![&program];
@@ -91,16 +142,18 @@ pub(crate) fn pack(ptxas: &Path, ptx: &[Artifact], cubins: &[Artifact]) -> Resul
     // Uncompressed: not only the driver reads it, the emulator does, too.
     command.args(["-64", "--compress=false"]);
     for (kind, files) in [("elf", cubins), ("ptx", ptx)] {
-        for file in files {
-            let sm = file.arch.sm();
+        for (arch, file) in files {
+            let sm = arch.sm();
             let mut image = OsString::from(format!("--image3=kind={kind},sm={},file=", &sm[3..]));
-            image.push(&file.path);
+            image.push(file);
             command.arg(image);
-            inputs.push(&file.path);
+            inputs.push(file);
         }
     }
-    let archs: Vec<String> = ptx.iter().map(|file| file.arch.sm()).collect();
-    let first = ptx.first().map_or(Path::new(""), |file| &file.path);
+    let archs: Vec<String> = ptx.iter().map(|(arch, _)| arch.sm()).collect();
+    let first = ptx
+        .first()
+        .map_or(Path::new(""), |(_, file)| file.as_path());
     let fatbin = first.with_extension(format!("{}.fatbin", archs.join("-")));
     command.arg("--create");
     make(command, &fatbin, &inputs, None)?;
@@ -115,7 +168,7 @@ fn make(
     output: &Path,
     inputs: &[&Path],
     bound: Option<Duration>,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>, AssembleError> {
     if inputs.iter().all(|input| is_newer(output, input)) {
         return Ok(None);
     }
@@ -123,12 +176,12 @@ fn make(
     partial.push(format!(".{}", std::process::id()));
     let program = PathBuf::from(command.get_program());
     let (status, text) = run_within(command.arg(&partial), bound)
-        .map_err(Error::io(format!("run `{}`", program.display())))?;
+        .map_err(io(format!("run `{}`", program.display())))?;
     match status {
         Some(status) if status.success() => {}
         Some(_) => {
             let _ = fs::remove_file(&partial);
-            return Err(Error::Assemble {
+            return Err(AssembleError::Failed {
                 program,
                 output: text,
             });
@@ -138,7 +191,7 @@ fn make(
             return Ok(Some(text));
         }
     }
-    fs::rename(&partial, output).map_err(Error::io(format!("write `{}`", output.display())))?;
+    fs::rename(&partial, output).map_err(io(format!("write `{}`", output.display())))?;
     Ok(None)
 }
 
