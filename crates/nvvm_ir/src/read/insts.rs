@@ -625,7 +625,8 @@ impl<'t> Reader<'t> {
                 }
                 Tok::Meta("dbg") => {
                     let node = self.node_ref()?;
-                    attached.loc = Some(self.di(node)?);
+                    let di = self.di(node)?;
+                    attached.loc = self.with_line(di);
                 }
                 Tok::Meta("llvm.loop") => {
                     let node = self.node_ref()?;

@@ -105,6 +105,21 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// A location, or that of the call which it was inlined at, if it has no line: LLVM gives code that it
+    /// merges the line 0, between whose `.loc` lines libnvvm 13.0 breaks calls in PTX (tests/run,
+    /// `program_tape_machine`).
+    pub(super) fn with_line(&self, mut di: Di) -> Option<Di> {
+        while let DiNode::Location {
+            line: 0,
+            inlined_at,
+            ..
+        } = *self.m.di(di)
+        {
+            di = inlined_at?;
+        }
+        Some(di)
+    }
+
     /// Whether a node, a loop's, says that it is not to be unrolled.
     pub(super) fn is_not_unrolled(&mut self, number: u32) -> Result<bool> {
         let properties = self.at_node(number, |r| {
