@@ -166,3 +166,84 @@ pub(crate) fn attributes(module: &Module, func: Func) -> &'static str {
 
 /// The dialect of the text, details aside.
 pub(crate) const DIALECT: Dialect = Dialect::Modern;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::KernelAttrs;
+
+    /// A kernel that reads `%tid.x`, as LLVM gets it and returns it.
+    #[test]
+    fn what_llvm_is_not_told_comes_back() {
+        let text = "
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.barrier0() convergent
+declare float @__nv_sinf(float)
+declare float @__nv_modff(float, ptr)
+
+define void @k.1(ptr %p) {
+start:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %t, ptr %p, align 4
+  ret void
+}
+
+define internal i128 @__addtf3(i128 %a) {
+start:
+  ret i128 %a
+}
+";
+        let mut module = read_module(text).unwrap();
+        let kernel = |module: &Module| module.as_func(module.named("k.1").unwrap()).unwrap();
+        let attrs = KernelAttrs {
+            max_threads: Some([256, 1, 1]),
+            stack_size: Some(2048),
+            ..KernelAttrs::default()
+        };
+        let func = kernel(&module);
+        module.func_mut(func).kernel = Some(attrs.clone());
+        let exchange = Exchange::new(&module);
+        for line in [
+            "declare noundef range(i32 0, 1024) i32 @__llvm_nvvm_read_ptx_sreg_tid_x() nounwind \
+             nosync nofree willreturn speculatable memory(none)",
+            // It may access memory.
+            "declare i32 @__llvm_nvvm_barrier0() convergent\n",
+            "@__nv_sinf(float) nounwind nosync nofree willreturn memory(none)",
+            "@__nv_modff(float, ptr)\n",
+            "define void @k_x2E1(ptr %p) \"no-jump-tables\"=\"true\" {",
+        ] {
+            assert!(exchange.text.contains(line), "{line}\n{}", exchange.text);
+        }
+        assert!(!exchange.text.contains("nvvm.annotations"));
+        if SOFT_FLOAT.contains(&"__addtf3") {
+            // The legalizer calls it.
+            assert!(
+                exchange.text.contains("define i128 @__addtf3"),
+                "{}",
+                exchange.text
+            );
+        }
+        let read = exchange.read(&exchange.text, &module).unwrap();
+        assert_eq!(read.func(kernel(&read)).kernel, Some(attrs));
+        assert!(read.named("llvm.nvvm.read.ptx.sreg.tid.x").is_some());
+        assert!(read.named("__llvm_nvvm_barrier0").is_none());
+        // What LLVM infers of memory does not mean for LLVM 7 what it means for LLVM 23.
+        let inferred = exchange
+            .text
+            .replace("\"no-jump-tables\"=\"true\"", "memory(none)");
+        let read = exchange.read(&inferred, &module).unwrap();
+        assert!(!read.func(kernel(&read)).attrs.read_none);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error() {
+        let module = read_module("define void @k() {\nstart:\n  ret void\n}\n").unwrap();
+        let exchange = Exchange::new(&module);
+        for text in [
+            "define void @k() {\n  resume i32 0\n}",
+            "define void @k() {\n  call void @llvm.x()\n}",
+        ] {
+            assert!(exchange.read(text, &module).is_err(), "{text}");
+        }
+    }
+}

@@ -498,7 +498,16 @@ impl<'t> Reader<'t> {
 
     fn func_attrs(&mut self) -> Result<FuncAttrs> {
         let mut attrs = FuncAttrs::default();
-        while let Tok::Word(word) = self.peek() {
+        loop {
+            // `"name"="value"`
+            if matches!(self.peek(), Tok::Str(_)) {
+                self.at += 1;
+                if self.eat(Tok::Punct('=')) {
+                    self.string()?;
+                }
+                continue;
+            }
+            let Tok::Word(word) = self.peek() else { break };
             let flag = match word {
                 "alwaysinline" => &mut attrs.always_inline,
                 "noinline" => &mut attrs.no_inline,
@@ -518,6 +527,12 @@ impl<'t> Reader<'t> {
                 }
                 "nounwind" => &mut attrs.no_unwind,
                 "noimplicitfloat" => &mut attrs.no_implicit_float,
+                // What LLVM infers.
+                "nosync" | "nofree" | "willreturn" | "speculatable" | "norecurse"
+                | "mustprogress" | "nocallback" => {
+                    self.at += 1;
+                    continue;
+                }
                 // The next function, or metadata.
                 _ => break,
             };
