@@ -522,7 +522,7 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     self.punct('(')?;
                     attrs.read_none |= self.eat_word("none") && self.peek() == Tok::Punct(')');
-                    self.to_closing()?;
+                    self.skip_to_closing()?;
                     continue;
                 }
                 "nounwind" => &mut attrs.no_unwind,
@@ -580,7 +580,7 @@ impl<'t> Reader<'t> {
                     if self.eat(Tok::Punct('=')) {
                         self.next();
                     } else if self.eat(Tok::Punct('(')) {
-                        self.to_closing()?;
+                        self.skip_to_closing()?;
                     }
                 }
             }

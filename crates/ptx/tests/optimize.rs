@@ -76,7 +76,10 @@ fn checks_in_a_row_are_one_branch() {
     // Where one fails, what precedes it is done first.
     let cold = lines(&text, "$L__X7:", "bra $B");
     assert!(cold.contains(&"@!%p1 bra $A;".to_owned()), "{text}");
-    assert!(cold.contains(&"st.global.u8 [%x5], 1;".to_owned()), "{text}");
+    assert!(
+        cold.contains(&"st.global.u8 [%x5], 1;".to_owned()),
+        "{text}"
+    );
 }
 
 /// A sum over the first slice, from 0 to its second parameter's value.

@@ -136,7 +136,7 @@ impl Reader<'_> {
     fn skip_call(&mut self) -> Result<()> {
         self.at += 1;
         self.punct('(')?;
-        self.to_closing()?;
+        self.skip_to_closing()?;
         self.attr_group()?;
         self.attached(&mut Attached::default())
     }

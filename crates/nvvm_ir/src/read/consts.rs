@@ -386,7 +386,7 @@ fn quadruple(text: &str) -> Option<u128> {
         return None;
     }
     // The leading bit, and a carry into it, count as one of the exponent.
-    Some(sign | (((exponent - 1) as u128) << FRACTION) + bits)
+    Some(sign | ((((exponent - 1) as u128) << FRACTION) + bits))
 }
 
 /// The bits of the nearest float in a narrower format.

@@ -142,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// Skips to behind the parenthesis that closes the one before.
-    pub(super) fn to_closing(&mut self) -> Result<()> {
+    pub(super) fn skip_to_closing(&mut self) -> Result<()> {
         let mut depth = 1;
         while depth > 0 {
             match self.next() {
@@ -172,7 +172,7 @@ impl Reader<'_> {
                     self.punct('(')?;
                     let none = self.eat_word("none");
                     attrs.nocapture = none && self.peek() == Tok::Punct(')');
-                    self.to_closing()?;
+                    self.skip_to_closing()?;
                     continue;
                 }
                 // What LLVM infers and LLVM 7 does not know.
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 "range" | "initializes" | "dereferenceable_or_null" | "nofpclass" => {
                     self.at += 1;
                     self.punct('(')?;
-                    self.to_closing()?;
+                    self.skip_to_closing()?;
                     continue;
                 }
                 "align" => {
