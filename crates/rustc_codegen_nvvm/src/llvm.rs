@@ -53,13 +53,15 @@ functions! {
 }
 
 /// LLVM's options, which have no place in the C API.
-const OPTIONS: [&CStr; 6] = [
+const OPTIONS: [&CStr; 7] = [
     c"rustc_codegen_nvvm",
     // Lanes are threads here: vectors are for 16-byte accesses, which libnvvm makes.
     c"-vectorize-slp=false",
     c"-vectorize-loops=false",
     // Arrays of a thread become registers only if all loops over them are unrolled.
     c"-unroll-threshold=600",
+    // Each active call of a recursive function has a frame.
+    c"-recursive-inline-max-stacksize=64",
     // LLVM 23.1 makes multiplications of `i256` of those of `u128`, which libnvvm has not: tests/run,
     // `fmodf128`.
     c"-opt-disable=aggressive-instcombine",

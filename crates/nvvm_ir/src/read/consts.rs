@@ -199,6 +199,16 @@ impl<'t> Reader<'t> {
             ("addrspacecast", Some(Const::Addr { base, offset })) if to_ptr => {
                 Ok(self.m.constant(to, Const::Addr { base, offset }))
             }
+            // Of another width it is no constant to the legalizer.
+            ("ptrtoint", _) if from_ptr && self.in_body && types.int_bits(to) != Some(64) => {
+                let op = match types.int_bits(to) {
+                    Some(0..64) => CastOp::Trunc,
+                    _ => CastOp::ZExt,
+                };
+                let word = self.m.types.int(64);
+                let value = self.m.constant(word, Const::PtrToInt(value));
+                self.at_entry(to, InstKind::Cast { op, value }, start)
+            }
             ("ptrtoint", _) if from_ptr => Ok(self.m.constant(to, Const::PtrToInt(value))),
             ("inttoptr", Some(Const::Int(int))) if to_ptr && u64::try_from(int).is_ok() => {
                 Ok(self.m.constant(to, Const::IntToPtr(int as u64)))
