@@ -31,8 +31,20 @@ pub fn is_to_be_linked(ptx: &str) -> bool {
 struct Body<'a> {
     entry: bool,
     statements: usize,
-    /// The names in it, but for those in blocks that end in a call that does not return.
+    /// Whether it has a `ret`.
+    returns: bool,
+    /// The names in it, except those of `endings`.
     names: HashSet<&'a str>,
+    /// Blocks that end in a call and `exit`.
+    endings: Vec<Ending<'a>>,
+}
+
+/// A block that ends in a call and `exit`, as calls of functions that do not return do.
+struct Ending<'a> {
+    /// The names in the call, one of which is the function.
+    called: Vec<&'a str>,
+    /// All names.
+    names: Vec<&'a str>,
 }
 
 /// How many statements and declarations those functions have that kernels call or refer to other
@@ -44,12 +56,11 @@ fn statements_in_functions(ptx: &str) -> Option<usize> {
     };
     let mut bodies: HashMap<&str, Body> = HashMap::new();
     let mut variables: HashMap<&str, HashSet<&str>> = HashMap::new();
-    let mut never_return: HashSet<&str> = HashSet::new();
     loop {
         match reader.next()? {
             (Kind::Eof, _) => break,
             (_, kind @ (".func" | ".entry")) => {
-                let (name, body) = reader.function(&mut never_return)?;
+                let (name, body) = reader.function()?;
                 if let Some(mut body) = body {
                     body.entry = kind == ".entry";
                     bodies.insert(name, body);
@@ -76,21 +87,25 @@ fn statements_in_functions(ptx: &str) -> Option<usize> {
     let mut open: Vec<&str> = (bodies.iter())
         .filter_map(|(&name, body)| body.entry.then_some(name))
         .collect();
+    let never_returns =
+        |name: &str| (bodies.get(name)).is_some_and(|body| !body.entry && !body.returns);
     let mut seen: HashSet<&str> = open.iter().copied().collect();
     let mut count = 0;
     while let Some(name) = open.pop() {
-        let names = match bodies.get(name) {
-            Some(_) if never_return.contains(name) => continue,
-            Some(body) => {
-                count += if body.entry { 0 } else { body.statements };
-                &body.names
-            }
-            None => match variables.get(name) {
-                Some(names) => names,
-                None => continue,
-            },
-        };
-        open.extend(names.iter().copied().filter(|name| seen.insert(name)));
+        if never_returns(name) {
+            continue;
+        }
+        let mut names: Vec<&str> = Vec::new();
+        if let Some(body) = bodies.get(name) {
+            count += if body.entry { 0 } else { body.statements };
+            names.extend(&body.names);
+            let others = (body.endings.iter())
+                .filter(|ending| !ending.called.iter().any(|name| never_returns(name)));
+            names.extend(others.flat_map(|ending| &ending.names));
+        } else if let Some(of_variable) = variables.get(name) {
+            names.extend(of_variable);
+        }
+        open.extend(names.into_iter().filter(|name| seen.insert(name)));
     }
     Some(count)
 }
@@ -110,10 +125,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a function behind `.func` or `.entry`: its name, and its body unless this is a declaration.
-    fn function(
-        &mut self,
-        never_return: &mut HashSet<&'a str>,
-    ) -> Option<(&'a str, Option<Body<'a>>)> {
+    fn function(&mut self) -> Option<(&'a str, Option<Body<'a>>)> {
         let mut token = self.next()?;
         if token.0 == Kind::Punct(b'(') {
             // What it returns.
@@ -123,35 +135,54 @@ impl<'a> Reader<'a> {
         let name = token.1;
         loop {
             match self.next()? {
-                (Kind::Punct(b'{'), _) => return Some((name, Some(self.body(never_return)?))),
+                (Kind::Punct(b'{'), _) => return Some((name, Some(self.body()?))),
                 (Kind::Punct(b';'), _) => return Some((name, None)),
                 (Kind::Eof, _) => return None,
-                (_, ".noreturn") => _ = never_return.insert(name),
                 _ => {}
             }
         }
     }
 
     /// Reads a body behind its `{`.
-    fn body(&mut self, never_return: &HashSet<&'a str>) -> Option<Body<'a>> {
+    fn body(&mut self) -> Option<Body<'a>> {
         let mut body = Body::default();
-        // The names since the last label or jump, and whether the statement is a call.
-        let (mut names, mut is_call) = (Vec::new(), false);
+        // The names since the last label or jump, and those of a call before this statement.
+        let (mut names, mut called) = (Vec::new(), Vec::new());
+        let (mut is_call, mut is_guarded) = (false, false);
         let mut depth = 1;
         while depth > 0 {
             match self.next()? {
                 (Kind::Punct(b'{'), _) => depth += 1,
                 (Kind::Punct(b'}'), _) => depth -= 1,
+                (Kind::Punct(b'@'), _) => is_guarded = true,
                 (Kind::Punct(b';'), _) => {
                     body.statements += 1;
-                    is_call = false;
+                    if !is_call {
+                        called.clear();
+                    }
+                    (is_call, is_guarded) = (false, false);
                 }
-                (Kind::Punct(b':'), _) | (Kind::Ident, "bra" | "brx" | "ret") => {
+                (Kind::Ident, "exit") if !called.is_empty() && !is_guarded => {
+                    let (called, names) = (std::mem::take(&mut called), std::mem::take(&mut names));
+                    body.endings.push(Ending { called, names });
+                }
+                (Kind::Ident, "call") => {
+                    is_call = true;
+                    called.clear();
+                }
+                (kind, word)
+                    if kind == Kind::Punct(b':') || ["bra", "brx", "ret"].contains(&word) =>
+                {
+                    body.returns |= word == "ret";
+                    called.clear();
                     body.names.extend(names.drain(..));
                 }
-                (Kind::Ident, "call") => is_call = true,
-                (Kind::Ident, name) if is_call && never_return.contains(name) => names.clear(),
-                (Kind::Ident, name) if !name.starts_with('%') => names.push(name),
+                (Kind::Ident, name) if !name.starts_with('%') => {
+                    names.push(name);
+                    if is_call {
+                        called.push(name);
+                    }
+                }
                 (Kind::Eof, _) => return None,
                 _ => {}
             }
@@ -197,8 +228,15 @@ mod tests {
             ),
             // The panic is behind a jump.
             (
-                "mov.u64 %rd1, large; @%p1 bra $L1; call.uni fail, ();\n$L1:",
-                ".func fail() .noreturn;\n",
+                "mov.u64 %rd1, large; @%p1 bra $L1; call.uni fail, (); exit;\n$L1:",
+                ".func fail()\n{\n\texit;\n}\n",
+            ),
+            // The function returns.
+            ("call.uni (r), large, (p); exit;", ""),
+            // The panic is conditional.
+            (
+                "mov.u64 %rd1, large; @%p1 call.uni fail, (); @%p1 exit;",
+                ".func fail()\n{\n\texit;\n}\n",
             ),
         ] {
             let text = format!("{HEADER}{before}{large}{}", kernel(line));
@@ -210,16 +248,12 @@ mod tests {
     fn panics_and_kernels_do_not_count() {
         let large = function(".func large()", "", MANY);
         let before = format!(
-            ".func fail(.param .b64 p)\n.noreturn;\n{large}{}",
-            function(
-                ".func fail(.param .b64 p)\n.noreturn",
-                "call.uni large, ();",
-                9
-            )
+            ".func fail(.param .b64 p);\n{large}.func fail(.param .b64 p)\n{{\n\
+             \tcall.uni large, ();\n\texit;\n}}\n",
         );
         for line in [
             "",
-            "$L1: mov.u64 %rd1, large; { .param .b64 p; st.param.b64 [p], %rd1; call.uni fail, (p); } $L2:",
+            "$L1: mov.u64 %rd1, large; { .param .b64 p; st.param.b64 [p], %rd1; call.uni fail, (p); exit; } $L2:",
         ] {
             assert_eq!(count(&(before.clone() + &kernel(line))), Some(0), "{line}");
         }
