@@ -9,7 +9,6 @@
 use crate::test::is_package;
 use crate::{backend, no_more_arguments, toolkit, workspace};
 use anyhow::{Context, Result, bail};
-use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,8 +73,8 @@ pub(crate) struct Program {
     pub(crate) directory: PathBuf,
 }
 
-/// Files of at least this size are compressed; `run.sh` decompresses them.
-const PACKED: u64 = 64 << 10;
+/// The archive of everything but `run.sh`, which unpacks it.
+const ARCHIVE: &str = "programs.tar.xz";
 
 /// Runs the command.
 pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
@@ -124,6 +123,7 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         What::Examples,
     )?;
     pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas, What::Tests)?;
+    compress(&folder)?;
     let script = folder.join("run.sh");
     fs::write(&script, include_str!("run.sh"))?;
     make_executable(&script)?;
@@ -224,7 +224,6 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
         if let Some(strip) = strip {
             workspace::must_succeed(Command::new(strip).arg(&to), "strip")?;
         }
-        compress_if_large(&to)?;
     }
     Ok(())
 }
@@ -242,12 +241,9 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
             .to_string_lossy()
             .into_owned();
         fs::create_dir_all(folder)?;
-        let mut files = Vec::new();
         // The tests' PTX is large, and only cubins save work for the driver.
         if what == What::Examples {
-            let copy = folder.join(format!("{package}-{stem}.ptx"));
-            fs::copy(&ptx, &copy)?;
-            files.push(copy);
+            fs::copy(&ptx, folder.join(format!("{package}-{stem}.ptx")))?;
         }
         let text = fs::read_to_string(&ptx)?;
         let own = target_of(&text)
@@ -271,14 +267,10 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
                 let device = device.trim_end_matches('a');
                 let cubin = folder.join(format!("{name}.{device}.cubin"));
                 assemble(ptxas, arch, ptx, &cubin, what)?;
-                files.push(cubin);
             }
             if text.is_some() {
                 fs::remove_file(part)?;
             }
-        }
-        for file in files {
-            compress_if_large(&file)?;
         }
     }
     Ok(())
@@ -334,25 +326,33 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What
     Ok(())
 }
 
-/// Replaces a large file by `FILE.xz`, or without `xz` by `FILE.gz`, with the same permissions.
-fn compress_if_large(file: &Path) -> Result<()> {
-    let metadata = fs::metadata(file)?;
-    if metadata.len() < PACKED {
-        return Ok(());
+/// Replaces the contents of a directory by one archive. Several test programs of a package embed
+/// the same PTX, hence the large dictionary.
+fn compress(folder: &Path) -> Result<()> {
+    let names: Vec<_> = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<Result<_>>()?;
+    let archive = folder.join(ARCHIVE);
+    let mut command = Command::new("tar");
+    command
+        .env("XZ_OPT", "--threads=1 --lzma2=preset=3,dict=512MiB")
+        .arg("--create")
+        .arg("--xz")
+        .arg("--file")
+        .arg(&archive)
+        .arg("--directory")
+        .arg(folder)
+        .args(&names);
+    workspace::must_succeed(&mut command, "tar with xz")?;
+    for name in names {
+        let path = folder.join(name);
+        if path.is_dir() {
+            fs::remove_dir_all(path)?;
+        } else {
+            fs::remove_file(path)?;
+        }
     }
-    // xz compresses to half the size of gzip.
-    match Command::new("xz").args(["-3", "-T0"]).arg(file).status() {
-        Ok(status) if status.success() => return Ok(()),
-        Ok(status) => bail!("xz cannot compress {}: {status}", file.display()),
-        Err(_) => {}
-    }
-    let mut name = file.as_os_str().to_owned();
-    name.push(".gz");
-    let packed = fs::File::create(name)?;
-    let mut encoder = GzEncoder::new(packed, Compression::best());
-    std::io::copy(&mut fs::File::open(file)?, &mut encoder)?;
-    encoder.finish()?.set_permissions(metadata.permissions())?;
-    Ok(fs::remove_file(file)?)
+    Ok(())
 }
 
 /// Returns the target architecture of a PTX module.

@@ -9,8 +9,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 OUT=${OUT:-$PWD/out}
 export OUT
 mkdir -p "$OUT" || exit 1
-find "$here" -name "*.gz" -exec gunzip -f {} +
-find "$here" -name "*.xz" -print0 | xargs -0 -r -n 1 -P 8 xz -d -f
+if [ ! -e "$here/bundle-runner" ]; then
+    tar --extract --xz --file "$here/programs.tar.xz" --directory "$here" || exit 1
+fi
 {
     uname -a
     nvidia-smi 2>&1

@@ -540,7 +540,7 @@ impl<'t> Reader<'t> {
             self.at += 1;
         }
         if let Some(group) = self.attr_group()? {
-            attrs = group;
+            merge(&mut attrs, &group);
         }
         Ok(attrs)
     }
@@ -575,11 +575,9 @@ impl<'t> Reader<'t> {
                 let some = self.func_attrs()?;
                 merge(&mut group, &some);
                 if self.at == before {
-                    // One that is not known, such as `"name"="value"` or `uwtable(sync)`.
+                    // An unknown attribute, such as `uwtable(sync)`.
                     self.next();
-                    if self.eat(Tok::Punct('=')) {
-                        self.next();
-                    } else if self.eat(Tok::Punct('(')) {
+                    if self.eat(Tok::Punct('(')) {
                         self.skip_to_closing()?;
                     }
                 }

@@ -316,8 +316,8 @@ fn parse_int(text: &str, bits: u32) -> Option<u128> {
     }
 }
 
-/// How many bits the fraction and the whole of a float have.
-fn float_bits(kind: &TypeKind) -> Option<(u32, u32)> {
+/// Returns the widths in bits of a float's fraction and of the whole float.
+pub(super) fn float_bits(kind: &TypeKind) -> Option<(u32, u32)> {
     Some(match kind {
         TypeKind::Half => (10, 16),
         TypeKind::BFloat => (7, 16),

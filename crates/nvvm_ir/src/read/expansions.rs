@@ -1,9 +1,10 @@
 //! Intrinsics of LLVM 23 that its passes introduce and that no dialect of libnvvm has, as other
 //! instructions.
 
+use super::consts::float_bits;
 use super::{Reader, Result};
 use crate::inst::*;
-use crate::types::{Type, TypeKind};
+use crate::types::Type;
 use crate::value::{Block, Const, Value};
 
 /// Appends instructions to a block, and returns the last one with its type.
@@ -54,13 +55,7 @@ fn compare(
         r.push(block, ty, InstKind::Cast { op, value })
     };
     let (less, greater) = (widened(less), widened(greater));
-    let kind = InstKind::Bin {
-        op: BinOp::Sub,
-        lhs: greater,
-        rhs: less,
-        flags: Flags::default(),
-    };
-    Ok((ty, kind))
+    Ok((ty, bin(BinOp::Sub, greater, less)))
 }
 
 /// `llvm.fmuladd`: one rounding or two.
@@ -72,13 +67,6 @@ fn multiply_add(
 ) -> Result<(Type, InstKind)> {
     let &[a, b, c] = args else {
         return r.expected("three arguments");
-    };
-    let flags = Flags::default();
-    let bin = |op, lhs, rhs| InstKind::Bin {
-        op,
-        lhs,
-        rhs,
-        flags,
     };
     let product = r.push(block, ty, bin(BinOp::FMul, a, b));
     Ok((ty, bin(BinOp::FAdd, product, c)))
@@ -92,13 +80,8 @@ fn float_class(r: &mut Reader, block: Block, ty: Type, args: &[Value]) -> Result
     let Some(&Const::Int(classes)) = r.m.as_const(classes) else {
         return r.expected("a constant set of classes");
     };
-    let (fraction, width) = match r.m.types.kind(r.m.ty(value)) {
-        TypeKind::Half => (10, 16),
-        TypeKind::BFloat => (7, 16),
-        TypeKind::Float => (23, 32),
-        TypeKind::Double => (52, 64),
-        TypeKind::Fp128 => (112, 128),
-        _ => return r.error("the classes of this type are not read here"),
+    let Some((fraction, width)) = float_bits(r.m.types.kind(r.m.ty(value))) else {
+        return r.expected("a float");
     };
     let int = r.m.types.int(width);
     let op = CastOp::Bitcast;
@@ -129,39 +112,35 @@ fn float_class(r: &mut Reader, block: Block, ty: Type, args: &[Value]) -> Result
         (0x2, (qnan.0 | sign, qnan.1 | sign)),
     ];
     let all = positive.into_iter().chain(negative).chain(nans);
-    let mut result = r.m.const_int(ty, 0);
+    let mut last = None;
     for (_, (from, to)) in all.filter(|(bit, _)| classes & bit != 0) {
         // `bits - from <= to - from`, unsigned.
         let (from_value, range) = (r.m.const_int(int, from), r.m.const_int(int, to - from));
-        let flags = Flags::default();
-        let distance = InstKind::Bin {
-            op: BinOp::Sub,
-            lhs: bits,
-            rhs: from_value,
-            flags,
-        };
-        let distance = r.push(block, int, distance);
-        let pred = IntPred::Ule;
+        let distance = bin(BinOp::Sub, bits, from_value);
         let within = InstKind::ICmp {
-            pred,
-            lhs: distance,
+            pred: IntPred::Ule,
+            lhs: r.push(block, int, distance),
             rhs: range,
         };
-        let within = r.push(block, ty, within);
-        let op = BinOp::Or;
-        let either = InstKind::Bin {
-            op,
-            lhs: result,
-            rhs: within,
-            flags,
-        };
-        result = r.push(block, ty, either);
+        last = Some(match last {
+            None => within,
+            Some(before) => {
+                let before = r.push(block, ty, before);
+                let within = r.push(block, ty, within);
+                bin(BinOp::Or, before, within)
+            }
+        });
     }
-    let kind = InstKind::Bin {
-        op: BinOp::Or,
-        lhs: result,
-        rhs: r.m.const_int(ty, 0),
-        flags: Flags::default(),
-    };
-    Ok((ty, kind))
+    let no = r.m.const_int(ty, 0);
+    Ok((ty, last.unwrap_or_else(|| bin(BinOp::And, no, no))))
+}
+
+fn bin(op: BinOp, lhs: Value, rhs: Value) -> InstKind {
+    let flags = Flags::default();
+    InstKind::Bin {
+        op,
+        lhs,
+        rhs,
+        flags,
+    }
 }

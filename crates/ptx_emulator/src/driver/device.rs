@@ -98,7 +98,7 @@ fn attribute(attribute: CUdevice_attribute) -> Option<c_int> {
         A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => {
             model().shared_per_multiprocessor
         }
-        A::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK => 1 << 10,
+        A::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK => crate::exec::SHARED_START as i32,
         A::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY => 64 << 10,
         A::CU_DEVICE_ATTRIBUTE_WARP_SIZE => 32,
         A::CU_DEVICE_ATTRIBUTE_MAX_PITCH => i32::MAX,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use super::value::Value;
 use super::{
     CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, Regs,
-    SHARED_WINDOW, WINDOW_SHIFT,
+    SHARED_START, SHARED_WINDOW, WINDOW_SHIFT,
 };
 use crate::fault::FaultKind;
 use crate::memory::Range;
@@ -106,15 +106,16 @@ impl Context<'_> {
     fn windowed(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
         let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
         let offset = address - window;
-        let (base, len) = match window {
-            SHARED_WINDOW => (self.shared_memory, self.shared_len),
-            LOCAL_WINDOW => (self.stack, self.stack_len),
-            PARAM_WINDOW => (self.params.as_mut_ptr().cast(), self.params_len),
+        let (base, len, start) = match window {
+            SHARED_WINDOW => (self.shared_memory, self.shared_len, SHARED_START.into()),
+            LOCAL_WINDOW => (self.stack, self.stack_len, 0),
+            PARAM_WINDOW => (self.params.as_mut_ptr().cast(), self.params_len, 0),
             _ => return self.illegal(at, address, size),
         };
-        if offset < len && len - offset >= size {
+        let index = offset.wrapping_sub(start);
+        if index < len && len - index >= size {
             // SAFETY: inside the buffer.
-            return unsafe { base.add(offset as usize) };
+            return unsafe { base.add(index as usize) };
         }
         match window {
             SHARED_WINDOW => self.distributed(at, offset, size),
@@ -125,7 +126,7 @@ impl Context<'_> {
     /// An access to shared memory of another block of the cluster, by an address that `mapa` made.
     #[inline(never)]
     fn distributed(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
-        let offset = address & ((1 << RANK_SHIFT) - 1);
+        let offset = (address & ((1 << RANK_SHIFT) - 1)).wrapping_sub(SHARED_START.into());
         let rank = (address >> RANK_SHIFT).wrapping_sub(1);
         let inside = offset < self.shared_len && self.shared_len - offset >= size;
         if !inside || rank >= self.launch.blocks_per_cluster().into() {
@@ -164,14 +165,15 @@ impl Context<'_> {
         let rank = offset >> RANK_SHIFT;
         let place = match window {
             SHARED_WINDOW if self.launch.explicit_cluster && rank > 0 => format!(
-                "shared memory of block {} of the cluster at offset {:#x}; each of its {} blocks has {} bytes",
+                "shared memory of block {} of the cluster at offset {}; each of its {} blocks has {} bytes",
                 rank - 1,
-                offset & ((1 << RANK_SHIFT) - 1),
+                shared_offset(offset & ((1 << RANK_SHIFT) - 1)),
                 self.launch.blocks_per_cluster(),
                 self.shared_len
             ),
             SHARED_WINDOW => format!(
-                "shared memory at offset {offset:#x}; the block has {} bytes",
+                "shared memory at offset {}; the block has {} bytes",
+                shared_offset(offset),
                 self.shared_len
             ),
             LOCAL_WINDOW => format!(
@@ -228,9 +230,14 @@ impl Context<'_> {
         if address & (align - 1) != 0 {
             return self.misaligned(at, address, size, align);
         }
-        let (base, len, window) = match SPACE {
-            SHARED => (self.shared_memory, self.shared_len, SHARED_WINDOW),
-            LOCAL => (self.stack, self.stack_len, LOCAL_WINDOW),
+        let (base, len, window, start) = match SPACE {
+            SHARED => (
+                self.shared_memory,
+                self.shared_len,
+                SHARED_WINDOW,
+                SHARED_START.into(),
+            ),
+            LOCAL => (self.stack, self.stack_len, LOCAL_WINDOW, 0),
             _ => {
                 if SPACE == GENERIC && address >> WINDOW_SHIFT != 0 {
                     return self.windowed(at, address, size);
@@ -244,9 +251,10 @@ impl Context<'_> {
                 return self.global_slow(at, address, size);
             }
         };
-        if address < len && len - address >= size {
+        let index = address.wrapping_sub(start);
+        if index < len && len - index >= size {
             // SAFETY: inside the buffer.
-            return unsafe { base.add(address as usize) };
+            return unsafe { base.add(index as usize) };
         }
         if SPACE == SHARED {
             return self.distributed(at, address & !(u64::MAX << WINDOW_SHIFT), size);
@@ -440,5 +448,14 @@ pub(crate) unsafe fn copy_async(at: *const Inst, r: *mut u64, c: &mut Context) -
             std::ptr::copy(source, target, taken as usize);
         }
         at.add(1)
+    }
+}
+
+/// Returns the offset of a shared address in the block's shared memory, for messages.
+fn shared_offset(address: u64) -> String {
+    let start = u64::from(SHARED_START);
+    match address.checked_sub(start) {
+        Some(offset) => format!("{offset:#x}"),
+        None => format!("-{:#x}", start - address),
     }
 }

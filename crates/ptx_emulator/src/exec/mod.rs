@@ -101,6 +101,10 @@ pub(crate) enum Event {
 
 /// Address windows: generic addresses whose upper bits are these are not global.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
+/// Where a block's shared variables start in the shared state space. GPUs of compute capability 8.0
+/// and higher reserve the first KiB (`CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK`), so
+/// that no variable has address 0 there either.
+pub(crate) const SHARED_START: u32 = 1 << 10;
 pub(crate) const LOCAL_WINDOW: u64 = 2 << 60;
 pub(crate) const PARAM_WINDOW: u64 = 3 << 60;
 /// Where functions' "addresses" are; nothing can be loaded from there.

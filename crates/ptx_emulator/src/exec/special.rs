@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Context, Handler, Inst, Regs};
+use super::{Context, Handler, Inst, Regs, SHARED_START};
 use crate::launch::Thread;
 
 /// Nanoseconds since the first look at the clock; one "cycle" is one nanosecond.
@@ -82,9 +82,10 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         "%globaltimer_hi" => read(|_, _| wall_clock() >> 32),
         "%dynamic_smem_size" => read(|_, c| c.launch.dynamic_shared.into()),
         "%total_smem_size" | "%aggr_smem_size" => read(|_, c| c.launch.total_shared.into()),
-        "%reserved_smem_offset_begin"
-        | "%reserved_smem_offset_end"
-        | "%reserved_smem_offset_cap" => read(|_, _| 0),
+        "%reserved_smem_offset_begin" => read(|_, _| 0),
+        "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => {
+            read(|_, _| SHARED_START.into())
+        }
         "%is_explicit_cluster" => {
             return Some((read(|_, c| c.launch.explicit_cluster.into()), 1));
         }

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::exec::call::Frame;
-use crate::exec::{CACHE_SIZE, Context, Event, Inst, RANK_SHIFT, Regs};
+use crate::exec::{CACHE_SIZE, Context, Event, Inst, RANK_SHIFT, Regs, SHARED_START};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::{Memory, Range};
 use crate::program::{KernelId, Program};
@@ -275,7 +275,8 @@ pub fn launch(
         buffer[..bytes.len()].copy_from_slice(bytes);
         *word = u128::from_le_bytes(buffer);
     }
-    let Some(shared_bytes) = code.dynamic_shared_base.checked_add(config.shared_bytes) else {
+    let static_shared = code.dynamic_shared_base - SHARED_START;
+    let Some(shared_bytes) = static_shared.checked_add(config.shared_bytes) else {
         return Err(refuse(format!(
             "{} bytes of shared memory cannot be",
             config.shared_bytes
@@ -296,7 +297,7 @@ pub fn launch(
             "clusters of {cluster:?} blocks are not those that the kernel was compiled for"
         )));
     }
-    if explicit.is_some() && shared_bytes > 1 << RANK_SHIFT {
+    if explicit.is_some() && shared_bytes > (1 << RANK_SHIFT) - SHARED_START {
         return Err(refuse(format!(
             "{shared_bytes} bytes of shared memory for each block of a cluster cannot be"
         )));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ptx::{Init, Item, Linkage, Module, Space, Statement, Variable};
 
 use super::{Inner, Symbols, error};
+use crate::exec::SHARED_START;
 use crate::exec::call::function_address;
 use crate::fault::LoadError;
 
@@ -19,8 +20,7 @@ fn size_of_variable(variable: &Variable) -> Result<u64, LoadError> {
     }
 }
 
-/// Gives out offsets of shared memory.
-#[derive(Default)]
+/// Assigns addresses in shared memory.
 struct SharedLayout {
     next: u64,
 }
@@ -66,7 +66,9 @@ impl Inner {
         module: &Module<'a>,
         symbols: &mut Symbols<'a>,
     ) -> Result<(), LoadError> {
-        let mut layout = SharedLayout::default();
+        let mut layout = SharedLayout {
+            next: SHARED_START.into(),
+        };
         let mut dynamic = Vec::new();
         for item in &module.items {
             match item {
