@@ -58,6 +58,10 @@ fn illegal_addresses() {
     );
     let found = fault("mov.u64 %rd1, small; cvta.shared.u64 %rd1, %rd1; ld.u32 %r1, [%rd1+-4];");
     assert_eq!(found.kind, FaultKind::IllegalAddress);
+    assert!(found.message.contains("offset -0x4;"), "{found}");
+    let found = fault("st.shared.u32 [0], 1;");
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    assert!(found.message.contains("offset -0x400;"), "{found}");
     let found =
         fault("ld.param.u64 %rd1, [data]; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+32];");
     assert_eq!(found.kind, FaultKind::IllegalAddress);

@@ -73,6 +73,17 @@ fn loads_extend() {
 }
 
 #[test]
+fn shared_variables_follow_the_reserved_memory() {
+    let results = run(
+        "mov.u64 %rd1, fixed; st.global.u64 [%rd39], %rd1;
+         mov.u64 %rd1, dynamic; st.global.u64 [%rd39+8], %rd1;
+         mov.u32 %r1, %reserved_smem_offset_end; cvt.u64.u32 %rd1, %r1; st.global.u64 [%rd39+16], %rd1;",
+        3,
+    );
+    assert_eq!(results, [1024, 1056, 1024]);
+}
+
+#[test]
 fn address_spaces() {
     let results = run(
         ".local .align 16 .b8 depot[32];
