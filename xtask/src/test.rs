@@ -155,12 +155,14 @@ impl Selection {
 
 const BACKEND: &str = "rustc_codegen_nvvm";
 const CRATE_TESTS: &str = "crate-tests";
-const WORKSPACE: [&str; 5] = [
+const WORKSPACE: [&str; 7] = [
     "--workspace",
     "--exclude",
     BACKEND,
     "--exclude",
     CRATE_TESTS,
+    "--exclude",
+    "crate-tests-kernels",
 ];
 
 /// Returns a `cargo test` command for the workspace.
