@@ -37,11 +37,11 @@ use core::num::Wrapping;
 /// # Safety
 /// Every bit pattern must be a valid value of the type.
 #[diagnostic::on_unimplemented(
-    message = "not all bits are a value of `{Self}`, so it can be in no shared memory and no shuffle",
+    message = "`{Self}` has invalid bit patterns, so it cannot be in shared memory or a shuffle",
     label = "not `AnyBits`",
     note = "structs of numbers can have `#[derive(cuda_std::AnyBits)]`",
-    note = "types of `glam`, `half` and `num-complex` have it with `cuda_std`'s features of these names",
-    note = "`MaybeUninit<{Self}>` holds any bits"
+    note = "`cuda_std`'s features `glam`, `half` and `num-complex` implement it for these crates' types",
+    note = "`MaybeUninit<{Self}>` is valid for any bit pattern"
 )]
 pub unsafe trait AnyBits {
     /// Whether all bytes of a value are initialized. Padding is not, nor is the content of a

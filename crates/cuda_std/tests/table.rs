@@ -165,7 +165,7 @@ fn names_are_unique_in_their_module() {
     for row in rows() {
         assert!(
             seen.insert((row.module, row.name)),
-            "{}::{} is there twice",
+            "duplicate row {}::{}",
             row.module,
             row.name
         );

@@ -32,8 +32,8 @@ const FIRST_BARRIER: u32 = 2;
 /// `own` must return disjoint elements for different threads, all within the storage, and `view`
 /// must stay within the storage.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no layout of shared memory",
-    label = "no layout of shared memory",
+    message = "`{Self}` is not a layout of shared memory",
+    label = "not a layout of shared memory",
     note = "shared memory is `Shared<Array<f32, 256>>`, `Shared<Tile<f32, 32, 32, 33>>` or \
             `Shared<Dynamic<f32>>`, of types that are `AnyBits`"
 )]
@@ -108,7 +108,7 @@ impl<'k, L: Layout> Shared<'k, L> {
         const {
             assert!(
                 size_of::<L::Storage>() <= 48 << 10,
-                "a kernel has 48 KiB of shared memory at most that it declares: take `Dynamic` for more"
+                "a kernel can declare at most 48 KiB of static shared memory: use `Dynamic` for more"
             )
         };
         // SAFETY: the call emits no instruction. It tells the compiler that the memory may have
