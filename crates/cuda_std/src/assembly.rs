@@ -9,7 +9,7 @@ pub use core::arch::asm;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand in a register of {BITS} bits",
     label = "not an integer, float or pointer of at most {BITS} bits",
-    note = "`bool` and `char` have to be cast; `f32` needs `reg32`, `f64` and pointers need `reg64`"
+    note = "`bool` and `char` must be cast; `f32` needs `reg32`, `f64` and pointers need `reg64`"
 )]
 pub trait Operand<const BITS: u32>: Copy {}
 

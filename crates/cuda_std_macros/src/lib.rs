@@ -87,7 +87,7 @@ use proc_macro::TokenStream;
 /// ```ignore
 /// impl<T: Number> Polynomial<T> {
 ///     #[kernel(associated)]
-///     fn evaluate(self, at: &[T], mut to: PerThread<T>) { … }
+///     fn evaluate(self, at: &[T], mut to: PerThread<T>) { /* ... */ }
 /// }
 ///
 /// stream.launch((4, 256), polynomial.evaluate_args(&at, &mut to))?;

@@ -42,9 +42,9 @@ pub unsafe trait Kernel: 'static {
 #[diagnostic::on_unimplemented(
     message = "the kernel `{Self}` does not run on the CPU",
     label = "this kernel does not run on the CPU",
-    note = "generic kernels run on the CPU in crates that `cargo cuda` builds",
-    note = "kernels with a lifetime at a `#[grid_constant]` parameter, and unsafe associated functions or \
-            those with more than 8 parameters, run on devices alone"
+    note = "generic kernels run on the CPU only in crates that `cargo cuda` builds",
+    note = "kernels with a named lifetime in a `#[grid_constant]` parameter, and associated functions that \
+            are unsafe or have more than 8 parameters, run only on devices"
 )]
 pub unsafe trait OnCpu: Kernel {
     /// Runs one thread of the kernel, the one that [`cpu::with`](crate::cpu::with) returns.
@@ -76,10 +76,10 @@ pub unsafe trait OnCpu: Kernel {
     message = "`{Self}` cannot be passed to a kernel's parameter `{P}`",
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
-            for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
-    note = "slices, arrays, `Vec`s and values of the host are copied: `&[T]` for `&[T]`, `&T` for `&T`, \
+            for `PerThread<T>` or `&[AtomicT]`, and values of other types as they are",
+    note = "slices, arrays, `Vec`s and values in host memory are copied: `&[T]` for `&[T]`, `&T` for `&T`, \
             `&mut [T]` for `PerThread<T>` or `&[AtomicT]`, and `&mut u32` for `&AtomicU32`",
-    note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
+    note = "structs and enums passed by value must be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
     /// The form in which the argument is stored until the launch.
@@ -601,7 +601,7 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
 /// `#[repr(C)] struct { pointer: *mut Element, length: usize }`. Its safe functions do not let
 /// threads of a grid access an element concurrently if one of them writes it, except atomically.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` takes no `&mut` memory",
+    message = "a kernel's parameter `{Self}` does not accept `&mut` memory",
     label = "the kernel's parameter is `{Self}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `buffer.rows_mut(width)` for `PerThread2d<T>`, `PerTile<T>`, \
             `PerRow<T>` and `PerColumn<T>`, `buffer.volume_mut(width, height)` for `PerThread3d<T>`, and `DeviceCopy` values for themselves"
@@ -621,7 +621,7 @@ pub unsafe trait Output {
 /// Values of the type yield no reference that outlives `'p` and the kernel.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` takes no `&mut` memory of the host",
+    message = "a kernel's parameter `{Self}` does not accept `&mut` host memory",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait OutputOf<'p> {}
@@ -634,7 +634,7 @@ pub unsafe trait OutputOf<'p> {}
 /// `length: usize`, `width: usize` and `height: usize`, where the last row may be partial, `width`
 /// is at most 2⁴⁰ and `height` at most 2⁶². Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` has no rows",
+    message = "a kernel's parameter `{Self}` does not accept rows",
     label = "the kernel's parameter is `{Self}`",
     note = "pass `&mut DeviceBuffer<T>` for `PerThread<T>`, and its `rows_mut(width)` for \
             `PerThread2d<T>`"
@@ -653,7 +653,7 @@ pub unsafe trait OutputRows {
 /// partial, `width` is at most 2⁴⁰, and `width * height` at most 2⁴⁰ or the size of one layer that
 /// contains all elements. Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` has no layers",
+    message = "a kernel's parameter `{Self}` does not accept a volume",
     label = "the kernel's parameter is `{Self}`",
     note = "pass `&mut DeviceBuffer<T>` for `PerThread<T>`, and its `volume_mut(width, height)` for \
             `PerThread3d<T>`"
@@ -669,7 +669,7 @@ pub unsafe trait OutputVolume {
 ///
 /// Its value is the address of the element. Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` takes no `&mut` memory",
+    message = "a kernel's parameter `{Self}` does not accept `&mut` memory",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait OutputValue {
@@ -684,7 +684,7 @@ pub unsafe trait OutputValue {
 /// Its value is the condition's 64-bit handle, which its safe functions use only to set the
 /// condition.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` sets no condition of a graph",
+    message = "a kernel's parameter `{Self}` does not accept a graph condition",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait SetsCondition {}
@@ -744,7 +744,7 @@ impl core::fmt::Display for ImageNumbers {
 /// Its value is the texture's 64-bit handle, which its safe functions use only to read elements as
 /// the constants specify.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` reads no texture",
+    message = "a kernel's parameter `{Self}` does not accept a texture",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait TextureParam {
@@ -764,7 +764,7 @@ pub unsafe trait TextureParam {
 /// Its value is the surface's 64-bit handle, which its safe functions use only to read and write
 /// elements of this size.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` has no surface",
+    message = "a kernel's parameter `{Self}` does not accept a surface",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait SurfaceParam {
