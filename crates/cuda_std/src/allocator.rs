@@ -1,5 +1,35 @@
 //! The device allocator: `Box`, `Vec`, `String` and all of `alloc` on CUDA's device heap.
 //!
+//! ```
+//! extern crate alloc;
+//!
+//! use alloc::vec::Vec;
+//! use cuda_std::PerThreadChunk;
+//! use cuda_std::prelude::*;
+//!
+//! /// Writes the prime factors of each number, as many as fit.
+//! #[kernel]
+//! pub fn factorize(numbers: &[u32], mut to: PerThreadChunk<u32, 8>) {
+//!     for (start, to) in to.whole() {
+//!         let mut rest = numbers[start / 8];
+//!         let mut factors = Vec::new();
+//!         let mut factor = 2;
+//!         while rest > 1 {
+//!             if rest % factor == 0 {
+//!                 factors.push(factor);
+//!                 rest /= factor;
+//!             } else {
+//!                 factor += 1;
+//!             }
+//!         }
+//!         for (to, factor) in to.iter_mut().zip(factors) {
+//!             *to = factor;
+//!         }
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
 //! With the feature `allocator` (enabled by default), [`DeviceAllocator`] is the global allocator
 //! of kernels. A crate that uses it declares `extern crate alloc;`. All threads share one heap of 8
 //! MiB, unless the host sets another limit (`cuCtxSetLimit`, `CU_LIMIT_MALLOC_HEAP_SIZE`).

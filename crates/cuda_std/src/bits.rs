@@ -37,7 +37,7 @@ use core::num::Wrapping;
 /// # Safety
 /// Every bit pattern must be a valid value of the type.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has invalid bit patterns, so it cannot be in shared memory or a shuffle",
+    message = "`{Self}` is not `AnyBits`, so it cannot be in shared memory or a shuffle",
     label = "not `AnyBits`",
     note = "structs of numbers can have `#[derive(cuda_std::AnyBits)]`",
     note = "`cuda_std`'s features `glam`, `half` and `num-complex` implement it for these crates' types",

@@ -17,7 +17,7 @@
 //!         let next = cluster::map_shared(mine, (cluster::block_rank() + 1) % cluster::blocks());
 //!         *to.add(thread::block_idx_x() as usize) = *next;
 //!     }
-//! No block may exit while others read its shared memory.
+//!     // No block may exit while others read its shared memory.
 //!     cluster::sync();
 //! }
 //! # fn main() {}

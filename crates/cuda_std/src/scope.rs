@@ -1,5 +1,19 @@
 //! Scopes of fences and atomic operations: the set of threads that they synchronize with. A smaller
 //! scope is cheaper.
+//!
+//! ```
+//! use cuda_std::atomic::{Atomic, Ordering};
+//! use cuda_std::prelude::*;
+//! use cuda_std::scope::Device;
+//!
+//! /// Counts the negative elements. Only threads of the device access the counter.
+//! #[kernel]
+//! pub fn count_negative(data: &[i32], count: &Atomic<u32, Device>) {
+//!     let own = thread::elements(data).filter(|(_, x)| **x < 0).count();
+//!     count.fetch_add(own as u32, Ordering::Relaxed);
+//! }
+//! # fn main() {}
+//! ```
 
 use crate::intrinsics::synchronization;
 

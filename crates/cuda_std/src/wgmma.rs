@@ -11,8 +11,8 @@
 //! use cuda_std::prelude::*;
 //! use cuda_std::wgmma::{self, Descriptor, Swizzle};
 //!
-//! /// The product of a 64×16 and a 16×8 matrix, both in core matrices of 8 rows (columns) of 16
-//! bytes, by 128 threads.
+//! /// The product of a 64×16 and a 16×8 matrix, both in core matrices of 8 rows (columns) of
+//! /// 16 bytes, by 128 threads.
 //! #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 //! #[kernel]
 //! pub unsafe fn product(a: *const F16, b: *const F16, c: *mut f32) {

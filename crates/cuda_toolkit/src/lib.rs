@@ -5,6 +5,17 @@
 //! ptxas, and `./x doctor` and `cargo cuda doctor` print what was found. This crate neither loads nor
 //! runs the files. It supports two layouts: a CUDA toolkit, and the directory that
 //! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
+//!
+//! ```
+//! use cuda_toolkit::{Arch, Part};
+//!
+//! let toolkit = cuda_toolkit::find(&["target/cuda".into()]);
+//! match toolkit.get(Part::Ptxas) {
+//!     Some(ptxas) => println!("found {}", ptxas.path.display()),
+//!     None => println!("ptxas not found; searched {:?}", toolkit.searched),
+//! }
+//! assert_eq!("sm_90".parse(), Ok(Arch::SM_90));
+//! ```
 
 mod arch;
 pub mod assemble;

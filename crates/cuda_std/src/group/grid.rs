@@ -18,6 +18,24 @@ pub struct Grid(());
 /// blocks are resident at the same time. In other launches, blocks may wait for blocks that cannot
 /// start before the waiting ones exit. If the launch is known not to be cooperative, the barrier
 /// panics.
+///
+/// ```
+/// use cuda_std::atomic::{Atomic, Ordering};
+/// use cuda_std::group;
+/// use cuda_std::prelude::*;
+/// use cuda_std::scope::Device;
+///
+/// /// Divides each element by the sum of all elements.
+/// #[kernel]
+/// pub fn normalize(from: &[f32], sum: &Atomic<f32, Device>, mut to: PerThread<f32>) {
+///     let own = thread::elements(from).fold(0.0, |sum, (_, x)| sum + x);
+///     sum.fetch_add(own, Ordering::Relaxed);
+///     group::grid().sync();
+///     let sum = sum.load(Ordering::Relaxed);
+///     to.each_with(from, |_, to, x| *to = x / sum);
+/// }
+/// # fn main() {}
+/// ```
 #[inline(always)]
 #[must_use]
 pub fn grid() -> Grid {

@@ -116,6 +116,23 @@ impl Group for Coalesced {
 }
 
 /// The interface of groups within a warp: shuffles, votes, matches, reductions and scans.
+///
+/// ```
+/// use cuda_std::group;
+/// use cuda_std::prelude::*;
+///
+/// /// Sums each group of eight elements.
+/// #[kernel(block_size(128))]
+/// pub fn sums(from: &[f32], mut to: PerThread<f32>) {
+///     let tile = group::tile::<8>();
+///     let x = from.get(thread::index() as usize).copied().unwrap_or(0.0);
+///     let sum = tile.reduce(x, |a, b| a + b);
+///     if let Some((_, to)) = to.first() {
+///         *to = sum;
+///     }
+/// }
+/// # fn main() {}
+/// ```
 pub trait Lanes: Group + Copy {
     /// Returns the mask of the group's lanes.
     fn mask(&self) -> u32;

@@ -7,8 +7,10 @@
 //! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, Rows, Wmma};
 //! use cuda_std::prelude::*;
 //!
-//! /// The product of two 16×16 matrices by one warp. /// /// # Safety /// All three matrices have
-//! 256 elements.
+//! /// The product of two 16×16 matrices by one warp.
+//! ///
+//! /// # Safety
+//! /// All three matrices have 256 elements.
 //! #[kernel]
 //! pub unsafe fn product(a: *const F16, b: *const F16, c: *mut f32) {
 //!     type Tile = Wmma<16, 16, 16, F16, f32>;

@@ -1,4 +1,14 @@
 //! Distributions: numbers with a given distribution, drawn from a random number generator.
+//!
+//! ```
+//! use cuda_std::random::{Bernoulli, Distribution, Philox, Uniform};
+//!
+//! let mut random = Philox::new(1, 0, 0);
+//! let dice = Uniform::<u32>::new(1, 6);
+//! let sum = dice.sample(&mut random) + dice.sample(&mut random);
+//! assert!((2..=12).contains(&sum));
+//! assert!(Bernoulli::new(1.0).sample(&mut random));
+//! ```
 
 use super::Rng;
 use super::math::Math;

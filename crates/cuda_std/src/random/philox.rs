@@ -10,6 +10,15 @@ const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 ///
 /// This is the complete generator. Without any state, `philox4x32([step, cell, 0, 0], [seed, 0])`
 /// is a random number for each step and cell of a simulation.
+///
+/// ```
+/// use cuda_std::random::philox4x32;
+///
+/// let (step, cell, seed) = (3, 5, 42);
+/// let words = philox4x32([step, cell, 0, 0], [seed, 0]);
+/// assert_eq!(words, philox4x32([step, cell, 0, 0], [seed, 0]));
+/// assert_ne!(words, philox4x32([step + 1, cell, 0, 0], [seed, 0]));
+/// ```
 #[inline]
 #[must_use]
 pub const fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
