@@ -1,8 +1,8 @@
-//! What build scripts of the kernels' packages share: it takes the examples out of `cuda_std`'s
-//! documentation, as modules to be compiled for the device.
+//! Shared code of the kernel packages' build scripts: extracts the examples of `cuda_std`'s
+//! documentation, as modules to compile for the device.
 //!
-//! Each fenced block with a kernel becomes a module of its own. Kernels of one program need different
-//! names, so a kernel gets its file's name before its own: `transpose` of `shared/mod.rs` is
+//! Each fenced block with a kernel becomes a module. The kernels of a program need unique names, so
+//! a kernel's name is prefixed with its file's name: `transpose` of `shared/mod.rs` is
 //! `shared_transpose`.
 
 use std::error::Error;
@@ -48,7 +48,7 @@ pub fn write(files: &[&str]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The fenced blocks of Rust in documentation comments, without their hidden lines, which are there
+/// Returns the fenced Rust blocks in documentation comments, without their hidden lines, which are
 /// only for running them on the host.
 fn examples(text: &str) -> Vec<String> {
     let mut examples = Vec::new();
@@ -81,7 +81,7 @@ fn examples(text: &str) -> Vec<String> {
     examples
 }
 
-/// The name of an example's kernel.
+/// Returns the name of an example's kernel.
 fn kernel_of(example: &str) -> Option<String> {
     let (_, rest) = example.split_once("#[kernel")?;
     let (_, rest) = rest.split_once("fn ")?;

@@ -11,7 +11,7 @@ fn main() {
     let version = Command::new(rustc).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let mut version = version.unwrap_or_default().trim().to_owned();
-    // Such a compiler chooses anew for each crate graph.
+    // A compiler with this flag randomizes layouts differently for each crate graph.
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     if flags.contains("randomize-layout") {
         version += &format!(

@@ -1,8 +1,8 @@
-//! Compiles the kernels that the oldest architecture can run for it, the others for sm_90, and all of
-//! them for sm_100, which has libnvvm's modern dialect.
+//! Compiles the kernels that the oldest architecture supports for it, the others for sm_90, and all
+//! of them for sm_100, which has libnvvm's modern dialect.
 //!
-//! With `CUDA_STD_TESTS_OLDEST=1`, only the kernels for the oldest architecture are compiled, and the
-//! tests of the others fail: for `./x mutants`, which skips these.
+//! With `CUDA_STD_TESTS_OLDEST=1`, compiles only the kernels for the oldest architecture; the tests
+//! of the others then fail. `./x mutants`, which skips those tests, uses it.
 
 use cuda_builder::{Arch, CudaBuilder, DebugInfo};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     println!("cargo::rerun-if-env-changed=CUDA_STD_TESTS_OLDEST");
     let oldest = std::env::var_os("CUDA_STD_TESTS_OLDEST").is_some();
-    // Fused multiply-add rounds once where the CPU rounds twice; without it the results are equal.
+    // A fused multiply-add rounds once, but the CPU rounds twice; without it the results are equal.
     let builder = CudaBuilder::new("kernels")
         .fma_contraction(false)
         .debug(false)

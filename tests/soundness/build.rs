@@ -1,10 +1,10 @@
-//! Compiles the crates of kernels.
+//! Compiles the kernel crates.
 
 use cuda_builder::{Arch, CudaBuilder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     CudaBuilder::new("kernels").embed("kernels").build()?;
-    // Without the feature `host` that the host's program has: the attack.
+    // Without the feature `host`, with which the host program depends on the crate: the attack.
     CudaBuilder::new("signatures")
         .arch(Arch::SM_75)
         .embed("signatures")

@@ -1,4 +1,4 @@
-//! Work of whole blocks: histogram, reduction, scan, softmax, sorting.
+//! Block-wide algorithms: histogram, reduction, scan, softmax, sorting.
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::group;
@@ -7,16 +7,16 @@ use cuda_std::scope::{Block, Device};
 use cuda_std::shared::{Array, Shared};
 use cuda_std::{PerBlock, warp};
 
-/// Values of the histogram.
+/// The number of bins of the histogram.
 pub const BINS: usize = 256;
-/// Threads of a block of most kernels here.
+/// The number of threads per block of most kernels here.
 pub const THREADS: usize = 256;
-/// Keys that a block sorts, two for each thread.
+/// The number of keys that a block sorts, two per thread.
 pub const SORTED: usize = 1024;
-/// Columns of the matrix of the softmax.
+/// The number of columns of the softmax's matrix.
 pub const WIDTH: usize = 4096;
 
-/// How often each byte occurs.
+/// The number of occurrences of each byte.
 #[kernel(block_size(256))]
 pub fn histogram_safe(
     #[shared] mut counts: Shared<Array<Atomic<u32, Block>, BINS>>,
@@ -36,7 +36,7 @@ pub fn histogram_safe(
     });
 }
 
-/// How often each byte occurs.
+/// The number of occurrences of each byte.
 #[kernel(block_size(256))]
 pub unsafe fn histogram_raw(from: *const u32, to: *mut u32, n: usize) {
     let counts = shared_array![u32; BINS];
@@ -106,7 +106,7 @@ unsafe fn block_sum(mut sum: f32, shared: *mut f32) -> f32 {
     sum
 }
 
-/// The exclusive scan of each 256 elements.
+/// The exclusive scan of each group of 256 elements.
 #[kernel(block_size(256))]
 pub fn block_scan_safe(from: &[u32], mut to: PerThread<u32>) {
     let mine = from.get(thread::index() as usize).copied().unwrap_or(0);
@@ -114,7 +114,7 @@ pub fn block_scan_safe(from: &[u32], mut to: PerThread<u32>) {
     to.each(|_, to| *to = before);
 }
 
-/// The exclusive scan of each 256 elements.
+/// The exclusive scan of each group of 256 elements.
 #[kernel(block_size(256))]
 pub unsafe fn block_scan_raw(from: *const u32, to: *mut u32, n: usize) {
     let shared = shared_array![u32; THREADS / 32];
@@ -159,7 +159,7 @@ pub unsafe fn block_scan_raw(from: *const u32, to: *mut u32, n: usize) {
     }
 }
 
-/// The softmax of each row of [`WIDTH`] elements, by a block.
+/// The softmax of each row of [`WIDTH`] elements, one row per block.
 #[kernel(block_size(256))]
 pub fn softmax_safe(from: &[f32], mut to: PerBlock<f32, WIDTH>) {
     let block = group::block();
@@ -180,7 +180,7 @@ pub fn softmax_safe(from: &[f32], mut to: PerBlock<f32, WIDTH>) {
     }
 }
 
-/// The softmax of each row of [`WIDTH`] elements, by a block.
+/// The softmax of each row of [`WIDTH`] elements, one row per block.
 #[kernel(block_size(256))]
 pub unsafe fn softmax_raw(from: *const f32, to: *mut f32) {
     let shared = shared_array![f32; THREADS / 32];
@@ -213,12 +213,12 @@ pub unsafe fn softmax_raw(from: *const f32, to: *mut f32) {
     }
 }
 
-/// Columns of the matrix of the layer norm.
+/// The number of columns of the layer norm's matrix.
 pub const NORM: usize = 1024;
-/// What is added to variances.
+/// The term that is added to variances.
 pub const EPSILON: f32 = 1e-5;
 
-/// The rows of a matrix with a mean of 0 and a variance of 1, times `gamma` plus `beta`.
+/// Layer norm: normalizes each row to mean 0 and variance 1, times `gamma` plus `beta`.
 #[kernel(block_size(256))]
 pub fn layer_norm_safe(from: &[f32], gamma: &[f32], beta: &[f32], mut to: PerBlock<f32, NORM>) {
     let block = group::block();
@@ -237,7 +237,7 @@ pub fn layer_norm_safe(from: &[f32], gamma: &[f32], beta: &[f32], mut to: PerBlo
     }
 }
 
-/// The rows of a matrix with a mean of 0 and a variance of 1, times `gamma` plus `beta`.
+/// Layer norm: normalizes each row to mean 0 and variance 1, times `gamma` plus `beta`.
 #[kernel(block_size(256))]
 pub unsafe fn layer_norm_raw(from: *const f32, gamma: *const f32, beta: *const f32, to: *mut f32) {
     let shared = shared_array![f32; THREADS / 32];
@@ -279,7 +279,7 @@ unsafe fn sum_of_block(mut sum: f32, shared: *mut f32) -> f32 {
     sum
 }
 
-/// Sorts each [`SORTED`] keys by a bitonic network in shared memory.
+/// Sorts each group of [`SORTED`] keys with a bitonic network in shared memory.
 #[kernel(block_size(512))]
 pub fn bitonic_safe(
     #[shared] mut keys: Shared<Array<Atomic<u32, Block>, SORTED>>,
@@ -312,7 +312,7 @@ pub fn bitonic_safe(
     }
 }
 
-/// Sorts each [`SORTED`] keys by a bitonic network in shared memory.
+/// Sorts each group of [`SORTED`] keys with a bitonic network in shared memory.
 #[kernel(block_size(512))]
 pub unsafe fn bitonic_raw(from: *const u32, to: *mut u32) {
     let keys = shared_array![u32; SORTED];

@@ -1,21 +1,21 @@
-//! The electrons' repulsion in the Hartree–Fock method, for atoms with s-type Gaussian functions:
-//! integrals over four of them, each added to six elements of the Fock matrix.
+//! The electron repulsion of the Hartree–Fock method, for atoms with s-type Gaussian functions:
+//! integrals over four functions, each added to six elements of the Fock matrix.
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::float::erf;
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 
-/// Gaussian functions of an atom.
+/// The number of Gaussian functions per atom.
 pub const GAUSSIANS: usize = 3;
-/// Products of coefficients below it do not count.
+/// Products of coefficients below this threshold are ignored.
 pub const CUTOFF: f64 = 1e-10;
 
-/// The pair with a number: those of (0, 0), (1, 0), (1, 1), (2, 0) and so on.
+/// Returns the `number`-th pair, in the order (0, 0), (1, 0), (1, 1), (2, 0) and so on.
 #[inline(always)]
 pub fn pair(number: usize) -> (usize, usize) {
     let mut i = ((8.0 * number as f64 + 1.0).sqrt() * 0.5 - 0.5) as usize;
-    // The root may be rounded.
+    // The square root may be rounded.
     while i * (i + 1) / 2 > number {
         i -= 1;
     }
@@ -25,14 +25,14 @@ pub fn pair(number: usize) -> (usize, usize) {
     (i, number - i * (i + 1) / 2)
 }
 
-/// The square of the distance of two atoms.
+/// Returns the squared distance of two atoms.
 #[inline(always)]
 fn squared(a: [f64; 3], b: [f64; 3]) -> f64 {
     let (x, y, z) = (a[0] - b[0], a[1] - b[1], a[2] - b[2]);
     x * x + y * y + z * z
 }
 
-/// The integral over functions of atoms at these places.
+/// Returns the integral over the functions of atoms at these positions.
 #[inline(always)]
 pub fn repulsion(
     places: [[f64; 3]; 4],
@@ -88,7 +88,7 @@ pub fn repulsion(
     sum
 }
 
-/// How often an integral counts, as many have the same value by symmetry.
+/// Returns the multiplicity of an integral: many have the same value by symmetry.
 #[inline(always)]
 pub fn share(i: usize, j: usize, k: usize, l: usize, ij: usize, kl: usize) -> f64 {
     let mut share = 1.0;

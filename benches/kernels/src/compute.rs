@@ -1,12 +1,12 @@
-//! Kernels that compute more than they load: Mandelbrot's set and option prices.
+//! Compute-bound kernels: the Mandelbrot set and option prices.
 
 use cuda_std::PerThread2d;
 use cuda_std::prelude::*;
 
-/// The most steps of a point of Mandelbrot's set.
+/// The maximum number of steps per point of the Mandelbrot set.
 pub const STEPS: u32 = 256;
 
-/// How many steps a point of the plane takes to leave: what host and device share.
+/// Returns the number of steps until a point of the plane escapes. Shared by host and device.
 #[inline(always)]
 pub fn escape(cx: f64, cy: f64) -> u32 {
     let (mut x, mut y) = (0.0, 0.0);
@@ -20,13 +20,13 @@ pub fn escape(cx: f64, cy: f64) -> u32 {
     steps
 }
 
-/// Mandelbrot's set: the square with the corner (-2, -1.5) and sides of `size` pixels.
+/// The Mandelbrot set: the square with the corner (-2, -1.5) and `size` pixels per side.
 #[kernel(block_size(16, 16))]
 pub fn mandelbrot_safe(pixel: f64, mut to: PerThread2d<u32>) {
     to.each(|(x, y), to| *to = escape(x as f64 * pixel - 2.0, y as f64 * pixel - 1.5));
 }
 
-/// Mandelbrot's set.
+/// The Mandelbrot set.
 #[kernel(block_size(16, 16))]
 pub unsafe fn mandelbrot_raw(pixel: f64, to: *mut u32, width: usize, height: usize) {
     let at = thread::index_2d();
@@ -36,12 +36,12 @@ pub unsafe fn mandelbrot_raw(pixel: f64, to: *mut u32, width: usize, height: usi
     }
 }
 
-/// Interest without risk.
+/// The risk-free interest rate.
 pub const RATE: f32 = 0.02;
-/// How much the price moves.
+/// The volatility.
 pub const VOLATILITY: f32 = 0.30;
 
-/// The normal distribution's integral, by a polynomial.
+/// The cumulative normal distribution, by a polynomial.
 #[inline(always)]
 fn cumulative(d: f32) -> f32 {
     const FACTORS: [f32; 5] = [
@@ -60,7 +60,7 @@ fn cumulative(d: f32) -> f32 {
     if d > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The prices of call and put after Black and Scholes: what host and device share.
+/// Returns the Black–Scholes prices of call and put. Shared by host and device.
 #[inline(always)]
 pub fn prices(price: f32, strike: f32, years: f32) -> (f32, f32) {
     let root = years.sqrt();
@@ -75,7 +75,7 @@ pub fn prices(price: f32, strike: f32, years: f32) -> (f32, f32) {
     )
 }
 
-/// Call and put of each option.
+/// The prices of call and put of each option.
 #[kernel(block_size(128))]
 pub fn black_scholes_safe(
     price: &[f32],
@@ -91,7 +91,7 @@ pub fn black_scholes_safe(
     }
 }
 
-/// Call and put of each option.
+/// The prices of call and put of each option.
 #[kernel(block_size(128))]
 pub unsafe fn black_scholes_raw(
     price: *const f32,

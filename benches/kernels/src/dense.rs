@@ -1,22 +1,22 @@
-//! Dense matrices: transpose, products with vectors and with matrices.
+//! Dense matrices: transpose, matrix-vector and matrix-matrix products.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
 use cuda_std::{PerTile, Rows};
 
-/// Rows and columns of the transpose's tiles.
+/// The number of rows and columns of the transpose's tiles.
 pub const TRANSPOSE: usize = 32;
-/// Rows and columns of the tiles of [`sgemm_safe()`].
+/// The number of rows and columns of the tiles of [`sgemm_safe()`].
 pub const GEMM: usize = 32;
 
-/// Rows and columns of what a block of [`sgemm_registers_safe()`] computes.
+/// The number of rows and columns of a block's part of the result in [`sgemm_registers_safe()`].
 pub const GEMM_BLOCK: usize = 128;
-/// Its threads in each dimension, and how far it goes at a time.
+/// The number of threads per dimension in [`sgemm_registers_safe()`], and of columns per step.
 pub const GEMM_THREADS: usize = 16;
-/// The rows and columns of a thread's sums.
+/// The number of rows and columns of a thread's sums.
 pub const SUMS: usize = GEMM_BLOCK / GEMM_THREADS;
 
-/// The transpose of a matrix, by tiles in shared memory.
+/// The transpose of a matrix, with tiles in shared memory.
 #[kernel(block_size(32, 8))]
 pub fn transpose_safe(
     #[shared] mut shared: Shared<Tile<f32, 32, 32, 33>>,
@@ -35,7 +35,7 @@ pub fn transpose_safe(
     }
 }
 
-/// The transpose of a matrix, by tiles in shared memory.
+/// The transpose of a matrix, with tiles in shared memory.
 #[kernel(block_size(32, 8))]
 pub unsafe fn transpose_raw(from: *const f32, to: *mut f32, width: usize, height: usize) {
     let shared = shared_array![f32; 32 * 33];
@@ -60,7 +60,7 @@ pub unsafe fn transpose_raw(from: *const f32, to: *mut f32, width: usize, height
     }
 }
 
-/// `y = a * x`, where `a` is in columns.
+/// `y = a * x`, where `a` is column-major.
 #[kernel(block_size(128))]
 pub fn gemv_safe(a: &[f32], x: &[f32], mut y: PerThread<f32>) {
     let rows = y.len();
@@ -73,7 +73,7 @@ pub fn gemv_safe(a: &[f32], x: &[f32], mut y: PerThread<f32>) {
     });
 }
 
-/// `y = a * x`, where `a` is in columns.
+/// `y = a * x`, where `a` is column-major.
 #[kernel(block_size(128))]
 pub unsafe fn gemv_raw(a: *const f32, x: *const f32, y: *mut f32, rows: usize, columns: usize) {
     let row = thread::index_1d() as usize;
@@ -86,7 +86,7 @@ pub unsafe fn gemv_raw(a: *const f32, x: *const f32, y: *mut f32, rows: usize, c
     }
 }
 
-/// `c = a * b` of square matrices, by tiles in shared memory; a thread for each element.
+/// `c = a * b` of square matrices, with tiles in shared memory and one thread per element.
 #[kernel(block_size(32, 32))]
 pub fn sgemm_safe(
     #[shared] mut tiles: Shared<(Tile<f32, GEMM, GEMM>, Tile<f32, GEMM, GEMM>)>,
@@ -117,7 +117,7 @@ pub fn sgemm_safe(
     }
 }
 
-/// `c = a * b` of square matrices, by tiles in shared memory; a thread for each element.
+/// `c = a * b` of square matrices, with tiles in shared memory and one thread per element.
 #[kernel(block_size(32, 32))]
 pub unsafe fn sgemm_raw(a: *const f32, b: *const f32, c: *mut f32, n: usize) {
     let tile_a = shared_array![f32; GEMM * GEMM];
@@ -153,7 +153,7 @@ pub unsafe fn sgemm_raw(a: *const f32, b: *const f32, c: *mut f32, n: usize) {
     }
 }
 
-/// `c = a * b` of square matrices: a thread has 8×8 sums in registers.
+/// `c = a * b` of square matrices, with 8×8 sums per thread in registers.
 #[kernel(block_size(16, 16))]
 pub fn sgemm_registers_safe(
     #[shared] mut tiles: Shared<(
@@ -193,7 +193,7 @@ pub fn sgemm_registers_safe(
     }
 }
 
-/// `c = a * b` of square matrices: a thread has 8×8 sums in registers.
+/// `c = a * b` of square matrices, with 8×8 sums per thread in registers.
 #[kernel(block_size(16, 16))]
 pub unsafe fn sgemm_registers_raw(a: *const f32, b: *const f32, c: *mut f32, n: usize) {
     let tile_a = shared_array![f32; GEMM_BLOCK * GEMM_THREADS];

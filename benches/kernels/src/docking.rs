@@ -4,7 +4,7 @@ use cuda_std::PerThreadChunk;
 use cuda_std::prelude::*;
 use cust_core::DeviceCopy;
 
-/// Poses of a thread.
+/// The number of poses per thread.
 pub const POSES: usize = 4;
 
 const HARDNESS: f32 = 38.0;
@@ -12,34 +12,34 @@ const CHARGE: f32 = 45.0;
 const FAR: f32 = 5.5;
 const NEAR: f32 = 1.0;
 
-/// An atom's place, and the number of its type.
+/// The position and the type of an atom.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(C)]
 pub struct Atom {
-    /// Where it is.
+    /// The position.
     pub place: [f32; 3],
-    /// Its type.
+    /// The index of the type.
     pub kind: u32,
 }
 
-/// What atoms of a type have in common.
+/// The properties of a type of atoms.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(C)]
 pub struct Kind {
-    /// How it makes hydrogen bonds: 70 (F) for none, 69 (E) for both ways.
+    /// The kind of hydrogen bonds: 70 (F) for none, 69 (E) for both directions.
     pub bond: u32,
-    /// Its radius.
+    /// The radius.
     pub radius: f32,
-    /// How hydrophobic it is.
+    /// The hydrophobicity.
     pub hydrophobic: f32,
-    /// Its charge.
+    /// The charge.
     pub charge: f32,
 }
 
 /// A rotation and a translation, as the rows of a matrix.
 pub type Transform = [[f32; 4]; 3];
 
-/// The matrix of three angles and a place.
+/// Returns the matrix of three angles and a translation.
 #[inline(always)]
 pub fn transform(angles: [f32; 3], place: [f32; 3]) -> Transform {
     let ((sx, cx), (sy, cy), (sz, cz)) = (
@@ -64,14 +64,14 @@ pub fn transform(angles: [f32; 3], place: [f32; 3]) -> Transform {
     ]
 }
 
-/// A place after a transform.
+/// Returns a transformed position.
 #[inline(always)]
 pub fn moved(transform: &Transform, place: [f32; 3]) -> [f32; 3] {
     let row = |row: &[f32; 4]| row[3] + place[0] * row[0] + place[1] * row[1] + place[2] * row[2];
     [row(&transform[0]), row(&transform[1]), row(&transform[2])]
 }
 
-/// What the energy of two atoms depends on besides their distance.
+/// The properties of a pair of atoms that determine its energy, besides the distance.
 #[derive(Clone, Copy)]
 pub struct Pair {
     radius: f32,
@@ -86,7 +86,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Of a ligand's and a protein's atom.
+    /// Creates the properties of a ligand's and a protein's atom.
     #[inline(always)]
     pub fn new(ligand: Kind, protein: Kind) -> Pair {
         let radius = ligand.radius + protein.radius;
@@ -122,7 +122,7 @@ impl Pair {
         }
     }
 
-    /// The energy at a distance.
+    /// Returns the energy at a distance.
     #[inline(always)]
     pub fn energy(&self, distance: f32) -> f32 {
         let gap = distance - self.radius;
@@ -152,14 +152,14 @@ impl Pair {
     }
 }
 
-/// The distance of two places.
+/// Returns the distance of two positions.
 #[inline(always)]
 pub fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
     let (x, y, z) = (a[0] - b[0], a[1] - b[1], a[2] - b[2]);
     (x * x + y * y + z * z).sqrt()
 }
 
-/// The energies of all poses, [`POSES`] in each thread.
+/// The energies of all poses, [`POSES`] per thread.
 #[kernel(block_size(64))]
 pub fn minibude_safe(
     protein: &[Atom],
@@ -190,7 +190,7 @@ pub fn minibude_safe(
     );
 }
 
-/// The energies of all poses, [`POSES`] in each thread.
+/// The energies of all poses, [`POSES`] per thread.
 #[kernel(block_size(64))]
 pub unsafe fn minibude_raw(
     protein: *const Atom,

@@ -4,12 +4,12 @@ use cuda_std::PerBlock;
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
 
-/// Numbers of a transform.
+/// The number of points of a transform.
 pub const POINTS: usize = 256;
-/// Stages of a transform.
+/// The number of stages of a transform.
 const STAGES: u32 = POINTS.ilog2();
 
-/// The sum and the difference of a number and another one that is turned.
+/// A butterfly: returns the sum and the difference of a number and a rotated one.
 #[inline(always)]
 fn butterfly(a: [f32; 2], b: [f32; 2], turn: [f32; 2]) -> ([f32; 2], [f32; 2]) {
     let b = [
@@ -19,15 +19,15 @@ fn butterfly(a: [f32; 2], b: [f32; 2], turn: [f32; 2]) -> ([f32; 2], [f32; 2]) {
     ([a[0] + b[0], a[1] + b[1]], [a[0] - b[0], a[1] - b[1]])
 }
 
-/// The index with its bits in reverse order.
+/// Returns the index with its bits in reverse order.
 #[inline(always)]
 fn reversed(i: usize) -> usize {
     ((i as u32).reverse_bits() >> (32 - STAGES)) as usize
 }
 
-/// The Fourier transform of each [`POINTS`] complex numbers, by a block of half as many threads. In each
-/// stage thread `i` combines the numbers `2 * i` and `2 * i + 1`, and its results are the numbers `i` and
-/// `i + POINTS / 2`. `turns` are the first half of the roots of unity.
+/// The Fourier transform of each group of [`POINTS`] complex numbers, by a block of half as many
+/// threads. In each stage, thread `i` combines the numbers `2 * i` and `2 * i + 1`, and its results
+/// are the numbers `i` and `i + POINTS / 2`. `turns` are the first half of the roots of unity.
 #[kernel(block_size(128))]
 pub fn fft_safe(
     #[shared] mut numbers: Shared<Array<[f32; 2], POINTS>>,
@@ -52,7 +52,7 @@ pub fn fft_safe(
     }
 }
 
-/// The Fourier transform of each [`POINTS`] complex numbers: see [`fft_safe()`].
+/// The Fourier transform of each group of [`POINTS`] complex numbers: see [`fft_safe()`].
 #[kernel(block_size(128))]
 pub unsafe fn fft_raw(from: *const [f32; 2], turns: *const [f32; 2], to: *mut [f32; 2]) {
     let numbers = shared_array![[f32; 2]; POINTS];

@@ -1,11 +1,11 @@
-//! SHA-256 of many messages, and a hash table that threads insert into at the same time.
+//! SHA-256 of many messages, and a hash table into which threads insert concurrently.
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 use cuda_std::unroll::unroll;
 
-/// Bytes of a message.
+/// The number of bytes per message.
 pub const MESSAGE: usize = 64;
 
 const START: [u32; 8] = [
@@ -86,7 +86,7 @@ const ROUNDS: [u32; 64] = [
     0xc671_78f2,
 ];
 
-/// A block of 16 words added to a hash.
+/// Adds a block of 16 words to a hash.
 #[inline(always)]
 fn compress(state: [u32; 8], mut w: [u32; 16]) -> [u32; 8] {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
@@ -117,7 +117,7 @@ fn compress(state: [u32; 8], mut w: [u32; 16]) -> [u32; 8] {
     core::array::from_fn(|i| state[i].wrapping_add(added[i]))
 }
 
-/// The hash of a message of 64 bytes, which are words of the lowest byte first, as are the result's.
+/// Returns the hash of a 64-byte message. Message and result are little-endian words.
 #[inline(always)]
 pub fn sha256(message: [u32; 16]) -> [u32; 8] {
     let state = compress(START, message.map(u32::from_be));
@@ -142,10 +142,10 @@ pub unsafe fn sha256_raw(messages: *const [u32; 16], to: *mut [u32; 8], n: usize
     }
 }
 
-/// A slot without a key.
+/// The value of an empty slot.
 pub const EMPTY: u32 = u32::MAX;
 
-/// Where the search for a key begins.
+/// Returns the first slot of the search for a key.
 #[inline(always)]
 pub fn hash(mut key: u32) -> u32 {
     key ^= key >> 16;

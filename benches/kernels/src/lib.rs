@@ -1,16 +1,17 @@
-//! The benchmarks' kernels. Each benchmark `NAME` has two kernels here and one in `benches/cuda`, with
-//! the same algorithm and the same block size:
+//! The kernels of the benchmarks. Each benchmark `NAME` has two kernels here and one in
+//! `benches/cuda`, with the same algorithm and block size:
 //!
 //! - `NAME_safe`: what the documentation of `cuda_std` suggests, without `unsafe`,
 //! - `NAME_raw`: raw pointers and explicit barriers,
 //! - `NAME` in `benches/cuda`: CUDA C++ in its customary form.
 //!
-//! Kernels are written for their readers, not for the compiler's weaknesses.
+//! Kernels are written for readers, and do not work around weaknesses of the compiler.
 
 #![no_std]
-// The whole body of each raw kernel is unsafe: its pointers are valid for the sizes that it is given.
+// The whole body of each raw kernel is unsafe: its pointers must be valid for the sizes that it
+// receives.
 #![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
-// Raw kernels have plain loops, and kernels take what they need.
+// Raw kernels have plain loops, and kernels have as many parameters as they need.
 #![allow(clippy::needless_range_loop, clippy::too_many_arguments)]
 
 pub mod block;

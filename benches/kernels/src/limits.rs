@@ -1,11 +1,11 @@
-//! Kernels that measure the hardware's limits, which the others' times are compared with.
+//! Kernels that measure the hardware's limits, with which the other kernels' times are compared.
 
 use cuda_std::prelude::*;
 
-/// Independent chains of multiply-adds of a thread.
+/// The number of independent chains of multiply-adds per thread.
 pub const CHAINS: usize = 8;
 
-/// Copies 16 bytes in each thread.
+/// Copies 16 bytes per thread.
 #[kernel]
 pub unsafe fn limit_copy(from: *const u128, to: *mut u128, n: usize) {
     let i = thread::index_1d() as usize;
@@ -16,7 +16,7 @@ pub unsafe fn limit_copy(from: *const u128, to: *mut u128, n: usize) {
 
 macro_rules! multiply_adds {
     ($name:ident $ty:ty) => {
-        /// `rounds` times 16 multiply-adds in each of [`CHAINS`] chains.
+        /// Executes `rounds` times 16 multiply-adds in each of [`CHAINS`] chains.
         #[kernel]
         pub unsafe fn $name(rounds: u32, a: $ty, b: $ty, to: *mut $ty) {
             let i = thread::index_1d() as usize;

@@ -5,27 +5,27 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
 use cust_core::DeviceCopy;
 
-/// Bodies of a tile in shared memory, and threads in a block.
+/// The number of bodies per tile in shared memory, and of threads per block.
 pub const BODIES: usize = 256;
 
-/// What keeps the force between near bodies finite.
+/// The softening, which keeps the force between near bodies finite.
 pub const SOFTENING: f32 = 1e-3;
 
-/// A body's place and mass.
+/// The position and the mass of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, DeviceCopy, AnyBits)]
 #[repr(C, align(16))]
 pub struct Body {
-    /// Where it is, in the first dimension.
+    /// The position in the first dimension.
     pub x: f32,
-    /// In the second.
+    /// The position in the second dimension.
     pub y: f32,
-    /// In the third.
+    /// The position in the third dimension.
     pub z: f32,
-    /// How heavy it is.
+    /// The mass.
     pub mass: f32,
 }
 
-/// The acceleration of a body at `on` by another one, added to `sum`.
+/// Adds the acceleration of a body at `on` by another body to `sum`.
 #[inline(always)]
 pub fn pull(sum: [f32; 3], on: Body, by: Body) -> [f32; 3] {
     let (dx, dy, dz) = (by.x - on.x, by.y - on.y, by.z - on.z);
@@ -39,7 +39,7 @@ pub fn pull(sum: [f32; 3], on: Body, by: Body) -> [f32; 3] {
     ]
 }
 
-/// The acceleration of each body by all, tile by tile.
+/// The acceleration of each body by all bodies, tile by tile.
 #[kernel(block_size(256))]
 pub fn nbody_safe(
     #[shared] mut tile: Shared<Array<Body, BODIES>>,
@@ -64,7 +64,7 @@ pub fn nbody_safe(
     to.each(|_, to| *to = sum);
 }
 
-/// The acceleration of each body by all, tile by tile.
+/// The acceleration of each body by all bodies, tile by tile.
 #[kernel(block_size(256))]
 pub unsafe fn nbody_raw(bodies: *const Body, to: *mut f32, n: usize) {
     let tile = shared_array![Body; BODIES];

@@ -1,5 +1,5 @@
-//! A scan of any length in one pass over memory: tiles say what their sums are, and look back at what
-//! the tiles before have said.
+//! A single-pass scan of any length with decoupled look-back: tiles publish their sums, and look
+//! back at those of earlier tiles.
 
 use cuda_std::PerThreadChunk;
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
@@ -9,19 +9,20 @@ use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Shared};
 use cuda_std::warp;
 
-/// Threads of a block.
+/// The number of threads per block.
 pub const THREADS: usize = 256;
-/// Elements of a thread.
+/// The number of elements per thread.
 pub const ITEMS: usize = 8;
-/// Elements of a block.
+/// The number of elements per block.
 pub const TILE: usize = THREADS * ITEMS;
 
-/// A tile has said what its own sum is, below in the word.
+/// The flag of a tile that has published its own sum, which is in the lower 32 bits of the word.
 const OWN: u64 = 1 << 32;
-/// A tile has said what the sum up to its end is.
+/// The flag of a tile that has published the sum up to its end.
 const UP_TO: u64 = 2 << 32;
 
-/// What is before a tile: its first warp looks at 32 tiles at a time, until one knows its whole sum.
+/// Returns the sum of all earlier tiles: the first warp looks at 32 tiles at a time, until one has
+/// published its inclusive sum.
 fn look_back(tile: usize, sum: u32, states: &[Atomic<u64, Device>]) -> u32 {
     let warp = group::warp();
     let say = |kind: u64, sum: u32| {
@@ -36,7 +37,7 @@ fn look_back(tile: usize, sum: u32, states: &[Atomic<u64, Device>]) -> u32 {
     say(OWN, sum);
     let (mut before, mut end) = (0u32, tile);
     loop {
-        // The nearest tile is the first lane's.
+        // The first lane has the nearest tile.
         let state = match end.checked_sub(warp.rank() as usize + 1) {
             Some(tile) => loop {
                 match states[tile].load(Relaxed) {
@@ -58,7 +59,7 @@ fn look_back(tile: usize, sum: u32, states: &[Atomic<u64, Device>]) -> u32 {
     }
 }
 
-/// The exclusive scan. There is a block for each tile, and a state for each block, which is 0.
+/// The exclusive scan. The grid has one block per tile, and one state per block, initially 0.
 #[kernel(block_size(256))]
 pub fn scan_safe(
     #[shared] mut shared: Shared<Array<u32, 1>>,
@@ -146,7 +147,7 @@ pub unsafe fn scan_raw(from: *const u32, states: *mut u64, to: *mut u32) {
     }
 }
 
-/// As [`look_back`].
+/// Like [`look_back`].
 unsafe fn look_back_raw(tile: usize, sum: u32, states: *mut u64, lane: u32) -> u32 {
     let state = |tile: usize| Atomic::<u64, Device>::from_ptr(states.add(tile));
     let say = |kind: u64, sum: u32| {

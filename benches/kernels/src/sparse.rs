@@ -1,10 +1,10 @@
-//! Sparse matrices in compressed rows (CSR), times a vector.
+//! Products of sparse matrices in compressed sparse row format (CSR) and vectors.
 
 use cuda_std::group::{self, Lanes};
 use cuda_std::prelude::*;
 use cuda_std::{PerWarp, warp};
 
-/// A thread for each row: for matrices whose rows are short and alike.
+/// One thread per row, for matrices whose rows are short and of similar length.
 #[kernel(block_size(256))]
 pub fn spmv_banded_safe(
     rows: &[u32],
@@ -22,7 +22,7 @@ pub fn spmv_banded_safe(
     });
 }
 
-/// A thread for each row.
+/// One thread per row.
 #[kernel(block_size(256))]
 pub unsafe fn spmv_banded_raw(
     rows: *const u32,
@@ -42,7 +42,7 @@ pub unsafe fn spmv_banded_raw(
     }
 }
 
-/// A warp for each row: for matrices some of whose rows are long.
+/// One warp per row, for matrices with some long rows.
 #[kernel(block_size(256))]
 pub fn spmv_power_law_safe(
     rows: &[u32],
@@ -68,7 +68,7 @@ pub fn spmv_power_law_safe(
     }
 }
 
-/// A warp for each row.
+/// One warp per row.
 #[kernel(block_size(256))]
 pub unsafe fn spmv_power_law_raw(
     rows: *const u32,

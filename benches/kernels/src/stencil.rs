@@ -1,11 +1,11 @@
-//! Stencils: seven points in three dimensions, five in two, and a convolution.
+//! Stencils: seven-point in three dimensions, five-point in two, and a convolution.
 
 use cuda_std::prelude::*;
 use cuda_std::{PerThread2d, PerThread3d, Rows};
 
 macro_rules! stencil7 {
     ($ty:ty, $safe:ident $raw:ident) => {
-        /// A step of a seven-point stencil; the edge stays as it is in `to`.
+        /// A step of a seven-point stencil. The edge of `to` keeps its values.
         #[kernel(block_size(32, 4, 4))]
         pub fn $safe(from: &[$ty], mut to: PerThread3d<$ty>) {
             let (nx, ny, nz) = (to.width(), to.height(), to.depth());
@@ -24,7 +24,7 @@ macro_rules! stencil7 {
             });
         }
 
-        /// A step of a seven-point stencil; the edge stays as it is in `to`.
+        /// A step of a seven-point stencil. The edge of `to` keeps its values.
         #[kernel(block_size(32, 4, 4))]
         pub unsafe fn $raw(from: *const $ty, to: *mut $ty, nx: usize, ny: usize, nz: usize) {
             let at = thread::index_3d();
@@ -46,7 +46,7 @@ macro_rules! stencil7 {
 stencil7!(f32, stencil7_f32_safe stencil7_f32_raw);
 stencil7!(f64, stencil7_f64_safe stencil7_f64_raw);
 
-/// A step of Jacobi's method for Laplace's equation; the edge stays as it is in `to`.
+/// A step of Jacobi's method for Laplace's equation. The edge of `to` keeps its values.
 #[kernel(block_size(32, 8))]
 pub fn jacobi_safe(from: &[f64], mut to: PerThread2d<f64>) {
     let (width, height) = (to.width(), to.height());
@@ -59,7 +59,7 @@ pub fn jacobi_safe(from: &[f64], mut to: PerThread2d<f64>) {
     });
 }
 
-/// A step of Jacobi's method for Laplace's equation; the edge stays as it is in `to`.
+/// A step of Jacobi's method for Laplace's equation. The edge of `to` keeps its values.
 #[kernel(block_size(32, 8))]
 pub unsafe fn jacobi_raw(from: *const f64, to: *mut f64, width: usize, height: usize) {
     let at = thread::index_2d();
@@ -74,7 +74,7 @@ pub unsafe fn jacobi_raw(from: *const f64, to: *mut f64, width: usize, height: u
 /// The number of weights of the convolution along each side.
 pub const TAPS: usize = 5;
 
-/// The convolution with a filter of 5×5 weights; beyond the edges there are zeros.
+/// The convolution with a filter of 5×5 weights, with zeros outside the matrix.
 #[kernel(block_size(32, 8))]
 pub fn convolution_safe(from: &[f32], weights: &[[f32; TAPS]; TAPS], mut to: PerThread2d<f32>) {
     let from = Rows::new(from, to.width(), to.height());
@@ -90,7 +90,7 @@ pub fn convolution_safe(from: &[f32], weights: &[[f32; TAPS]; TAPS], mut to: Per
     });
 }
 
-/// The convolution with a filter of 5×5 weights; beyond the edges there are zeros.
+/// The convolution with a filter of 5×5 weights, with zeros outside the matrix.
 #[kernel(block_size(32, 8))]
 pub unsafe fn convolution_raw(
     from: *const f32,

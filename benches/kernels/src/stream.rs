@@ -3,9 +3,9 @@
 use cuda_std::prelude::*;
 use cuda_std::{PerBlock, group};
 
-/// What BabelStream multiplies by.
+/// The scalar factor of BabelStream.
 pub const SCALAR: f64 = 0.4;
-/// Threads in a block.
+/// The number of threads per block.
 pub const BLOCK: usize = 1024;
 
 /// `c = a`.
@@ -72,7 +72,7 @@ pub unsafe fn stream_triad_raw(b: *const f64, c: *const f64, a: *mut f64, n: usi
     }
 }
 
-/// Each block's part of the product of two vectors.
+/// The dot product of two vectors, one partial sum per block.
 #[kernel(block_size(1024))]
 pub fn stream_dot_safe(a: &[f64], b: &[f64], mut sums: PerBlock<f64>) {
     let mut sum = 0.0;
@@ -83,7 +83,7 @@ pub fn stream_dot_safe(a: &[f64], b: &[f64], mut sums: PerBlock<f64>) {
     sums.each(|_, to| *to = sum);
 }
 
-/// Each block's part of the product of two vectors.
+/// The dot product of two vectors, one partial sum per block.
 #[kernel(block_size(1024))]
 pub unsafe fn stream_dot_raw(a: *const f64, b: *const f64, sums: *mut f64, n: usize) {
     let shared = shared_array![f64; BLOCK];

@@ -1,4 +1,4 @@
-//! Products of matrices of `bf16` on tensor cores, by `mma.sync`.
+//! Products of `bf16` matrices on tensor cores, with `mma.sync`.
 
 use cuda_std::AnyBits;
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
@@ -9,26 +9,26 @@ use cuda_std::scope::Device;
 use cuda_std::shared::{Shared, Tile};
 use cust_core::DeviceCopy;
 
-/// Rows and columns of what a block computes.
+/// The number of rows and columns of a block's part of the result.
 pub const BLOCK: usize = 64;
-/// How far a block goes at a time.
+/// The number of columns of `a` per step.
 pub const STEP: usize = 32;
 
-/// Eight numbers, which are loaded at once.
+/// Eight numbers, which are loaded with one instruction.
 #[derive(Clone, Copy, Default, DeviceCopy, AnyBits)]
 #[repr(C, align(16))]
 pub struct Eight(pub [Bf16; 8]);
 
-/// The nearest number: for the host, which needs no other function of `cuda_std`.
+/// Returns the nearest `bf16` number: for the host, which needs no other function of `cuda_std`.
 pub fn bf16(value: f32) -> Bf16 {
     Bf16::from_f32(value)
 }
 
-/// What the tensor cores multiply at once.
+/// The product that the tensor cores compute at once.
 type Product = Mma<16, 8, 16, Bf16, Bf16, f32>;
 
-/// `c = a * b` of square matrices whose sides are multiples of [`BLOCK`]. Each of four warps computes a
-/// quarter of a block.
+/// `c = a * b` of square matrices whose sides are multiples of [`BLOCK`]. Each of four warps
+/// computes a quarter of a block's part of the result.
 #[kernel(block_size(4, 32))]
 pub fn gemm_bf16_safe(
     #[shared] mut tiles: Shared<(Tile<Eight, 4, BLOCK, 5>, Tile<Eight, 8, STEP, 9>)>,

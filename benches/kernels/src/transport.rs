@@ -6,9 +6,9 @@ use cust_core::DeviceCopy;
 
 /// The number of materials.
 pub const MATERIALS: usize = 12;
-/// The most nuclides of a material.
+/// The maximum number of nuclides of a material.
 pub const MOST_NUCLIDES: usize = 34;
-/// How likely an event is in each material, added up.
+/// The cumulative probability of an event in each material.
 pub const LIKELY: [f64; MATERIALS] = [
     0.140, 0.192, 0.467, 0.601, 0.755, 0.819, 0.885, 0.940, 0.948, 0.963, 0.988, 1.0,
 ];
@@ -19,11 +19,11 @@ pub const LIKELY: [f64; MATERIALS] = [
 pub struct GridPoint {
     /// The energy.
     pub energy: f64,
-    /// For five reactions.
+    /// The cross sections of five reactions.
     pub sections: [f64; 5],
 }
 
-/// A number from 0 to 1 that looks random.
+/// Returns a pseudorandom number from 0 to 1.
 #[inline(always)]
 pub fn uniform(index: u64) -> f64 {
     let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -32,14 +32,14 @@ pub fn uniform(index: u64) -> f64 {
     ((x ^ (x >> 31)) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// The material of an event.
+/// Returns the material of an event.
 #[inline(always)]
 pub fn material_of(draw: f64) -> usize {
     let found = LIKELY.iter().position(|&likely| likely >= draw);
     found.unwrap_or(MATERIALS - 1)
 }
 
-/// The reaction with the largest cross section.
+/// Returns the reaction with the largest cross section.
 #[inline(always)]
 pub fn largest(sections: [f64; 5]) -> u32 {
     let (mut largest, mut most) = (0, sections[0]);
@@ -51,10 +51,10 @@ pub fn largest(sections: [f64; 5]) -> u32 {
     largest
 }
 
-/// For each event the reaction with the largest cross section. `energies` are the energies of all
-/// nuclides in order, and `nearest[i * nuclides + n]` is where nuclide `n`'s grid has the last energy not
-/// above `energies[i]`. The nuclides of a material and their densities are in a row of
-/// [`MOST_NUCLIDES`] of `members` and `densities`.
+/// The reaction with the largest cross section, for each event. `energies` are the sorted energies
+/// of all nuclides, and `nearest[i * nuclides + n]` is the index in nuclide `n`'s grid of the last
+/// energy that is not greater than `energies[i]`. The nuclides of a material and their densities
+/// are in a row of [`MOST_NUCLIDES`] elements of `members` and `densities`.
 #[kernel(block_size(256))]
 pub fn xsbench_safe(
     energies: &[f64],
@@ -81,7 +81,7 @@ pub fn xsbench_safe(
         for (&nuclide, density) in members.iter().zip(densities) {
             let nuclide = nuclide as usize;
             let grid = &grids[nuclide * grid_points..][..grid_points];
-            // The last point has none after it.
+            // The last point has no successor.
             let low = (nearest[nuclide] as usize).min(grid_points - 2);
             let (low, high) = (&grid[low], &grid[low + 1]);
             let part = (high.energy - energy) / (high.energy - low.energy);
@@ -96,7 +96,7 @@ pub fn xsbench_safe(
     }
 }
 
-/// For each event the reaction with the largest cross section: see [`xsbench_safe()`].
+/// The reaction with the largest cross section, for each event: see [`xsbench_safe()`].
 #[kernel(block_size(256))]
 pub unsafe fn xsbench_raw(
     energies: *const f64,

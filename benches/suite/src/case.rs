@@ -1,4 +1,4 @@
-//! What a benchmark consists of: buffers, arguments for each form, and a check of the results.
+//! The definition of a benchmark: buffers, arguments for each form, and a check of the results.
 
 use crate::cub::Call;
 use cust::error::CudaResult;
@@ -18,10 +18,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// All of them.
+    /// All forms.
     pub const ALL: [Form; 3] = [Form::Nvcc, Form::Raw, Form::Safe];
 
-    /// Its name in the table.
+    /// Returns the form's name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Form::Nvcc => "nvcc",
@@ -30,7 +30,7 @@ impl Form {
         }
     }
 
-    /// The name of a benchmark's kernel in this form.
+    /// Returns the name of a benchmark's kernel in this form.
     pub fn kernel(self, benchmark: &str) -> String {
         match self {
             Form::Nvcc => benchmark.to_owned(),
@@ -40,18 +40,18 @@ impl Form {
     }
 }
 
-/// A buffer that arguments point to and checks read.
+/// A buffer to which arguments point and that checks read.
 pub type Buffer<T> = Rc<DeviceBuffer<T>>;
 
-/// The error of a check: what differs.
+/// The error of a check: the difference.
 pub type Check = Result<(), String>;
 
-/// A kernel's arguments, as the bytes of its parameters.
+/// The arguments of a kernel, as the bytes of its parameters.
 #[derive(Clone, Default)]
 pub struct Args(Vec<Vec<u8>>);
 
 impl Args {
-    /// None yet.
+    /// Creates an empty list.
     pub fn new() -> Args {
         Args::default()
     }
@@ -62,22 +62,22 @@ impl Args {
         self
     }
 
-    /// A raw pointer, or a reference.
+    /// Adds a raw pointer or a reference.
     pub fn pointer<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
         self.words(&[buffer.as_device_ptr().as_raw()])
     }
 
-    /// A slice, which is two parameters.
+    /// Adds a slice, which is two parameters.
     pub fn slice<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
         self.pointer(buffer).value(buffer.len() as u64)
     }
 
-    /// `PerThread`, `PerBlock` and the like.
+    /// Adds a `PerThread`, `PerBlock` or similar type.
     pub fn output<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
         self.words(&[buffer.as_device_ptr().as_raw(), buffer.len() as u64])
     }
 
-    /// `PerThread2d`, `PerTile` and the like.
+    /// Adds a `PerThread2d`, `PerTile` or similar type.
     pub fn rows<T: DeviceCopy>(self, buffer: &Buffer<T>, width: usize) -> Args {
         let height = buffer.len().div_ceil(width);
         self.words(&[
@@ -88,7 +88,7 @@ impl Args {
         ])
     }
 
-    /// `PerThread3d`.
+    /// Adds a `PerThread3d`.
     pub fn volume<T: DeviceCopy>(self, buffer: &Buffer<T>, width: usize, height: usize) -> Args {
         let depth = buffer.len().div_ceil(width * height);
         self.words(&[
@@ -100,19 +100,19 @@ impl Args {
         ])
     }
 
-    /// A number.
+    /// Adds a number.
     pub fn value<T: Number>(mut self, value: T) -> Args {
         self.0.push(value.bytes());
         self
     }
 
-    /// Those of another list behind these.
+    /// Appends another list.
     pub fn and(mut self, other: Args) -> Args {
         self.0.extend(other.0);
         self
     }
 
-    /// Pointers to the bytes of each.
+    /// Returns pointers to the bytes of each parameter.
     pub fn pointers(&mut self) -> Vec<*mut std::ffi::c_void> {
         self.0
             .iter_mut()
@@ -121,9 +121,9 @@ impl Args {
     }
 }
 
-/// Numbers that kernels take.
+/// A number that kernels take.
 pub trait Number {
-    /// Its bytes.
+    /// Returns the number's bytes.
     fn bytes(self) -> Vec<u8>;
 }
 
@@ -140,46 +140,47 @@ macro_rules! numbers {
 }
 numbers!(u32 i32 u64 usize f32 f64);
 
-/// A buffer that kernels write, and what is in it before.
+/// A buffer that kernels write, and its initial contents.
 pub struct Output {
-    /// Its address.
+    /// The address.
     pub address: u64,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: usize,
-    /// What each byte is set to before the kernel starts.
+    /// The initial value of each byte before the kernel starts.
     pub fill: u8,
 }
 
 /// A benchmark with its inputs on the device.
 pub struct Case {
-    /// Its name, from which follow the kernels'.
+    /// The name, from which the kernels' names are derived.
     pub name: &'static str,
     /// The number of blocks.
     pub grid: (u32, u32, u32),
-    /// The number of threads in each.
+    /// The number of threads per block.
     pub block: (u32, u32, u32),
     /// The arguments of [`Form::ALL`].
     pub args: [Args; 3],
-    /// What the kernels have to move from and to memory, at least.
+    /// The minimum number of bytes that the kernels read from and write to memory.
     pub bytes: f64,
-    /// The operations on `f32` that they do, where two in one instruction count twice.
+    /// The number of `f32` operations of the kernels; an instruction with two operations counts
+    /// twice.
     pub f32_operations: f64,
-    /// Those on `f64`.
+    /// The number of `f64` operations.
     pub f64_operations: f64,
-    /// What the kernels write.
+    /// The buffers that the kernels write.
     pub outputs: Vec<Output>,
-    /// Whether the outputs are set again before each launch.
+    /// Whether the outputs are reset before each launch.
     pub reset: bool,
-    /// Compares what the kernels wrote with what the CPU computes.
+    /// Compares the kernels' results with the CPU's.
     pub check: Box<dyn Fn() -> Check>,
-    /// The same by CUB, if it has that.
+    /// The same computation by CUB, if CUB has it.
     pub cub: Option<Call>,
-    /// What keeps the buffers alive.
+    /// Keeps the buffers alive.
     pub buffers: Vec<Box<dyn Any>>,
 }
 
 impl Case {
-    /// A benchmark without arguments yet.
+    /// Creates a benchmark without arguments.
     pub fn new(name: &'static str, grid: impl Dimensions, block: impl Dimensions) -> Case {
         Case {
             name,
@@ -197,24 +198,24 @@ impl Case {
         }
     }
 
-    /// The arguments of the three forms.
+    /// Sets the arguments of the three forms.
     pub fn args(mut self, nvcc: Args, raw: Args, safe: Args) -> Case {
         self.args = [nvcc, raw, safe];
         self
     }
 
-    /// A buffer that the kernels read.
+    /// Adds a buffer that the kernels read.
     pub fn input<T: DeviceCopy + 'static>(mut self, buffer: &Buffer<T>) -> Case {
         self.buffers.push(Box::new(buffer.clone()));
         self
     }
 
-    /// A buffer that the kernels write all of.
+    /// Adds a buffer that the kernels write completely.
     pub fn output<T: DeviceCopy + 'static>(self, buffer: &Buffer<T>) -> Case {
         self.output_from(buffer, 0xa5)
     }
 
-    /// A buffer that the kernels write some of: before they start each byte is `fill`.
+    /// Adds a buffer that the kernels write partially. Each byte is `fill` before they start.
     pub fn output_from<T: DeviceCopy + 'static>(mut self, buffer: &Buffer<T>, fill: u8) -> Case {
         self.outputs.push(Output {
             address: buffer.as_device_ptr().as_raw(),
@@ -224,31 +225,31 @@ impl Case {
         self.input(buffer)
     }
 
-    /// The outputs are set again before each launch, as kernels add to them.
+    /// Resets the outputs before each launch, for kernels that add to them.
     pub fn reset(mut self) -> Case {
         self.reset = true;
         self
     }
 
-    /// What the kernels have to move from and to memory, at least.
+    /// Sets the minimum number of bytes that the kernels read from and write to memory.
     pub fn bytes(mut self, bytes: usize) -> Case {
         self.bytes = bytes as f64;
         self
     }
 
-    /// The operations on `f32` that the kernels do.
+    /// Sets the number of `f32` operations of the kernels.
     pub fn f32_operations(mut self, count: f64) -> Case {
         self.f32_operations = count;
         self
     }
 
-    /// The operations on `f64` that the kernels do.
+    /// Sets the number of `f64` operations of the kernels.
     pub fn f64_operations(mut self, count: f64) -> Case {
         self.f64_operations = count;
         self
     }
 
-    /// The function of CUB that computes the same.
+    /// Sets the function of CUB with the same result.
     pub fn cub<T: DeviceCopy>(
         mut self,
         function: &'static str,
@@ -264,16 +265,16 @@ impl Case {
         self
     }
 
-    /// How results are compared with what the CPU computes.
+    /// Sets the comparison of the results with the CPU's.
     pub fn check(mut self, check: impl Fn() -> Check + 'static) -> Case {
         self.check = Box::new(check);
         self
     }
 }
 
-/// The sizes of grids and blocks.
+/// The size of a grid or block.
 pub trait Dimensions {
-    /// All three.
+    /// Returns all three dimensions.
     fn dimensions(self) -> (u32, u32, u32);
 }
 
@@ -295,17 +296,17 @@ impl Dimensions for (usize, usize, usize) {
     }
 }
 
-/// A buffer with these values.
+/// Creates a buffer with these values.
 pub fn upload<T: DeviceCopy>(values: &[T]) -> CudaResult<Buffer<T>> {
     Ok(Rc::new(DeviceBuffer::from_slice(values)?))
 }
 
-/// A buffer of zeros.
+/// Creates a zeroed buffer.
 pub fn zeroed<T: DeviceCopy + Zeroable>(len: usize) -> CudaResult<Buffer<T>> {
     Ok(Rc::new(DeviceBuffer::zeroed(len)?))
 }
 
-/// A number that looks random, the same for each `index` in each run.
+/// Returns a pseudorandom number, the same for each `index` in each run.
 pub fn random(index: u64) -> u64 {
     let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -313,35 +314,35 @@ pub fn random(index: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A number from 0 to 1 that looks random.
+/// Returns a pseudorandom number from 0 to 1.
 pub fn uniform(index: u64) -> f64 {
     (random(index) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Numbers from 0 to 1.
+/// Returns numbers from 0 to 1.
 pub fn uniform_f32(n: usize, seed: u64) -> Vec<f32> {
     (0..n as u64)
         .map(|i| uniform(i ^ (seed << 40)) as f32)
         .collect()
 }
 
-/// Numbers from 0 to 1.
+/// Returns numbers from 0 to 1.
 pub fn uniform_f64(n: usize, seed: u64) -> Vec<f64> {
     (0..n as u64).map(|i| uniform(i ^ (seed << 40))).collect()
 }
 
-/// How many results are compared with the CPU's, at most: spread over all of them.
+/// The maximum number of results that are compared with the CPU's, spread over all results.
 const SAMPLES: usize = 2000;
 
-/// The indices that are compared, of `len`: all of a small result.
+/// Returns the indices of the results to compare, of `len`: all indices of a small result.
 pub fn samples(len: usize) -> impl Iterator<Item = usize> {
-    // An odd step comes to all columns and rows.
+    // An odd step reaches all columns and rows.
     let step = (len / SAMPLES) | 1;
     let step = if len <= 4 * SAMPLES { 1 } else { step };
     (0..len).step_by(step).chain(len.checked_sub(1))
 }
 
-/// Compares results with the CPU's, up to a relative and an absolute difference.
+/// Compares results with the CPU's, with a relative and an absolute tolerance.
 pub fn close<T: DeviceCopy + Into<f64> + Default + Clone>(
     results: &Buffer<T>,
     relative: f64,
@@ -361,7 +362,7 @@ pub fn close<T: DeviceCopy + Into<f64> + Default + Clone>(
     Ok(())
 }
 
-/// The values of a buffer.
+/// Returns the values of a buffer.
 pub fn download<T: DeviceCopy + Default + Clone>(buffer: &Buffer<T>) -> Result<Vec<T>, String> {
     buffer.as_host_vec().map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! CUB's algorithms for the whole device, from the library that `./x bench` builds beside the modules.
+//! CUB's device-wide algorithms, from the library that `./x bench` builds next to the modules.
 
 use cust::raw::CUstream;
 use libloading::Library;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// The library.
 pub struct Cub(Library);
 
-/// What CUB computes of a benchmark's buffers.
+/// A computation by CUB on a benchmark's buffers.
 #[derive(Clone, Copy)]
 pub struct Call {
     /// The function of `benches/cuda/cub/cub.cu`.
@@ -23,13 +23,13 @@ pub struct Call {
 type Function = unsafe extern "C" fn(u64, u64, usize, u64, *mut usize, CUstream) -> i32;
 
 impl Cub {
-    /// Loads `libcub.so` of a directory, if it is there.
+    /// Loads `libcub.so` from a directory, if it exists.
     pub fn load(directory: &Path) -> Option<Cub> {
         let file = directory.join("libcub.so");
         if !file.exists() {
             return None;
         }
-        // SAFETY: `./x bench` made it; loading it runs no code but the CUDA runtime's.
+        // SAFETY: `./x bench` built the library; loading it runs only the CUDA runtime's code.
         match unsafe { Library::new(&file) } {
             Ok(library) => Some(Cub(library)),
             Err(error) => {
@@ -39,10 +39,11 @@ impl Cub {
         }
     }
 
-    /// Enqueues the call, or with `room` zero returns how much memory it needs.
+    /// Enqueues the call, or returns the required size of the temporary storage if `room` is zero.
     ///
     /// # Safety
-    /// The buffers are alive until the stream is done, and `room` has as many bytes as are needed.
+    /// The buffers must be live until the stream has completed the call, and `room` must have the
+    /// required size.
     pub unsafe fn call(
         &self,
         call: &Call,
@@ -51,7 +52,7 @@ impl Cub {
         stream: CUstream,
     ) -> Result<usize, String> {
         let Call { from, to, len, .. } = *call;
-        // SAFETY: the library's functions have this type; the rest is the caller's promise.
+        // SAFETY: the library's functions have this type; the caller guarantees the rest.
         let code = unsafe {
             let function = self.0.get::<Function>(call.function.as_bytes());
             let function = function.map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! Times the benchmarks' kernels, in safe Rust, raw Rust and CUDA C++, on one GPU in one process, and
-//! prints one table. `benches/README.md` says how to read it.
+//! Times the benchmarks' kernels in safe Rust, raw Rust and CUDA C++ on one GPU in one process, and
+//! prints one table. `benches/README.md` explains it.
 
 mod case;
 mod cases;
@@ -124,13 +124,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The directory `kernels` beside this program, if there is one.
+/// Returns the directory `kernels` next to this program, if it exists.
 fn beside_this_program() -> Option<PathBuf> {
     let directory = std::env::current_exe().ok()?.with_file_name("kernels");
     directory.is_dir().then_some(directory)
 }
 
-/// What `./x bench` wrote of compilers and flags.
+/// Returns the versions and flags of the compilers, which `./x bench` wrote.
 fn build_of(kernels: Option<&Path>) -> Result<serde_json::Value, Box<dyn Error>> {
     let Some(file) = kernels.map(|kernels| kernels.join("build.json")) else {
         return Ok(serde_json::Value::Null);
@@ -141,7 +141,7 @@ fn build_of(kernels: Option<&Path>) -> Result<serde_json::Value, Box<dyn Error>>
     Ok(serde_json::from_str(&std::fs::read_to_string(file)?)?)
 }
 
-/// The day, in UTC.
+/// Returns the date in UTC.
 fn today() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let mut days = now.map_or(0, |now| now.as_secs() / 86400);

@@ -1,4 +1,4 @@
-//! Loads the modules, launches the kernels, checks and times them.
+//! Loads the modules, launches the kernels, checks the results, and times the launches.
 
 use crate::case::{Case, Form};
 use crate::cub::Cub;
@@ -10,41 +10,41 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 
-/// The kernels of `build.rs`, for where no directory of modules is given.
+/// The kernels from `build.rs`, used without a directory of modules.
 static KERNELS: Embedded = cust::include_module!("kernels");
 
-/// More than the caches of any GPU hold.
+/// More than the size of any GPU's caches, in bytes.
 const FLUSH: usize = 256 << 20;
-/// Launches of each form that are not timed.
+/// The number of warm-up launches of each form, which are not timed.
 const WARM_UP: usize = 3;
 
-/// What is known of a kernel.
+/// The properties of a kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attributes {
-    /// Registers of a thread.
+    /// The registers per thread.
     pub registers: i32,
-    /// Bytes of local memory of a thread: spills, arrays, and the stack of calls.
+    /// The bytes of local memory per thread: spills, arrays, and the call stack.
     pub local: i32,
-    /// Bytes of shared memory of a block that the kernel declares.
+    /// The bytes of static shared memory per block.
     pub shared: i32,
-    /// Machine instructions, where there is a cubin: those of the kernel's own section.
+    /// The number of machine instructions in the kernel's own section, if there is a cubin.
     pub instructions: Option<u64>,
 }
 
 /// The times of one form of a benchmark, in microseconds.
 #[derive(Clone, Debug)]
 pub struct Times {
-    /// A quarter of the launches took less.
+    /// The first quartile.
     pub lower: f64,
-    /// Half of them took less.
+    /// The median.
     pub median: f64,
-    /// Three quarters of them took less.
+    /// The third quartile.
     pub upper: f64,
-    /// How many launches there were.
+    /// The number of launches.
     pub count: usize,
 }
 
-/// A kernel's machine instructions by name.
+/// The number of machine instructions of each kernel, by name.
 type Instructions = HashMap<String, u64>;
 
 /// A device with the modules of all forms.
@@ -56,14 +56,14 @@ pub struct Bench {
     cub: Option<Cub>,
     instructions: [Instructions; 2],
     stream: Stream,
-    /// What takes the caches' place before each launch.
+    /// The buffer that is written before each launch to flush the caches.
     flush: Option<RefCell<DeviceBuffer<u8>>>,
-    /// The least number of times that each form is timed.
+    /// The minimum number of timed launches of each form.
     rounds: usize,
 }
 
 impl Bench {
-    /// Loads the modules: from a directory, or ours alone.
+    /// Loads the modules: from a directory, or only the embedded one.
     pub fn new(
         context: Context,
         directory: Option<&Path>,
@@ -97,7 +97,7 @@ impl Bench {
         })
     }
 
-    /// The kernel of this name and form, if there is one.
+    /// Returns the kernel with this name and form, if it exists.
     fn function(&self, form: Form, benchmark: &str) -> CudaResult<Option<Function<'_>>> {
         let name = form.kernel(benchmark);
         if form != Form::Nvcc {
@@ -106,7 +106,7 @@ impl Bench {
         Ok((self.nvcc.iter()).find_map(|module| module.get_function(&name).ok()))
     }
 
-    /// What is known of a kernel, if there is one.
+    /// Returns the properties of a kernel, if it exists.
     pub fn attributes(
         &self,
         form: Form,
@@ -128,14 +128,14 @@ impl Bench {
     fn launch(&self, function: &Function<'_>, case: &Case, form: Form) -> CudaResult<()> {
         let mut args = case.args[form as usize].clone();
         let pointers = args.pointers();
-        // SAFETY: the arguments are made for this kernel, of buffers that the case keeps alive.
+        // SAFETY: the arguments are for this kernel, and the case keeps their buffers alive.
         unsafe {
             self.stream
                 .launch_raw(function, case.grid, case.block, 0, &pointers)
         }
     }
 
-    /// Sets the outputs to what they are before a launch.
+    /// Resets the outputs to their initial contents.
     fn reset(&self, case: &Case) -> CudaResult<()> {
         for output in &case.outputs {
             // SAFETY: the case keeps the buffer alive, and no kernel is running.
@@ -144,7 +144,7 @@ impl Bench {
         self.context.synchronize()
     }
 
-    /// Launches each form there is, and compares its results with the CPU's.
+    /// Launches each existing form, and compares its results with the CPU's.
     pub fn check(&self, case: &Case) -> Result<(), Box<dyn Error>> {
         for form in Form::ALL {
             let Some(function) = self.function(form, case.name)? else {
@@ -159,7 +159,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Times the forms in turns, each round beginning with another one.
+    /// Times the forms in turn. Each round starts with another form.
     pub fn time(&self, case: &Case) -> Result<[Option<Times>; 3], Box<dyn Error>> {
         let mut functions = Vec::new();
         for form in Form::ALL {
@@ -180,7 +180,7 @@ impl Bench {
         Ok(times.map(Times::of))
     }
 
-    /// Checks and times CUB, where it computes the same.
+    /// Checks and times CUB, if it has the same computation.
     pub fn time_cub(&self, case: &Case) -> Result<Option<Times>, Box<dyn Error>> {
         let (Some(cub), Some(call)) = (&self.cub, &case.cub) else {
             return Ok(None);
@@ -188,14 +188,14 @@ impl Bench {
         let stream = self.stream.as_inner();
         self.stream.synchronize()?;
         self.reset(case)?;
-        // SAFETY: the case keeps the buffers alive; without room nothing is launched.
+        // SAFETY: the case keeps the buffers alive; without temporary storage, nothing is launched.
         let bytes = unsafe { cub.call(call, 0, 0, stream)? };
         let room: DeviceBuffer<u8> = DeviceBuffer::zeroed(bytes.max(1))?;
         let address = room.as_device_ptr().as_raw();
         let mut times = Vec::new();
         for round in 0..WARM_UP + self.rounds {
             let time = self.between_events(|| {
-                // SAFETY: as above, and the room is as large as it has to be.
+                // SAFETY: as above, and the temporary storage has the required size.
                 unsafe { cub.call(call, address, bytes, stream)? };
                 Ok(())
             })?;
@@ -208,7 +208,7 @@ impl Bench {
         Ok(Times::of(times))
     }
 
-    /// The time of a launch, in microseconds.
+    /// Returns the time of a launch in microseconds.
     fn time_once(
         &self,
         function: &Function<'_>,
@@ -222,8 +222,7 @@ impl Bench {
         self.between_events(|| Ok(self.launch(function, case, form)?))
     }
 
-    /// The time of what a function enqueues, in microseconds; before it the caches are filled with
-    /// something else.
+    /// Returns the time of the work that `f` enqueues, in microseconds, with flushed caches.
     fn between_events(
         &self,
         enqueue: impl FnOnce() -> Result<(), Box<dyn Error>>,
@@ -255,7 +254,7 @@ impl Times {
     }
 }
 
-/// The modules of a directory, without the ends of their names.
+/// Returns the modules of a directory, without file extensions.
 fn stems(directory: &Path) -> Result<Vec<std::path::PathBuf>, Box<dyn Error>> {
     let mut stems = Vec::new();
     if directory.is_dir() {
@@ -268,12 +267,12 @@ fn stems(directory: &Path) -> Result<Vec<std::path::PathBuf>, Box<dyn Error>> {
     Ok(stems)
 }
 
-/// Loads `STEM.cubin` if the device can run it, else `STEM.ptx`.
+/// Loads `STEM.cubin` if the device supports it, otherwise `STEM.ptx`.
 fn load(stem: &Path, gpu: bool, instructions: &mut Instructions) -> Result<Module, Box<dyn Error>> {
     let cubin = stem.with_extension("cubin");
     if gpu && cubin.exists() {
         let bytes = std::fs::read(&cubin)?;
-        // SAFETY: the directory is one that `./x bench` made, by ptxas.
+        // SAFETY: the directory was created by `./x bench` with ptxas.
         match unsafe { Module::from_cubin(&bytes, &[]) } {
             Ok(module) => {
                 count_instructions(&bytes, instructions);
@@ -288,8 +287,8 @@ fn load(stem: &Path, gpu: bool, instructions: &mut Instructions) -> Result<Modul
     Ok(Module::from_ptx(text, &[])?)
 }
 
-/// Adds the number of instructions of each kernel of a cubin: all have 16 bytes since compute
-/// capability 7.0, and the code of `NAME` is the ELF section `.text.NAME`.
+/// Adds the number of instructions of each kernel of a cubin. All instructions have 16 bytes since
+/// compute capability 7.0, and the code of `NAME` is in the ELF section `.text.NAME`.
 fn count_instructions(cubin: &[u8], instructions: &mut Instructions) {
     const INSTRUCTION: u64 = 16;
     use object::{Object, ObjectSection};
@@ -307,19 +306,19 @@ fn count_instructions(cubin: &[u8], instructions: &mut Instructions) {
     }
 }
 
-/// What the hardware can do, measured by plain kernels.
+/// The limits of the hardware, measured with simple kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes per second that a copy reads and writes.
+    /// The bytes per second that a copy reads and writes.
     pub bytes: f64,
-    /// Operations on `f32` per second, two for each multiply-add.
+    /// The `f32` operations per second; a multiply-add counts as two.
     pub f32_operations: f64,
-    /// Operations on `f64` per second.
+    /// The `f64` operations per second.
     pub f64_operations: f64,
 }
 
 impl Limits {
-    /// Measures them.
+    /// Measures the limits.
     pub fn measure(bench: &Bench, multiprocessors: usize) -> Result<Limits, Box<dyn Error>> {
         const COPIED: usize = 1 << 30;
         const THREADS: usize = 256;
@@ -342,7 +341,7 @@ impl Limits {
             times.sort_by(f64::total_cmp);
             Ok(times[times.len() / 2])
         };
-        // SAFETY: the kernel copies as many elements as both have.
+        // SAFETY: the kernel copies as many elements as both buffers have.
         let copied = time(&|| unsafe {
             launch!(copy<<<blocks, THREADS as u32, 0, stream>>>(
                 from.as_device_ptr(), to.as_device_ptr(), COPIED / 16
@@ -355,7 +354,7 @@ impl Limits {
         let (grid, threads) = (blocks as u32, THREADS as u32);
         let fma = bench.ours.get_function("limit_fma_f32")?;
         let to: DeviceBuffer<f32> = DeviceBuffer::zeroed(blocks * THREADS)?;
-        // SAFETY: the kernel writes a number for each thread.
+        // SAFETY: the kernel writes one number per thread.
         let f32_time = time(&|| unsafe {
             launch!(fma<<<grid, threads, 0, stream>>>(rounds, 0.999f32, 0.5f32, to.as_device_ptr()))
         })?;
@@ -372,7 +371,7 @@ impl Limits {
         })
     }
 
-    /// The least time that a benchmark can take, in microseconds.
+    /// Returns the minimum time of a benchmark in microseconds.
     pub fn least(&self, case: &Case) -> f64 {
         let times = [
             case.bytes / self.bytes,

@@ -1,11 +1,12 @@
-//! The page of results: a Markdown table and a plot, made from the JSON that `--out` writes.
+//! The page of results: a Markdown table and a plot, generated from the JSON file that `--out`
+//! writes.
 
 use serde_json::Value;
 use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes `FILE.md` and `FILE.svg` beside `FILE.json`.
+/// Writes `FILE.md` and `FILE.svg` next to `FILE.json`.
 pub fn write(file: &Path) -> Result<(), Box<dyn Error>> {
     let results: Value = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     let svg = file.with_extension("svg");
@@ -15,7 +16,7 @@ pub fn write(file: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A number with so many digits behind the point, or a dash.
+/// Formats a number with `digits` decimal places, or a missing one as a dash.
 fn number(value: &Value, digits: usize) -> String {
     (value.as_f64()).map_or("–".to_owned(), |value| format!("{value:.digits$}"))
 }
@@ -102,7 +103,7 @@ fn page(results: &Value, plot: &str) -> Result<String, Box<dyn Error>> {
     Ok(page)
 }
 
-/// A pair of bars for each benchmark, and a line at 1.
+/// Draws a pair of bars for each benchmark, and a line at 1.
 fn svg_of(results: &Value) -> Result<String, Box<dyn Error>> {
     const LEFT: usize = 150;
     const WIDTH: f64 = 420.0;

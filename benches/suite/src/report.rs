@@ -1,26 +1,26 @@
-//! The table, the JSON, and the page that is made from it.
+//! The table, the JSON file, and the page that is generated from it.
 
 use crate::case::Form;
 use crate::measure::{Attributes, Limits, Times};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// A benchmark's results.
+/// The results of a benchmark.
 pub struct Row {
-    /// The benchmark's name.
+    /// The name of the benchmark.
     pub name: String,
     /// The times of [`Form::ALL`].
     pub times: [Option<Times>; 3],
-    /// What is known of the kernels.
+    /// The properties of the kernels.
     pub attributes: [Option<Attributes>; 3],
-    /// The time of CUB, where it computes the same.
+    /// The time of CUB, if it has the same computation.
     pub cub: Option<Times>,
-    /// The least time that the hardware allows, in microseconds.
+    /// The minimum time that the hardware's limits allow, in microseconds.
     pub least: f64,
 }
 
 impl Row {
-    /// The time of nvcc's kernel divided by that of another form.
+    /// Returns the time of nvcc's kernel divided by that of another form.
     pub fn ratio(&self, form: Form) -> Option<f64> {
         let nvcc = self.times[Form::Nvcc as usize].as_ref()?;
         let own = self.times[form as usize].as_ref()?;
@@ -28,7 +28,7 @@ impl Row {
     }
 }
 
-/// The geometric mean of a form's ratios, and the least one with its name.
+/// Returns the geometric mean of a form's ratios, and the lowest ratio with its benchmark's name.
 pub fn mean_and_worst(rows: &[Row], form: Form) -> Option<(f64, f64, &str)> {
     let ratios: Vec<(f64, &str)> = (rows.iter())
         .filter_map(|row| Some((row.ratio(form)?, &*row.name)))
@@ -38,13 +38,13 @@ pub fn mean_and_worst(rows: &[Row], form: Form) -> Option<(f64, f64, &str)> {
     Some(((sum / ratios.len() as f64).exp(), worst, name))
 }
 
-/// Three values with slashes between.
+/// Formats three values, separated by slashes.
 fn three<T: ToString>(of: impl Fn(Form) -> Option<T>) -> String {
     let one = |form| of(form).map_or("-".to_owned(), |value| value.to_string());
     Form::ALL.map(one).join("/")
 }
 
-/// The first line of the table.
+/// The header of the table.
 pub fn head() -> String {
     format!(
         "{:<16} {:>10} {:>10} {:>10} {:>6} {:>7} {:>7} {:>6} {:>12} {:>12} {:>16} {:>16}",
@@ -63,7 +63,7 @@ pub fn head() -> String {
     )
 }
 
-/// A line of the table.
+/// Formats a row of the table.
 pub fn line(row: &Row) -> String {
     let mut text = format!("{:<16}", row.name);
     for times in &row.times {
@@ -101,15 +101,15 @@ pub fn line(row: &Row) -> String {
     text
 }
 
-/// What the results were measured with.
+/// The environment of the measurements.
 pub struct Setting {
-    /// The device's name.
+    /// The name of the device.
     pub device: String,
     /// The CUDA version that the driver supports.
     pub driver: String,
-    /// The day.
+    /// The date.
     pub date: String,
-    /// What `./x bench` says of compilers and flags.
+    /// The versions and flags of the compilers, from `./x bench`.
     pub build: Value,
 }
 

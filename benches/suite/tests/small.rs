@@ -1,4 +1,4 @@
-//! The Rust kernels compute what the CPU does, at small sizes on the emulator.
+//! The Rust kernels return the CPU's results, at small sizes on the emulator.
 
 use std::process::Command;
 
@@ -12,6 +12,6 @@ fn results_are_the_cpus() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let text = String::from_utf8_lossy(&output.stdout);
-    // Each benchmark says so, and there is no filter.
+    // Each benchmark prints its result, and there is no filter.
     assert!(text.matches(": right").count() >= 20, "{text}");
 }

@@ -224,7 +224,7 @@ impl Session<'_> {
         let who = who_turned_on_std(&String::from_utf8_lossy(&output.stdout), package);
         if !who.is_empty() {
             eprintln!(
-                "note: the feature `std` of `{package}` was turned on by {}",
+                "note: the feature `std` of `{package}` was enabled by {}",
                 who.join(", ")
             );
             eprintln!("help: depend on it, or on what needs it, with `default-features = false`\n");

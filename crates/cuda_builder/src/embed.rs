@@ -12,7 +12,7 @@ use std::{fs, io};
 /// kernels and statics for each architecture.
 pub(crate) fn embed(name: &str, output: &Output, packages: &BTreeSet<String>) -> Result<(), Error> {
     let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
-    let missing = || io::Error::new(io::ErrorKind::NotFound, "it is set in build scripts only");
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "it is set only in build scripts");
     let out_dir = out_dir.ok_or_else(missing);
     let out_dir = out_dir.map_err(Error::io("read the variable OUT_DIR"))?;
     for (artifacts, extension) in [(&output.ptx, "ptx"), (&output.cubins, "cubin")] {

@@ -109,14 +109,14 @@ impl fmt::Display for Error {
         match self {
             Error::NoCrate(path) => write!(
                 f,
-                "there is no Cargo.toml in `{}`, the folder given to CudaBuilder::new",
+                "no Cargo.toml in `{}`, the directory passed to CudaBuilder::new",
                 path.display()
             ),
             Error::UnknownArch(error) => error.fmt(f),
             Error::NoRustup(reason) => write!(
                 f,
-                "device code needs the toolchain {TOOLCHAIN}, and rustup, which knows where it \
-                 is, cannot be run ({reason}); get rustup at https://rustup.rs, then run\n    {}",
+                "device code needs the toolchain {TOOLCHAIN}, and rustup, which locates it, cannot be \
+                 run ({reason}); install rustup from https://rustup.rs, then run\n    {}",
                 install_command()
             ),
             Error::NoToolchain => write!(
@@ -136,13 +136,13 @@ impl fmt::Display for Error {
             ),
             Error::NoBackendSources(path) => write!(
                 f,
-                "the backend's sources are not at `{}`: set RUSTC_CODEGEN_NVVM to a backend that \
-                 is built, or take cuda_builder from its git repository, which has both",
+                "the backend's sources are not at `{}`: set RUSTC_CODEGEN_NVVM to a prebuilt \
+                 backend, or use cuda_builder from its git repository, which has both",
                 path.display()
             ),
             Error::BackendBuild(output) => write!(
                 f,
-                "the backend does not compile; cargo's output stands above{}",
+                "the backend does not compile; cargo's output is above{}",
                 last_error(output)
             ),
             Error::NoToolkit { missing, searched } => {
@@ -163,7 +163,7 @@ impl fmt::Display for Error {
             }
             Error::SpaceInPath(path) => write!(
                 f,
-                "the path `{}` contains a space; rustc would take it for two options",
+                "the path `{}` contains a space, at which rustc would split the option",
                 path.display()
             ),
             Error::Compile {
@@ -178,33 +178,29 @@ impl fmt::Display for Error {
                     krate.display()
                 )?;
                 if errors.is_empty() {
-                    return write!(
-                        f,
-                        "; cargo's output stands above{}",
-                        last_error(cargo_output)
-                    );
+                    return write!(f, "; cargo's output is above{}", last_error(cargo_output));
                 }
-                write!(f, "; its errors stand above")?;
+                write!(f, "; its errors are above")?;
                 if errors.iter().any(Diagnostic::misses_std) {
                     write!(
                         f,
-                        ". The standard library does not exist on a GPU: begin the crate with \
-                         `#![no_std]`, use `core` and `alloc`, and see that the crates it depends \
-                         on do the same (often by `default-features = false`)"
+                        ". The standard library does not exist on a GPU: declare \
+                         `#![no_std]`, use `core` and `alloc`, and make sure that dependencies do \
+                         the same (often with `default-features = false`)"
                     )?;
                 }
                 Ok(())
             }
             Error::NoPtx(path) => write!(
                 f,
-                "the device crate `{}` was built, but no PTX came out; is it a library, and is \
+                "the device crate `{}` was built, but produced no PTX: is it a library, and is \
                  RUSTC_CODEGEN_NVVM the right backend?",
                 path.display()
             ),
             Error::Assemble { program, output } => {
                 write!(
                     f,
-                    "`{}` refused the PTX:
+                    "`{}` rejected the PTX:
 {}",
                     program.display(),
                     output.trim_end()

@@ -74,7 +74,7 @@ pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
     }
     if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(Error::io(format!(
-            "create the folder `{}`",
+            "create the directory `{}`",
             folder.display()
         )))?;
     }

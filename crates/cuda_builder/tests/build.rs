@@ -195,7 +195,7 @@ fn a_crate_that_does_not_compile() {
     );
     let text = format!("{error:?}");
     assert!(
-        text.contains("does not build for sm_90; its errors stand above"),
+        text.contains("does not build for sm_90; its errors are above"),
         "{text}"
     );
 }
@@ -218,6 +218,6 @@ fn a_folder_without_a_crate() {
     assert!(matches!(error, Error::NoCrate(_)));
     assert_eq!(
         error.to_string(),
-        "there is no Cargo.toml in `nonexistent/kernels`, the folder given to CudaBuilder::new"
+        "no Cargo.toml in `nonexistent/kernels`, the directory passed to CudaBuilder::new"
     );
 }

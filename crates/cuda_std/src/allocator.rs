@@ -1,12 +1,43 @@
-//! The device's allocator: `Box`, `Vec`, `String` and all of `alloc` on CUDA's device heap.
+//! The device allocator: `Box`, `Vec`, `String` and all of `alloc` on CUDA's device heap.
 //!
-//! With the feature `allocator` (on by default) [`DeviceAllocator`] is the global allocator of
-//! kernels; a crate that uses it says `extern crate alloc;`. All threads share one heap of 8 MiB,
-//! unless the host sets another limit (`cuCtxSetLimit`, `CU_LIMIT_MALLOC_HEAP_SIZE`). When it is
-//! used up, the allocation panics in that thread, with the location at which the program called the
-//! standard library: of `Vec::push`, `Box::new`, `collect` and so on. The location is unknown if the
-//! standard library allocates in a function that was called through a pointer or trait object, as
-//! `format!` does when it appends to its string.
+//! ```
+//! extern crate alloc;
+//!
+//! use alloc::vec::Vec;
+//! use cuda_std::PerThreadChunk;
+//! use cuda_std::prelude::*;
+//!
+//! /// Writes the prime factors of each number, as many as fit.
+//! #[kernel]
+//! pub fn factorize(numbers: &[u32], mut to: PerThreadChunk<u32, 8>) {
+//!     for (start, to) in to.whole() {
+//!         let mut rest = numbers[start / 8];
+//!         let mut factors = Vec::new();
+//!         let mut factor = 2;
+//!         while rest > 1 {
+//!             if rest % factor == 0 {
+//!                 factors.push(factor);
+//!                 rest /= factor;
+//!             } else {
+//!                 factor += 1;
+//!             }
+//!         }
+//!         for (to, factor) in to.iter_mut().zip(factors) {
+//!             *to = factor;
+//!         }
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! With the feature `allocator` (enabled by default), [`DeviceAllocator`] is the global allocator
+//! of kernels. A crate that uses it declares `extern crate alloc;`. All threads share one heap of 8
+//! MiB, unless the host sets another limit (`cuCtxSetLimit`, `CU_LIMIT_MALLOC_HEAP_SIZE`).
+//!
+//! If the heap is exhausted, the allocating thread panics. The panic's location is where the
+//! program called the standard library: `Vec::push`, `Box::new`, `collect` and so on. The location
+//! is unknown if the standard library allocates in a function that was called through a pointer or
+//! trait object, as `format!` does when it appends to its string.
 
 /// CUDA's device heap as a Rust allocator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,11 +54,11 @@ mod device {
     use core::alloc::{GlobalAlloc, Layout};
     use core::ptr::null_mut;
 
-    /// What `malloc` aligns to.
+    /// The alignment of memory that `malloc` returns.
     const MALLOC_ALIGN: usize = 16;
 
-    // SAFETY: `alloc` returns null or memory of the heap that nobody else has, of the layout's
-    // size and alignment, until `dealloc` gives it back. Neither of them panics.
+    // SAFETY: `alloc` returns null, or exclusive memory of the heap with the layout's size and
+    // alignment, until `dealloc` frees it. Neither function panics.
     unsafe impl GlobalAlloc for DeviceAllocator {
         #[inline]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -43,17 +74,18 @@ mod device {
             if layout.align() <= MALLOC_ALIGN {
                 unsafe { free(pointer) };
             } else {
-                // SAFETY: `alloc_aligned` left there what `malloc` had returned.
+                // SAFETY: `alloc_aligned` stored the pointer that `malloc` had returned there.
                 unsafe { free(pointer.cast::<*mut u8>().sub(1).read()) };
             }
         }
     }
 
-    /// Aligns within a larger piece, and keeps the piece's start just before what it returns.
+    /// Allocates a larger block and aligns within it. Stores the start of the block just before the
+    /// memory that it returns.
     #[cold]
     unsafe fn alloc_aligned(layout: Layout) -> *mut u8 {
-        // The start is at least 16-aligned, so the next multiple of the (larger) alignment after
-        // it leaves room for a pointer.
+        // The start is aligned to at least 16 bytes, so the next multiple of the (larger) alignment
+        // leaves space for a pointer.
         let Some(size) = layout.size().checked_add(layout.align()) else {
             return null_mut();
         };
@@ -67,16 +99,16 @@ mod device {
         aligned
     }
 
-    /// What the global allocator's functions become on the device in a single-source session, where the
-    /// program's own allocator is the host's.
+    /// The device's replacements for the global allocator's functions in a single-source session,
+    /// where the program's own allocator is the host's.
     #[cfg(all(nvvm_single_source, feature = "allocator"))]
     mod global {
         use super::{DeviceAllocator, GlobalAlloc, Layout};
 
-        /// A layout that the callers have checked.
+        /// Creates a layout that the caller has checked.
         #[inline(always)]
         unsafe fn layout(size: usize, align: usize) -> Layout {
-            // SAFETY: they are a layout's.
+            // SAFETY: size and alignment come from a layout.
             unsafe { Layout::from_size_align_unchecked(size, align) }
         }
 

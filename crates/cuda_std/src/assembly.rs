@@ -1,15 +1,15 @@
-//! What expansions of [`ptx!`](crate::ptx) are made of.
+//! Support for expansions of [`ptx!`](crate::ptx).
 
 use core::mem::MaybeUninit;
 
 #[cfg(target_arch = "nvptx64")]
 pub use core::arch::asm;
 
-/// Types that fit a register of the class `regBITS`, as rustc has them for `asm!` on nvptx64.
+/// Types that fit a register of the class `regBITS`, as rustc defines them for `asm!` on nvptx64.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand in a register of {BITS} bits",
     label = "not an integer, float or pointer of at most {BITS} bits",
-    note = "`bool` and `char` have to be cast; `f32` needs `reg32`, `f64` and pointers need `reg64`"
+    note = "`bool` and `char` must be cast; `f32` needs `reg32`, `f64` and pointers need `reg64`"
 )]
 pub trait Operand<const BITS: u32>: Copy {}
 

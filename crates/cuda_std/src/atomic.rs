@@ -1,9 +1,9 @@
-//! Atomic operations: `core::sync::atomic` as it is, and [`Atomic`] with a scope.
+//! Atomic operations: re-exports of `core::sync::atomic`, and [`Atomic`], which has a scope.
 //!
-//! The types of `core::sync::atomic`, which this module re-exports, are for all threads of the
-//! system, the host's included. Where the threads of a block or of the device are all there is, an
-//! [`Atomic`] with that scope is cheaper, and it has what PTX has beside: sums of floats and halves,
-//! counting up and down to a limit, and 128 bits.
+//! The types of `core::sync::atomic` have system scope: they synchronize all threads, including the
+//! host's. If only the threads of a block or of the device take part, an [`Atomic`] with that scope
+//! is cheaper. It also has the operations that only PTX has: floating-point and half-precision
+//! additions, increments and decrements with a limit, and 128-bit exchanges.
 //!
 //! ```
 //! use cuda_std::atomic::{Atomic, Ordering};
@@ -20,12 +20,12 @@
 //! # fn main() {}
 //! ```
 //!
-//! On the host the kernel's parameter takes a `&mut DeviceBox<f32>`, and `&[Atomic<f32, Device>]` a
-//! `&mut DeviceBuffer<f32>`.
+//! On the host, the argument for this parameter is a `&mut DeviceBox<f32>`; for
+//! `&[Atomic<f32, Device>]` it is a `&mut DeviceBuffer<f32>`.
 //!
 //! # Shared memory
-//! An [`Atomic`] with the scope `Block` has no `new`, since a static would be for all blocks. It is in shared
-//! memory, and each thread writes first values to its own elements through `get_mut`:
+//! An [`Atomic`] with the scope `Block` has no `new`, because all blocks share a static. Such
+//! atomics live in shared memory; each thread initializes its own elements through `get_mut`:
 //!
 //! ```
 //! use cuda_std::atomic::{Atomic, Ordering};
@@ -33,7 +33,7 @@
 //! use cuda_std::scope::{Block, Device};
 //! use cuda_std::shared::{Array, Shared};
 //!
-//! /// How often each byte occurs.
+//! /// The number of occurrences of each byte.
 //! #[kernel]
 //! pub fn histogram(
 //!     #[shared] mut counts: Shared<Array<Atomic<u32, Block>, 256>>,
@@ -54,11 +54,11 @@
 //! ```
 //!
 //! # Orderings
-//! All of Rust's orderings are there. A sequentially consistent operation is a fence and then the
-//! operation, which is what PTX's memory model asks for. Operations on floats and halves are relaxed
-//! in PTX; with another ordering they come with fences.
+//! All orderings of Rust are supported. A sequentially consistent operation is a `fence.sc`
+//! followed by the operation, as PTX's memory model requires. PTX's floating-point and
+//! half-precision atomics are relaxed; stronger orderings add fences.
 
-// The types of the lists below are in turn those that PTX has and others.
+// The lists below contain types for which a cast to PTX's type does nothing.
 #![allow(clippy::unnecessary_cast)]
 
 use core::cell::UnsafeCell;
@@ -70,13 +70,13 @@ use crate::scope::{Block, Cluster, Device, Scope, System};
 
 pub use core::sync::atomic::*;
 
-/// A value that the threads of a scope may change at the same time.
+/// A value that the threads of scope `S` can modify concurrently.
 ///
-/// Atomic operations of different scopes on one value are atomic with respect to each other only
-/// for threads within both.
+/// Operations of different scopes on the same value are atomic with respect to each other only for
+/// threads in both scopes.
 ///
-/// Atomics of a block or a cluster have no `new`: whatever memory they were put into, threads of other
-/// blocks might reach it. They are elements of shared memory:
+/// Atomics with block or cluster scope have no `new`: threads of other blocks could reach them,
+/// whatever memory they were in. They are elements of shared memory:
 ///
 /// ```
 /// use cuda_std::atomic::{Atomic, Ordering};
@@ -84,7 +84,7 @@ pub use core::sync::atomic::*;
 /// use cuda_std::scope::Block;
 /// use cuda_std::shared::{Array, Shared};
 ///
-/// /// How many of each block's elements have each of four values.
+/// /// The number of elements with each of four values, for each block.
 /// #[kernel]
 /// pub fn count(
 ///     #[shared] mut counts: Shared<Array<Atomic<u32, Block>, 4>>,
@@ -109,49 +109,51 @@ pub struct Atomic<T, S: Scope = System> {
     scope: PhantomData<S>,
 }
 
-// SAFETY: all accesses through shared references are atomic. Those of a scope smaller than the device
-// are in shared memory, where only the threads of the scope come, or made by `from_ptr`.
+// SAFETY: all accesses through shared references are atomic. An atomic whose scope is smaller than
+// the device is either in shared memory, which only threads of the scope access, or was created by
+// `from_ptr`.
 unsafe impl<T: Send, S: Scope> Sync for Atomic<T, S> {}
-// SAFETY: any bits are one of the value's.
+// SAFETY: `T` is valid for any bit pattern.
 unsafe impl<T: AnyBits, S: Scope> AnyBits for Atomic<T, S> {}
 
 impl<T, S: Scope> Atomic<T, S> {
-    /// The value, which nobody else has.
+    /// Returns a mutable reference to the value. No other thread can access the value, because
+    /// `&mut self` is exclusive.
     #[inline(always)]
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The value.
+    /// Consumes the atomic and returns the value.
     #[inline(always)]
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     #[inline(always)]
     pub const fn as_ptr(&self) -> *mut T {
         self.value.get()
     }
 
-    /// A value somewhere in memory.
+    /// Creates a reference to an atomic from a pointer.
     ///
     /// # Safety
-    /// The pointer is valid and aligned to the type's size for as long as the result is used, and all
-    /// other accesses meanwhile are atomic and of threads in the scope.
+    /// `pointer` must be valid and aligned to the size of `T` for `'a`. During `'a`, all other
+    /// accesses must be atomic and by threads in the scope.
     #[inline(always)]
     pub const unsafe fn from_ptr<'a>(pointer: *mut T) -> &'a Self {
-        // SAFETY: the caller's promise, and the types have one layout.
+        // SAFETY: the caller guarantees validity, and the types have the same layout.
         unsafe { &*pointer.cast() }
     }
 }
 
-// Of a block's or a cluster's there are none to be put anywhere: a static would be for all blocks.
-// They come of shared memory.
+// Atomics with block or cluster scope cannot be created outside shared memory: all blocks share a
+// static.
 cuda_std_macros::repeat! {
     for SCOPE in [Device, System] {
         impl<T> Atomic<T, SCOPE> {
-            /// A value.
+            /// Creates an atomic with an initial value.
             #[inline(always)]
             pub const fn new(value: T) -> Self {
                 Atomic {
@@ -163,7 +165,7 @@ cuda_std_macros::repeat! {
     }
 }
 
-/// What the fence before an operation has to be.
+/// Emits the fence that an operation needs before it.
 #[inline(always)]
 fn fence_before<S: Scope>(order: Ordering) {
     match order {
@@ -173,7 +175,7 @@ fn fence_before<S: Scope>(order: Ordering) {
     }
 }
 
-/// What the fence behind an operation has to be.
+/// Emits the fence that an operation needs after it.
 #[inline(always)]
 fn fence_after<S: Scope>(order: Ordering) {
     if matches!(
@@ -184,7 +186,7 @@ fn fence_after<S: Scope>(order: Ordering) {
     }
 }
 
-/// Instructions by ordering: `$relaxed` and so on are called with the operands.
+/// Selects the instruction for an ordering: calls `$relaxed` and so on with the operands.
 macro_rules! ordered {
     ($scope:ty, $order:expr, $module:ident, $relaxed:ident $acquire:ident $release:ident $acq_rel:ident ($($arg:expr),*)) => {{
         match $order {
@@ -195,7 +197,7 @@ macro_rules! ordered {
                 <$scope>::fence_sequentially_consistent();
                 $module::$acquire($($arg),*)
             }
-            // Acquire and release, and what core may add.
+            // `AcqRel`, and orderings that `core` may add.
             _ => $module::$acq_rel($($arg),*),
         }
     }};
@@ -210,7 +212,7 @@ cuda_std_macros::repeat! {
         (gpu, Device, raw),
         (sys, System, raw)
     ] {
-        // Integers: everything.
+        // Integers: all operations.
         for (RUST, BITS, BTY, ADD, MIN) in [
             (u32, u32, b32, u32, u32),
             (i32, u32, b32, u32, s32),
@@ -218,11 +220,11 @@ cuda_std_macros::repeat! {
             (i64, u64, b64, u64, s64)
         ] {
             impl Atomic<RUST, TYPE> {
-                /// Adds, wrapping; what was there before.
+                /// Atomically adds `value`, wrapping on overflow, and returns the previous value.
                 #[inline(always)]
                 pub fn fetch_add(&self, value: RUST, order: Ordering) -> RUST {
                     let (to, value) = (self.as_ptr().cast::<BITS>(), value as BITS);
-                    // SAFETY: a reference is valid.
+                    // SAFETY: the pointer comes from a reference, so it is valid.
                     let old = unsafe {
                         ordered!(TYPE, order, RAW,
                             atom_add_ADD_relaxed_SCOPE atom_add_ADD_acquire_SCOPE
@@ -231,17 +233,18 @@ cuda_std_macros::repeat! {
                     old as RUST
                 }
 
-                /// Subtracts, wrapping; what was there before.
+                /// Atomically subtracts `value`, wrapping on overflow, and returns the previous
+                /// value.
                 #[inline(always)]
                 pub fn fetch_sub(&self, value: RUST, order: Ordering) -> RUST {
                     self.fetch_add(value.wrapping_neg(), order)
                 }
 
                 for (NAME, OP, DOC) in [
-                    (fetch_and, and, "Keeps the bits that both have; what was there before."),
-                    (fetch_or, or, "Adds the bits that the other has; what was there before."),
-                    (fetch_xor, xor, "Flips the bits that the other has; what was there before."),
-                    (swap, exch, "Puts another value there; what was there before.")
+                    (fetch_and, and, "Computes the bitwise AND with `value`, and returns the previous value."),
+                    (fetch_or, or, "Computes the bitwise OR with `value`, and returns the previous value."),
+                    (fetch_xor, xor, "Computes the bitwise XOR with `value`, and returns the previous value."),
+                    (swap, exch, "Stores `value`, and returns the previous value.")
                 ] {
                     #[doc = DOC]
                     #[inline(always)]
@@ -258,8 +261,8 @@ cuda_std_macros::repeat! {
                 }
 
                 for (NAME, OP, DOC) in [
-                    (fetch_min, min, "The smaller one of both stays; what was there before."),
-                    (fetch_max, max, "The larger one of both stays; what was there before.")
+                    (fetch_min, min, "Stores the minimum of the current value and `value`, and returns the previous value."),
+                    (fetch_max, max, "Stores the maximum of the current value and `value`, and returns the previous value.")
                 ] {
                     #[doc = DOC]
                     #[inline(always)]
@@ -277,14 +280,16 @@ cuda_std_macros::repeat! {
         }
 
         impl Atomic<u32, TYPE> {
-            /// One more, or 0 if that was `last` or more; what was there before. Relaxed.
+            /// Increments the value, or sets it to 0 if it is at least `last`, and returns the
+            /// previous value: CUDA's `atomicInc()`. Relaxed.
             #[inline(always)]
             pub fn fetch_inc(&self, last: u32) -> u32 {
                 // SAFETY: a reference is valid.
                 unsafe { RAW::atom_inc_u32_relaxed_SCOPE(self.as_ptr(), last) }
             }
 
-            /// One less, or `last` if that was 0 or more than `last`; what was there before. Relaxed.
+            /// Decrements the value, or sets it to `last` if it is 0 or greater than `last`, and
+            /// returns the previous value: CUDA's `atomicDec()`. Relaxed.
             #[inline(always)]
             pub fn fetch_dec(&self, last: u32) -> u32 {
                 // SAFETY: a reference is valid.
@@ -304,10 +309,10 @@ cuda_std_macros::repeat! {
             (f64, u64, b64)
         ] {
             impl Atomic<RUST, TYPE> {
-                /// The value.
+                /// Loads the value.
                 ///
                 /// # Panics
-                /// A load has no release to order: with `Release` and `AcqRel`.
+                /// Panics if `order` is `Release` or `AcqRel`.
                 #[inline(always)]
                 pub fn load(&self, order: Ordering) -> RUST {
                     let from = self.as_ptr().cast_const().cast::<BITS>();
@@ -326,10 +331,10 @@ cuda_std_macros::repeat! {
                     <RUST as Bits<BITS>>::from(bits)
                 }
 
-                /// Puts a value there.
+                /// Stores `value`.
                 ///
                 /// # Panics
-                /// A store has no acquire to order: with `Acquire` and `AcqRel`.
+                /// Panics if `order` is `Acquire` or `AcqRel`.
                 #[inline(always)]
                 pub fn store(&self, value: RUST, order: Ordering) {
                     let (to, bits) = (self.as_ptr().cast::<BITS>(), <RUST as Bits<BITS>>::bits(value));
@@ -362,8 +367,9 @@ cuda_std_macros::repeat! {
             (i128, u128, b128)
         ] {
             impl Atomic<RUST, TYPE> {
-                /// Puts `new` there if the bits of `expected` are; what was there before, as `Ok` if
-                /// that was so. (With 128 bits it needs `sm_90`.)
+                /// Stores `new` if the current value is bitwise equal to `expected`. Returns the
+                /// previous value: `Ok` if `new` was stored, otherwise `Err`. 128-bit values
+                /// require `sm_90`.
                 #[inline(always)]
                 pub fn compare_exchange(
                     &self,
@@ -385,11 +391,13 @@ cuda_std_macros::repeat! {
                     if old == bits { Ok(value) } else { Err(value) }
                 }
 
-                /// Puts there what a function makes of the value, again until nobody came between;
-                /// what was there before. (With 128 bits it needs `sm_90`.)
+                /// Replaces the value by `f(value)`, and returns the previous value. Calls `f`
+                /// again if another thread changes the value in the meantime. 128-bit values
+                /// require `sm_90`.
                 #[inline(always)]
                 pub fn fetch_map(&self, order: Ordering, mut f: impl FnMut(RUST) -> RUST) -> RUST {
-                    // What is there at first is found out by an exchange that changes nothing.
+                    // An exchange that changes nothing loads the initial value; there is no 128-bit
+                    // load.
                     let zero: RUST = <RUST as Bits<BITS>>::from(0);
                     let start = self.compare_exchange(zero, zero, Ordering::Relaxed, Ordering::Relaxed);
                     let mut old = match start {
@@ -407,7 +415,7 @@ cuda_std_macros::repeat! {
 
         for RUST in [u128, i128] {
             impl Atomic<RUST, TYPE> {
-                /// Puts another value there; what was there before. Needs `sm_90`.
+                /// Stores `value`, and returns the previous value. Requires `sm_90`.
                 #[inline(always)]
                 pub fn swap(&self, value: RUST, order: Ordering) -> RUST {
                     let (to, value) = (self.as_ptr().cast::<u128>(), value as u128);
@@ -424,7 +432,7 @@ cuda_std_macros::repeat! {
 
         for (RUST, BITS, BTY) in [(f32, u32, b32), (f64, u64, b64)] {
             impl Atomic<RUST, TYPE> {
-                /// Adds; what was there before.
+                /// Atomically adds `value`, and returns the previous value.
                 #[inline(always)]
                 pub fn fetch_add(&self, value: RUST, order: Ordering) -> RUST {
                     fence_before::<TYPE>(order);
@@ -434,13 +442,13 @@ cuda_std_macros::repeat! {
                     old
                 }
 
-                /// Subtracts; what was there before.
+                /// Atomically subtracts `value`, and returns the previous value.
                 #[inline(always)]
                 pub fn fetch_sub(&self, value: RUST, order: Ordering) -> RUST {
                     self.fetch_add(-value, order)
                 }
 
-                /// Puts another value there; what was there before.
+                /// Stores `value`, and returns the previous value.
                 #[inline(always)]
                 pub fn swap(&self, value: RUST, order: Ordering) -> RUST {
                     let (to, bits) = (self.as_ptr().cast::<BITS>(), value.to_bits());
@@ -454,11 +462,11 @@ cuda_std_macros::repeat! {
                 }
 
                 for (NAME, CMP, DOC) in [
-                    (fetch_min, lt, "The smaller one of both stays, a number rather than NaN; what was there before."),
-                    (fetch_max, gt, "The larger one of both stays, a number rather than NaN; what was there before.")
+                    (fetch_min, lt, "Stores the minimum of the current value and `value`, ignoring NaN, and returns the previous value."),
+                    (fetch_max, gt, "Stores the maximum of the current value and `value`, ignoring NaN, and returns the previous value.")
                 ] {
                     #[doc = DOC]
-                    /// PTX has no such instruction: it tries until nobody comes between.
+                    /// PTX has no such instruction, so this is a compare-and-swap loop.
                     #[inline(always)]
                     pub fn NAME(&self, value: RUST, order: Ordering) -> RUST {
                         let better = |old: RUST| value.CMP(&old) || old.is_nan();
@@ -469,14 +477,15 @@ cuda_std_macros::repeat! {
         }
 
         impl Halves<TYPE> {
-            /// Adds two `f16`, each by itself; what was there before. Relaxed.
+            /// Adds two `f16`, each separately atomic, and returns the previous values. Relaxed.
             #[inline(always)]
             pub fn fetch_add_f16(&self, value: u32) -> u32 {
                 // SAFETY: a reference is valid.
                 unsafe { RAW::atom_add_f16x2_relaxed_SCOPE(self.0.as_ptr(), value) }
             }
 
-            /// Adds two `bf16`, each by itself; what was there before. Relaxed. Needs `sm_90`.
+            /// Adds two `bf16`, each separately atomic, and returns the previous values. Relaxed.
+            /// Requires `sm_90`.
             #[inline(always)]
             pub fn fetch_add_bf16(&self, value: u32) -> u32 {
                 // SAFETY: a reference is valid.
@@ -485,14 +494,14 @@ cuda_std_macros::repeat! {
         }
 
         impl Half<TYPE> {
-            /// Adds an `f16`; what was there before. Relaxed.
+            /// Adds an `f16`, and returns the previous value. Relaxed.
             #[inline(always)]
             pub fn fetch_add_f16(&self, value: u16) -> u16 {
                 // SAFETY: a reference is valid.
                 unsafe { RAW::atom_add_f16_relaxed_SCOPE(self.0.as_ptr(), value) }
             }
 
-            /// Adds a `bf16`; what was there before. Relaxed. Needs `sm_90`.
+            /// Adds a `bf16`, and returns the previous value. Relaxed. Requires `sm_90`.
             #[inline(always)]
             pub fn fetch_add_bf16(&self, value: u16) -> u16 {
                 // SAFETY: a reference is valid.
@@ -502,20 +511,20 @@ cuda_std_macros::repeat! {
     }
 }
 
-/// A half-precision float, as its bits, that the threads of a scope add to.
+/// An fp16 or bf16 value, stored as its bits, to which the threads of a scope add.
 #[repr(transparent)]
 pub struct Half<S: Scope = System>(pub Atomic<u16, S>);
 
-/// Two half-precision floats, as their bits, that the threads of a scope add to.
+/// Two packed fp16 or bf16 values, stored as their bits, to which the threads of a scope add.
 #[repr(transparent)]
 pub struct Halves<S: Scope = System>(pub Atomic<u32, S>);
 
-// SAFETY: any bits are one of the floats.
+// SAFETY: any bit pattern is a float.
 unsafe impl<S: Scope> AnyBits for Half<S> {}
 // SAFETY: as above.
 unsafe impl<S: Scope> AnyBits for Halves<S> {}
 
-/// A type that PTX has as bits.
+/// Conversion to and from the unsigned integer type that PTX's `.bN` instructions use.
 trait Bits<B> {
     fn bits(self) -> B;
     fn from(bits: B) -> Self;
@@ -551,7 +560,7 @@ cuda_std_macros::repeat! {
     }
 }
 
-/// One ordering for both outcomes of an exchange.
+/// Combines the success and failure orderings of a compare-and-exchange.
 #[inline(always)]
 fn stronger(success: Ordering, failure: Ordering) -> Ordering {
     match (success, failure) {
@@ -565,7 +574,7 @@ fn stronger(success: Ordering, failure: Ordering) -> Ordering {
 cuda_std_macros::repeat! {
     for SCOPE in [Device, System] {
         for RUST in [u8, u16, i16, u32, i32, u64, i64, f32, f64, u128, i128] {
-            // SAFETY: it is a value of the type, with another name.
+            // SAFETY: a `repr(transparent)` wrapper of the value.
             unsafe impl cust_core::kernel::Atomic for Atomic<RUST, SCOPE> {
                 type Value = RUST;
             }

@@ -1,4 +1,4 @@
-//! The block's barriers: the one of `thread::sync_threads`, and more for parts of a block.
+//! Numbered barriers of a block, for all or some of its threads: CUDA's named barriers.
 //!
 //! ```
 //! use cuda_std::barrier::Barrier;
@@ -20,24 +20,26 @@
 //! # fn main() {}
 //! ```
 //!
-//! Barriers count whole warps: one for `count` threads opens when that many have come, where `count`
-//! is a multiple of 32 and the same for all that come. Accesses to memory before the barrier are
-//! visible after it to all that waited or came.
+//! Barriers count whole warps. A barrier for `count` threads completes when that many threads have
+//! arrived; `count` must be a multiple of 32, and the same for all threads that arrive. Memory
+//! accesses before the barrier are visible to all participating threads after it.
 
 use crate::intrinsics::synchronization as intrinsics;
 
-/// The barrier of this number, from 0 to 6; others do not compile. `thread::sync_threads` uses number
-/// 0. The hardware has 16: those of the numbers from 1 on are its last ones, from 10 on. Its barrier 1
-/// belongs to reductions of blocks ([`crate::group`]) and 2 to 9 belong to shared memory
-/// ([`crate::shared`]), which are sound only because nobody else uses theirs; a kernel without these
-/// reaches them by `intrinsics::synchronization`.
+/// The barrier with number `ID`, from 0 to 6. Other numbers are compile-time errors.
+///
+/// `thread::sync_threads` uses barrier 0. The hardware has 16 barriers, and the numbers from 1 on
+/// map to hardware barriers 10 to 15. Hardware barrier 1 belongs to reductions and scans of blocks
+/// ([`crate::group`]), and 2 to 9 belong to shared memory ([`crate::shared`]); both are sound only
+/// because nothing else uses these barriers. Kernels that use neither can access them through
+/// `intrinsics::synchronization`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Barrier<const ID: u32>;
 
-/// A call of one of `intrinsics`, for the hardware's number of a barrier.
+/// Calls a function of `intrinsics` with the hardware number of the barrier.
 macro_rules! of_hardware {
     ($function:ident($($argument:expr),*)) => {
-        // SAFETY: nobody relies on what passes these barriers.
+        // SAFETY: no safety invariant depends on these barriers.
         unsafe {
             match ID {
                 0 => intrinsics::$function::<0>($($argument),*),
@@ -65,56 +67,57 @@ impl<const ID: u32> Barrier<ID> {
         of_hardware!(barrier_sync());
     }
 
-    /// Waits until `count` threads have come, this one included.
+    /// Waits until `count` threads have arrived, including this one.
     #[inline(always)]
     pub fn sync(self, count: u32) {
         const { Self::CHECKED };
         of_hardware!(barrier_sync_count(count));
     }
 
-    /// Comes, as one of `count` threads, and goes on without waiting.
+    /// Arrives as one of `count` threads, without waiting.
     #[inline(always)]
     pub fn arrive(self, count: u32) {
         const { Self::CHECKED };
         of_hardware!(barrier_arrive(count));
     }
 
-    /// Waits for all threads of the block; then for how many of them the predicate was true.
+    /// Waits for all threads of the block, and returns the number of threads for which `predicate`
+    /// is true.
     #[inline(always)]
     pub fn count_block(self, predicate: bool) -> u32 {
         const { Self::CHECKED };
         of_hardware!(barrier_red_popc(predicate))
     }
 
-    /// Waits for all threads of the block; then whether the predicate was true for all of them.
+    /// Waits for all threads of the block, and returns whether `predicate` is true for all of them.
     #[inline(always)]
     pub fn all_block(self, predicate: bool) -> bool {
         const { Self::CHECKED };
         of_hardware!(barrier_red_and(predicate))
     }
 
-    /// Waits for all threads of the block; then whether the predicate was true for any of them.
+    /// Waits for all threads of the block, and returns whether `predicate` is true for any of them.
     #[inline(always)]
     pub fn any_block(self, predicate: bool) -> bool {
         const { Self::CHECKED };
         of_hardware!(barrier_red_or(predicate))
     }
 
-    /// Waits for `count` threads; then for how many of them the predicate was true.
+    /// Waits for `count` threads, and returns the number of threads for which `predicate` is true.
     #[inline(always)]
     pub fn count(self, count: u32, predicate: bool) -> u32 {
         const { Self::CHECKED };
         of_hardware!(barrier_red_popc_count(count, predicate))
     }
 
-    /// Waits for `count` threads; then whether the predicate was true for all of them.
+    /// Waits for `count` threads, and returns whether `predicate` is true for all of them.
     #[inline(always)]
     pub fn all(self, count: u32, predicate: bool) -> bool {
         const { Self::CHECKED };
         of_hardware!(barrier_red_and_count(count, predicate))
     }
 
-    /// Waits for `count` threads; then whether the predicate was true for any of them.
+    /// Waits for `count` threads, and returns whether `predicate` is true for any of them.
     #[inline(always)]
     pub fn any(self, count: u32, predicate: bool) -> bool {
         const { Self::CHECKED };

@@ -1,22 +1,23 @@
-//! Types whose every bit pattern is a value: what can go through a shuffle or a special load.
+//! Types that are valid for any bit pattern: the types that shuffles and special loads can move.
 
 use core::mem::MaybeUninit;
 use core::num::Wrapping;
 
-/// A type for which all bit patterns of its size are values: numbers, arrays and tuples of them, and
-/// structs that derive it. It can be in shared memory, and go through shuffles, reductions and scans.
+/// A type for which every bit pattern of its size is a valid value: numbers, arrays and tuples of
+/// them, and structs that derive it. Such types can be stored in shared memory, and be used in
+/// shuffles, reductions and scans.
 ///
 /// ```
 /// use cuda_std::{AnyBits, group, prelude::*};
 ///
-/// /// A value, and where it is.
+/// /// A value and its index.
 /// #[derive(Clone, Copy, AnyBits)]
 /// struct Found {
 ///     value: f32,
 ///     index: u32,
 /// }
 ///
-/// /// Where each block's largest element is.
+/// /// The index of each block's largest element.
 /// #[kernel]
 /// pub fn largest(from: &[f32], mut to: cuda_std::PerBlock<u32>) {
 ///     let index = thread::index_1d();
@@ -29,22 +30,22 @@ use core::num::Wrapping;
 /// # fn main() {}
 /// ```
 ///
-/// Shuffles move such values as 32-bit words. What a lane gets from one that does not take part is
-/// anything, so a type that some bit patterns are no values of (`bool`, references, enums) goes
-/// through as `MaybeUninit<T>`, and the caller says when it is a value again.
+/// Shuffles move such values as 32-bit words. The value that a lane receives from a lane that does
+/// not participate is unspecified. Therefore types with invalid bit patterns (`bool`, references,
+/// enums) are moved as `MaybeUninit<T>`, and the caller asserts when the value is valid.
 ///
 /// # Safety
-/// Every bit pattern must be a value of the type.
+/// Every bit pattern must be a valid value of the type.
 #[diagnostic::on_unimplemented(
-    message = "not all bits are a value of `{Self}`, so it can be in no shared memory and no shuffle",
+    message = "`{Self}` is not `AnyBits`, so it cannot be in shared memory or a shuffle",
     label = "not `AnyBits`",
     note = "structs of numbers can have `#[derive(cuda_std::AnyBits)]`",
-    note = "types of `glam`, `half` and `num-complex` have it with `cuda_std`'s features of these names",
-    note = "`MaybeUninit<{Self}>` holds any bits"
+    note = "`cuda_std`'s features `glam`, `half` and `num-complex` implement it for these crates' types",
+    note = "`MaybeUninit<{Self}>` is valid for any bit pattern"
 )]
 pub unsafe trait AnyBits {
-    /// Whether all bytes of a value are initialized. Padding is not, nor what is inside of a
-    /// `MaybeUninit`: such bytes are no integers, and are frozen before instructions get them.
+    /// Whether all bytes of a value are initialized. Padding is not, nor is the content of a
+    /// `MaybeUninit`: such bytes are not integers, and are frozen before an instruction reads them.
     #[doc(hidden)]
     const INITIALIZED: bool = false;
 }
@@ -52,7 +53,7 @@ pub unsafe trait AnyBits {
 macro_rules! any_bits {
     ($($ty:ty)*) => {
         $(
-            // SAFETY: numbers.
+            // SAFETY: every bit pattern is a number.
             unsafe impl AnyBits for $ty {
                 const INITIALIZED: bool = true;
             }
@@ -60,12 +61,12 @@ macro_rules! any_bits {
     };
 }
 any_bits!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
-// SAFETY: there are no bits.
+// SAFETY: the type has no bits.
 unsafe impl AnyBits for () {
     const INITIALIZED: bool = true;
 }
 
-// SAFETY: raw pointers may hold any address; using it is unsafe.
+// SAFETY: a raw pointer may hold any address; dereferencing it is unsafe.
 unsafe impl<T> AnyBits for *const T {
     const INITIALIZED: bool = true;
 }
@@ -73,22 +74,22 @@ unsafe impl<T> AnyBits for *const T {
 unsafe impl<T> AnyBits for *mut T {
     const INITIALIZED: bool = true;
 }
-// SAFETY: nothing but what is inside.
+// SAFETY: the layout is that of `T`.
 unsafe impl<T: AnyBits> AnyBits for Wrapping<T> {
     const INITIALIZED: bool = T::INITIALIZED;
 }
-// SAFETY: elements have no gaps.
+// SAFETY: arrays have no padding between elements.
 unsafe impl<T: AnyBits, const N: usize> AnyBits for [T; N] {
     const INITIALIZED: bool = T::INITIALIZED;
 }
-// SAFETY: it need not be a value.
+// SAFETY: the bytes need not be a valid `T`.
 unsafe impl<T: Copy> AnyBits for MaybeUninit<T> {}
 
 macro_rules! atomics {
     ($($bits:literal $($ty:ident)*;)*) => {
         $($(
             #[cfg(target_has_atomic = $bits)]
-            // SAFETY: numbers.
+            // SAFETY: every bit pattern is a number.
             unsafe impl AnyBits for core::sync::atomic::$ty {}
         )*)*
     };
@@ -110,7 +111,7 @@ any_bits! {
 #[cfg(feature = "glam")]
 macro_rules! padded {
     ($($ty:ty)*) => {
-        // SAFETY: numbers, and padding on some targets.
+        // SAFETY: the type consists of numbers, and of padding on some targets.
         $(unsafe impl AnyBits for $ty {})*
     };
 }
@@ -119,14 +120,14 @@ padded!(glam::Vec3A glam::Mat3A glam::Affine2 glam::Affine3A);
 #[cfg(feature = "half")]
 any_bits!(half::f16 half::bf16);
 #[cfg(feature = "num-complex")]
-// SAFETY: two values of the type, and nothing between.
+// SAFETY: the type consists of two `T` without padding between them.
 unsafe impl<T: AnyBits> AnyBits for num_complex::Complex<T> {
     const INITIALIZED: bool = T::INITIALIZED;
 }
 
 macro_rules! tuples {
     ($($($name:ident)*;)*) => {
-        // SAFETY: all parts may have any bits, and what is between them has no meaning.
+        // SAFETY: every field is valid for any bit pattern, and padding has no meaning.
         $(unsafe impl<$($name: AnyBits),*> AnyBits for ($($name,)*) {
             const INITIALIZED: bool =
                 $($name::INITIALIZED)&&* && size_of::<Self>() == 0 $(+ size_of::<$name>())*;
@@ -135,8 +136,8 @@ macro_rules! tuples {
 }
 tuples! { A; A B; A B C; A B C D; }
 
-/// The value that comes of another when each of its 32-bit words goes through a function. The last
-/// bytes, where they are no whole word, go as one.
+/// Applies `f` to each 32-bit word of a value, and returns the resulting value. If the size is not
+/// a multiple of 4, the remaining bytes are passed as one zero-extended word.
 #[inline(always)]
 pub(crate) fn map_words<T: AnyBits + Copy>(
     value: T,
@@ -149,8 +150,8 @@ pub(crate) fn map_words<T: AnyBits + Copy>(
     let size = size_of::<T>();
     let from = (&raw const value).cast::<u8>();
     let to = result.as_mut_ptr().cast::<u8>();
-    // SAFETY: within both values, which have `size` bytes, all of which are initialized. A type of exactly a register's size is
-    // moved without a loop, so that nothing goes through memory.
+    // SAFETY: accesses are within the `size` bytes of both values, all of which are initialized.
+    // Types that fit a register have no loop, so that the value does not go through memory.
     unsafe {
         match size {
             4 => {
@@ -195,13 +196,15 @@ pub(crate) fn map_words<T: AnyBits + Copy>(
     result
 }
 
-/// Reads a part of a `T` as an integer or several: bytes that are not initialized get some value.
+/// Reads a part of a `T` as one or more integers. Uninitialized bytes have an arbitrary value.
 ///
 /// # Safety
-/// The pointer is to a part of a `T`, and aligned for a `P`, which is an integer or an array of them.
+/// `from` must point to a part of a `T` and be aligned for `P`, which must be an integer or an
+/// array of integers.
 #[inline(always)]
 pub(crate) unsafe fn read_part<T: AnyBits, P: Copy>(from: *const P) -> P {
-    // SAFETY: the caller's promise; without initialized bytes it is read as what needs none.
+    // SAFETY: the caller's guarantee; if bytes may be uninitialized, the part is read as
+    // `MaybeUninit`.
     unsafe {
         if T::INITIALIZED {
             return from.read();
@@ -212,7 +215,7 @@ pub(crate) unsafe fn read_part<T: AnyBits, P: Copy>(from: *const P) -> P {
     }
 }
 
-/// As [`map_words`], of values with bytes that may not be initialized.
+/// Like [`map_words`], for values with bytes that may be uninitialized.
 #[inline(always)]
 fn map_uninit_words<T: Copy>(
     value: T,
@@ -224,7 +227,7 @@ fn map_uninit_words<T: Copy>(
     let to = result.as_mut_ptr().cast::<MaybeUninit<u8>>();
     let mut at = 0;
     while at < size {
-        // SAFETY: within both values, which have `size` bytes.
+        // SAFETY: accesses are within the `size` bytes of both values.
         unsafe {
             let (from, to) = (from.add(at), to.add(at));
             if at + 4 <= size {
@@ -244,12 +247,12 @@ fn map_uninit_words<T: Copy>(
     result
 }
 
-/// The word, with some value for those of its bits that are not initialized. Rust has no such
-/// operation but an assembly's operand.
+/// Freezes a word: replaces uninitialized bits by arbitrary ones. In Rust, only an operand of
+/// inline assembly has this effect.
 #[inline(always)]
 fn freeze(word: MaybeUninit<u32>) -> u32 {
     let frozen;
-    // SAFETY: it copies a register.
+    // SAFETY: the instruction copies a register.
     unsafe {
         crate::ptx!(
             "mov.b32 {}, {};",
@@ -285,17 +288,17 @@ mod tests {
         }
     }
 
-    /// Miri would see that an integer is read of padding.
+    /// Miri detects if padding is read as an integer.
     #[test]
     fn padding_stays_uninitialized() {
         let value = Padded(1, 2, 3);
-        // SAFETY: it is the value.
+        // SAFETY: the words are unchanged.
         assert_eq!(
             unsafe { map_uninit_words(value, |word| word).assume_init() },
             value
         );
         let value = (7u16, 8u8);
-        // SAFETY: it is the value.
+        // SAFETY: the words are unchanged.
         assert_eq!(
             unsafe { map_uninit_words(value, |word| word).assume_init() },
             value
@@ -303,7 +306,7 @@ mod tests {
     }
 
     fn added<T: AnyBits + Copy>(value: T) -> T {
-        // SAFETY: integers only.
+        // SAFETY: every bit pattern is an integer.
         unsafe { map_words(value, |word| word.wrapping_add(1)).assume_init() }
     }
 

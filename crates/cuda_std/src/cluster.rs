@@ -1,11 +1,12 @@
-//! Clusters: blocks that run at the same time and reach each other's shared memory. The launch says
-//! how many blocks make one; without, each block is one by itself.
+//! Clusters: blocks that are resident at the same time and can access each other's shared memory.
+//! The launch specifies the number of blocks per cluster; by default, each block is a cluster by
+//! itself.
 //!
 //! ```
 //! use cuda_std::cluster;
 //! use cuda_std::prelude::*;
 //!
-//! /// Each block's number, read from the next block's shared memory.
+//! /// Each block's rank, read from the next block's shared memory.
 //! #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 //! #[kernel]
 //! pub unsafe fn neighbours(to: *mut u32) {
@@ -16,34 +17,35 @@
 //!         let next = cluster::map_shared(mine, (cluster::block_rank() + 1) % cluster::blocks());
 //!         *to.add(thread::block_idx_x() as usize) = *next;
 //!     }
-//!     // Nobody ends while others read its memory.
+//!     // No block may exit while others read its shared memory.
 //!     cluster::sync();
 //! }
 //! # fn main() {}
 //! ```
 //!
-//! All of it needs compute capability 9.0.
+//! All functions require compute capability 9.0.
 
 use crate::intrinsics::{special, transfer as rows};
 
-/// This block's number in its cluster.
+/// Returns the rank of this block in its cluster.
 #[inline(always)]
 #[must_use]
 pub fn block_rank() -> u32 {
     special::cluster_ctarank()
 }
 
-/// How many blocks the cluster has.
+/// Returns the number of blocks in the cluster.
 #[inline(always)]
 #[must_use]
 pub fn blocks() -> u32 {
     special::cluster_nctarank()
 }
 
-/// Waits for all threads of the cluster. What they wrote before is visible after it.
+/// Waits for all threads of the cluster, and makes their earlier memory accesses visible to each
+/// other.
 #[inline(always)]
 pub fn sync() {
-    // SAFETY: it arrives once and waits once.
+    // SAFETY: this thread arrives once and then waits once.
     unsafe {
         arrive();
         wait();
@@ -53,46 +55,48 @@ pub fn sync() {
 /// Arrives at the cluster's barrier, without waiting.
 ///
 /// # Safety
-/// The thread's next operation at this barrier is [`wait`]: no second `arrive` and no [`sync`] comes
-/// before it, and the thread does not end without it. What a GPU does otherwise is undefined.
+/// The thread's next operation at this barrier must be [`wait`]: not a second `arrive` or a
+/// [`sync`]. The thread must not exit before. The behavior of a GPU is otherwise undefined.
 #[inline(always)]
 pub unsafe fn arrive() {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     unsafe { rows::barrier_cluster_arrive() };
 }
 
-/// Waits for all threads of the cluster to have arrived.
+/// Waits until all threads of the cluster have arrived.
 ///
 /// # Safety
-/// The thread's last operation at this barrier was [`arrive`].
+/// The thread's previous operation at this barrier must be [`arrive`].
 #[inline(always)]
 pub unsafe fn wait() {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     unsafe { rows::barrier_cluster_wait() };
 }
 
-/// Where what a pointer into shared memory points to is in another block of the cluster. The
-/// pointer may be read and written like any other, while that block runs.
+/// Maps a pointer into this block's shared memory to the same offset in the shared memory of
+/// another block of the cluster (`mapa`). The result can be read and written like any other pointer
+/// while that block runs.
 #[inline(always)]
 #[must_use]
 pub fn map_shared<T>(pointer: *mut T, block: u32) -> *mut T {
     rows::mapa(pointer.cast(), block).cast()
 }
 
-/// What a value of this block's shared memory is in another block of the cluster: an atomic with
-/// [`scope::Cluster`](crate::scope::Cluster), say, that all blocks change.
+/// Maps a reference to a value in this block's shared memory to the corresponding value in another
+/// block of the cluster: for example an atomic with [`scope::Cluster`](crate::scope::Cluster) that
+/// all blocks modify.
 ///
 /// # Safety
-/// It is in shared memory, and is a value there, too: the other block has written it before a
-/// [`sync`]. That block has not ended, and does not write it otherwise.
+/// `value` must be in shared memory. The other block must have initialized its value before a
+/// [`sync`], must not have exited, and must not write the value other than through `&T`.
 #[inline(always)]
 #[must_use]
 pub unsafe fn map_shared_ref<T: Sync>(value: &T, block: u32) -> &T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     unsafe { &*map_shared((&raw const *value).cast_mut(), block) }
 }
 
-/// The block that shared memory belongs to.
+/// Returns the rank of the block that owns the shared memory at `pointer`.
 #[inline(always)]
 #[must_use]
 pub fn rank_of<T>(pointer: *const T) -> u32 {

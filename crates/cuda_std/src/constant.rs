@@ -1,9 +1,9 @@
-//! Constant memory that the host sets: what `__constant__` is in CUDA C++.
+//! Constant memory that the host sets: CUDA C++'s `__constant__`.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //!
-//! /// The host sets them: `module.global_mut::<FACTORS>()?.set(&[0.5, 2.0])?`.
+//! /// The host sets it: `module.global_mut::<FACTORS>()?.set(&[0.5, 2.0])?`.
 //! #[constant]
 //! pub static FACTORS: [f32; 2] = [1.0, 1.0];
 //!
@@ -14,25 +14,25 @@
 //! # fn main() {}
 //! ```
 //!
-//! # Why it is sound
-//! A kernel has no way to change it. The host changes it through a mutable reference to the module,
-//! which nobody can launch kernels of meanwhile, and waits for those in flight.
+//! # Soundness
+//! Kernels cannot modify constant memory. The host modifies it through a mutable reference to the
+//! module, which prevents concurrent launches, and waits for pending launches.
 
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::ops::Deref;
 
-/// What a static with `#[constant]` is: a value that the host may change between launches. It derefs to
-/// the value.
+/// The type of a static with `#[constant]`: a value that the host can change between launches.
+/// Dereferences to the value.
 #[repr(transparent)]
 pub struct Constant<T>(UnsafeCell<T>);
 
 // SAFETY: threads only read it.
 unsafe impl<T: Sync> Sync for Constant<T> {}
 
-// Of types that are `Copy`, which have no interior mutability: constant memory cannot be written.
+// `Copy` types have no interior mutability: constant memory cannot be written.
 impl<T: Copy> Constant<T> {
-    /// The value that the module is loaded with.
+    /// Creates the static. `value` is its value when the module is loaded.
     #[must_use]
     pub const fn new(value: T) -> Constant<T> {
         Constant(UnsafeCell::new(value))
@@ -44,7 +44,7 @@ impl<T> Deref for Constant<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: nothing changes it while there are references.
+        // SAFETY: nothing modifies the value while a kernel runs.
         unsafe { &*self.0.get() }
     }
 }

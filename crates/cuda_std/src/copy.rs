@@ -1,11 +1,12 @@
-//! Copies that go on while threads compute: by each thread a few bytes ([`begin`]), by one thread a
-//! whole row ([`bulk_in`], [`bulk_out`]) or a box of a tensor ([`TensorMap`]).
+//! Asynchronous copies: of 4 to 16 bytes per thread ([`begin`]), of a block of memory by one thread
+//! ([`bulk_in`], [`bulk_out`]), or of a box of a tensor by the Tensor Memory Accelerator
+//! ([`TensorMap`]).
 //!
 //! ```
 //! use cuda_std::copy;
 //! use cuda_std::prelude::*;
 //!
-//! /// The sum of each thread's numbers, of which the next is fetched while one is added.
+//! /// The sum of each thread's numbers. The next number is copied while the previous one is added.
 //! #[kernel]
 //! pub unsafe fn sums(from: *const u32, rounds: u32, mut to: PerThread<u32>) {
 //!     let stages = shared_array![u32; 2 * 128];
@@ -31,18 +32,18 @@
 //! # fn main() {}
 //! ```
 //!
-//! [`begin`] and its groups work everywhere: before compute capability 8.0 the copy is done at once.
-//! The others need 9.0.
+//! [`begin`] and its groups work on all architectures: before compute capability 8.0 the copy is
+//! synchronous. All other functions require compute capability 9.0.
 
 use crate::intrinsics::transfer as rows;
 use crate::mbarrier::Mbarrier;
 use crate::session::on_newer;
 
-/// Begins a copy of one value of 4, 8 or 16 bytes from global to shared memory.
+/// Starts a copy of one value of 4, 8 or 16 bytes from global to shared memory (`cp.async`).
 ///
 /// # Safety
-/// Both are valid and aligned to the value's size, and nobody else accesses the target until the
-/// copy is waited for (by this thread; others need a barrier after that).
+/// Both pointers must be valid and aligned to the value's size. Nothing else may access the
+/// destination until this thread has waited for the copy; other threads need a barrier after that.
 #[inline(always)]
 pub unsafe fn begin<T: Copy>(to: *mut T, from: *const T) {
     const {
@@ -53,7 +54,7 @@ pub unsafe fn begin<T: Copy>(to: *mut T, from: *const T) {
     };
     on_newer!(
         "sm_80",
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe {
             let (to, from) = (to.cast(), from.cast());
             match size_of::<T>() {
@@ -62,113 +63,123 @@ pub unsafe fn begin<T: Copy>(to: *mut T, from: *const T) {
                 _ => rows::cp_async_cg_16(to, from),
             }
         },
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe { *to = *from }
     );
 }
 
-/// Makes a group of the copies that this thread began since the last one.
+/// Commits the copies that this thread has started since the last commit as one group.
 #[inline(always)]
 pub fn commit() {
     on_newer!("sm_80", rows::cp_async_commit_group(), {});
 }
 
-/// Waits until all but the newest `N` groups of this thread are there; `N` is at most 7.
+/// Waits until at most the `N` most recent groups of this thread are pending. `N` is at most 7.
 #[inline(always)]
 pub fn wait<const N: u32>() {
     on_newer!("sm_80", rows::cp_async_wait_group::<N>(), {});
 }
 
-/// Waits until all copies that this thread began are there.
+/// Waits for all copies that this thread has started.
 #[inline(always)]
 pub fn wait_all() {
     on_newer!("sm_80", rows::cp_async_wait_all(), {});
 }
 
-/// Begins a copy from global to shared memory. The barrier learns of its bytes, which it must have
-/// been told to expect.
+/// Starts a bulk copy from global to shared memory. When it completes, it subtracts `bytes` from
+/// the bytes that the barrier's phase expects; the barrier must expect them (see
+/// [`Mbarrier::expect`]).
 ///
 /// # Safety
-/// Both are valid for so many bytes, a multiple of 16, and aligned to 16; nobody else accesses the
-/// target until the barrier's phase is over. Writes to shared memory before are ordered by
-/// [`fence`].
+/// Both pointers must be valid for `bytes` bytes, a multiple of 16, and aligned to 16 bytes.
+/// Nothing else may access the destination until the barrier's phase completes. A [`fence`] must
+/// separate earlier accesses to the destination from the copy.
 #[inline(always)]
 pub unsafe fn bulk_in<T>(to: *mut T, from: *const T, bytes: u32, barrier: &Mbarrier) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     unsafe { rows::cp_async_bulk_shared_global(to.cast(), from.cast(), bytes, barrier.as_ptr()) }
 }
 
-/// Begins a copy from shared to global memory.
+/// Starts a bulk copy from shared to global memory.
 ///
 /// # Safety
-/// Both are valid for so many bytes, a multiple of 16, and aligned to 16; nobody changes the source
-/// until [`wait_bulk_read`], and nobody counts on the target until [`wait_bulk`]. Writes to the
-/// source before are ordered by [`fence`].
+/// Both pointers must be valid for `bytes` bytes, a multiple of 16, and aligned to 16 bytes.
+/// Nothing may modify the source before [`wait_bulk_read`], or access the destination before
+/// [`wait_bulk`]. A [`fence`] must separate earlier writes to the source from the copy.
 #[inline(always)]
 pub unsafe fn bulk_out<T>(to: *mut T, from: *const T, bytes: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     unsafe { rows::cp_async_bulk_global_shared(to.cast(), from.cast(), bytes) }
 }
 
-/// Makes a group of the bulk copies out of shared memory that this thread began.
+/// Commits the bulk copies from shared memory that this thread has started as one group.
 #[inline(always)]
 pub fn commit_bulk() {
     rows::cp_async_bulk_commit_group();
 }
 
-/// Waits until all but the newest `N` such groups are done; `N` is at most 7.
+/// Waits until at most the `N` most recent bulk groups are pending. `N` is at most 7.
 #[inline(always)]
 pub fn wait_bulk<const N: u32>() {
     rows::cp_async_bulk_wait_group::<N>();
 }
 
-/// Waits until all but the newest `N` such groups have read their source; `N` is at most 7.
+/// Waits until at most the `N` most recent bulk groups still read their source. `N` is at most 7.
 #[inline(always)]
 pub fn wait_bulk_read<const N: u32>() {
     rows::cp_async_bulk_wait_group_read::<N>();
 }
 
-/// Orders what this thread wrote to shared memory before bulk copies that read it.
+/// Orders this thread's earlier writes to shared memory before later bulk copies that read it
+/// (`fence.proxy.async`).
 #[inline(always)]
 pub fn fence() {
     rows::fence_proxy_async_shared();
 }
 
-/// A tensor in global memory and the boxes that are copied of it, as the host describes them:
-/// `cust::tensor_map::TensorMap`, of the same layout. It must be in global or constant memory, or a
-/// parameter of the launch: kernels take it as `#[grid_constant] map: &TensorMap`, for which the host
-/// passes a `TensorMap::from_words(map.to_words())`.
+/// A descriptor of a tensor in global memory and of the boxes to copy. The host creates it as
+/// `cust::tensor_map::TensorMap`, which has the same layout. It must be in global or constant
+/// memory, or a kernel parameter: kernels take it as `#[grid_constant] map: &TensorMap`, for which
+/// the host passes a `TensorMap::from_words(map.to_words())`.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
 pub struct TensorMap([u64; 16]);
 
-// SAFETY: plain numbers.
+// SAFETY: it consists of integers.
 unsafe impl cust_core::DeviceCopy for TensorMap {}
 
 impl TensorMap {
-    /// The map of these words, which the driver made.
+    /// Creates the map from the words that the driver encoded.
     #[must_use]
     pub const fn from_words(words: [u64; 16]) -> TensorMap {
         TensorMap(words)
     }
 }
 
-/// Coordinates of a tensor of one to five dimensions, the one whose elements lie side by side first.
+/// Coordinates in a tensor of one to five dimensions, innermost (contiguous) dimension first.
 pub trait Coordinates: sealed::Sealed {
+    /// Starts the copy of [`TensorMap::load`].
+    ///
     /// # Safety
     /// As for [`TensorMap::load`].
     #[doc(hidden)]
     unsafe fn load(self, map: *const u8, to: *mut u8, barrier: *mut u64);
+    /// Starts the copy of [`TensorMap::store`].
+    ///
     /// # Safety
     /// As for [`TensorMap::store`].
     #[doc(hidden)]
     unsafe fn store(self, map: *const u8, from: *const u8);
+    /// Starts the reduction of [`TensorMap::add`].
+    ///
     /// # Safety
     /// As for [`TensorMap::add`].
     #[doc(hidden)]
     unsafe fn add(self, map: *const u8, from: *const u8);
+    /// Prefetches the box into L2.
+    ///
     /// # Safety
-    /// The map is one.
+    /// `map` must point to a tensor map.
     #[doc(hidden)]
     unsafe fn prefetch(self, map: *const u8);
 }
@@ -205,10 +216,13 @@ cuda_std_macros::repeat! {
     }
 }
 
-/// Coordinates of a pixel in images of one to three dimensions: channel, place, image.
+/// Coordinates of a pixel in a batch of images with one to three spatial dimensions: channel,
+/// position, image.
 pub trait Pixel: Coordinates {
-    /// By how much pixels are shifted, along each dimension of space.
+    /// The offset of pixels along each spatial dimension.
     type Offsets;
+    /// Starts the copy of [`TensorMap::load_pixels`].
+    ///
     /// # Safety
     /// As for [`TensorMap::load_pixels`].
     #[doc(hidden)]
@@ -219,6 +233,8 @@ pub trait Pixel: Coordinates {
         barrier: *mut u64,
         offsets: Self::Offsets,
     );
+    /// Starts the copy of [`TensorMap::store_pixels`].
+    ///
     /// # Safety
     /// As for [`TensorMap::store_pixels`].
     #[doc(hidden)]
@@ -237,7 +253,7 @@ cuda_std_macros::repeat! {
                 barrier: *mut u64,
                 offsets: [u16; O],
             ) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's guarantee.
                 unsafe {
                     rows::cp_async_bulk_tensor_D_im2col_shared_global(to, map, self, barrier, offsets);
                 }
@@ -257,35 +273,37 @@ impl TensorMap {
         (&raw const self.0).cast()
     }
 
-    /// Begins a copy of the box at these coordinates to shared memory. The barrier learns of its
-    /// bytes, which it must have been told to expect: all of the box's, those outside of the tensor
-    /// (which are filled) included.
+    /// Starts a copy of the box at these coordinates to shared memory. When it completes, it
+    /// subtracts the size of the box from the bytes that the barrier's phase expects; the barrier
+    /// must expect them. The size includes elements outside the tensor, which are filled.
     ///
     /// # Safety
-    /// The target has room for a box and is aligned to 128 bytes; nobody else accesses it until the
-    /// barrier's phase is over. The tensor has as many dimensions and is there. The first coordinate
-    /// is at a multiple of 16 bytes: an H200 ends the launch as an illegal instruction otherwise.
+    /// The destination must have space for a box and be aligned to 128 bytes, and nothing else may
+    /// access it until the barrier's phase completes. The tensor must have as many dimensions as
+    /// `at`, and must be live. The first coordinate must be at a multiple of 16 bytes; otherwise an
+    /// H200 fails the launch with an illegal instruction.
     #[inline(always)]
     pub unsafe fn load<T>(&self, to: *mut T, at: impl Coordinates, barrier: &Mbarrier) {
         // SAFETY: the caller's promise.
         unsafe { at.load(self.address(), to.cast(), barrier.as_ptr()) }
     }
 
-    /// Begins a copy of a box from shared memory to these coordinates, as [`bulk_out`]. What of the
-    /// box is beyond the tensor's end is left out.
+    /// Starts a copy of a box from shared memory to these coordinates, as [`bulk_out`] does.
+    /// Elements outside the tensor are not written.
     ///
     /// # Safety
-    /// The source is a box, aligned to 128 bytes; as for [`bulk_out`]. The tensor has as many
-    /// dimensions and is there. The first coordinate is at a multiple of 16 bytes, and none is
-    /// negative: GPUs can start a copy before a tensor's beginning in the other direction alone, and
-    /// end such a launch as an illegal instruction.
+    /// The source must be a box, aligned to 128 bytes. The requirements of [`bulk_out`] apply. The
+    /// tensor must have as many dimensions as `at`, and must be live. The first coordinate must be
+    /// at a multiple of 16 bytes, and no coordinate may be negative: GPUs support negative
+    /// coordinates only for loads, and fail such a launch with an illegal instruction.
     #[inline(always)]
     pub unsafe fn store<T>(&self, at: impl Coordinates, from: *const T) {
         // SAFETY: the caller's promise.
         unsafe { at.store(self.address(), from.cast()) }
     }
 
-    /// Begins to add a box of shared memory to what is at these coordinates, each element atomically.
+    /// Starts a reduction that adds a box in shared memory to the elements at these coordinates,
+    /// each element atomically.
     ///
     /// # Safety
     /// As for [`TensorMap::store`].
@@ -295,12 +313,12 @@ impl TensorMap {
         unsafe { at.add(self.address(), from.cast()) }
     }
 
-    /// Begins a copy of pixels to shared memory, from the one at these coordinates on, each shifted
-    /// by the offsets: of a map of images (`cust::tensor_map::TensorMap::im2col`). The barrier learns
-    /// of all bytes, as in [`TensorMap::load`].
+    /// Starts a copy of pixels to shared memory, starting at the pixel at these coordinates, each
+    /// displaced by the offsets. The map must be of images (`cust::tensor_map::TensorMap::im2col`).
+    /// The barrier counts the bytes as for [`TensorMap::load`].
     ///
     /// # Safety
-    /// As for [`TensorMap::load`], and the map is of images.
+    /// As for [`TensorMap::load`], and the map must be of images.
     #[inline(always)]
     pub unsafe fn load_pixels<T, P: Pixel>(
         &self,
@@ -313,29 +331,30 @@ impl TensorMap {
         unsafe { at.load_pixels(self.address(), to.cast(), barrier.as_ptr(), offsets) }
     }
 
-    /// Begins a copy of pixels from shared memory, to the one at these coordinates and those after
-    /// it; what is outside of the images is left out.
+    /// Starts a copy of pixels from shared memory to the pixel at these coordinates and those after
+    /// it. Elements outside the images are not written.
     ///
     /// # Safety
-    /// As for [`TensorMap::store`], and the map is of images, neither of whose corners is outside of the
-    /// image: such maps are for loads, an H200 ends a store by them as an illegal instruction.
+    /// As for [`TensorMap::store`], and the map must be of images, with both corners of its
+    /// bounding box inside the image: other maps are for loads only, and an H200 fails a store
+    /// through them with an illegal instruction.
     #[inline(always)]
     pub unsafe fn store_pixels<T>(&self, at: impl Pixel, from: *const T) {
         // SAFETY: the caller's promise.
         unsafe { at.store_pixels(self.address(), from.cast()) }
     }
 
-    /// Fetches the box at these coordinates into the second-level cache.
+    /// Prefetches the box at these coordinates into L2.
     #[inline(always)]
     pub fn prefetch_box(&self, at: impl Coordinates) {
-        // SAFETY: it is a map.
+        // SAFETY: `self` is a tensor map.
         unsafe { at.prefetch(self.address()) }
     }
 
-    /// Fetches the map itself.
+    /// Prefetches the tensor map itself.
     #[inline(always)]
     pub fn prefetch(&self) {
-        // SAFETY: it is a map.
+        // SAFETY: `self` is a tensor map.
         unsafe { rows::prefetch_tensormap(self.address()) }
     }
 }

@@ -1,6 +1,6 @@
-//! What rows of the table of intrinsics are in a thread of a kernel that runs on the CPU.
+//! Implementations of the intrinsics for threads of a kernel that runs on the CPU.
 //!
-//! `cust::launch_cpu` runs the threads of a block on one thread of the operating system, and implements
+//! `cust::launch_cpu` runs the threads of a block on one OS thread, and implements
 //! [`Block`](cust_core::cpu::Block), to which these functions forward.
 
 #![cfg(not(target_arch = "nvptx64"))]
@@ -12,7 +12,7 @@ use cust_core::kernel::OutputOf;
 
 pub use cust_core::cpu::{Key, is_running};
 
-/// The dimensions by the names that rows have.
+/// The dimensions, under the names that the rows of the intrinsics table use.
 #[allow(non_upper_case_globals)]
 mod dimensions {
     pub(crate) const x: usize = 0;
@@ -21,7 +21,7 @@ mod dimensions {
 }
 pub(crate) use dimensions::{x, y, z};
 
-// SAFETY: references that they give live no longer than their lifetime.
+// SAFETY: the references that they return do not outlive `'p`.
 unsafe impl<'p, T> OutputOf<'p> for crate::PerThread<'p, T> {}
 // SAFETY: as above.
 unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerBlock<'p, T, N> {}
@@ -30,7 +30,7 @@ unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerWarp<'p, T, N> {}
 // SAFETY: as above.
 unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerThreadChunk<'p, T, N> {}
 
-/// Calls `f` with the running thread, which may go on.
+/// Calls `f` with the running thread, unless the thread must exit.
 #[inline]
 fn with<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
     let checked = |current: &Current<'_>| {
@@ -42,7 +42,7 @@ fn with<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
     cpu::with(checked).expect("a thread of a kernel runs")
 }
 
-/// Ends the running thread for what only a device has.
+/// Ends the running thread because it called a device-only function.
 pub(crate) fn unsupported(name: &str) {
     cpu::with(|current| current.block.end(End::Unsupported(name)));
 }
@@ -87,7 +87,7 @@ pub(crate) fn dynamic_shared() -> u32 {
     with(|current| current.block.dynamic_shared())
 }
 
-/// The nanoseconds since the first call.
+/// Returns the nanoseconds since the first call.
 pub(crate) fn nanoseconds() -> u64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     let start = START.get_or_init(std::time::Instant::now);
@@ -134,13 +134,13 @@ pub(crate) fn any(arrived: Arrived) -> bool {
     arrived.predicates > 0
 }
 
-/// Memory of the block, zeros when the first block uses it.
+/// Returns memory of the block, which is zeroed when the first block uses it.
 pub(crate) fn shared<T>(key: Key) -> *mut T {
     let layout = core::alloc::Layout::new::<T>();
     with(|current| current.block.shared(key, layout)).cast()
 }
 
-/// As [`shared`], and as a function of the device where no kernel runs.
+/// Returns [`shared`] memory if a kernel is running; otherwise panics as a device-only function.
 #[track_caller]
 pub(crate) fn shared_if_running<T>(key: Key, name: &str) -> *mut T {
     match is_running() {
@@ -149,7 +149,7 @@ pub(crate) fn shared_if_running<T>(key: Key, name: &str) -> *mut T {
     }
 }
 
-/// The block's memory for a static; the static itself where no kernel runs.
+/// Returns the block's memory for a static, or the static itself if no kernel is running.
 pub(crate) fn of_static<T>(pointer: *mut T) -> *mut T {
     match is_running() {
         true => shared(Key::Static(pointer.addr())),
@@ -157,8 +157,8 @@ pub(crate) fn of_static<T>(pointer: *mut T) -> *mut T {
     }
 }
 
-/// Ends the thread at its next use of this crate if `f` unwinds, which leaves a phase of shared memory
-/// that other threads are still in.
+/// Calls `f`. If `f` unwinds, marks the thread to exit at its next use of this crate: unwinding
+/// leaves a phase of shared memory that other threads are still in.
 pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> R {
     struct Poison;
     impl Drop for Poison {
@@ -176,14 +176,15 @@ pub(crate) fn lanes(operation: &'static str, mask: u32, value: u64) -> Lanes {
     with(|current| current.block.exchange(operation, mask, value))
 }
 
-/// The values of the lanes that took part.
+/// Returns the values of the participating lanes.
 fn values(lanes: &Lanes) -> impl Iterator<Item = u64> {
     (0..32)
         .filter(|lane| lanes.present >> lane & 1 != 0)
         .map(|lane| lanes.values[lane])
 }
 
-/// `shfl.sync`, as the PTX ISA describes it; a lane that brought nothing gives this lane's value.
+/// `shfl.sync` as the PTX ISA specifies it. If the source lane does not participate, returns this
+/// lane's value.
 pub(crate) fn shuffle(mode: &'static str, value: u32, b: u32, c: u32, mask: u32) -> (u32, bool) {
     let lanes = lanes(mode, mask, value.into());
     let lane = lane();
@@ -242,7 +243,7 @@ pub(crate) fn elect(mask: u32) -> (u32, bool) {
     (first, first == lane())
 }
 
-/// `redux.sync` of one operation.
+/// `redux.sync` with one operation.
 pub(crate) fn reduce<T: Word>(
     operation: &'static str,
     value: T,
@@ -254,24 +255,28 @@ pub(crate) fn reduce<T: Word>(
     all.unwrap_or(value)
 }
 
-/// A value that a lane brings.
+/// A value that lanes exchange.
 pub(crate) trait Word: Copy {
     fn into_bits(self) -> u64;
     fn from_bits(bits: u64) -> Self;
 }
 
-/// What the host's atomic operations work on.
+/// A type that the host's atomic operations support.
 pub(crate) trait Atom: Copy + PartialEq {
-    /// Replaces the value by `f` of it, and returns the old one.
+    /// Replaces the value by `f(value)`, and returns the old value.
     ///
     /// # Safety
-    /// The pointer is valid and aligned for atomic operations.
+    /// `at` must be valid and aligned for atomic operations.
     unsafe fn update(at: *mut Self, f: impl FnMut(Self) -> Self) -> Self;
+    /// Loads the value.
+    ///
     /// # Safety
-    /// As above.
+    /// As for [`Atom::update`].
     unsafe fn load(at: *const Self) -> Self;
+    /// Stores a value.
+    ///
     /// # Safety
-    /// As above.
+    /// As for [`Atom::update`].
     unsafe fn store(at: *mut Self, value: Self);
 }
 
@@ -333,7 +338,7 @@ macro_rules! words {
 }
 words!(u32 i32 u64);
 
-/// Loads an atomic. Threads that wait for a value in a loop let the others of their block run.
+/// Loads an atomic. Threads that poll a value in a loop let the other threads of their block run.
 ///
 /// # Safety
 /// As for [`Atom::load`].
@@ -344,7 +349,8 @@ pub(crate) unsafe fn load<T: Atom>(at: *const T) -> T {
     unsafe { T::load(at) }
 }
 
-/// Changes an atomic by `f`, and returns what was there, as a lock may. As [`load`], it lets others run.
+/// Replaces the value of an atomic by `f(value)`, and returns the old value. Like [`load`], it lets
+/// other threads run.
 ///
 /// # Safety
 /// As for [`Atom::update`].
@@ -355,7 +361,7 @@ pub(crate) unsafe fn update<T: Atom>(at: *mut T, f: impl FnMut(T) -> T) -> T {
     unsafe { T::update(at, f) }
 }
 
-/// Puts `new` there if `expected` is, and returns what was there.
+/// Stores `new` if the value equals `expected`, and returns the old value.
 ///
 /// # Safety
 /// As for [`Atom::update`].
@@ -365,8 +371,8 @@ pub(crate) unsafe fn compare_exchange<T: Atom>(at: *mut T, expected: T, new: T) 
     unsafe { update(at, |old| if old == expected { new } else { old }) }
 }
 
-/// Lets the other threads of the block run now and then: nothing else interrupts a thread that waits for
-/// another one in a loop.
+/// Lets the other threads of the block run from time to time: nothing else preempts a thread that
+/// polls in a loop.
 #[inline]
 fn pause_sometimes() {
     std::thread_local! {
@@ -403,7 +409,7 @@ pub(crate) fn exch<T>(_: T, b: T) -> T {
     b
 }
 
-/// The sum, which wraps for integers.
+/// Addition, which wraps for integers.
 pub(crate) trait Add {
     fn add(self, other: Self) -> Self;
 }

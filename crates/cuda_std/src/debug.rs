@@ -1,4 +1,4 @@
-//! For debuggers and profilers, and the hard end of a launch.
+//! Support for debuggers and profilers, and aborting a launch.
 //!
 //! ```
 //! use cuda_std::debug;
@@ -16,25 +16,27 @@
 //! # fn main() {}
 //! ```
 //!
-//! Rust's `assert!` works in kernels: a failing one is a panic, which the host gets as an error with
-//! message, place and thread, and other threads go on.
+//! Rust's `assert!` works in kernels: a failed assertion is a panic, which the host receives as an
+//! error with message, location and thread; other threads continue.
 
 use crate::intrinsics::synchronization;
 
-/// Tells a profiler that the event of this number, from 0 to 15, has happened. Others do not compile.
+/// Signals the event with number `EVENT`, from 0 to 15, to a profiler (`pmevent`). Other numbers
+/// are compile-time errors.
 #[inline(always)]
 pub fn profiler_event<const EVENT: u32>() {
     synchronization::pmevent::<EVENT>();
 }
 
-/// Stops for a debugger. Without one the launch ends with an error.
+/// Stops in a debugger (`brkpt`). Without a debugger, the launch fails.
 #[inline(always)]
 pub fn breakpoint() {
     synchronization::brkpt();
 }
 
-/// Ends the launch, and with it the context: nothing of it can be used any more. To end one thread
-/// with an error that the host sees, panic; to end it without, `thread::exit`.
+/// Aborts the launch with an error that makes the context unusable (`trap`). To exit one thread
+/// with an error that the host receives, panic; to exit it without an error, call
+/// [`thread::exit`](crate::thread::exit).
 #[inline(always)]
 pub fn trap() -> ! {
     synchronization::trap()

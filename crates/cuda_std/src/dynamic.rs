@@ -6,7 +6,7 @@
 //!     unsafe { *to.add(thread::index_1d() as usize) = value };
 //! }
 //!
-//! /// One thread decides how much there is to do.
+//! /// Launches a grid whose size is known only on the device.
 //! #[kernel]
 //! pub unsafe fn decide(blocks: &u32, to: *mut u32) {
 //!     if thread::first() {
@@ -17,33 +17,34 @@
 //! }
 //! ```
 //!
-//! With `device_launch` a kernel's name is a type on the device as well, whose `parameters` are the kernel's own, and
-//! `dynamic::launch::<fill, _>(shape, fill::parameters(..))` launches it. A launch has begun when the
-//! function returns; it ends before the launch of the kernel that made it ends, and nobody on the
-//! device waits for it. What the thread wrote before is visible to it.
+//! With `device_launch`, a kernel's name is also a type on the device: `fill::parameters(..)` takes
+//! the kernel's parameters, and `dynamic::launch::<fill, _>(shape, fill::parameters(..))` launches
+//! the kernel. The function returns when the launch is enqueued. The launch completes before the
+//! launch of its parent kernel completes; the device cannot wait for it. The thread's earlier
+//! writes are visible to it.
 //!
-//! A module that launches calls CUDA's device runtime, `libcudadevrt.a`, which `cust` links when it
-//! loads PTX and looks for where the CUDA toolkit is (NVIDIA's package `nvidia-cuda-runtime` has it,
-//! too). Build such kernels as PTX. The emulator has no
-//! device runtime: there a launch by a kernel is an error that says so.
+//! A module that launches kernels calls CUDA's device runtime, `libcudadevrt.a`. `cust` links it
+//! when it loads PTX, and searches for it in the CUDA toolkit (NVIDIA's package
+//! `nvidia-cuda-runtime` also contains it). Build such kernels as PTX. The emulator has no device
+//! runtime: there, a launch by a kernel fails with an error that says so.
 
 use core::ffi::c_void;
 
 use crate::session::on_device;
 
-/// How many blocks of how many threads.
+/// The size of a launch: blocks, threads per block and dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Blocks along `x`, `y` and `z`.
+    /// The number of blocks along `x`, `y` and `z`.
     pub grid: [u32; 3],
-    /// Threads of a block along `x`, `y` and `z`.
+    /// The number of threads per block along `x`, `y` and `z`.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// The size of dynamic shared memory in bytes.
     pub shared: u32,
 }
 
 impl Shape {
-    /// Of one dimension, without dynamic shared memory.
+    /// Creates a one-dimensional shape without dynamic shared memory.
     #[inline(always)]
     #[must_use]
     pub const fn new(blocks: u32, threads: u32) -> Shape {
@@ -55,21 +56,21 @@ impl Shape {
     }
 }
 
-/// Why the device runtime did not launch: CUDA's number for it.
+/// The error of a launch that the device runtime rejected: CUDA's error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchError(pub u32);
 
-/// A kernel of this crate, as device code knows it. `#[kernel(device_launch)]` implements it for a
-/// type of the kernel's name.
+/// A kernel of this crate that device code can launch. `#[kernel(device_launch)]` implements it for
+/// a type with the kernel's name.
 ///
 /// # Safety
-/// `entry` is the kernel's entry in PTX.
+/// `entry` must return the kernel's entry in PTX.
 pub unsafe trait Launchable {
-    /// Where the kernel is.
+    /// Returns the address of the kernel.
     fn entry() -> *const c_void;
 }
 
-/// Three numbers, as the device runtime takes them.
+/// CUDA's `dim3`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
@@ -92,19 +93,20 @@ cuda_std_macros::foreign! {
     unsafe fn __cudaCDP2LaunchDeviceV2(parameters: *mut c_void, stream: *mut c_void) -> i32;
 }
 
-/// Launches a kernel, in the stream of this block's launches.
+/// Launches a kernel in the block's default stream.
 ///
 /// # Errors
-/// If the device runtime has no room for it or does not take the shape.
+/// Returns an error if the device runtime has no space for the launch or rejects the shape.
 ///
 /// # Safety
-/// The parameters are `K::parameters(..)`, and the launch is sound with them.
+/// `parameters` must come from `K::parameters(..)`, and the launch must be sound with them.
 #[inline(always)]
 pub unsafe fn launch<K: Launchable, P>(shape: Shape, parameters: P) -> Result<(), LaunchError> {
     on_device!(
         {
             let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-            // SAFETY: the entry is one, and the buffer has room for its parameters.
+            // SAFETY: `K::entry()` is a kernel's entry, and the buffer has space for its
+            // parameters.
             let error = unsafe {
                 let buffer = __cudaCDP2GetParameterBufferV2(
                     K::entry(),
@@ -113,7 +115,7 @@ pub unsafe fn launch<K: Launchable, P>(shape: Shape, parameters: P) -> Result<()
                     shape.shared,
                 );
                 if buffer.is_null() {
-                    // `cudaErrorInvalidConfiguration`, which says most of why there is none.
+                    // `cudaErrorInvalidConfiguration`, the most common reason for a missing buffer.
                     return Err(LaunchError(9));
                 }
                 buffer.cast::<P>().write(parameters);

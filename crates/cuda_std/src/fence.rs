@@ -1,4 +1,4 @@
-//! Fences: they order this thread's accesses to memory, as the threads of a scope see them.
+//! Memory fences with a scope.
 //!
 //! ```
 //! use cuda_std::fence;
@@ -16,18 +16,21 @@
 //! # fn main() {}
 //! ```
 //!
-//! Nobody waits at a fence. `core::sync::atomic::fence` is that of the whole system.
+//! A fence does not wait for other threads. `core::sync::atomic::fence` is a fence with system
+//! scope.
 
 use crate::scope::Scope;
 
-/// Orders what stands before against what stands after: what `core::sync::atomic`'s orderings
-/// acquire, release and both of them ask for.
+/// Orders this thread's memory accesses before the fence and those after it, as observed by the
+/// threads of the scope: a fence with the orderings `Acquire`, `Release` and `AcqRel` of
+/// `core::sync::atomic`.
 #[inline(always)]
 pub fn acquire_release<S: Scope>(_scope: S) {
     S::fence_acquire_release();
 }
 
-/// The same, and all threads of the scope see such fences in one order.
+/// Like [`acquire_release`], and takes part in a single total order of all sequentially consistent
+/// fences of the scope: a fence with the ordering `SeqCst`.
 #[inline(always)]
 pub fn sequentially_consistent<S: Scope>(_scope: S) {
     S::fence_sequentially_consistent();

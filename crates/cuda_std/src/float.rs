@@ -1,20 +1,20 @@
 //! Float math in kernels: the methods that `std` has and `core` lacks, and a few more.
 //!
 //! With the prelude imported, `x.sqrt()`, `x.sin()` or `x.powf(y)` work in a kernel as they do on
-//! the host. On the device they are NVIDIA's libdevice, on the host the standard library; the
-//! prelude's import is what makes one source compile for both.
+//! the host. On the device they call NVIDIA's libdevice, on the host the standard library. With the
+//! import, the same source compiles for both.
 //!
 //! `floor`, `ceil`, `round`, `round_ties_even`, `trunc`, `fract`, `sqrt`, `mul_add`, `powi` and the
-//! Euclidean operations give the same bits on both. The others are within the few last places
-//! that CUDA's documentation promises for libdevice, and so may differ from the host's in these.
-//! (`sqrt` of `f32` is exact unless the build asks for the approximate one.)
+//! Euclidean operations return the same bits on device and host. The others are within the error
+//! bounds in ulps that CUDA's documentation states for libdevice, and may differ from the host's
+//! results by that much. (`sqrt` of `f32` is exact unless the build selects the approximate one.)
 
 #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 use crate::intrinsics::libdevice;
 use crate::session::on_device;
 
-/// Declares the trait of std's methods and implements it for both widths. A method is either one
-/// libdevice function of the same arguments, or given by the code of its default.
+/// Declares the trait of `std`'s methods and implements it for both widths. Each method is either
+/// one libdevice function with the same arguments, or has default code.
 macro_rules! gpu_float {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident),*) = $f64:ident $f32:ident;)*) => {
         /// `std`'s methods of `f32` and `f64`, for kernels.
@@ -25,40 +25,42 @@ macro_rules! gpu_float {
                 fn $name(self $(, $arg: Self)*) -> Self;
             )*
 
-            /// The sine and the cosine at once.
+            /// Computes the sine and the cosine of `self`.
             #[must_use = "the method returns new numbers"]
             fn sin_cos(self) -> (Self, Self);
 
-            /// `self` to an integer power, by repeated multiplication: the same bits on device and
-            /// host (the host's compiler may do better where it knows the exponent).
+            /// Raises `self` to an integer power, by repeated multiplication: the same bits on
+            /// device and host, unless the host's compiler evaluates a constant exponent more
+            /// precisely.
             #[must_use = "the method returns a new number"]
             fn powi(self, n: i32) -> Self;
 
-            /// The logarithm to any base.
+            /// Returns the logarithm of `self` to an arbitrary base.
             #[must_use = "the method returns a new number"]
             fn log(self, base: Self) -> Self;
 
-            /// The fractional part, with the number's sign.
+            /// Returns the fractional part of `self`, with the sign of `self`.
             #[must_use = "the method returns a new number"]
             fn fract(self) -> Self;
 
-            /// The integer `n` for which `self - n * rhs` is in `0.0..rhs.abs()`, up to rounding.
+            /// Returns the integer `n` for which `self - n * rhs` is in `0.0..rhs.abs()`, up to
+            /// rounding.
             #[must_use = "the method returns a new number"]
             fn div_euclid(self, rhs: Self) -> Self;
 
-            /// The least nonnegative remainder of `self / rhs`, up to rounding.
+            /// Returns the least nonnegative remainder of `self / rhs`, up to rounding.
             #[must_use = "the method returns a new number"]
             fn rem_euclid(self, rhs: Self) -> Self;
 
-            /// The absolute value.
+            /// Returns the absolute value of `self`.
             #[must_use = "the method returns a new number"]
             fn abs(self) -> Self;
 
-            /// 1.0 with the number's sign; NaN for NaN.
+            /// Returns 1.0 with the sign of `self`, or NaN if `self` is NaN.
             #[must_use = "the method returns a new number"]
             fn signum(self) -> Self;
 
-            /// This number with the sign of another.
+            /// Returns `self` with the sign of `sign`.
             #[must_use = "the method returns a new number"]
             fn copysign(self, sign: Self) -> Self;
         }
@@ -67,7 +69,7 @@ macro_rules! gpu_float {
         gpu_float!(@impl f64, $($name($($arg),*) $f64;)*);
     };
     (@impl $ty:ident, $($name:ident($($arg:ident),*) $libdevice:ident;)*) => {
-        // On the host the inherent methods of the standard library come first in `$ty::name`.
+        // On the host, `$ty::name` resolves to the inherent method of the standard library.
         impl GpuFloat for $ty {
             $(
                 #[inline(always)]
@@ -140,7 +142,7 @@ macro_rules! gpu_float {
                 )
             }
 
-            // `core` has these three itself; the trait has them for code that is generic over it.
+            // `core` has these three methods itself; the trait has them for generic code.
             #[inline(always)]
             fn abs(self) -> Self {
                 $ty::abs(self)
@@ -160,70 +162,70 @@ macro_rules! gpu_float {
 }
 
 gpu_float! {
-    /// The largest integer that is not above.
+    /// Returns the largest integer less than or equal to `self`.
     fn floor() = __nv_floor __nv_floorf;
-    /// The smallest integer that is not below.
+    /// Returns the smallest integer greater than or equal to `self`.
     fn ceil() = __nv_ceil __nv_ceilf;
-    /// The nearest integer; halves go away from zero.
+    /// Returns the nearest integer to `self`, rounding ties away from zero.
     fn round() = __nv_round __nv_roundf;
-    /// The nearest integer; halves go to the even one.
+    /// Returns the nearest integer to `self`, rounding ties to even.
     fn round_ties_even() = __nv_rint __nv_rintf;
-    /// The integer part.
+    /// Returns the integer part of `self`.
     fn trunc() = __nv_trunc __nv_truncf;
-    /// The square root.
+    /// Returns the square root of `self`.
     fn sqrt() = __nv_sqrt __nv_sqrtf;
-    /// The cube root.
+    /// Returns the cube root of `self`.
     fn cbrt() = __nv_cbrt __nv_cbrtf;
-    /// `self * a + b`, rounded once.
+    /// Returns `self * a + b`, rounded once.
     fn mul_add(a, b) = __nv_fma __nv_fmaf;
-    /// The length of the vector (`self`, `other`).
+    /// Returns the length of the vector (`self`, `other`).
     fn hypot(other) = __nv_hypot __nv_hypotf;
-    /// `self` to a power.
+    /// Raises `self` to a floating-point power.
     fn powf(n) = __nv_pow __nv_powf;
-    /// `e` to the power of `self`.
+    /// Returns `e` raised to the power of `self`.
     fn exp() = __nv_exp __nv_expf;
-    /// 2 to the power of `self`.
+    /// Returns 2 raised to the power of `self`.
     fn exp2() = __nv_exp2 __nv_exp2f;
-    /// `e` to the power of `self`, less 1, accurate near 0.
+    /// Returns `e` raised to the power of `self`, minus 1, accurate near 0.
     fn exp_m1() = __nv_expm1 __nv_expm1f;
-    /// The natural logarithm.
+    /// Returns the natural logarithm of `self`.
     fn ln() = __nv_log __nv_logf;
-    /// The logarithm to base 2.
+    /// Returns the base 2 logarithm of `self`.
     fn log2() = __nv_log2 __nv_log2f;
-    /// The logarithm to base 10.
+    /// Returns the base 10 logarithm of `self`.
     fn log10() = __nv_log10 __nv_log10f;
-    /// The natural logarithm of 1 more, accurate near 0.
+    /// Returns the natural logarithm of `1 + self`, accurate near 0.
     fn ln_1p() = __nv_log1p __nv_log1pf;
-    /// The sine of an angle in radians.
+    /// Returns the sine of `self`, in radians.
     fn sin() = __nv_sin __nv_sinf;
-    /// The cosine of an angle in radians.
+    /// Returns the cosine of `self`, in radians.
     fn cos() = __nv_cos __nv_cosf;
-    /// The tangent of an angle in radians.
+    /// Returns the tangent of `self`, in radians.
     fn tan() = __nv_tan __nv_tanf;
-    /// The inverse of the sine.
+    /// Returns the arcsine of `self`, in radians.
     fn asin() = __nv_asin __nv_asinf;
-    /// The inverse of the cosine.
+    /// Returns the arccosine of `self`, in radians.
     fn acos() = __nv_acos __nv_acosf;
-    /// The inverse of the tangent.
+    /// Returns the arctangent of `self`, in radians.
     fn atan() = __nv_atan __nv_atanf;
-    /// The angle of the point (`other`, `self`), in all four quadrants.
+    /// Returns the four-quadrant arctangent of `self` (`y`) and `other` (`x`), in radians.
     fn atan2(other) = __nv_atan2 __nv_atan2f;
-    /// The hyperbolic sine.
+    /// Returns the hyperbolic sine of `self`.
     fn sinh() = __nv_sinh __nv_sinhf;
-    /// The hyperbolic cosine.
+    /// Returns the hyperbolic cosine of `self`.
     fn cosh() = __nv_cosh __nv_coshf;
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent of `self`.
     fn tanh() = __nv_tanh __nv_tanhf;
-    /// The inverse of the hyperbolic sine.
+    /// Returns the inverse hyperbolic sine of `self`.
     fn asinh() = __nv_asinh __nv_asinhf;
-    /// The inverse of the hyperbolic cosine.
+    /// Returns the inverse hyperbolic cosine of `self`.
     fn acosh() = __nv_acosh __nv_acoshf;
-    /// The inverse of the hyperbolic tangent.
+    /// Returns the inverse hyperbolic tangent of `self`.
     fn atanh() = __nv_atanh __nv_atanhf;
 }
 
-/// Declares the trait of further functions: libdevice's on the device, the crate `libm`'s or an
-/// expression on the host.
+/// Declares the trait of further functions: libdevice's on the device; on the host those of the
+/// crate `libm`, or an expression.
 macro_rules! float_ext {
     ($($(#[$doc:meta])* fn $name:ident = $f64:ident $f32:ident, $host:expr;)*) => {
         /// Functions of CUDA's math library that `std` does not have, for kernels.
@@ -254,48 +256,49 @@ macro_rules! float_ext {
 }
 
 float_ext! {
-    /// 1 over the square root.
+    /// Returns the reciprocal of the square root of `self`.
     fn rsqrt = __nv_rsqrt __nv_rsqrtf, |x| 1.0 / x.sqrt();
-    /// 1 over the cube root.
+    /// Returns the reciprocal of the cube root of `self`.
     fn rcbrt = __nv_rcbrt __nv_rcbrtf, |x| 1.0 / x.cbrt();
-    /// 10 to the power of `self`.
+    /// Returns 10 raised to the power of `self`.
     fn exp10 = __nv_exp10 __nv_exp10f, libm::exp10;
     #[doc(hidden)]
     fn __erf = __nv_erf __nv_erff, libm::erf;
     #[doc(hidden)]
     fn __erfc = __nv_erfc __nv_erfcf, libm::erfc;
-    /// The gamma function.
+    /// Returns the gamma function of `self`.
     fn tgamma = __nv_tgamma __nv_tgammaf, libm::tgamma;
-    /// The natural logarithm of the gamma function's absolute value.
+    /// Returns the natural logarithm of the absolute value of the gamma function of `self`.
     fn lgamma = __nv_lgamma __nv_lgammaf, libm::lgamma;
-    /// The Bessel function of the first kind of order 0.
+    /// Returns the Bessel function of the first kind of order 0.
     fn j0 = __nv_j0 __nv_j0f, libm::j0;
-    /// The Bessel function of the first kind of order 1.
+    /// Returns the Bessel function of the first kind of order 1.
     fn j1 = __nv_j1 __nv_j1f, libm::j1;
-    /// The Bessel function of the second kind of order 0.
+    /// Returns the Bessel function of the second kind of order 0.
     fn y0 = __nv_y0 __nv_y0f, libm::y0;
-    /// The Bessel function of the second kind of order 1.
+    /// Returns the Bessel function of the second kind of order 1.
     fn y1 = __nv_y1 __nv_y1f, libm::y1;
 }
 
-/// The error function. (No method, because the standard library is going to have one.)
+/// Returns the error function of `x`. It is not a method, because the standard library is going to
+/// have one.
 #[inline(always)]
 #[must_use = "the function returns a new number"]
 pub fn erf<T: FloatExt>(x: T) -> T {
     x.__erf()
 }
 
-/// 1 less the error function, accurate where that is near 0.
+/// Returns the complementary error function of `x`, `1 - erf(x)`, accurate where it is near 0.
 #[inline(always)]
 #[must_use = "the function returns a new number"]
 pub fn erfc<T: FloatExt>(x: T) -> T {
     x.__erfc()
 }
 
-/// Quick and rough functions of `f32`: CUDA's `__sinf` and the like, in a few instructions.
+/// Fast approximations for `f32` in a few instructions: CUDA's `__sinf()` and similar functions.
 ///
-/// Their errors are absolute rather than relative, and grow with the arguments; CUDA's documentation
-/// says how. On the host they are the accurate ones.
+/// Their errors are absolute rather than relative, and grow with the arguments, as CUDA's
+/// documentation states. On the host they are the accurate functions.
 ///
 /// ```
 /// use cuda_std::float::fast;
@@ -325,31 +328,32 @@ pub mod fast {
         };
     }
     fast! {
-        /// The sine.
+        /// Returns the sine of `x`.
         sin(x) __nv_fast_sinf x.sin();
-        /// The cosine.
+        /// Returns the cosine of `x`.
         cos(x) __nv_fast_cosf x.cos();
-        /// The tangent.
+        /// Returns the tangent of `x`.
         tan(x) __nv_fast_tanf x.tan();
-        /// `e` to the power of `x`.
+        /// Returns `e` raised to the power of `x`.
         exp(x) __nv_fast_expf x.exp();
-        /// 10 to the power of `x`.
+        /// Returns 10 raised to the power of `x`.
         exp10(x) __nv_fast_exp10f 10f32.powf(x);
-        /// The natural logarithm.
+        /// Returns the natural logarithm of `x`.
         ln(x) __nv_fast_logf x.ln();
-        /// The logarithm to base 2.
+        /// Returns the base 2 logarithm of `x`.
         log2(x) __nv_fast_log2f x.log2();
-        /// The logarithm to base 10.
+        /// Returns the base 10 logarithm of `x`.
         log10(x) __nv_fast_log10f x.log10();
-        /// `x` to the power of `y`.
+        /// Returns `x` raised to the power of `y`.
         powf(x, y) __nv_fast_powf x.powf(y);
-        /// `x / y`; 0 where `y` is from 2¹²⁶ on.
+        /// Returns `x / y`, or 0 if `y` is 2¹²⁶ or more.
         div(x, y) __nv_fast_fdividef x / y;
     }
 }
 
 mod sealed {
-    /// The traits here are for these two types, so that methods can be added to them.
+    /// Seals the traits of this module: only `f32` and `f64` implement them, so methods can be
+    /// added.
     pub trait Float {}
     impl Float for f32 {}
     impl Float for f64 {}

@@ -1,11 +1,12 @@
-//! Floats of 16 bits, alone and in pairs: [`F16`] is IEEE 754's half, [`Bf16`] the upper half of an
-//! `f32`. Tensor cores multiply them, and memory holds twice as many.
+//! 16-bit floats, scalar and packed in pairs: [`F16`] is IEEE 754's binary16 (fp16), [`Bf16`] is
+//! bfloat16, the upper half of an `f32`. Tensor cores multiply them, and they need half the memory
+//! of `f32`.
 //!
 //! ```
 //! use cuda_std::halves::F16x2;
 //! use cuda_std::prelude::*;
 //!
-//! /// `a * x + y`, two numbers in each register.
+//! /// Computes `a * x + y`, two numbers per register.
 //! #[kernel]
 //! pub fn axpy(a: f32, x: &[F16x2], y: &[F16x2], mut out: PerThread<F16x2>) {
 //!     let a = F16x2::splat(a.into());
@@ -16,11 +17,11 @@
 //! # fn main() {}
 //! ```
 //!
-//! On the device each operation is one instruction where the architecture has it (`f16` everywhere,
-//! `bf16`'s fused multiply-add from 8.0 and its sums from 9.0 on) and otherwise goes through `f32`;
-//! on the host it goes through wider floats. All round once, to nearest, so all give the same bits,
-//! NaN included. Kernels that may use nightly Rust's own `f16` can: it has the same layout, and
-//! `F16::from_bits(x.to_bits())` is free.
+//! On the device, each operation is one instruction if the architecture has it (all architectures
+//! for fp16; for bf16, fused multiply-add from 8.0 and addition from 9.0). Other operations are
+//! computed in `f32`; on the host, in wider floats. Results are rounded once, to nearest, so all
+//! implementations return the same bits, including those of NaN. Kernels can also use nightly
+//! Rust's `f16`, which has the same layout: `F16::from_bits(x.to_bits())` is free.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -31,20 +32,20 @@ use crate::float::GpuFloat;
 #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 use crate::intrinsics::half as rows;
 
-/// A format of 16 bits or less: the sign, the exponent, the fraction.
+/// A float format of 16 bits or less: the widths of exponent and fraction, and its special values.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub exponent: u32,
     pub fraction: u32,
-    /// The largest exponent has infinities and NaNs.
+    /// Whether the largest exponent encodes infinities and NaNs.
     pub special: bool,
-    /// The code (without its sign) of what is too large: infinity, or the largest number.
+    /// The encoding, without sign, of values that are too large: infinity or the largest number.
     pub overflow: u32,
     pub nan: u32,
 }
 
 impl Format {
-    /// The nearest code of a number, ties to even.
+    /// Returns the encoding of the number nearest to `value`, rounding ties to even.
     pub const fn narrow(self, value: f64) -> u32 {
         let bits = value.to_bits();
         let sign = ((bits >> 63) as u32) << (self.exponent + self.fraction);
@@ -55,7 +56,7 @@ impl Format {
         let bias = (1 << (self.exponent - 1)) - 1;
         let exponent = (magnitude >> 52) as i32 - 1023;
         let lowest = 1 - bias;
-        // The lowest bit that is kept has this weight; a subnormal `f64` is far below all of them.
+        // The weight of the lowest bit that is kept. A subnormal `f64` is far below all of these.
         let kept = if exponent > lowest { exponent } else { lowest } - self.fraction as i32;
         let mantissa = magnitude & ((1 << 52) - 1) | 1 << 52;
         let shift = kept - (exponent - 52);
@@ -66,7 +67,7 @@ impl Format {
         let half = 1 << (shift - 1);
         let up = rest > half || (rest == half && whole & 1 != 0);
         let whole = whole as u32 + up as u32;
-        // The hidden bit adds one to the exponent's field, and so does a carry out of the fraction.
+        // The implicit bit adds one to the exponent field, and so does a carry from the fraction.
         let field = if exponent >= lowest {
             (exponent + bias - 1) as u32
         } else {
@@ -79,7 +80,7 @@ impl Format {
         sign | code
     }
 
-    /// The number that a code means.
+    /// Returns the number that an encoding represents.
     pub const fn widen(self, code: u32) -> f32 {
         let fraction = code & ((1 << self.fraction) - 1);
         let field = code >> self.fraction & ((1 << self.exponent) - 1);
@@ -99,7 +100,7 @@ impl Format {
             return f32::from_bits(0x7fff_ffff);
         }
         if field == 0 {
-            // A product with a power of two, which is exact.
+            // Exact: a product with a power of two.
             let unit = 1 - bias - self.fraction as i32;
             let magnitude = fraction as f32 * power(unit);
             return f32::from_bits(magnitude.to_bits() | sign);
@@ -109,7 +110,7 @@ impl Format {
     }
 }
 
-/// A power of two that an `f32` can be, subnormal ones too.
+/// Returns a power of two that `f32` can represent, including subnormal ones.
 const fn power(exponent: i32) -> f32 {
     if exponent >= -126 {
         f32::from_bits(((exponent + 127) as u32) << 23)
@@ -133,8 +134,8 @@ const BRAIN: Format = Format {
     nan: 0x7fff,
 };
 
-/// `a * b + c` of numbers of at most 24 bits, to be rounded once more: where the sum is not exact
-/// its last bit is one, which no later rounding to much fewer bits mistakes for a tie.
+/// Returns `a * b + c` of numbers of at most 24 bits, rounded to odd: if the sum is inexact, its
+/// last bit is one, so that rounding again to far fewer bits does not see a false tie.
 #[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
 fn sum_to_odd(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
@@ -155,7 +156,8 @@ fn sum_to_odd(a: f32, b: f32, c: f32) -> f64 {
     })
 }
 
-/// Declares one of the two types. An operation with a row uses it where the architecture has it.
+/// Declares one of the two types. An operation with a row in the intrinsics table uses that
+/// instruction on architectures that have it.
 macro_rules! half {
     ($(#[$doc:meta])* $ty:ident $pair:ident $format:ident,
      from_f32: $from:tt, to_f32: $to:tt,
@@ -171,69 +173,69 @@ macro_rules! half {
         pub struct $ty(u16);
 
         impl $ty {
-            /// 0.
+            /// The value 0.
             pub const ZERO: Self = Self(0);
-            /// 1.
+            /// The value 1.
             pub const ONE: Self = Self(((1 << ($format.exponent - 1)) - 1) << $format.fraction);
-            /// Infinity.
+            /// Infinity (∞).
             pub const INFINITY: Self = Self($format.overflow as u16);
-            /// The NaN that operations give.
+            /// The NaN that operations return.
             pub const NAN: Self = Self($format.nan as u16);
-            /// The largest number.
+            /// The largest finite value.
             pub const MAX: Self = Self($format.overflow as u16 - 1);
-            /// The smallest number that is not subnormal.
+            /// The smallest positive normal value.
             pub const MIN_POSITIVE: Self = Self(1 << $format.fraction);
 
-            /// From its bits.
+            /// Creates a number from its bits.
             #[inline(always)]
             #[must_use]
             pub const fn from_bits(bits: u16) -> Self {
                 Self(bits)
             }
 
-            /// Its bits.
+            /// Returns the number's bits.
             #[inline(always)]
             #[must_use]
             pub const fn to_bits(self) -> u16 {
                 self.0
             }
 
-            /// The nearest to an `f32`, ties to even.
+            /// Converts from `f32`, rounding to nearest, ties to even.
             #[inline]
             #[must_use]
             pub fn from_f32(value: f32) -> Self {
                 half!(@on $from, Self(rows::$from(value)), Self($format.narrow(f64::from(value)) as u16))
             }
 
-            /// The nearest to an `f64`, ties to even.
+            /// Converts from `f64`, rounding to nearest, ties to even.
             #[inline]
             #[must_use]
             pub const fn from_f64(value: f64) -> Self {
                 Self($format.narrow(value) as u16)
             }
 
-            /// The same number.
+            /// Converts to `f32`, exactly.
             #[inline]
             #[must_use]
             pub fn to_f32(self) -> f32 {
                 half!(@on $to, rows::$to(self.0), $format.widen(self.0.into()))
             }
 
-            /// Whether it is no number.
+            /// Returns whether the number is NaN.
             #[inline]
             #[must_use]
             pub const fn is_nan(self) -> bool {
                 (self.0 & 0x7fff) as u32 > $format.overflow
             }
 
-            /// Without its sign.
+            /// Returns the absolute value.
             #[inline]
             #[must_use]
             pub const fn abs(self) -> Self {
                 Self(self.0 & 0x7fff)
             }
 
-            /// `self * b + c`, rounded once.
+            /// Returns `self * b + c`, rounded once.
             #[inline]
             #[must_use]
             pub fn mul_add(self, b: Self, c: Self) -> Self {
@@ -241,7 +243,8 @@ macro_rules! half {
                     Self::from_f64(sum_to_odd(self.to_f32(), b.to_f32(), c.to_f32())))
             }
 
-            /// `self * b + c`, rounded once, or 0 for what is negative; of NaN the usual one.
+            /// Returns `self * b + c`, rounded once, or 0 if the result is negative. A NaN result
+            /// is the canonical NaN.
             #[inline]
             #[must_use]
             pub fn mul_add_relu(self, b: Self, c: Self) -> Self {
@@ -257,14 +260,16 @@ macro_rules! half {
                 })
             }
 
-            /// The lesser one; of a number and a NaN the number, and of zeros the negative one.
+            /// Returns the minimum. If one operand is NaN, returns the other; -0.0 is less than
+            /// +0.0.
             #[inline]
             #[must_use]
             pub fn min(self, other: Self) -> Self {
                 half!(@if $extremes, Self(rows::$min(self.0, other.0)), self.extreme(other, false))
             }
 
-            /// The greater one; of a number and a NaN the number, and of zeros the positive one.
+            /// Returns the maximum. If one operand is NaN, returns the other; -0.0 is less than
+            /// +0.0.
             #[inline]
             #[must_use]
             pub fn max(self, other: Self) -> Self {
@@ -278,14 +283,15 @@ macro_rules! half {
                     (true, false) => other,
                     (false, true) => self,
                     (false, false) => {
-                        // The order of numbers is that of these integers.
+                        // These integers have the same order as the numbers.
                         let key = |x: Self| (x.0 ^ ((x.0 as i16 >> 15) as u16 & 0x7fff)) as i16;
                         if (key(self) > key(other)) == max { self } else { other }
                     }
                 }
             }
 
-            /// 2 to this power: the hardware's approximation, and on the host a good one.
+            /// Returns 2 raised to the power of `self`: the hardware's approximation, or an
+            /// accurate one on the host.
             #[inline]
             #[must_use]
             pub fn exp2_approx(self) -> Self {
@@ -293,7 +299,8 @@ macro_rules! half {
                     Self::from_f32(GpuFloat::exp2(self.to_f32())))
             }
 
-            /// The hyperbolic tangent: the hardware's approximation, and on the host a good one.
+            /// Returns the hyperbolic tangent: the hardware's approximation, or an accurate one on
+            /// the host.
             #[inline]
             #[must_use]
             pub fn tanh_approx(self) -> Self {
@@ -362,48 +369,48 @@ macro_rules! half {
             }
         }
 
-        #[doc = concat!("Two [`", stringify!($ty), "`] in one register. Operations are on both, each for itself.")]
+        #[doc = concat!("Two [`", stringify!($ty), "`] packed in one register. Operations apply to each of them.")]
         #[derive(Clone, Copy, Default)]
         #[repr(transparent)]
         pub struct $pair(u32);
 
         impl $pair {
-            /// From two numbers.
+            /// Packs two numbers.
             #[inline(always)]
             #[must_use]
             pub const fn new(low: $ty, high: $ty) -> Self {
                 Self(low.0 as u32 | (high.0 as u32) << 16)
             }
 
-            /// Twice the same number.
+            /// Packs two copies of a number.
             #[inline(always)]
             #[must_use]
             pub const fn splat(value: $ty) -> Self {
                 Self::new(value, value)
             }
 
-            /// From its bits.
+            /// Creates a pair from its bits.
             #[inline(always)]
             #[must_use]
             pub const fn from_bits(bits: u32) -> Self {
                 Self(bits)
             }
 
-            /// Its bits.
+            /// Returns the pair's bits.
             #[inline(always)]
             #[must_use]
             pub const fn to_bits(self) -> u32 {
                 self.0
             }
 
-            /// The first number.
+            /// Returns the first number, in the lower 16 bits.
             #[inline(always)]
             #[must_use]
             pub const fn low(self) -> $ty {
                 $ty(self.0 as u16)
             }
 
-            /// The second number.
+            /// Returns the second number, in the upper 16 bits.
             #[inline(always)]
             #[must_use]
             pub const fn high(self) -> $ty {
@@ -415,14 +422,14 @@ macro_rules! half {
                 Self::new(f(self.low(), other.low()), f(self.high(), other.high()))
             }
 
-            /// Without their signs.
+            /// Returns the absolute values.
             #[inline]
             #[must_use]
             pub const fn abs(self) -> Self {
                 Self(self.0 & 0x7fff_7fff)
             }
 
-            /// `self * b + c`, rounded once.
+            /// Returns `self * b + c`, rounded once.
             #[inline]
             #[must_use]
             pub fn mul_add(self, b: Self, c: Self) -> Self {
@@ -432,7 +439,8 @@ macro_rules! half {
                 ))
             }
 
-            /// `self * b + c`, rounded once, or 0 for what is negative; of NaN the usual one.
+            /// Returns `self * b + c`, rounded once, or 0 if the result is negative. A NaN result
+            /// is the canonical NaN.
             #[inline]
             #[must_use]
             pub fn mul_add_relu(self, b: Self, c: Self) -> Self {
@@ -442,32 +450,28 @@ macro_rules! half {
                 ))
             }
 
-            /// The lesser ones, as [`
-            #[doc = stringify!($ty)]
-            /// ::min`].
+            #[doc = concat!("Returns the minimums, as [`", stringify!($ty), "::min`] does.")]
             #[inline]
             #[must_use]
             pub fn min(self, other: Self) -> Self {
                 half!(@if $extremes, Self(rows::$min2(self.0, other.0)), self.each(other, $ty::min))
             }
 
-            /// The greater ones, as [`
-            #[doc = stringify!($ty)]
-            /// ::max`].
+            #[doc = concat!("Returns the maximums, as [`", stringify!($ty), "::max`] does.")]
             #[inline]
             #[must_use]
             pub fn max(self, other: Self) -> Self {
                 half!(@if $extremes, Self(rows::$max2(self.0, other.0)), self.each(other, $ty::max))
             }
 
-            /// 2 to these powers, as of one number.
+            /// Returns 2 raised to the power of each number, as the scalar method does.
             #[inline]
             #[must_use]
             pub fn exp2_approx(self) -> Self {
                 half!(@if $approximate, Self(rows::$ex22(self.0)), self.each(self, |x, _| x.exp2_approx()))
             }
 
-            /// The hyperbolic tangents, as of one number.
+            /// Returns the hyperbolic tangent of each number, as the scalar method does.
             #[inline]
             #[must_use]
             pub fn tanh_approx(self) -> Self {
@@ -500,29 +504,30 @@ macro_rules! half {
             }
         }
 
-        // SAFETY: plain numbers.
+        // SAFETY: every bit pattern is a number.
         unsafe impl crate::AnyBits for $ty {
             const INITIALIZED: bool = true;
         }
-        // SAFETY: plain numbers.
+        // SAFETY: every bit pattern is a number.
         unsafe impl crate::AnyBits for $pair {
             const INITIALIZED: bool = true;
         }
-        // SAFETY: plain numbers.
+        // SAFETY: every bit pattern is a number.
         unsafe impl cust_core::DeviceCopy for $ty {}
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: zeros are 0.
+        // SAFETY: all zero bits are the number 0.
         unsafe impl bytemuck::Zeroable for $ty {}
-        // SAFETY: plain numbers.
+        // SAFETY: every bit pattern is a number.
         unsafe impl cust_core::DeviceCopy for $pair {}
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: zeros are 0.
+        // SAFETY: all zero bits are the number 0.
         unsafe impl bytemuck::Zeroable for $pair {}
     };
     (@operator $ty:ident $trait:ident $name:ident $arch:literal $row:ident) => {
         impl $trait for $ty {
             type Output = Self;
-            // Through `f32`: that has more than twice the bits, so rounding twice is rounding once.
+            // Computed in `f32`, which has more than twice the bits: rounding twice equals rounding
+            // once.
             #[inline]
             fn $name(self, other: Self) -> Self {
                 half!(@if $arch, Self(rows::$row(self.0, other.0)),
@@ -540,7 +545,7 @@ macro_rules! half {
             }
         }
     };
-    // A row that every architecture has, or none.
+    // For a row that all architectures have, or none has.
     (@on none, $row:expr, $other:expr) => { $other };
     (@on $name:ident, $row:expr, $other:expr) => { half!(@if "sm_75", $row, $other) };
     (@if $arch:literal, $row:expr, $other:expr) => {{
@@ -549,7 +554,7 @@ macro_rules! half {
 }
 
 half! {
-    /// A half: 5 bits of exponent, 10 of fraction.
+    /// IEEE 754's binary16 (fp16): 5 exponent bits, 10 fraction bits.
     F16 F16x2 HALF,
     from_f32: cvt_rn_f16_f32, to_f32: cvt_f32_f16,
     sums: "sm_75" [add_rn_f16 sub_rn_f16 mul_rn_f16 add_rn_f16x2 sub_rn_f16x2 mul_rn_f16x2],
@@ -559,7 +564,7 @@ half! {
     approximate: "sm_75" [ex2_approx_f16 tanh_approx_f16 ex2_approx_f16x2 tanh_approx_f16x2]
 }
 half! {
-    /// A `bfloat16`: 8 bits of exponent, as `f32` has, and 7 of fraction.
+    /// bfloat16 (bf16): 8 exponent bits, as many as `f32`, and 7 fraction bits.
     Bf16 Bf16x2 BRAIN,
     from_f32: none, to_f32: none,
     sums: "sm_90" [add_rn_bf16 sub_rn_bf16 mul_rn_bf16 add_rn_bf16x2 sub_rn_bf16x2 mul_rn_bf16x2],
@@ -614,7 +619,7 @@ mod tests {
         }
     }
 
-    /// A product so small that double precision loses it still decides a tie.
+    /// A product that is too small for the `f64` sum still decides a tie.
     #[test]
     fn sums_are_rounded_once() {
         let tiny = F16::from_bits(1);
@@ -624,7 +629,7 @@ mod tests {
         let c = F16::from_f32(32768.0);
         let half_unit = F16::from_f32(16.0);
         assert_eq!(half_unit.mul_add(one, c).to_f32(), 32768.0);
-        // 32768 + 16 + 2^-48, by way of two products' sum: the tie is above the middle.
+        // 32768 + 16 + 2^-48, with the sum of two products: just above the tie.
         assert_eq!(
             Bf16::from_f64(sum_to_odd(tiny.to_f32(), tiny.to_f32(), 32768.0 + 128.0)).to_f32(),
             33024.0

@@ -4,7 +4,7 @@
 //! use cuda_std::prelude::*;
 //! use cuda_std::println;
 //!
-//! /// Prints what is negative.
+//! /// Prints the negative elements.
 //! #[kernel]
 //! pub fn complain(data: &[i32]) {
 //!     for i in thread::grid_stride(data.len()) {
@@ -16,16 +16,16 @@
 //! # fn main() {}
 //! ```
 //!
-//! Nothing is allocated for a short text: it is formatted on the stack, and a long one in the device's
-//! heap. One call's text goes to the host in one piece, so lines of different threads never mix; which
-//! thread's line comes first is not defined. The text shows at the host's next synchronize. The
-//! device's buffer is 1 MiB unless the host sets another limit (`cuCtxSetLimit`,
-//! `CU_LIMIT_PRINTF_FIFO_SIZE`); CUDA drops what does not fit.
+//! A short string is formatted on the stack, a long one in the device heap. The string of one call
+//! is sent to the host as a unit, so lines of different threads do not interleave; the order of
+//! lines of different threads is unspecified. The output appears at the host's next
+//! synchronization. The device's buffer has 1 MiB unless the host sets another limit
+//! (`cuCtxSetLimit`, `CU_LIMIT_PRINTF_FIFO_SIZE`); CUDA drops output that does not fit.
 //!
-//! The device has one output, so `eprint!` prints where `print!` does. A NUL character is not
-//! printed. On the host these are the standard library's macros.
+//! The device has one output, so `eprint!` prints to the same output as `print!`. NUL characters
+//! are not printed. On the host, these are the standard library's macros.
 
-/// Prints, without a line break at the end.
+/// Prints a formatted string, without a newline.
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! print {
@@ -34,7 +34,7 @@ macro_rules! print {
     };
 }
 
-/// Prints a line.
+/// Prints a formatted string, with a newline.
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! println {
@@ -46,7 +46,8 @@ macro_rules! println {
     };
 }
 
-/// Prints to standard error, or on the device to its one output, without a line break at the end.
+/// Prints a formatted string to standard error (on the device: to its only output), without a
+/// newline.
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! eprint {
@@ -55,7 +56,7 @@ macro_rules! eprint {
     };
 }
 
-/// Prints a line to standard error, or on the device to its one output.
+/// Prints a formatted string to standard error (on the device: to its only output), with a newline.
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! eprintln {
@@ -71,7 +72,7 @@ macro_rules! eprintln {
 #[doc(hidden)]
 pub use device::{print_fmt, print_fmt as eprint_fmt};
 
-/// What `std`'s own macros become on the device in a single-source session.
+/// The device's replacements for `std`'s own macros in a single-source session.
 #[cfg(nvvm_single_source)]
 mod of_std {
     use super::device::print_fmt;
@@ -95,10 +96,11 @@ mod device {
     use core::mem::MaybeUninit;
     use core::ptr::{copy_nonoverlapping, null_mut};
 
-    /// Texts up to this length, less one for the terminating NUL, stay on the stack.
+    /// The size of the buffer on the stack, including the terminating NUL. Longer strings go to the
+    /// heap.
     const STACK: usize = 256;
 
-    /// Formats a text and sends it to the host in one piece.
+    /// Formats a string and sends it to the host as a unit.
     #[cold]
     pub fn print_fmt(args: fmt::Arguments<'_>) {
         let mut text = Text {
@@ -107,15 +109,15 @@ mod device {
             len: 0,
             capacity: STACK,
         };
-        // An error means that a `Display` of the caller's failed: what came before is printed.
+        // An error means that a user's `Display` failed: the text before it is printed.
         let _ = text.write_fmt(args);
         text.flush();
     }
 
-    /// A text that grows, with room for a NUL at its end.
+    /// A growable string with space for a terminating NUL.
     struct Text {
         stack: [MaybeUninit<u8>; STACK],
-        /// Where the text is once it is longer than the stack's part; null before.
+        /// The buffer of a string that is longer than the stack buffer; null before.
         heap: *mut u8,
         len: usize,
         capacity: usize,
@@ -130,7 +132,7 @@ mod device {
             }
         }
 
-        /// Makes room for `more` bytes and the NUL; false if the heap has none.
+        /// Makes space for `more` bytes and the NUL. Returns `false` if the heap is exhausted.
         fn reserve(&mut self, more: usize) -> bool {
             let needed = self.len + more + 1;
             if needed <= self.capacity {
@@ -141,7 +143,7 @@ mod device {
             if grown.is_null() {
                 return false;
             }
-            // SAFETY: both are at least `len` long, and the new one belongs to nobody else.
+            // SAFETY: both buffers have at least `len` bytes, and the new one is exclusive.
             unsafe { copy_nonoverlapping(self.start(), grown, self.len) };
             if !self.heap.is_null() {
                 unsafe { free(self.heap) };
@@ -151,12 +153,12 @@ mod device {
             true
         }
 
-        /// Sends the text to the host and empties it.
+        /// Sends the string to the host and clears it.
         fn flush(&mut self) {
             if self.len > 0 {
                 let start = self.start();
-                // SAFETY: `reserve` keeps a byte free for the NUL. `vprintf` reads one pointer
-                // from its arguments, for the one `%s`.
+                // SAFETY: `reserve` keeps a byte free for the NUL. `vprintf` reads one pointer from
+                // its arguments, for the only `%s`.
                 unsafe {
                     start.add(self.len).write(0);
                     vprintf(c"%s".as_ptr().cast(), (&raw const start).cast());
@@ -165,10 +167,10 @@ mod device {
             }
         }
 
-        /// Appends bytes for which there is room.
+        /// Appends bytes for which the caller has reserved space.
         fn push(&mut self, bytes: &[u8]) {
             let end = unsafe { self.start().add(self.len) };
-            // SAFETY: the caller has reserved the room.
+            // SAFETY: the caller has reserved the space.
             unsafe { copy_nonoverlapping(bytes.as_ptr(), end, bytes.len()) };
             self.len += bytes.len();
         }
@@ -176,13 +178,13 @@ mod device {
 
     impl Write for Text {
         fn write_str(&mut self, s: &str) -> fmt::Result {
-            // `%s` would end at a NUL.
+            // `%s` would stop at a NUL.
             for part in s.as_bytes().split(|&byte| byte == 0) {
                 if self.reserve(part.len()) {
                     self.push(part);
                     continue;
                 }
-                // The heap is used up: the text goes out in pieces, whole all the same.
+                // The heap is exhausted: send the complete string in several parts.
                 for piece in part.chunks(self.capacity - 1) {
                     if self.len + piece.len() >= self.capacity {
                         self.flush();

@@ -1,47 +1,49 @@
-//! What may be a kernel's parameter; `#[kernel]` checks every parameter against it.
+//! Types of kernel parameters. `#[kernel]` checks that every parameter implements [`KernelParam`].
 
 /// A type that can be passed to a kernel by value: any `Copy` type.
 ///
-/// The host hands a kernel the bytes of its arguments and every thread has its own copy of them, so
-/// a parameter must not own anything: a type with a destructor would be dropped once per thread.
+/// The host passes the bytes of the arguments to the kernel, and every thread has its own copy of
+/// them. Therefore a parameter must not own anything: a type with a destructor would be dropped
+/// once per thread.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's parameter: it is not `Copy`",
     label = "not `Copy`",
     note = "every thread of a launch receives its own copy of the arguments' bytes",
-    note = "pass a reference, a raw pointer, or a type that is `Copy`; `#[shared]` stands before a parameter \
-            of shared memory"
+    note = "pass a reference, a raw pointer, or a type that is `Copy`; mark parameters of \
+            shared memory with `#[shared]`"
 )]
 pub trait KernelParam {}
 
-/// What the handles that `#[kernel]` makes for the host are made of.
+/// The types of which `#[kernel]` builds the host's handles.
 #[doc(hidden)]
 pub use cust_core::kernel as host;
 
-/// What the descriptions of kernels and statics are made of.
+/// The types of which descriptions of kernels and statics are built.
 #[doc(hidden)]
 pub use cust_core::signature;
 
-/// What the handles that `#[address_space(..)]` makes for the host are made of.
+/// The types of which `#[address_space(..)]` builds the host's handles.
 #[doc(hidden)]
 pub use cust_core::global;
 
-/// A generic kernel's instance, in a single-source session.
+/// An instance of a generic kernel, in a single-source session.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 pub trait Instance {
-    /// Tells the compiler that the host launches the instance.
+    /// Tells the compiler that the host launches this instance.
     fn mark();
 }
 
-/// Where the host's code has an instance of this function, the compiler makes the kernel `_entry`, which
-/// the host finds by the type `H`. It does nothing.
+/// Marks a kernel instance; does nothing at run time. Where the host's code contains an instance of
+/// this function, the compiler creates the kernel `_entry`, which the host finds by the type `H`.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 #[nvvm::instance]
 #[inline(never)]
 pub fn mark_instance<H: 'static, E>(_entry: E) {}
 
-/// The arguments of a kernel that is an associated function, `_entry`, with parameters of the types `P`.
+/// Creates the arguments of a kernel that is an associated function, `_entry`, with parameters of
+/// the types `P`.
 ///
 /// # Safety
 /// As for `Args::new`.
@@ -54,20 +56,20 @@ pub unsafe fn associated_args<P: 'static, N: host::AssociatedName, E: 'static, A
 ) -> host::Args<host::Associated<N, E, P>, A> {
     #[cfg(nvvm_single_source)]
     mark_instance::<host::Associated<N, E, P>, E>(_entry);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the contract of `Args::new`.
     unsafe { host::Args::new(arguments) }
 }
 
-/// The items that `#[kernel]` adds. In an `impl` they cannot stand, and what the compiler says of that
-/// names this macro.
+/// Expands to the items that `#[kernel]` adds. They are not allowed in an `impl`; the compiler's
+/// error there names this macro.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kernels_are_free_functions {
     ($($item:tt)*) => { $($item)* };
 }
 
-/// Items that are there only where the host's session compiles kernels as well. A macro of this crate,
-/// so that no other crate is asked for the `cfg`.
+/// Expands to items that exist only in a single-source session. A macro of this crate, because
+/// other crates do not know the `cfg`.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 #[macro_export]
@@ -75,7 +77,7 @@ macro_rules! single_source {
     ($($item:tt)*) => { $($item)* };
 }
 
-/// Items that are there only where the host's session compiles kernels as well.
+/// Expands to nothing: this is not a single-source session.
 #[cfg(not(nvvm_single_source))]
 #[doc(hidden)]
 #[macro_export]
@@ -86,28 +88,31 @@ macro_rules! single_source {
 #[diagnostic::do_not_recommend]
 impl<T: Copy> KernelParam for T {}
 
-/// Compiles only for types that can be a kernel's parameter; `#[kernel]` calls it in code that
-/// never runs.
+/// Compiles only for types that can be kernel parameters. `#[kernel]` calls it in code that never
+/// runs.
 #[doc(hidden)]
 #[inline(always)]
 pub const fn check_param<T: KernelParam>() {}
 
-/// The size of a type. Expansions do not call `::core`, as which a crate may name another one.
+/// Returns the size of a type. Expansions do not write `::core`, because the user's crate may give
+/// that name to another crate.
 #[doc(hidden)]
 #[inline(always)]
 pub const fn size<T>() -> usize {
     size_of::<T>()
 }
 
-/// Tells the compiler the size of the block, which `#[kernel(block_size(..))]` has the launch check.
+/// Tells the compiler the size of the block. The launch checks the size that
+/// `#[kernel(block_size(..))]` declares.
 ///
 /// # Safety
-/// The block has this size.
+/// The block must have this size.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn assume_block_size(x: u32, y: u32, z: u32) {
     crate::session::on_device!(
-        // SAFETY: the caller's promise; a thread's index is below its block's size.
+        // SAFETY: the caller guarantees the size, and a thread's index is less than its block's
+        // size.
         unsafe {
             use crate::thread;
             use core::hint::assert_unchecked;
@@ -124,12 +129,12 @@ pub unsafe fn assume_block_size(x: u32, y: u32, z: u32) {
     );
 }
 
-/// What the host knows of a kernel that is an associated function: the compiler of a single-source session
-/// checks the arguments of its instances.
+/// The host's trait of a kernel that is an associated function, whose arguments the compiler of a
+/// single-source session checks for each instance.
 #[cfg(not(nvvm_single_source))]
 #[doc(hidden)]
 pub use cust_core::kernel::Kernel as AssociatedKernel;
-/// What the host knows of a kernel that is an associated function: it runs on the CPU, too.
+/// The host's trait of a kernel that is an associated function and also runs on the CPU.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 pub use cust_core::kernel::OnCpu as AssociatedKernel;

@@ -1,7 +1,7 @@
-//! What kernels are written with: indices, barriers, shared memory, math, printing.
+//! The device library for kernels: indices, barriers, shared memory, math, printing.
 //!
-//! A crate of kernels is `#![no_std]`, starts with `use cuda_std::prelude::*;`, and needs nothing
-//! else: this crate brings the panic handler and the allocator of the device.
+//! A kernel crate is `#![no_std]` and starts with `use cuda_std::prelude::*;`. It needs no other
+//! setup: `cuda_std` provides the panic handler and the global allocator of the device.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -16,19 +16,20 @@
 //! # fn main() {}
 //! ```
 //!
-//! The same crate compiles for the host, on stable Rust, so that a crate of kernels can be an
-//! ordinary dependency of the host's program and both share types and functions. What only a GPU
-//! has (indices, barriers, shared memory) panics there with a message that says so; the float
-//! functions, printing and everything else works.
+//! The same crate compiles for the host, on stable Rust, so a kernel crate can be an ordinary
+//! dependency of the host program, and both can share types and functions. On the host, functions
+//! that require a GPU (indices, barriers, shared memory) panic with a message that says so; float
+//! functions, printing and the rest of the crate work.
 //!
 //! # Features
-//! Two are on by default; switch one off to bring your own.
-//! - `panic-handler`: a panicking thread reports message, `file:line:column`, block and thread to
-//!   the host and ends; the host's `synchronize` returns that as an error ([`mod@panic`]).
-//! - `allocator`: `alloc`'s types use the device heap ([`allocator`]).
+//! Enabled by default; disable one to provide your own:
+//! - `panic-handler`: a thread that panics reports the message, `file:line:column`, block and
+//!   thread to the host, and exits; `synchronize` on the host returns the report as an error
+//!   ([`mod@panic`]).
+//! - `allocator`: the types of `alloc` use the device heap ([`allocator`]).
 //!
-//! `glam`, `half` and `num-complex`, which are off, make the types of these crates [`AnyBits`]: then they
-//! can be in shared memory, and go through shuffles and reductions.
+//! Disabled by default: `glam`, `half` and `num-complex` implement [`AnyBits`] for the types of
+//! these crates, so that they can be stored in shared memory and used in shuffles and reductions.
 
 #![no_std]
 #![cfg_attr(
@@ -41,7 +42,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-// So that the crate's own macros, which name it, work in it too.
+// The expansions of this crate's macros name it as `cuda_std`; they are used in this crate too.
 extern crate self as cuda_std;
 
 pub mod allocator;
@@ -109,6 +110,7 @@ pub use per_thread_3d::PerThread3d;
 pub use rows::Rows;
 pub use session::is_device;
 pub use window::Window;
-// The same macros as without this crate: others of these names would be ambiguous beside them.
+// Re-exports of `std`'s macros: other macros of these names would be ambiguous with `std`'s
+// prelude.
 #[cfg(not(target_arch = "nvptx64"))]
 pub use std::{eprint, eprintln, print, println};

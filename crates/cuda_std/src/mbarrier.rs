@@ -1,12 +1,12 @@
-//! Barriers that live in shared memory: they count arrivals of threads and bytes of copies, so that
-//! threads can go on working between arriving and waiting, and wait for data alone.
+//! Mbarriers: barriers in shared memory that count arrivals of threads and bytes of asynchronous
+//! copies. Threads can work between arriving and waiting, and can wait for data only.
 //!
 //! ```
 //! use cuda_std::copy;
 //! use cuda_std::mbarrier::Mbarrier;
 //! use cuda_std::prelude::*;
 //!
-//! /// Doubles a block's 128 numbers, which a bulk copy brings.
+//! /// Doubles a block's 128 numbers, which a bulk copy loads.
 //! #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 //! #[kernel]
 //! pub unsafe fn double(from: *const u32, to: *mut u32) {
@@ -31,28 +31,28 @@
 //! # fn main() {}
 //! ```
 //!
-//! A barrier goes through phases. Each ends when as many threads have arrived as it was made for, and
-//! as many bytes have come as were expected; then the next begins, of the other parity. They need
-//! compute capability 8.0, and 9.0 where bytes are counted.
+//! A barrier goes through phases. A phase completes when the number of arrivals given to
+//! [`Mbarrier::init`] and all expected bytes have arrived; then the next phase, of the other
+//! parity, starts. Mbarriers require compute capability 8.0, and 9.0 to count bytes.
 
 use core::cell::UnsafeCell;
 
 use crate::intrinsics::transfer as rows;
 use crate::session::on_newer;
 
-/// A barrier, in shared memory.
+/// A barrier in shared memory.
 #[repr(transparent)]
 pub struct Mbarrier(UnsafeCell<u64>);
 
-// SAFETY: it is there to be used by many threads; every access is one of the hardware's.
+// SAFETY: all accesses are the hardware's atomic barrier operations.
 unsafe impl Sync for Mbarrier {}
 
-/// The phase that an arrival was in.
+/// The phase to which an arrival belonged.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase(u64);
 
 impl Phase {
-    /// How many arrivals the phase awaited still, after this one.
+    /// Returns the number of arrivals that were pending in the phase after this one.
     #[inline(always)]
     #[must_use]
     pub fn pending(self) -> u32 {
@@ -61,7 +61,7 @@ impl Phase {
 }
 
 impl Mbarrier {
-    /// The most arrivals, and the most bytes, that a barrier counts to.
+    /// The maximum number of arrivals, and of bytes, per phase.
     pub const MAX: u32 = (1 << 20) - 1;
 
     #[inline(always)]
@@ -69,42 +69,42 @@ impl Mbarrier {
         self.0.get()
     }
 
-    /// Makes a barrier of which each phase awaits so many arrivals, from 1 to [`Mbarrier::MAX`].
-    /// Others may use it after a barrier of the block.
+    /// Initializes a barrier whose phases expect `count` arrivals, from 1 to [`Mbarrier::MAX`].
+    /// Other threads may use it after a barrier of the block.
     ///
     /// # Safety
-    /// It is in shared memory, and nobody else uses it now.
+    /// `this` must point to shared memory that no other thread accesses at the same time.
     #[inline(always)]
     pub unsafe fn init(this: *mut Mbarrier, count: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe { rows::mbarrier_init(this.cast(), count) }
     }
 
-    /// Ends a barrier. Its memory may be used for something else then.
+    /// Invalidates a barrier, so that its memory can be reused.
     ///
     /// # Safety
-    /// It was made, and nobody else uses it any more.
+    /// The barrier must be initialized, and no thread may use it any more.
     #[inline(always)]
     pub unsafe fn invalidate(this: *mut Mbarrier) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe { rows::mbarrier_inval(this.cast()) }
     }
 
-    /// Arrives. What this thread wrote before is visible to those who have waited for the phase.
+    /// Arrives. This thread's earlier writes are visible to threads that have waited for the phase.
     #[inline(always)]
     pub fn arrive(&self) -> Phase {
-        // SAFETY: a reference is to a barrier that was made.
+        // SAFETY: a reference points to an initialized barrier.
         Phase(unsafe { rows::mbarrier_arrive(self.word()) })
     }
 
-    /// Arrives, and no later phase awaits this thread.
+    /// Arrives, and reduces the arrivals that later phases expect by one.
     #[inline(always)]
     pub fn arrive_and_drop(&self) -> Phase {
         // SAFETY: as above.
         Phase(unsafe { rows::mbarrier_arrive_drop(self.word()) })
     }
 
-    /// Whether the phase is over.
+    /// Returns whether the phase has completed.
     #[inline(always)]
     #[must_use]
     pub fn is_over(&self, phase: Phase) -> bool {
@@ -112,7 +112,8 @@ impl Mbarrier {
         unsafe { rows::mbarrier_test_wait(self.word(), phase.0) }
     }
 
-    /// Whether the phase of this parity is over; the first phase's is `false`.
+    /// Returns whether the phase of this parity has completed. The parity of the first phase is
+    /// `false`.
     #[inline(always)]
     #[must_use]
     pub fn is_parity_over(&self, odd: bool) -> bool {
@@ -120,7 +121,7 @@ impl Mbarrier {
         unsafe { rows::mbarrier_test_wait_parity(self.word(), odd.into()) }
     }
 
-    /// Waits for the end of a phase.
+    /// Waits until a phase has completed.
     #[inline(always)]
     pub fn wait(&self, phase: Phase) {
         on_newer!(
@@ -131,7 +132,8 @@ impl Mbarrier {
         );
     }
 
-    /// Waits for the end of the phase of this parity; the first phase's is `false`.
+    /// Waits until the phase of this parity has completed. The parity of the first phase is
+    /// `false`.
     #[inline(always)]
     pub fn wait_parity(&self, odd: bool) {
         on_newer!(
@@ -142,61 +144,63 @@ impl Mbarrier {
         );
     }
 
-    /// Waits for the end of the phase of this parity, to which other blocks of the cluster have
-    /// arrived.
+    /// Like [`Mbarrier::wait_parity`], for phases at which other blocks of the cluster arrive.
     #[inline(always)]
     pub fn wait_parity_cluster(&self, odd: bool) {
         // SAFETY: as above.
         while !unsafe { rows::mbarrier_try_wait_parity_cluster(self.word(), odd.into()) } {}
     }
 
-    /// Arrives and waits.
+    /// Arrives, and waits until the phase has completed.
     #[inline(always)]
     pub fn sync(&self) {
         self.wait(self.arrive());
     }
 
-    /// The phase awaits so many bytes more.
+    /// Increases the number of bytes that the current phase expects.
     #[inline(always)]
     pub fn expect(&self, bytes: u32) {
         // SAFETY: as above.
         unsafe { rows::mbarrier_expect_tx(self.word(), bytes) }
     }
 
-    /// Arrives, and the phase awaits so many bytes more.
+    /// Increases the number of bytes that the current phase expects, and arrives.
     #[inline(always)]
     pub fn arrive_expect(&self, bytes: u32) -> Phase {
         // SAFETY: as above.
         Phase(unsafe { rows::mbarrier_arrive_expect_tx(self.word(), bytes) })
     }
 
-    /// Arrives when the copies are there that this thread began before with
-    /// [`copy::begin`](crate::copy::begin). It counts as one of the phase's arrivals.
+    /// Arrives when all copies that this thread has started with
+    /// [`copy::begin`](crate::copy::begin) have completed. This counts as one of the phase's
+    /// arrivals.
     #[inline(always)]
     pub fn arrive_after_copies(&self) {
         // SAFETY: as above.
         unsafe { rows::cp_async_mbarrier_arrive_noinc(self.word()) }
     }
 
-    /// Arrives at the same barrier of another block of the cluster.
+    /// Arrives at the corresponding barrier of another block of the cluster.
     ///
     /// # Safety
-    /// There is a barrier at that place of that block, and the block has not ended.
+    /// That block must have an initialized barrier at the same offset in shared memory, and must
+    /// not have exited.
     #[inline(always)]
     pub unsafe fn arrive_at(&self, block: u32) {
         let there = rows::mapa(self.word().cast(), block);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe { rows::mbarrier_arrive_release_cluster_remote(there.cast(), 1) }
     }
 
-    /// Has the making of barriers be seen by copies and other blocks of the cluster.
+    /// Makes the initialization of barriers visible to asynchronous copies and to other blocks of
+    /// the cluster.
     #[inline(always)]
     pub fn fence_init() {
         rows::fence_mbarrier_init();
         rows::fence_proxy_async();
     }
 
-    /// The barrier's word, as the intrinsics take it.
+    /// Returns a pointer to the barrier's 64-bit word, as intrinsics take it.
     #[inline(always)]
     #[must_use]
     pub fn as_ptr(&self) -> *mut u64 {

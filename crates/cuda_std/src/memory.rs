@@ -1,11 +1,11 @@
-//! Accesses to global memory with hints for the caches, prefetching, and the state spaces that
-//! pointers point into.
+//! Memory accesses with cache operators and eviction policies, prefetching, and state spaces of
+//! pointers.
 //!
 //! ```
 //! use cuda_std::memory;
 //! use cuda_std::prelude::*;
 //!
-//! /// Copies, and leaves the caches to others.
+//! /// A copy that does not pollute the caches.
 //! #[kernel]
 //! pub fn copy(from: &[f64], mut to: PerThread<f64>) {
 //!     for (i, to) in to.own() {
@@ -16,68 +16,69 @@
 //! # fn main() {}
 //! ```
 //!
-//! Loads through `&T` parameters of kernels become `ld.global.nc` by themselves; the functions here
-//! are for what the compiler cannot know. Hints say nothing of what is loaded; where memory is not
-//! global, they have no effect.
+//! Loads through `&T` parameters of kernels become `ld.global.nc` automatically; use these
+//! functions for what the compiler cannot know. Cache operators are hints and do not change the
+//! loaded value; outside global memory they have no effect.
 
 use crate::bits::{AnyBits, read_part};
 use crate::intrinsics::memory as intrinsics;
 use core::mem::MaybeUninit;
 
-/// Whether a pointer points to global memory.
+/// Returns whether a pointer points to global memory.
 #[inline(always)]
 #[must_use]
 pub fn is_global<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_global(pointer.cast())
 }
 
-/// Whether a pointer points to the block's shared memory.
+/// Returns whether a pointer points to the block's shared memory.
 #[inline(always)]
 #[must_use]
 pub fn is_shared<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_shared(pointer.cast())
 }
 
-/// Whether a pointer points to shared memory of any block of the cluster. Needs `sm_90`.
+/// Returns whether a pointer points to the shared memory of any block of the cluster. Requires
+/// `sm_90`.
 #[inline(always)]
 #[must_use]
 pub fn is_cluster_shared<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_shared_cluster(pointer.cast())
 }
 
-/// Whether a pointer points to the thread's own memory: its stack.
+/// Returns whether a pointer points to the thread's local memory, such as its stack.
 #[inline(always)]
 #[must_use]
 pub fn is_local<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_local(pointer.cast())
 }
 
-/// Whether a pointer points to constant memory.
+/// Returns whether a pointer points to constant memory.
 #[inline(always)]
 #[must_use]
 pub fn is_constant<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_const(pointer.cast())
 }
 
-/// Whether a pointer points to the parameters of the kernel.
+/// Returns whether a pointer points to the kernel's parameters.
 #[inline(always)]
 #[must_use]
 pub fn is_parameter<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_param(pointer.cast())
 }
 
-/// Declares the two directions between pointers and addresses of a state space.
+/// Declares the conversions between generic pointers and addresses in a state space (`cvta`).
 macro_rules! addresses {
     ($($to:ident $from:ident $cvta_to:ident $cvta:ident $space:literal;)*) => {
         $(
-            #[doc = concat!("The address in ", $space, " of what a pointer points to there.")]
+            #[doc = concat!("Converts a pointer into ", $space, " to an address in that state space.")]
             #[inline(always)]
             #[must_use]
             pub fn $to<T>(pointer: *const T) -> u64 {
                 intrinsics::$cvta_to(pointer.cast())
             }
 
-            #[doc = concat!("A pointer to what is at an address in ", $space, ".")]
+            #[doc = concat!("Converts an address in ", $space, " to a generic pointer.")]
             #[inline(always)]
             #[must_use]
             pub fn $from<T>(address: u64) -> *mut T {
@@ -89,11 +90,12 @@ macro_rules! addresses {
 addresses! {
     global_address from_global_address cvta_to_global cvta_global "global memory";
     shared_address from_shared_address cvta_to_shared cvta_shared "shared memory";
-    local_address from_local_address cvta_to_local cvta_local "the thread's own memory";
+    local_address from_local_address cvta_to_local cvta_local "local memory";
     constant_address from_constant_address cvta_to_const cvta_const "constant memory";
 }
 
-/// A value by the widest accesses that its size and alignment allow: `$f` of a pointer to a part.
+/// Loads a value with the widest accesses that its size and alignment allow: calls `$bN` with a
+/// pointer to each part.
 macro_rules! in_parts {
     ($T:ident, $from:expr, $b8:ident $b16:ident $b32:ident $b64:ident $v2l:ident) => {{
         let from: *const $T = $from;
@@ -101,7 +103,7 @@ macro_rules! in_parts {
         let to = value.as_mut_ptr();
         let (size, align) = const { (size_of::<$T>(), align_of::<$T>()) };
         let mut at = 0;
-        // SAFETY: parts within the value, at multiples of the alignment.
+        // SAFETY: each part is within the value, at a multiple of the alignment.
         unsafe {
             while at < size {
                 let (from, to) = (from.cast::<u8>().add(at), to.cast::<u8>().add(at));
@@ -147,28 +149,28 @@ macro_rules! loads {
     };
 }
 loads! {
-    /// Loads into all caches (`ld.ca`).
+    /// Loads, and caches at all levels (`ld.ca`).
     load_cached ld_ca_b8 ld_ca_b16 ld_ca_b32 ld_ca_b64
         ld_ca_v2_b64;
-    /// Loads into the second-level cache, which all multiprocessors share, alone (`ld.cg`).
+    /// Loads, and caches only in L2, which all multiprocessors share (`ld.cg`).
     load_l2 ld_cg_b8 ld_cg_b16 ld_cg_b32 ld_cg_b64
         ld_cg_v2_b64;
-    /// Loads what is used once: it is the first to leave the caches (`ld.cs`).
+    /// Loads data that is probably accessed once, with an evict-first policy (`ld.cs`).
     load_streaming ld_cs_b8 ld_cs_b16 ld_cs_b32 ld_cs_b64
         ld_cs_v2_b64;
-    /// Loads what is used for the last time (`ld.lu`).
+    /// Loads data that is not accessed again (`ld.lu`).
     load_last_use ld_lu_b8 ld_lu_b16 ld_lu_b32 ld_lu_b64
         ld_lu_v2_b64;
-    /// Loads anew from memory, past the caches (`ld.cv`).
+    /// Loads from memory again, ignoring cached lines (`ld.cv`).
     load_volatile ld_cv_b8 ld_cv_b16 ld_cv_b32 ld_cv_b64
         ld_cv_v2_b64;
 }
 
-/// Loads what nobody writes while the kernel runs, by the path for such (`ld.global.nc`, in C++
-/// `__ldg`).
+/// Loads data that is read-only for the kernel's duration, through the non-coherent path
+/// (`ld.global.nc`): CUDA's `__ldg()`.
 ///
 /// # Safety
-/// The reference is to global memory, and no thread writes there while the kernel runs.
+/// `from` must point to global memory, and no thread may write there while the kernel runs.
 #[inline(always)]
 #[must_use]
 pub unsafe fn load_read_only<T: AnyBits + Copy>(from: &T) -> T {
@@ -185,7 +187,7 @@ macro_rules! stores {
                 let (size, align) = const { (size_of::<T>(), align_of::<T>()) };
                 let (to, from) = ((&raw mut *to).cast::<u8>(), (&raw const value).cast::<u8>());
                 let mut at = 0;
-                // SAFETY: parts within the value, at multiples of the alignment.
+                // SAFETY: each part is within the value, at a multiple of the alignment.
                 unsafe {
                     while at < size {
                         let (to, from) = (to.add(at), from.add(at));
@@ -218,60 +220,60 @@ macro_rules! stores {
     };
 }
 stores! {
-    /// Stores into the caches (`st.wb`).
+    /// Stores with write-back at all coherent cache levels (`st.wb`).
     store_cached st_wb_b8 st_wb_b16 st_wb_b32 st_wb_b64 st_wb_v2_b64;
-    /// Stores into the second-level cache, which all multiprocessors share (`st.cg`).
+    /// Stores, and caches only in L2, which all multiprocessors share (`st.cg`).
     store_l2 st_cg_b8 st_cg_b16 st_cg_b32 st_cg_b64 st_cg_v2_b64;
-    /// Stores what is not used again soon (`st.cs`).
+    /// Stores data that is probably not accessed again soon, with an evict-first policy (`st.cs`).
     store_streaming st_cs_b8 st_cs_b16 st_cs_b32 st_cs_b64
         st_cs_v2_b64;
-    /// Stores through the second-level cache to memory (`st.wt`).
+    /// Stores through L2 to memory (`st.wt`).
     store_through st_wt_b8 st_wt_b16 st_wt_b32 st_wt_b64
         st_wt_v2_b64;
 }
 
-/// Brings the cache line of an address into the first-level cache.
+/// Prefetches the cache line at `pointer` into L1.
 #[inline(always)]
 pub fn prefetch_l1<T>(pointer: *const T) {
     intrinsics::prefetch_l1(pointer.cast());
 }
 
-/// Brings the cache line of an address into the second-level cache.
+/// Prefetches the cache line at `pointer` into L2.
 #[inline(always)]
 pub fn prefetch_l2<T>(pointer: *const T) {
     intrinsics::prefetch_l2(pointer.cast());
 }
 
-/// [`prefetch_l2`] of a line that is to stay there. Needs `sm_80`.
+/// Like [`prefetch_l2`], with an evict-last policy. Requires `sm_80`.
 ///
 /// # Safety
-/// The pointer is to global memory.
+/// `pointer` must point to global memory.
 #[inline(always)]
 pub unsafe fn prefetch_l2_to_stay<T>(pointer: *const T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     unsafe { intrinsics::prefetch_global_l2_evict_last(pointer.cast()) };
 }
 
-/// How the second-level cache treats what is accessed with it. Needs `sm_80`.
+/// An L2 eviction policy (`createpolicy`). Requires `sm_80`.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy(u64);
 
 impl Policy {
-    /// This part of the accesses, from 0 to 1, is to stay longest in the cache.
+    /// Creates a policy that marks a fraction of the accesses, from 0 to 1, as evict-last.
     #[inline(always)]
     #[must_use]
     pub fn evict_last(part: f32) -> Policy {
         Policy(intrinsics::createpolicy_fractional_evict_last(part))
     }
 
-    /// This part of the accesses, from 0 to 1, is to leave the cache first.
+    /// Creates a policy that marks a fraction of the accesses, from 0 to 1, as evict-first.
     #[inline(always)]
     #[must_use]
     pub fn evict_first(part: f32) -> Policy {
         Policy(intrinsics::createpolicy_fractional_evict_first(part))
     }
 
-    /// The policy as instructions take it.
+    /// Returns the policy as the operand of instructions.
     #[inline(always)]
     #[must_use]
     pub fn bits(self) -> u64 {
@@ -281,7 +283,7 @@ impl Policy {
     /// Loads with this policy.
     ///
     /// # Safety
-    /// The reference is to global memory.
+    /// `from` must point to global memory.
     #[inline(always)]
     #[must_use]
     pub unsafe fn load<T: AnyBits + Copy>(self, from: &T) -> T {
@@ -292,7 +294,7 @@ impl Policy {
             (&raw const *from).cast::<u8>(),
         );
         let mut at = 0;
-        // SAFETY: parts within the value, at multiples of the alignment.
+        // SAFETY: each part is within the value, at a multiple of the alignment.
         unsafe {
             while at < size {
                 let (to, from) = (to.add(at), from.add(at));

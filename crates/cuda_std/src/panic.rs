@@ -1,14 +1,13 @@
-//! What a panic does on the device: it becomes an error on the host, and the context lives on.
+//! Panics on the device: a panic becomes an error on the host, and the context remains usable.
 //!
-//! With the feature `panic-handler` (on by default), the first thread of a launch that panics
-//! writes its message, `file:line:column`, block and thread into memory that the host reads too,
-//! and ends; other panicking threads just end. Threads that wait for them at the barrier of the grid
-//! exit, too. The launch completes, and the host's next
-//! `synchronize` returns the report as an error. On a host that does not know of the report (one not
-//! written with `cust`) a panic is a failed `assert` of CUDA C++: the message goes to standard
-//! error, and the launch fails.
+//! With the feature `panic-handler` (enabled by default), the first thread of a launch that panics
+//! writes its message, `file:line:column`, block and thread to memory that the host can read, and
+//! exits. Other threads that panic only exit; so do threads that wait for them at the grid barrier.
+//! The launch completes, and the host's next `synchronize` returns the report as an error. If the
+//! host does not provide report memory (because it does not use `cust`), a panic behaves like a
+//! failed `assert` of CUDA C++: it prints the message to standard error, and the launch fails.
 //!
-//! [`ReportSlot`] and the constants of [`report`] are what device and host agree on.
+//! [`ReportSlot`] and the constants of [`report`] are the protocol between device and host.
 
 pub use cust_core::report;
 pub use cust_core::report::Slot as ReportSlot;
@@ -16,7 +15,7 @@ pub use cust_core::report::Slot as ReportSlot;
 #[cfg(feature = "panic-handler")]
 use crate::session::on_device;
 
-/// Whether a thread of this launch has panicked, as threads ask that wait for others.
+/// Returns whether a thread of this launch has panicked. Called by threads that wait for others.
 #[inline(never)]
 #[cold]
 pub(crate) fn launch_has_panicked() -> bool {
@@ -49,13 +48,13 @@ mod device {
         pad: AtomicU32::new(0),
     };
 
-    /// The numbers of launches that panicked, one more than they are, each at its number's remainder: a
-    /// GPU runs 128 grids at a time. Stack overflows, which the compiler's check reports, are recorded
-    /// here, too, hence the name.
+    /// The grid IDs of launches that panicked, plus one, at the index `grid ID % 128`; a GPU runs
+    /// at most 128 grids concurrently. The compiler's stack checks also record stack overflows
+    /// here, hence the symbol name.
     #[unsafe(no_mangle)]
     static __cuda_std_panicked_launches: [AtomicU64; 128] = [const { AtomicU64::new(0) }; 128];
 
-    /// This launch's number as [`__cuda_std_panicked_launches`] has it, and where.
+    /// Returns this launch's value and slot in [`__cuda_std_panicked_launches`].
     fn launch() -> (u64, &'static AtomicU64) {
         let number = intrinsics::special::gridid();
         let place = &__cuda_std_panicked_launches[(number % 128) as usize];
@@ -64,12 +63,13 @@ mod device {
 
     pub(super) fn launch_has_panicked() -> bool {
         let (number, place) = launch();
-        // A graph's launches have their numbers again and again: what the host has been told is over.
+        // Launches of a graph reuse grid IDs: a panic that the host has already received no longer
+        // counts.
         place.load(Ordering::Relaxed) == number
             && __cuda_std_report.claim.load(Ordering::Relaxed) != 0
     }
 
-    /// Lets those that wait for this thread know.
+    /// Records that this launch has panicked, for threads that wait for this one.
     #[inline(never)]
     #[optimize(size)]
     fn note_launch() {
@@ -77,25 +77,25 @@ mod device {
         place.store(number, Ordering::Relaxed);
     }
 
-    /// The functions that the compiler calls in place of core's of the same names. core's format
-    /// their messages through function pointers, and a kernel that might call through a pointer
-    /// gets as many registers as the hungriest function of the program needs, and a stack of
-    /// unknown size: a bounds check then costs a memory-bound kernel most of its speed. These
-    /// write their messages piece by piece and call nothing that is not known.
+    /// Functions that the compiler calls in place of `core`'s functions of the same names. `core`'s
+    /// format their messages through function pointers. A kernel that may call through a pointer is
+    /// assigned as many registers as the most demanding function of the program, and its stack size
+    /// is unknown: a bounds check would cost a memory-bound kernel most of its speed. These
+    /// replacements write their messages in parts and make only direct calls.
     mod replacements {
         use super::Piece::{Number, Text};
         use super::{Location, fmt, panic_with, panic_with_arguments};
 
         cuda_std_macros::foreign! {
-            /// Where the program's own code called the standard library, as the backend knows; with an
-            /// empty file name if it does not.
-            // It is no function of C's.
+            /// Returns the location at which the program's own code called the standard library, as
+            /// far as the backend knows it; otherwise a location with an empty file name.
+            // Not a C function.
             #[allow(improper_ctypes)]
             fn __cuda_std_program_location() -> &'static Location<'static>;
         }
 
-        /// `panic!` with a message to format. The backend inlines it, so that a message which is
-        /// known to be constant leaves nothing of the formatting.
+        /// `panic!` with a message to format. The backend inlines it, so that no formatting code
+        /// remains if the message is constant.
         #[unsafe(no_mangle)]
         #[track_caller]
         fn __cuda_std_panic_fmt(message: fmt::Arguments<'_>) -> ! {
@@ -105,7 +105,7 @@ mod device {
             }
         }
 
-        /// As above, for those that must not unwind.
+        /// Like `__cuda_std_panic_fmt`, for panics that must not unwind.
         #[unsafe(no_mangle)]
         #[track_caller]
         #[inline(never)]
@@ -114,7 +114,7 @@ mod device {
             __cuda_std_panic_fmt(message)
         }
 
-        /// `panic!` with a plain text, and `expect` on a `None`.
+        /// `panic!` with a plain string, and `expect` on a `None`.
         #[unsafe(no_mangle)]
         #[track_caller]
         #[inline(never)]
@@ -166,7 +166,7 @@ mod device {
                     Number(end),
                 ]
             } else {
-                // An inclusive range whose end is `usize::MAX` leaves only this.
+                // Only an inclusive range that ends at `usize::MAX` reaches this.
                 [
                     Text("range end index "),
                     Number(end),
@@ -177,7 +177,7 @@ mod device {
             panic_with(&pieces, Location::caller())
         }
 
-        /// `RefCell::borrow_mut` of what is borrowed.
+        /// `RefCell::borrow_mut` of a value that is borrowed.
         #[unsafe(no_mangle)]
         #[track_caller]
         #[inline(never)]
@@ -186,7 +186,7 @@ mod device {
             panic_with(&[Text("RefCell already borrowed")], Location::caller())
         }
 
-        /// `RefCell::borrow` of what is mutably borrowed.
+        /// `RefCell::borrow` of a value that is mutably borrowed.
         #[unsafe(no_mangle)]
         #[track_caller]
         #[inline(never)]
@@ -196,7 +196,8 @@ mod device {
             panic_with(&pieces, Location::caller())
         }
 
-        /// No memory, where the program does not say what to do then. The host adds the heap's size.
+        /// An allocation failure that the program does not handle. The host adds the size of the
+        /// heap.
         #[unsafe(no_mangle)]
         #[inline(never)]
         #[cold]
@@ -209,7 +210,7 @@ mod device {
             panic_with(&pieces, __cuda_std_program_location())
         }
 
-        /// `copy_from_slice` and the like with two lengths.
+        /// `copy_from_slice` and similar functions with slices of different lengths.
         #[unsafe(no_mangle)]
         #[track_caller]
         #[inline(never)]
@@ -226,7 +227,7 @@ mod device {
         }
     }
 
-    /// What no replacement has caught: panics that code in the program makes by other means.
+    /// Handles panics that no replacement covers: those that the program raises by other means.
     #[cfg(target_arch = "nvptx64")]
     #[panic_handler]
     fn panic(info: &PanicInfo<'_>) -> ! {
@@ -234,7 +235,7 @@ mod device {
         panic_with_arguments(format_args!("{}", info.message()), location)
     }
 
-    /// Reports a message that has to be formatted.
+    /// Reports a message that must be formatted.
     #[cold]
     #[inline(never)]
     #[optimize(size)]
@@ -243,7 +244,7 @@ mod device {
         if report.claim() {
             report.push(location.file());
             report.describe(location);
-            // An error means that a `Display` of the user's failed: what came before stands.
+            // An error means that a user's `Display` failed: the text before it is kept.
             let _ = report.write_fmt(message);
             report.complete();
         }
@@ -256,7 +257,7 @@ mod device {
         Number(usize),
     }
 
-    /// Reports a message of simple parts.
+    /// Reports a message that consists of simple parts.
     #[cold]
     #[inline(never)]
     #[optimize(size)]
@@ -276,17 +277,17 @@ mod device {
         intrinsics::synchronization::exit()
     }
 
-    /// A report that this thread writes: in memory that the host reads too, or, for a host that
-    /// does not know of reports, in the device's heap.
+    /// A report that this thread writes: in memory that the host can read, or, if the host does not
+    /// support reports, in the device heap.
     struct Report {
         base: *mut u8,
-        /// Where the text ends.
+        /// The end of the text so far.
         end: *mut u8,
-        /// Where it has to end.
+        /// The end of the available memory.
         limit: *mut u8,
-        /// Where the message starts: behind the file's name.
+        /// The start of the message, after the file name.
         message: *mut u8,
-        /// Whether the host knows of it.
+        /// Whether the host can read it.
         shared: bool,
     }
 
@@ -307,12 +308,12 @@ mod device {
             }
         }
 
-        /// Whether this thread is the one to write it.
+        /// Returns whether this thread may write the report.
         #[inline(never)]
         #[optimize(size)]
         fn claim(&mut self) -> bool {
             if !self.shared {
-                // SAFETY: null is looked for.
+                // SAFETY: the code checks for null.
                 let base = unsafe { intrinsics::malloc(report::SIZE + 1) };
                 if base.is_null() {
                     intrinsics::synchronization::trap();
@@ -322,7 +323,7 @@ mod device {
                 return true;
             }
             note_launch();
-            // Not zero, and another for each thread of a grid of less than 2³² threads.
+            // Not zero, and unique in a grid of less than 2³² threads.
             let mine = (thread::index() as u32).wrapping_add(1).max(1);
             let claim = &__cuda_std_report.claim;
             match claim.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
@@ -331,8 +332,8 @@ mod device {
                     true
                 }
                 Err(theirs) => {
-                    // This thread's own claim: the message panicked while it was formatted. What
-                    // there is of it is all there will be.
+                    // This thread's own claim: it panicked while formatting its message. Publish
+                    // the part that was written.
                     if theirs == mine && self.is_of_this_thread() {
                         self.publish();
                     }
@@ -341,16 +342,16 @@ mod device {
             }
         }
 
-        /// Writes all but the file's name, which is the text so far, and the message.
+        /// Writes all fields of the header, after the file name and before the message.
         #[inline(never)]
         #[optimize(size)]
         fn describe(&mut self, location: &Location<'_>) {
-            // What stands there is that of the file's name.
+            // The length recorded so far is that of the file name.
             self.set(report::FILE_LEN, self.get(report::MESSAGE_LEN));
             self.set(report::MESSAGE_LEN, 0);
             self.set(report::MESSAGE_TOTAL, 0);
             if !self.shared && self.end != self.limit {
-                // SAFETY: there is room.
+                // SAFETY: `end` is not at the limit.
                 unsafe {
                     self.end.write(0);
                     self.end = self.end.add(1);
@@ -371,11 +372,11 @@ mod device {
             self.set(report::LAUNCH + 4, (launch >> 32) as u32);
         }
 
-        /// Appends to the text, as far as there is room, and keeps the message's lengths up to
-        /// date, so that they are right even if a `Display` panics in the middle.
+        /// Appends as much of `text` as fits. Keeps the message's lengths up to date, so that they
+        /// are correct even if a `Display` panics in between.
         ///
-        /// Everything that can panic has the registers of this loop, hence pointers instead of
-        /// lengths.
+        /// Every function that can panic pays for the registers of this loop, hence pointers
+        /// instead of lengths.
         #[inline(never)]
         #[optimize(size)]
         fn push(&mut self, text: &str) {
@@ -383,16 +384,17 @@ mod device {
             self.set(report::MESSAGE_TOTAL, total);
             let Range { mut start, end } = text.as_bytes().as_ptr_range();
             let mut at = self.end;
-            // SAFETY: up to its end the text can be read, and there is room up to the limit.
+            // SAFETY: reads stop at the end of `text`, and writes at the limit.
             unsafe {
                 while start != end && at != self.limit {
-                    // Volatile, lest ptxas unrolls the loop.
+                    // Volatile, to keep ptxas from unrolling the loop.
                     at.write_volatile(*start);
                     start = start.add(1);
                     at = at.add(1);
                 }
                 if start != end {
-                    // Not in the middle of a character, and nothing after it: no holes.
+                    // Do not split a character, and append nothing after it, so that the text has
+                    // no gaps.
                     while *start & 0xC0 == 0x80 {
                         start = start.sub(1);
                         at = at.sub(1);
@@ -401,7 +403,7 @@ mod device {
                 }
             }
             self.end = at;
-            // SAFETY: the message starts and ends in the report.
+            // SAFETY: the message's start and end are in the same report.
             let stored = unsafe { at.offset_from_unsigned(self.message) };
             self.set(report::MESSAGE_LEN, stored as u32);
         }
@@ -414,7 +416,7 @@ mod device {
             let end = digits.as_mut_ptr_range().end;
             let (mut first, mut rest) = (end, number);
             loop {
-                // SAFETY: the largest number has 20 digits.
+                // SAFETY: a `usize` has at most 20 digits.
                 unsafe {
                     first = first.sub(1);
                     first.write(b'0' + (rest % 10) as u8);
@@ -424,14 +426,15 @@ mod device {
                     break;
                 }
             }
-            // SAFETY: from the first digit to the end of the array, and digits are UTF-8.
+            // SAFETY: the range is from the first digit to the end of the array, and digits are
+            // UTF-8.
             self.push(unsafe {
                 let digits = from_raw_parts(first, end.offset_from_unsigned(first));
                 str::from_utf8_unchecked(digits)
             });
         }
 
-        /// Gives it to the host.
+        /// Passes the report to the host.
         fn complete(&self) {
             if self.shared {
                 self.publish();
@@ -440,17 +443,17 @@ mod device {
             }
         }
 
-        /// Makes all of it visible to the host.
+        /// Makes the report visible to the host.
         fn publish(&self) {
             intrinsics::synchronization::membar_sys();
             self.set(report::STATE, report::COMPLETE);
         }
 
-        /// Ends the launch as a failed `assert` of CUDA C++ does: a message on the host's standard
-        /// error, and an error that the context does not survive.
+        /// Fails the launch as a failed `assert` of CUDA C++ does: with a message on the host's
+        /// standard error, and an error that destroys the context.
         #[cold]
         fn fail(&self) -> ! {
-            // SAFETY: the memory is `SIZE + 1` long, and the file's name ends with a NUL.
+            // SAFETY: the memory has `SIZE + 1` bytes, and the file name ends with a NUL.
             unsafe {
                 let file = self.base.add(report::TEXT);
                 self.end.write(0);
@@ -460,7 +463,7 @@ mod device {
             intrinsics::synchronization::trap()
         }
 
-        /// Whether this thread has begun to write it.
+        /// Returns whether this thread has started to write the report.
         fn is_of_this_thread(&self) -> bool {
             let (block, thread) = (thread::block_idx(), thread::thread_idx());
             let at = |offset| (self.get(offset), self.get(offset + 4), self.get(offset + 8));
@@ -473,7 +476,7 @@ mod device {
         }
 
         fn set(&self, offset: usize, value: u32) {
-            // SAFETY: `offset` is one of the header's, all inside the report and aligned.
+            // SAFETY: `offset` is a field of the header, which is in the report and aligned.
             unsafe { self.base.add(offset).cast::<u32>().write_volatile(value) };
         }
 

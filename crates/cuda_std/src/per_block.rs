@@ -1,5 +1,5 @@
-//! Output that belongs to blocks or warps, or in pieces to threads: as [`PerThread`](crate::PerThread), for
-//! other ways to share elements out.
+//! Output partitioned among blocks, among warps, or in chunks among threads. Like
+//! [`PerThread`](crate::PerThread), with other partitions.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -15,20 +15,20 @@
 //! # fn main() {}
 //! ```
 //!
-//! Each of these types shares elements out in one way only. Two ways for the same elements would let
-//! two threads have the same one.
+//! Each of these types has exactly one partition: with two partitions of the same elements, two
+//! threads could own the same element.
 
 use core::marker::PhantomData;
 
 use crate::group::{self, Group};
 use crate::thread;
 
-/// Declares a type of kernel parameters that holds elements and implements what the host needs.
+/// Declares a type of output parameters and implements the traits that a launch requires.
 macro_rules! output {
     ($(#[$doc:meta])* $name:ident, const $n:ident = $default:literal) => {
         $(#[$doc])*
         ///
-        /// On the host the kernel's parameter takes a `&mut DeviceBuffer<T>`.
+        /// On the host, the argument for this parameter is a `&mut DeviceBuffer<T>`.
         #[repr(C)]
         pub struct $name<'k, T, const $n: usize = $default> {
             pointer: *mut T,
@@ -38,21 +38,22 @@ macro_rules! output {
 
         impl<T, const $n: usize> crate::kernel::KernelParam for $name<'_, T, $n> {}
 
-        // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
+        // SAFETY: the layout is the one that `Output` requires, and no two threads access the same
+        // element.
         unsafe impl<T, const $n: usize> cust_core::kernel::Output for $name<'_, T, $n> {
             type Element = T;
             const WIDE: bool = false;
         }
 
         impl<T, const $n: usize> $name<'_, T, $n> {
-            /// The number of elements, of all threads together.
+            /// Returns the number of elements, of all threads together.
             #[inline(always)]
             #[must_use]
             pub fn len(&self) -> usize {
                 self.length
             }
 
-            /// Whether there are no elements.
+            /// Returns whether `self` has no elements.
             #[inline(always)]
             #[must_use]
             pub fn is_empty(&self) -> bool {
@@ -63,36 +64,39 @@ macro_rules! output {
 }
 
 output! {
-    /// Elements of the device's memory, shared out among the blocks in pieces of `N`, and those among
-    /// a block's threads: block `b` of `m` owns the pieces `b`, `b + m` and so on, and in each of
-    /// them thread `i` of `n` the elements `i`, `i + n` and so on.
+    /// Elements in device memory, partitioned into chunks of `N` among the blocks of the grid; each
+    /// chunk is partitioned among the threads of its block. Block `b` of `m` owns the chunks `b`,
+    /// `b + m` and so on; in each of them, thread `i` of `n` owns the elements `i`, `i + n` and so
+    /// on.
     ///
-    /// With the default of pieces of one element, a block's first thread owns one for its block.
+    /// With the default of one element per chunk, the first thread of a block owns the block's
+    /// element.
     PerBlock, const N = 1
 }
 
 output! {
-    /// Elements of the device's memory, shared out among all threads in pieces of `N` neighbours:
-    /// thread `i` of `n` owns the pieces `i`, `i + n` and so on. The elements that remain at the end, fewer
-    /// than one piece, are the grid's first thread's.
+    /// Elements in device memory, partitioned into chunks of `N` consecutive elements among the
+    /// threads of the grid: thread `i` of `n` owns the chunks `i`, `i + n` and so on. The first
+    /// thread of the grid owns the remainder at the end, which is shorter than a chunk.
     ///
-    /// Pieces of two or four numbers that start at multiples of their size are loaded and stored in
-    /// one instruction.
+    /// Chunks of two or four numbers that are aligned to the chunk's size are loaded and stored
+    /// with one vector instruction.
     PerThreadChunk, const N = 4
 }
 
 output! {
-    /// Elements of the device's memory, shared out among the warps of the grid in pieces of `N`, and
-    /// those among a warp's lanes, as [`PerBlock`] does with blocks and threads. A block whose size is
-    /// no multiple of 32 ends in a warp of less lanes, which is one of the warps all the same.
+    /// Elements in device memory, partitioned into chunks of `N` among the warps of the grid; each
+    /// chunk is partitioned among the lanes of its warp, as [`PerBlock`] does with blocks and
+    /// threads. If a block's size is not a multiple of 32, its last, partial warp counts as a warp.
     ///
-    /// With the default of pieces of one element, a warp's first lane owns one for its warp.
+    /// With the default of one element per chunk, the first lane of a warp owns the warp's element.
     PerWarp, const N = 1
 }
 
 impl<T, const N: usize> PerBlock<'_, T, N> {
-    /// The block's pieces, each of which knows what of it is this thread's. All threads of a block
-    /// get the same pieces, so there may be barriers between them.
+    /// Returns an iterator over the block's chunks. A [`Piece`] gives access to this thread's
+    /// elements of the chunk. All threads of a block get the same chunks, so the loop's body may
+    /// contain barriers.
     #[inline(always)]
     pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T, N>> {
         const { assert!(N > 0, "pieces have at least one element") };
@@ -108,7 +112,7 @@ impl<T, const N: usize> PerBlock<'_, T, N> {
         })
     }
 
-    /// Calls a function with each of this thread's elements of all pieces, and its index.
+    /// Calls `f` with the index and a reference for each of this thread's elements of all chunks.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
         for mut piece in self.pieces() {
@@ -116,14 +120,15 @@ impl<T, const N: usize> PerBlock<'_, T, N> {
         }
     }
 
-    /// These elements: as [`PerBlock::each`], for loops that end early.
+    /// Returns an iterator over these elements: like [`PerBlock::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         self.pieces().flat_map(Piece::into_own)
     }
 }
 
-/// A block's piece of a [`PerBlock`], of `N` elements or, at the end, less.
+/// A chunk of a [`PerBlock`] that belongs to this thread's block: `N` elements, or fewer at the
+/// end.
 pub struct Piece<'a, T, const N: usize = 1> {
     start: usize,
     length: usize,
@@ -132,42 +137,45 @@ pub struct Piece<'a, T, const N: usize = 1> {
 }
 
 impl<'a, T, const N: usize> Piece<'a, T, N> {
-    /// The index of the piece's first element.
+    /// Returns the index of the chunk's first element.
     #[inline(always)]
     #[must_use]
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// The number of elements, less than `N` for the last piece of all.
+    /// Returns the number of elements: `N`, or less for the last chunk.
     #[inline(always)]
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Pieces are not empty.
+    /// Returns `false`: chunks are not empty.
     #[inline(always)]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Calls a function with each of this thread's elements, and its index among all.
+    /// Calls `f` with the index and a reference for each of this thread's elements. Indices count
+    /// from the start of the [`PerBlock`].
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
-        // As far as whole pieces go: with a block of known size the compiler then knows how often.
+        // Iterate over a full chunk, and skip what is past the end: if the block's size is
+        // constant, so is the trip count.
         for i in thread::block_stride(N) {
             let i = thread::bounded::<N>(i);
             let index = self.start + i;
             if i < self.length {
-                // SAFETY: inside, and of this thread alone: of one block and one number in it.
+                // SAFETY: in bounds, and exclusive to this thread: block indices are unique in the
+                // grid, and thread indices in the block.
                 f(index, unsafe { &mut *self.pointer.add(index) });
             }
         }
     }
 
-    /// These elements: as [`Piece::each`], for loops that end early.
+    /// Returns an iterator over these elements: like [`Piece::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         let piece: Piece<'_, T, N> = Piece { ..*self };
@@ -183,15 +191,16 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
             ..
         } = self;
         thread::block_stride(length).map(move |i| {
-            // SAFETY: inside, and of this thread alone: of one block and one number in it.
+            // SAFETY: in bounds, and exclusive to this thread: block indices are unique in the
+            // grid, and thread indices in the block.
             (start + i, unsafe { &mut *(pointer.add(start + i)) })
         })
     }
 }
 
 impl<T, const N: usize> PerWarp<'_, T, N> {
-    /// The warp's pieces, each with the index of its first element, and this lane's elements in it:
-    /// every lane of a warp gets the same pieces.
+    /// Returns the indices of the warp's chunks, and this lane's indices in a chunk. All lanes of a
+    /// warp get the same chunks.
     #[inline(always)]
     fn lines(&mut self) -> (thread::Strided, thread::Strided) {
         const { assert!(N > 0, "pieces have at least one element") };
@@ -204,14 +213,15 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
         };
         let lanes = thread::Strided {
             next: warp.rank().into(),
-            // The last warp of a block may have less lanes than 32.
+            // The last warp of a block may have fewer than 32 lanes.
             step: warp.size().into(),
             len: thread::below_2_63(N),
         };
         (pieces, lanes)
     }
 
-    /// Calls a function with each of this lane's elements of all of its warp's pieces, and its index.
+    /// Calls `f` with the index and a reference for each of this lane's elements of the warp's
+    /// chunks.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
         let (pieces, lanes) = self.lines();
@@ -219,14 +229,15 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
             for i in lanes.clone() {
                 let index = piece * N + i;
                 if index < self.length {
-                    // SAFETY: inside, and of this lane alone: of one warp and one number in it.
+                    // SAFETY: in bounds, and exclusive to this lane: warp indices are unique in the
+                    // grid, and lane indices in the warp.
                     f(index, unsafe { &mut *self.pointer.add(index) });
                 }
             }
         }
     }
 
-    /// These elements: as [`PerWarp::each`], for loops that end early.
+    /// Returns an iterator over these elements: like [`PerWarp::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         let (pieces, lanes) = self.lines();
@@ -234,14 +245,15 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
         pieces
             .flat_map(move |piece| lanes.clone().map(move |i| piece * N + i))
             .filter(move |&index| index < length)
-            // SAFETY: inside, and of this lane alone: of one warp and one number in it.
+            // SAFETY: as in `each`.
             .map(move |index| (index, unsafe { &mut *pointer.add(index) }))
     }
 }
 
 impl<T, const N: usize> PerThreadChunk<'_, T, N> {
-    /// Calls `f` with each of this thread's whole pieces, and the index of its first element; then, in
-    /// the grid's first thread, `rest` with the elements behind the last whole piece, if there are any.
+    /// Calls `f` with each of this thread's full chunks and the index of its first element. Then,
+    /// in the first thread of the grid, calls `rest` with the elements after the last full chunk,
+    /// if there are any.
     ///
     /// ```
     /// use cuda_std::PerThreadChunk;
@@ -265,7 +277,8 @@ impl<T, const N: usize> PerThreadChunk<'_, T, N> {
         const { assert!(N > 0, "pieces have at least one element") };
         for piece in thread::grid_stride_of::<T>(self.length / N) {
             let start = piece * N;
-            // SAFETY: inside, and of this thread alone: of one number in the grid.
+            // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the
+            // grid.
             f(start, unsafe {
                 &mut *self.pointer.add(start).cast::<[T; N]>()
             });
@@ -276,23 +289,24 @@ impl<T, const N: usize> PerThreadChunk<'_, T, N> {
         }
     }
 
-    /// This thread's whole pieces, each with the index of its first element. The elements behind the
-    /// last one are [`PerThreadChunk::rest`].
+    /// Returns an iterator over this thread's full chunks, each with the index of its first
+    /// element. [`PerThreadChunk::rest`] returns the elements after the last full chunk.
     #[inline(always)]
     pub fn whole(&mut self) -> impl Iterator<Item = (usize, &mut [T; N])> {
         const { assert!(N > 0, "pieces have at least one element") };
         let pointer = self.pointer;
         thread::grid_stride_of::<T>(self.length / N).map(move |piece| {
             let start = piece * N;
-            // SAFETY: inside, and of this thread alone: of one number in the grid.
+            // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the
+            // grid.
             (start, unsafe {
                 &mut *(pointer.add(start).cast::<[T; N]>())
             })
         })
     }
 
-    /// The elements behind the last whole piece, with the index of the first: empty but for the
-    /// grid's first thread.
+    /// Returns the elements after the last full chunk, with the index of the first: an empty slice
+    /// in all threads but the first thread of the grid.
     #[inline(always)]
     pub fn rest(&mut self) -> (usize, &mut [T]) {
         let start = self.length / N * N;
@@ -300,7 +314,7 @@ impl<T, const N: usize> PerThreadChunk<'_, T, N> {
             0 => self.length - start,
             _ => 0,
         };
-        // SAFETY: inside, and of the first thread alone; no piece reaches there.
+        // SAFETY: in bounds, exclusive to the first thread, and not part of a chunk.
         (start, unsafe {
             core::slice::from_raw_parts_mut(self.pointer.add(start), length)
         })

@@ -1,5 +1,5 @@
-//! Output in which each thread has whole rows of a matrix, [`PerRow`], or whole columns, [`PerColumn`]:
-//! for results, or room to work in, whose size only the host knows.
+//! Output in which each thread owns whole rows ([`PerRow`]) or columns ([`PerColumn`]) of a matrix:
+//! for results, or scratch memory, whose size per thread is known only on the host.
 //!
 //! ```
 //! use cuda_std::PerColumn;
@@ -19,9 +19,9 @@
 //! # fn main() {}
 //! ```
 //!
-//! On the host these parameters take `buffer.rows_mut(width)`. Threads that write their columns from the
-//! top do so side by side, which is what memory is fast at; a row is a slice, but the neighbours of what
-//! a thread writes there are its own.
+//! On the host, the argument for these parameters is `buffer.rows_mut(width)`. Prefer columns for
+//! speed: if all threads write their columns from top to bottom, the accesses of a warp are
+//! coalesced. A row is a slice, but the accesses of neighboring threads are `width` elements apart.
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
@@ -30,8 +30,8 @@ use core::ops::{Index, IndexMut};
 use crate::per_thread_2d::matrix;
 use crate::thread;
 
-/// A matrix in the device's memory, shared out among the threads of the grid by its rows: thread `i`
-/// of `n` owns the rows `i`, `i + n` and so on, whatever the shape of blocks and grid.
+/// A row-major matrix in device memory, partitioned among the threads of the grid by rows: thread
+/// `i` of `n` owns the rows `i`, `i + n` and so on, for grids of any shape.
 #[repr(C)]
 pub struct PerRow<'k, T> {
     pointer: *mut T,
@@ -41,8 +41,8 @@ pub struct PerRow<'k, T> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
-/// A matrix in the device's memory, shared out among the threads of the grid by its columns: thread
-/// `i` of `n` owns the columns `i`, `i + n` and so on, whatever the shape of blocks and grid.
+/// A row-major matrix in device memory, partitioned among the threads of the grid by columns:
+/// thread `i` of `n` owns the columns `i`, `i + n` and so on, for grids of any shape.
 #[repr(C)]
 pub struct PerColumn<'k, T> {
     pointer: *mut T,
@@ -56,7 +56,8 @@ matrix!(OutputRows PerRow [] []);
 matrix!(OutputRows PerColumn [] []);
 
 impl<T> PerRow<'_, T> {
-    /// Calls a function with each of this thread's rows, and its number. The last row may be short.
+    /// Calls `f` with the index and the elements of each of this thread's rows. The last row may be
+    /// partial.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut [T])) {
         for (y, row) in self.own() {
@@ -64,13 +65,15 @@ impl<T> PerRow<'_, T> {
         }
     }
 
-    /// This thread's rows, each with its number: as [`PerRow::each`], for loops that end early.
+    /// Returns an iterator over this thread's rows, each with its index: like [`PerRow::each`], for
+    /// loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut [T])> {
         let (pointer, length, width) = (self.pointer, self.length, self.width);
         thread::grid_stride(self.height).map(move |y| {
             let start = y * width;
-            // SAFETY: inside, and of this thread alone: of one number in the grid.
+            // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the
+            // grid.
             let row = unsafe {
                 core::slice::from_raw_parts_mut(pointer.add(start), width.min(length - start))
             };
@@ -80,7 +83,7 @@ impl<T> PerRow<'_, T> {
 }
 
 impl<T> PerColumn<'_, T> {
-    /// Calls a function with each of this thread's columns, and its number.
+    /// Calls `f` with the index and the elements of each of this thread's columns.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, Column<'_, T>)) {
         for (x, column) in self.own() {
@@ -88,15 +91,16 @@ impl<T> PerColumn<'_, T> {
         }
     }
 
-    /// This thread's columns, each with its number: as [`PerColumn::each`], for loops that end early.
+    /// Returns an iterator over this thread's columns, each with its index: like
+    /// [`PerColumn::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, Column<'_, T>)> {
         let (pointer, length, width) = (self.pointer, self.length, self.width);
         thread::grid_stride(width).map(move |x| {
             let column = Column {
-                // Where there is less than a row, columns may begin behind the end, and have nothing.
+                // If there is less than one row, a column may start past the end; then it is empty.
                 pointer: pointer.wrapping_add(x),
-                // Only for widths above zero there are columns.
+                // `width` is not 0, or there would be no columns.
                 length: length.saturating_sub(x).div_ceil(width),
                 step: width,
                 elements: PhantomData,
@@ -106,7 +110,7 @@ impl<T> PerColumn<'_, T> {
     }
 }
 
-/// A column of a [`PerColumn`], the thread's own.
+/// A column of a [`PerColumn`] that belongs to this thread.
 pub struct Column<'a, T> {
     pointer: *mut T,
     length: usize,
@@ -115,56 +119,58 @@ pub struct Column<'a, T> {
 }
 
 impl<'a, T> Column<'a, T> {
-    /// The number of elements: of rows, or one less where the last row is short.
+    /// Returns the number of elements: the number of rows, or one less if the last row is partial.
     #[inline(always)]
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the column has no elements.
     #[inline(always)]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The element in row `y`.
+    /// Returns a reference to the element in row `y`, or `None` if `y` is out of bounds.
     #[inline(always)]
     #[must_use]
     pub fn get(&self, y: usize) -> Option<&T> {
-        // SAFETY: inside; nobody else has this column.
+        // SAFETY: in bounds, and no other thread has this column.
         (y < self.length).then(|| unsafe { &*self.pointer.add(y * self.step) })
     }
 
-    /// The element in row `y`.
+    /// Returns a mutable reference to the element in row `y`, or `None` if `y` is out of bounds.
     #[inline(always)]
     #[must_use]
     pub fn get_mut(&mut self, y: usize) -> Option<&mut T> {
-        // SAFETY: inside; nobody else has this column.
+        // SAFETY: in bounds, and no other thread has this column.
         (y < self.length).then(|| unsafe { &mut *self.pointer.add(y * self.step) })
     }
 
-    /// The elements from the top.
+    /// Returns an iterator over the elements from top to bottom.
     #[inline(always)]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> + FusedIterator {
         let (pointer, step) = (self.pointer, self.step);
-        // SAFETY: inside; nobody else has this column.
+        // SAFETY: in bounds, and no other thread has this column.
         (0..self.length).map(move |y| unsafe { &*pointer.add(y * step) })
     }
 
-    /// The elements from the top.
+    /// Returns an iterator over mutable references to the elements from top to bottom.
     #[inline(always)]
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut T> + FusedIterator {
         let (pointer, step) = (self.pointer, self.step);
-        // SAFETY: inside, nobody else has this column, and each element comes once.
+        // SAFETY: in bounds, no other thread has this column, and the iterator returns each element
+        // once.
         (0..self.length).map(move |y| unsafe { &mut *pointer.add(y * step) })
     }
 
-    /// A slice of as many nothings: its check of bounds is the one that everybody knows.
+    /// Returns a slice of `len` zero-sized elements: indexing it is a bounds check with the usual
+    /// panic message.
     #[inline(always)]
     fn rows(&self) -> &'a [()] {
-        // SAFETY: nothing is anywhere.
+        // SAFETY: a slice of zero-sized elements accesses no memory.
         unsafe { core::slice::from_raw_parts(core::ptr::dangling(), self.length) }
     }
 }
@@ -176,7 +182,7 @@ impl<T> Index<usize> for Column<'_, T> {
     #[track_caller]
     fn index(&self, y: usize) -> &T {
         let () = self.rows()[y];
-        // SAFETY: inside; nobody else has this column.
+        // SAFETY: in bounds, and no other thread has this column.
         unsafe { &*self.pointer.add(y * self.step) }
     }
 }
@@ -186,7 +192,7 @@ impl<T> IndexMut<usize> for Column<'_, T> {
     #[track_caller]
     fn index_mut(&mut self, y: usize) -> &mut T {
         let () = self.rows()[y];
-        // SAFETY: inside; nobody else has this column.
+        // SAFETY: in bounds, and no other thread has this column.
         unsafe { &mut *self.pointer.add(y * self.step) }
     }
 }

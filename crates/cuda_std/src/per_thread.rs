@@ -1,5 +1,4 @@
-//! Output of kernels without `unsafe`: elements that each thread may change only where they are its
-//! own.
+//! Kernel output without `unsafe`: each thread has exclusive access to its own elements.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -13,65 +12,66 @@
 //! # fn main() {}
 //! ```
 //!
-//! On the host the kernel's parameter takes a `&mut DeviceBuffer<T>`.
+//! On the host, the argument for this parameter is a `&mut DeviceBuffer<T>`.
 
 use core::marker::PhantomData;
 
 use crate::thread::{self, UniqueIndex};
 
-/// Elements of the device's memory, shared out among the threads of the grid: thread `i` of `n`
-/// owns the elements `i`, `i + n`, `i + 2n` and so on, whatever the shape of blocks and grid.
+/// Elements in device memory, partitioned among the threads of the grid: thread `i` of `n` owns the
+/// elements `i`, `i + n`, `i + 2n` and so on, for grids of any shape.
 ///
-/// So threads never get in each other's way, and each gets `&mut` to what it owns. Nobody reads
-/// what others own: their values would depend on who comes first.
+/// No two threads own the same element, so each gets `&mut` to its elements without a data race. A
+/// thread cannot read the elements of other threads, whose values would depend on the schedule.
 ///
-/// A kernel takes it by value; it is good for as long as the kernel runs, which is its lifetime. A
-/// kernel's signature leaves that out: `PerThread<f32>`. It cannot be copied: a thread with two of
-/// them could get the same `&mut` twice.
+/// Kernels take it by value. The lifetime, which ends with the kernel, is elided in a kernel's
+/// signature: `PerThread<f32>`. It is not `Copy` or `Clone`: with two of them, a thread could get
+/// two `&mut` to one element.
 #[repr(C)]
 pub struct PerThread<'k, T> {
     pointer: *mut T,
     length: usize,
-    // It must stay with its thread, and in the kernel.
+    // Neither `Send` nor `Sync`, and bound to the kernel's lifetime.
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
 impl<T> crate::kernel::KernelParam for PerThread<'_, T> {}
 
-// SAFETY: the layout is as asked for; a thread reaches the elements of its own number only, which
-// no other has.
+// SAFETY: the layout is the one that `Output` requires, and a thread accesses only the elements of
+// its own index, which is unique in the grid.
 unsafe impl<T> cust_core::kernel::Output for PerThread<'_, T> {
     type Element = T;
     const WIDE: bool = false;
 }
 
 impl<T> PerThread<'_, T> {
-    /// The number of elements, of all threads together.
+    /// Returns the number of elements, of all threads together.
     #[inline(always)]
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are no elements.
+    /// Returns whether `self` has no elements.
     #[inline(always)]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Calls a function with each of this thread's elements, and its index. There is one at most
-    /// where the grid has at least as many threads as there are elements.
+    /// Calls `f` with the index and a reference for each of this thread's elements: at most one if
+    /// the grid has at least as many threads as there are elements.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
         for index in thread::grid_stride_of::<T>(self.length) {
-            // SAFETY: inside, and each of this thread's elements comes once.
+            // SAFETY: `index` is in bounds, and the loop visits each of this thread's elements
+            // once.
             f(index, unsafe { &mut *self.pointer.add(index) });
         }
     }
 
-    /// As [`PerThread::each`], with the elements of the same index of one or several slices, and as
-    /// far as the shortest of all goes. There is no check of bounds in the loop.
+    /// Like [`PerThread::each`], and also passes the elements of the same index of one or more
+    /// input slices. Stops at the end of the shortest slice. The loop has no bounds checks.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -85,13 +85,14 @@ impl<T> PerThread<'_, T> {
     #[inline(always)]
     pub fn each_with<I: Inputs>(&mut self, inputs: I, mut f: impl FnMut(usize, &mut T, I::Items)) {
         for index in thread::grid_stride_of::<T>(inputs.limit(self.length)) {
-            // SAFETY: inside of all of them, and each of this thread's elements comes once.
+            // SAFETY: `index` is in bounds of all slices, and the loop visits each of this thread's
+            // elements once.
             unsafe { f(index, &mut *self.pointer.add(index), inputs.items(index)) };
         }
     }
 
-    /// This thread's elements, each with its index. There is one at most where the grid has at
-    /// least as many threads as there are elements.
+    /// Returns an iterator over this thread's elements, each with its index: at most one if the
+    /// grid has at least as many threads as there are elements.
     #[inline(always)]
     pub fn own(&mut self) -> Own<'_, T> {
         Own {
@@ -101,38 +102,42 @@ impl<T> PerThread<'_, T> {
         }
     }
 
-    /// The element that bears this thread's number, with that number: for launches with at least
-    /// as many threads as elements. `None` for the threads beyond the last element.
+    /// Returns the element whose index is this thread's [`thread::index`], with that index: for
+    /// launches with at least as many threads as elements. Returns `None` for threads past the last
+    /// element.
     #[inline(always)]
     pub fn first(&mut self) -> Option<(usize, &mut T)> {
         let index = UniqueIndex::new();
         Some((index.get(), self.get_mut(index)?))
     }
 
-    /// The element that bears this thread's number: where several outputs share one index.
+    /// Returns the element whose index is this thread's: for kernels with several outputs that
+    /// share one index. Returns `None` if `index` is out of bounds.
     #[inline(always)]
     pub fn get_mut(&mut self, index: UniqueIndex) -> Option<&mut T> {
         let index = index.checked();
         if index >= self.length {
             return None;
         }
-        // SAFETY: inside, and of this thread alone: numbers of threads are unique in the grid.
+        // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the grid.
         Some(unsafe { &mut *self.pointer.add(index) })
     }
 }
 
-/// What a kernel reads side by side: a slice, or a tuple of up to four of them. See
+/// Input slices of the same index space: a slice, or a tuple of up to four of them. See
 /// [`PerThread::each_with`].
 pub trait Inputs: Copy + sealed::Sealed {
-    /// What they have at an index.
+    /// The elements at one index.
     type Items;
 
-    /// The least of `length` and their lengths.
+    /// Returns the minimum of `length` and the lengths of the slices.
     #[doc(hidden)]
     fn limit(self, length: usize) -> usize;
 
+    /// Returns the elements at `index`.
+    ///
     /// # Safety
-    /// The index is below all lengths.
+    /// `index` must be less than the length of each slice.
     #[doc(hidden)]
     unsafe fn items(self, index: usize) -> Self::Items;
 }
@@ -153,7 +158,7 @@ impl<'a, T> Inputs for &'a [T] {
 
     #[inline(always)]
     unsafe fn items(self, index: usize) -> &'a T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees that `index` is in bounds.
         unsafe { self.get_unchecked(index) }
     }
 }
@@ -174,7 +179,7 @@ macro_rules! tuples {
 
                 #[inline(always)]
                 unsafe fn items(self, index: usize) -> Self::Items {
-                    // SAFETY: the caller's promise holds for each.
+                    // SAFETY: the caller guarantees that `index` is in bounds of each.
                     unsafe { ($(self.$field.items(index),)*) }
                 }
             }
@@ -188,7 +193,7 @@ tuples! {
     (A 0, B 1, C 2, D 3)
 }
 
-/// A thread's elements: what [`PerThread::own`] returns.
+/// An iterator over a thread's elements. Created by [`PerThread::own`].
 pub struct Own<'a, T> {
     indices: thread::Strided,
     pointer: *mut T,
@@ -200,8 +205,8 @@ impl<'a, T> Iterator for Own<'a, T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<(usize, &'a mut T)> {
-        // `Strided::next` written out: so little is inlined on MIR, and only there the compiler sees
-        // that what comes is not `None`.
+        // `Strided::next`, inlined by hand: the MIR inliner does not inline it, and the compiler
+        // proves only on MIR that the result is not `None`.
         let indices = &mut self.indices;
         if indices.next >= indices.len {
             return None;
@@ -209,7 +214,8 @@ impl<'a, T> Iterator for Own<'a, T> {
         let index = indices.next as usize;
         // SAFETY: as in `Strided::next`.
         indices.next = unsafe { indices.next.unchecked_add(indices.step) };
-        // SAFETY: inside, and each of this thread's elements comes once.
+        // SAFETY: `index` is in bounds, and the iterator returns each of this thread's elements
+        // once.
         Some((index, unsafe { &mut *self.pointer.add(index) }))
     }
 }

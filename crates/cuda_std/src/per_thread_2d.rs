@@ -1,4 +1,4 @@
-//! Output in rows: [`PerThread2d`] for a matrix element by element, [`PerTile`] for one tile by tile.
+//! Two-dimensional output: [`PerThread2d`] partitions a matrix by elements, [`PerTile`] by tiles.
 //!
 //! ```
 //! use cuda_std::PerThread2d;
@@ -13,17 +13,17 @@
 //! # fn main() {}
 //! ```
 //!
-//! On the host these parameters take `buffer.rows_mut(width)`: the width is part of the argument, so
-//! that all threads have the same one.
+//! On the host, the argument for these parameters is `buffer.rows_mut(width)`. The width is part of
+//! the argument, so all threads have the same one.
 
 use core::marker::PhantomData;
 
 use crate::thread;
 
-/// A matrix in the device's memory, shared out among the threads of the grid by their two
+/// A row-major matrix in device memory, partitioned among the threads of the grid by two
 /// dimensions: with `nx` by `ny` threads, thread (`x`, `y`) owns the elements in the columns `x`,
-/// `x + nx` and so on of the rows `y`, `y + ny` and so on. A grid's third dimension goes on with the
-/// rows.
+/// `x + nx` and so on of the rows `y`, `y + ny` and so on. Threads along the grid's third dimension
+/// continue the numbering along `y`.
 #[repr(C)]
 pub struct PerThread2d<'k, T> {
     pointer: *mut T,
@@ -33,9 +33,11 @@ pub struct PerThread2d<'k, T> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
-/// A matrix in the device's memory, shared out among the blocks of the grid in tiles of `W` columns
-/// and `H` rows, and each tile among its block's threads. Blocks get tiles as threads get elements
-/// of a [`PerThread2d`]: the block (`x`, `y`) that in column `x` and row `y` of tiles, and on from there.
+/// A row-major matrix in device memory, partitioned into tiles of `W` columns and `H` rows among
+/// the blocks of the grid; each tile is partitioned among the threads of its block. Blocks own
+/// tiles as threads own elements of a [`PerThread2d`]: with `nx` by `ny` blocks, block (`x`, `y`)
+/// owns the tiles in the tile columns `x`, `x + nx` and so on of the tile rows `y`, `y + ny` and so
+/// on.
 #[repr(C)]
 pub struct PerTile<'k, T, const W: usize, const H: usize> {
     pointer: *mut T,
@@ -45,46 +47,49 @@ pub struct PerTile<'k, T, const W: usize, const H: usize> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
-/// What all types with rows have: `$output` is how the host passes them.
+/// Implements what all types with rows share. `$output` is the trait that says how the host passes
+/// the argument.
 macro_rules! matrix {
     ($output:ident $name:ident [$($generics:tt)*] [$($names:tt)*]) => {
         impl<T, $($generics)*> crate::kernel::KernelParam for $name<'_, T, $($names)*> {}
 
-        // SAFETY: the layout is as asked for; threads reach no element that another one reaches.
+        // SAFETY: the layout is the one that the trait requires, and no two threads access the same
+        // element.
         unsafe impl<T, $($generics)*> cust_core::kernel::$output for $name<'_, T, $($names)*> {
             type Element = T;
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: references that it gives live no longer than its lifetime.
+        // SAFETY: the references that it returns do not outlive `'p`.
         unsafe impl<'p, T, $($generics)*> cust_core::kernel::OutputOf<'p>
             for $name<'p, T, $($names)*>
         {
         }
 
         impl<T, $($generics)*> $name<'_, T, $($names)*> {
-            /// The number of columns.
+            /// Returns the number of columns.
             #[inline(always)]
             #[must_use]
             pub fn width(&self) -> usize {
                 self.width
             }
 
-            /// The number of rows; of a volume, of those of a layer. The last one may be short.
+            /// Returns the number of rows (of a volume: the rows of one layer). The last row may be
+            /// partial.
             #[inline(always)]
             #[must_use]
             pub fn height(&self) -> usize {
                 self.height
             }
 
-            /// The number of elements.
+            /// Returns the number of elements.
             #[inline(always)]
             #[must_use]
             pub fn len(&self) -> usize {
                 self.length
             }
 
-            /// Whether there are no elements.
+            /// Returns whether `self` has no elements.
             #[inline(always)]
             #[must_use]
             pub fn is_empty(&self) -> bool {
@@ -97,7 +102,7 @@ pub(crate) use matrix;
 matrix!(OutputRows PerThread2d [] []);
 matrix!(OutputRows PerTile [const W: usize, const H: usize] [W, H]);
 
-/// Columns and rows in steps, row by row.
+/// An iterator over (column, row) pairs with a constant stride in each dimension, row by row.
 #[derive(Clone, Copy)]
 struct Places {
     first_x: usize,
@@ -111,20 +116,20 @@ struct Places {
 }
 
 impl Places {
-    /// The place of the block among all blocks; the third dimension goes on with the rows.
+    /// Starts at the block's position in the grid. The third dimension continues the rows.
     #[inline(always)]
     fn of_block() -> Places {
         let (block, blocks) = (thread::block_idx(), thread::grid_dim());
         Places::new(
             block.x as usize,
-            // As for `thread::index`, 32 bits have room.
+            // 32 bits suffice, as in `thread::index`.
             block.z.wrapping_mul(blocks.y).wrapping_add(block.y) as usize,
             blocks.x as usize,
             blocks.y.wrapping_mul(blocks.z) as usize,
         )
     }
 
-    /// That of the thread in its block.
+    /// Starts at the thread's position in its block.
     #[inline(always)]
     fn of_thread() -> Places {
         let (thread, threads) = (thread::thread_idx(), thread::block_dim());
@@ -136,7 +141,7 @@ impl Places {
         )
     }
 
-    /// That of the thread in the grid.
+    /// Starts at the thread's position in the grid.
     #[inline(always)]
     fn of_thread_in_grid() -> Places {
         let (block, thread) = (Places::of_block(), Places::of_thread());
@@ -174,9 +179,10 @@ impl Iterator for Places {
 
     #[inline(always)]
     fn next(&mut self) -> Option<(usize, usize)> {
-        // The next place is not computed before it is needed: a loop's body has enough in registers.
+        // Compute the next position only when it is needed: this keeps it out of registers in the
+        // loop's body.
         if self.begun {
-            // SAFETY: a column of something in memory, and less threads than 2⁶³.
+            // SAFETY: `x` is a column of a matrix in memory, and a grid has fewer than 2⁶³ threads.
             self.x = unsafe { self.x.unchecked_add(self.step_x) };
             if self.x >= self.end_x {
                 self.x = self.first_x;
@@ -184,13 +190,13 @@ impl Iterator for Places {
             }
         }
         self.begun = true;
-        // Without a column there is no row either.
+        // Without columns, rows have no elements either.
         let inside = self.first_x < self.end_x && self.y < self.end_y;
         inside.then_some((self.x, self.y))
     }
 }
 
-/// The elements at these places of a matrix, or of a part of it that starts at `pointer`.
+/// The elements at `places` of a matrix, or of a part of a matrix that starts at `pointer`.
 #[derive(Clone, Copy)]
 struct Elements<T> {
     pointer: *mut T,
@@ -211,13 +217,14 @@ impl<T> Elements<T> {
             while x < self.places.end_x {
                 let (own_x, own_y) = (thread::opaque(x), thread::opaque(y));
                 let index = own_y * self.width + own_x;
-                // The last row may be short.
+                // The last row may be partial.
                 if index < self.length {
-                    // SAFETY: inside, and of this thread alone: columns are below the width, so no
-                    // two pairs of a column and a row are the same element.
+                    // SAFETY: in bounds, and exclusive to this thread: columns are less than the
+                    // width, so different (column, row) pairs have different indices.
                     f((own_x, own_y), unsafe { &mut *self.pointer.add(index) });
                 }
-                // SAFETY: a column of something in memory, and less threads than 2⁶³.
+                // SAFETY: `x` is a column of a matrix in memory, and a grid has fewer than 2⁶³
+                // threads.
                 x = unsafe { x.unchecked_add(self.places.step_x) };
             }
             // SAFETY: as for the columns.
@@ -232,7 +239,7 @@ impl<T> Elements<T> {
     {
         self.places.filter_map(move |(x, y)| {
             let index = y * self.width + x;
-            // SAFETY: as above.
+            // SAFETY: as in `each`.
             (index < self.length).then(|| ((x, y), unsafe { &mut *self.pointer.add(index) }))
         })
     }
@@ -245,26 +252,27 @@ impl<T> PerThread2d<'_, T> {
             pointer: self.pointer,
             length: self.length,
             width: self.width,
-            // No row has more columns than there are elements, however wide it is.
+            // The width may exceed the number of elements, which bounds the columns too.
             places: Places::of_thread_in_grid().up_to(self.width.min(self.length), self.height()),
         }
     }
 
-    /// Calls a function with each of this thread's elements, and its column and row.
+    /// Calls `f` with (column, row) and a reference for each of this thread's elements.
     #[inline(always)]
     pub fn each(&mut self, f: impl FnMut((usize, usize), &mut T)) {
         self.elements().each(f);
     }
 
-    /// This thread's elements, each with its column and row: as [`PerThread2d::each`], for loops that
-    /// end early.
+    /// Returns an iterator over this thread's elements, each with its (column, row): like
+    /// [`PerThread2d::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize), &mut T)> {
         self.elements().iter()
     }
 
-    /// The element at this thread's indices along `x` and `y`, with these: for launches with as many
-    /// threads in both dimensions as there are columns and rows, and one in the third.
+    /// Returns the element at this thread's indices along `x` and `y`, with these indices: for
+    /// launches with at least as many threads along `x` and `y` as columns and rows, and one along
+    /// `z`. Returns `None` for threads outside the matrix.
     #[inline(always)]
     pub fn first(&mut self) -> Option<((usize, usize), &mut T)> {
         self.own().next()
@@ -272,13 +280,14 @@ impl<T> PerThread2d<'_, T> {
 }
 
 impl<T, const W: usize, const H: usize> PerTile<'_, T, W, H> {
-    /// The block's tiles. All threads of a block get the same ones, so there may be barriers between
-    /// them.
+    /// Returns an iterator over the block's tiles. All threads of a block get the same tiles, so
+    /// the loop's body may contain barriers.
     #[inline(always)]
     pub fn tiles(&mut self) -> impl Iterator<Item = Tile<'_, T, W, H>> {
         const {
             assert!(W > 0 && H > 0, "tiles have at least one element");
-            // So that no index of a row behind the end wraps; hosts tell of 2⁴⁰ columns at most.
+            // Prevents overflow of the index of a row past the end: the host accepts at most 2⁴⁰
+            // columns.
             assert!(
                 W <= 1 << 20 && H <= 1 << 20,
                 "tiles have at most 2²⁰ columns and rows"
@@ -286,7 +295,7 @@ impl<T, const W: usize, const H: usize> PerTile<'_, T, W, H> {
         }
         let (pointer, length, width, height) =
             (self.pointer, self.length, self.width, self.height());
-        // No row has more columns than there are elements, however wide it is.
+        // The width may exceed the number of elements, which bounds the columns too.
         let columns = width.min(length).div_ceil(W);
         let places = Places::of_block().up_to(columns, height.div_ceil(H));
         places.map(move |(x, y)| {
@@ -305,7 +314,7 @@ impl<T, const W: usize, const H: usize> PerTile<'_, T, W, H> {
     }
 }
 
-/// A block's tile of a [`PerTile`].
+/// A tile of a [`PerTile`] that belongs to this thread's block.
 pub struct Tile<'a, T, const W: usize, const H: usize> {
     pointer: *mut T,
     length: usize,
@@ -318,21 +327,22 @@ pub struct Tile<'a, T, const W: usize, const H: usize> {
 }
 
 impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
-    /// The column of the tile's first element.
+    /// Returns the column of the tile's first element.
     #[inline(always)]
     #[must_use]
     pub fn x(&self) -> usize {
         self.x
     }
 
-    /// The row of the tile's first element.
+    /// Returns the row of the tile's first element.
     #[inline(always)]
     #[must_use]
     pub fn y(&self) -> usize {
         self.y
     }
 
-    /// Columns and rows, which are fewer than `W` and `H` at the matrix's end.
+    /// Returns the number of columns and rows, which are less than `W` and `H` for tiles at the
+    /// edge of the matrix.
     #[inline(always)]
     #[must_use]
     pub fn size(&self) -> (usize, usize) {
@@ -343,7 +353,7 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
     fn elements(&self) -> Elements<T> {
         let start = self.y * self.width + self.x;
         Elements {
-            // In a short last row the tile may start behind the end, and then has none.
+            // If the last row is partial, the tile may start past the end; then it has no elements.
             pointer: self.pointer.wrapping_add(start),
             length: self.length.saturating_sub(start),
             width: self.width,
@@ -351,11 +361,13 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
         }
     }
 
-    /// Calls a function with each of this thread's elements, and its column and row in the tile: with
-    /// `nx` by `ny` threads in the block, every `nx`-th column of every `ny`-th row, from its own on.
+    /// Calls `f` with (column, row) in the tile and a reference for each of this thread's elements:
+    /// with `nx` by `ny` threads in the block, every `nx`-th column of every `ny`-th row, starting
+    /// at the thread's own position.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut((usize, usize), &mut T)) {
-        // As far as whole tiles go: with a block of known size the compiler then knows how often.
+        // Iterate over a full tile, and skip what is outside: if the block's size is constant, so
+        // is the trip count.
         let places = Places::of_thread();
         let mut y = places.y;
         while y < H {
@@ -363,13 +375,13 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
             while x < W {
                 let (x_in, y_in) = (thread::bounded::<W>(x), thread::bounded::<H>(y));
                 let index = (self.y + y) * self.width + self.x + x;
-                // Nothing beyond the end is in a row, the short last one included.
+                // `index < length` alone also excludes the end of a partial last row.
                 if x < self.columns && index < self.length {
-                    // SAFETY: inside, and of this thread alone: columns are below the width, so no
-                    // two pairs of a column and a row are the same element.
+                    // SAFETY: in bounds, and exclusive to this thread: columns are less than the
+                    // width, so different (column, row) pairs have different indices.
                     f((x_in, y_in), unsafe { &mut *self.pointer.add(index) });
                 }
-                // SAFETY: a column of a tile, and the number of threads in a block.
+                // SAFETY: `x` is less than `W`, and a block has at most 1024 threads.
                 x = unsafe { x.unchecked_add(places.step_x) };
             }
             // SAFETY: as for the columns.
@@ -377,7 +389,7 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
         }
     }
 
-    /// These elements: as [`Tile::each`], for loops that end early.
+    /// Returns an iterator over these elements: like [`Tile::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize), &mut T)> {
         self.elements().iter()

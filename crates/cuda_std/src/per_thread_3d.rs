@@ -1,4 +1,4 @@
-//! Output in three dimensions: [`PerThread3d`].
+//! Three-dimensional output: [`PerThread3d`].
 //!
 //! ```
 //! use cuda_std::PerThread3d;
@@ -15,18 +15,17 @@
 //! # fn main() {}
 //! ```
 //!
-//! On the host the parameter takes `buffer.volume_mut(width, height)`: width and height are part of the
-//! argument, so that all threads have the same ones.
+//! On the host, the argument for this parameter is `buffer.volume_mut(width, height)`. Width and
+//! height are part of the argument, so all threads have the same ones.
 
 use core::marker::PhantomData;
 
 use crate::per_thread_2d::matrix;
 use crate::thread::{self, Strided};
 
-/// A volume in the device's memory, shared out among the threads of the grid by their three
-/// dimensions: with `nx` by `ny` by `nz` threads, thread (`x`, `y`, `z`) owns the elements in the
-/// columns `x`, `x + nx` and so on of the rows `y`, `y + ny` and so on of the layers `z`, `z + nz` and
-/// so on.
+/// A volume in device memory, partitioned among the threads of the grid by three dimensions: with
+/// `nx` by `ny` by `nz` threads, thread (`x`, `y`, `z`) owns the elements in the columns `x`,
+/// `x + nx` and so on of the rows `y`, `y + ny` and so on of the layers `z`, `z + nz` and so on.
 #[repr(C)]
 pub struct PerThread3d<'k, T> {
     pointer: *mut T,
@@ -40,14 +39,14 @@ pub struct PerThread3d<'k, T> {
 matrix!(OutputVolume PerThread3d [] []);
 
 impl<T> PerThread3d<'_, T> {
-    /// The number of layers. The last one may be short.
+    /// Returns the number of layers. The last layer may be partial.
     #[inline(always)]
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// This thread's columns, rows and layers.
+    /// Returns this thread's columns, rows and layers.
     #[inline(always)]
     fn places(&self) -> [Strided; 3] {
         let (thread, threads) = (thread::thread_idx(), thread::block_dim());
@@ -57,10 +56,11 @@ impl<T> PerThread3d<'_, T> {
             step: u64::from(blocks) * u64::from(threads),
             len: len as u64,
         };
-        // Without a column or a row there is no layer either, as numbers of them are not of memory.
+        // A volume without columns or rows can have any number of layers, which no memory bounds.
         let depth = if self.length == 0 { 0 } else { self.depth };
         [
-            // No row has more columns, and no layer more rows, than there are elements.
+            // Width and height may exceed the number of elements, which bounds columns and rows
+            // too.
             along(
                 block.x,
                 blocks.x,
@@ -79,7 +79,7 @@ impl<T> PerThread3d<'_, T> {
         ]
     }
 
-    /// Calls a function with each of this thread's elements, and its column, row and layer.
+    /// Calls `f` with (column, row, layer) and a reference for each of this thread's elements.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut((usize, usize, usize), &mut T)) {
         let [xs, ys, zs] = self.places();
@@ -88,10 +88,11 @@ impl<T> PerThread3d<'_, T> {
                 for x in xs.clone() {
                     let [x, y, z] = [x, y, z].map(thread::opaque);
                     let index = (z * self.height + y) * self.width + x;
-                    // The last layer may be short.
+                    // The last layer may be partial.
                     if index < self.length {
-                        // SAFETY: inside, and of this thread alone: columns are below the width and
-                        // rows below the height, so no two places are the same element.
+                        // SAFETY: in bounds, and exclusive to this thread: columns are less than
+                        // the width and rows less than the height, so different positions have
+                        // different indices.
                         f((x, y, z), unsafe { &mut *self.pointer.add(index) });
                     }
                 }
@@ -99,8 +100,8 @@ impl<T> PerThread3d<'_, T> {
         }
     }
 
-    /// This thread's elements, each with its column, row and layer: as [`PerThread3d::each`], for loops
-    /// that end early.
+    /// Returns an iterator over this thread's elements, each with its (column, row, layer): like
+    /// [`PerThread3d::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize, usize), &mut T)> {
         let (pointer, length, width, height) = (self.pointer, self.length, self.width, self.height);
@@ -109,13 +110,14 @@ impl<T> PerThread3d<'_, T> {
         let places = rows.flat_map(move |(y, z)| xs.clone().map(move |x| (x, y, z)));
         places.filter_map(move |(x, y, z)| {
             let index = (z * height + y) * width + x;
-            // SAFETY: as above.
+            // SAFETY: as in `each`.
             (index < length).then(|| ((x, y, z), unsafe { &mut *pointer.add(index) }))
         })
     }
 
-    /// The element at this thread's indices along `x`, `y` and `z`, with these: for launches with as
-    /// many threads in each dimension as there are elements.
+    /// Returns the element at this thread's indices along `x`, `y` and `z`, with these indices: for
+    /// launches with at least as many threads in each dimension as elements. Returns `None` for
+    /// threads outside the volume.
     #[inline(always)]
     pub fn first(&mut self) -> Option<((usize, usize, usize), &mut T)> {
         self.own().next()

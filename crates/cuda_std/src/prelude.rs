@@ -1,4 +1,4 @@
-//! What every crate of kernels imports: `use cuda_std::prelude::*;`.
+//! The prelude of kernel crates: `use cuda_std::prelude::*;`.
 
 pub use crate::float::{FloatExt, GpuFloat};
 // For their methods.

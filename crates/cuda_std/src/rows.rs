@@ -1,11 +1,11 @@
-//! A slice seen as the rows of a matrix: for kernels that look at what may be beyond an edge, and
-//! should not check it twice.
+//! A view of a slice as the rows of a matrix: for kernels that read elements past an edge, with one
+//! bounds check for each access.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::{PerThread2d, Rows};
 //!
-//! /// The mean of each element and its neighbours to the left and to the right.
+//! /// The mean of each element and its neighbors to the left and to the right.
 //! #[kernel]
 //! pub fn smooth(from: &[f32], mut to: PerThread2d<f32>) {
 //!     let from = Rows::new(from, to.width(), to.height());
@@ -17,7 +17,7 @@
 //! # fn main() {}
 //! ```
 
-/// Rows of a slice, one after the other.
+/// A row-major matrix in a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a, T> {
     slice: &'a [T],
@@ -26,16 +26,16 @@ pub struct Rows<'a, T> {
 }
 
 impl<'a, T> Rows<'a, T> {
-    /// The first `height` rows of `width` elements of a slice.
+    /// Creates a view of the first `height` rows of `width` elements of `slice`.
     ///
     /// # Panics
-    /// If the slice has less elements.
+    /// Panics if `slice` has fewer than `width * height` elements.
     #[inline(always)]
     #[must_use]
     #[track_caller]
     pub fn new(slice: &'a [T], width: usize, height: usize) -> Rows<'a, T> {
-        // A message of its own with the numbers in it would be formatted: the kernel would need twice
-        // the registers, and a stack of unknown size.
+        // A message that formats the numbers would double the kernel's registers and need a stack
+        // whose size is unknown.
         let count = width
             .checked_mul(height)
             .expect("there are less than 2⁶⁴ elements");
@@ -46,30 +46,30 @@ impl<'a, T> Rows<'a, T> {
         }
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     #[inline(always)]
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[inline(always)]
     #[must_use]
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// The element in column `x` of row `y`, if both are there.
+    /// Returns the element in column `x` of row `y`, or `None` if `x` or `y` is out of bounds.
     #[inline(always)]
     #[must_use]
-    // By value: references that may not be there lose the state space of what they point to.
+    // By value: an `Option<&T>` loses the state space of the memory that it points to.
     pub fn get(&self, x: usize, y: usize) -> Option<T>
     where
         T: Copy,
     {
         if x < self.width && y < self.height {
-            // SAFETY: all columns of all rows are within the slice.
+            // SAFETY: `new` checked that all rows are within the slice.
             Some(unsafe { *self.slice.get_unchecked(y * self.width + x) })
         } else {
             None

@@ -1,4 +1,19 @@
-//! Scopes: which threads a fence or an atomic operation is for. The smaller, the cheaper.
+//! Scopes of fences and atomic operations: the set of threads that they synchronize with. A smaller
+//! scope is cheaper.
+//!
+//! ```
+//! use cuda_std::atomic::{Atomic, Ordering};
+//! use cuda_std::prelude::*;
+//! use cuda_std::scope::Device;
+//!
+//! /// Counts the negative elements. Only threads of the device access the counter.
+//! #[kernel]
+//! pub fn count_negative(data: &[i32], count: &Atomic<u32, Device>) {
+//!     let own = thread::elements(data).filter(|(_, x)| **x < 0).count();
+//!     count.fetch_add(own as u32, Ordering::Relaxed);
+//! }
+//! # fn main() {}
+//! ```
 
 use crate::intrinsics::synchronization;
 
@@ -6,7 +21,7 @@ use crate::intrinsics::synchronization;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Block;
 
-/// The threads of the cluster. Needs `sm_90`.
+/// The threads of the cluster. Requires `sm_90`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cluster;
 
@@ -14,12 +29,11 @@ pub struct Cluster;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Device;
 
-/// All threads, those of the host and of other devices included: the scope of
-/// `core::sync::atomic`.
+/// All threads of all devices and the host: the scope of `core::sync::atomic`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
-/// One of [`Block`], [`Cluster`], [`Device`] and [`System`].
+/// A scope: [`Block`], [`Cluster`], [`Device`] or [`System`].
 pub trait Scope: Copy + Default + sealed::Sealed {
     #[doc(hidden)]
     fn fence_acquire_release();
@@ -28,7 +42,7 @@ pub trait Scope: Copy + Default + sealed::Sealed {
 }
 
 mod sealed {
-    /// There are no other scopes.
+    /// Prevents implementations outside this module.
     pub trait Sealed {}
 }
 

@@ -1,17 +1,19 @@
-//! The three ways in which this crate is compiled, and the macros that choose code among them:
-//! for the device (nvptx64), for a host, and for both at once, in a single-source session
-//! (`cfg(nvvm_single_source)`). There one compilation for the host has the code of both sides. The
-//! backend makes device code of what kernels reach, by the tool attributes `nvvm::…`.
+//! Selection between device and host code.
+//!
+//! This crate is compiled in one of three ways: for the device (nvptx64), for a host, or for both
+//! at once, in a single-source session (`cfg(nvvm_single_source)`). A single-source session
+//! compiles the code of both sides in one compilation for the host; the backend compiles the code
+//! that kernels reach for the device, controlled by the tool attributes `nvvm::…`.
 
-/// The backend reads this variable. Cargo compiles all crates that depend on this one again when it
-/// changes: those that may have kernels.
+/// Rebuild when this variable, which the backend reads, changes. Cargo then also rebuilds all
+/// crates that depend on this one: those that may contain kernels.
 #[cfg(nvvm_single_source)]
 const _: Option<&str> = option_env!("NVVM_OPTIONS");
 
 /// Returns whether this code runs on the device.
 ///
-/// The answer is known when the code is compiled: the other branch costs nothing, and on the device
-/// it may call what only a host has.
+/// The result is known at compile time, so the branch costs nothing. Device code may call host-only
+/// functions in the branch that is not taken.
 ///
 /// ```
 /// fn root(x: f64) -> f64 {
@@ -24,7 +26,7 @@ const _: Option<&str> = option_env!("NVVM_OPTIONS");
 /// assert_eq!(root(4.0), 2.0);
 /// ```
 ///
-/// It is no `const fn`: a constant has one value for both sides.
+/// It is not a `const fn`, because a constant has one value for both sides.
 #[cfg_attr(nvvm_single_source, nvvm::is_device, rustc_no_mir_inline)]
 #[inline(always)]
 #[must_use]
@@ -32,7 +34,7 @@ pub fn is_device() -> bool {
     cfg!(target_arch = "nvptx64")
 }
 
-/// One of two expressions, the device's or the host's. Only a single-source session compiles both.
+/// Evaluates the device's or the host's expression. Only a single-source session compiles both.
 macro_rules! on_device {
     ($device:expr, $host:expr $(,)?) => {{
         #[cfg(target_arch = "nvptx64")]
@@ -51,8 +53,8 @@ macro_rules! on_device {
 }
 pub(crate) use on_device;
 
-/// One of three expressions: for devices that have an architecture's instructions, for older devices,
-/// and for the host.
+/// Evaluates one of three expressions: for devices with the instructions of `$arch`, for older
+/// devices, and for the host.
 macro_rules! on_arch {
     ($arch:literal, $device:expr, $older:expr, $host:expr $(,)?) => {{
         #[cfg(all(target_arch = "nvptx64", target_feature = $arch))]
@@ -83,8 +85,8 @@ macro_rules! on_arch {
 }
 pub(crate) use on_arch;
 
-/// One of two expressions: for devices that have an architecture's instructions and for the host, or
-/// for older devices.
+/// Evaluates one of two expressions: the first on devices with the instructions of `$arch` and on
+/// the host, the second on older devices.
 macro_rules! on_newer {
     ($arch:literal, $device:expr, $older:expr $(,)?) => {
         $crate::session::on_arch!($arch, $device, $older, $device)
@@ -92,9 +94,9 @@ macro_rules! on_newer {
 }
 pub(crate) use on_newer;
 
-/// Whether this code runs on a device with an architecture's instructions, for example
-/// `device_has!("sm_90")`: the condition of an `if` whose other branch is for older devices and for the
-/// host. It is known when the code is compiled, as [`is_device`] is.
+/// Evaluates to whether this code runs on a device with the instructions of an architecture, for
+/// example `device_has!("sm_90")`. It is `false` on older devices and on the host. Like
+/// [`is_device`], the result is known at compile time.
 ///
 /// ```
 /// fn copies_at_once() -> bool {
@@ -115,9 +117,9 @@ macro_rules! device_has {
     }};
 }
 
-/// Whether this code runs on a device with an architecture's instructions, for example
-/// `device_has!("sm_90")`: the condition of an `if` whose other branch is for older devices and for the
-/// host. It is known when the code is compiled, as [`is_device`] is.
+/// Evaluates to whether this code runs on a device with the instructions of an architecture, for
+/// example `device_has!("sm_90")`. It is `false` on older devices and on the host. Like
+/// [`is_device`], the result is known at compile time.
 ///
 /// ```
 /// fn copies_at_once() -> bool {
@@ -133,8 +135,8 @@ macro_rules! device_has {
     };
 }
 
-/// An item with attributes for the backend, in a single-source session alone. Expansions in other
-/// crates cannot say `cfg(nvvm_single_source)`, which rustc would warn of there.
+/// Adds attributes for the backend to an item, only in a single-source session. Expansions in other
+/// crates cannot use `cfg(nvvm_single_source)`: rustc would warn about an unexpected `cfg` there.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 #[macro_export]
@@ -142,7 +144,7 @@ macro_rules! with_tool_attributes {
     ([$($attributes:tt)*] $($item:tt)*) => { $($attributes)* $($item)* };
 }
 
-/// An item with attributes for the backend, in a single-source session alone.
+/// Drops the attributes for the backend: this is not a single-source session.
 #[cfg(not(nvvm_single_source))]
 #[doc(hidden)]
 #[macro_export]
@@ -150,7 +152,7 @@ macro_rules! with_tool_attributes {
     ([$($attributes:tt)*] $($item:tt)*) => { $($item)* };
 }
 
-/// Items that only device code has: on nvptx64, and in a single-source session.
+/// Expands to items that only device code has: for nvptx64, and in a single-source session.
 #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
 #[doc(hidden)]
 #[macro_export]
@@ -158,7 +160,7 @@ macro_rules! device_items {
     ($($item:tt)*) => { $($item)* };
 }
 
-/// Items that only device code has: not on a plain host.
+/// Expands to nothing: this is a plain host compilation.
 #[cfg(not(any(target_arch = "nvptx64", nvvm_single_source)))]
 #[doc(hidden)]
 #[macro_export]
@@ -166,19 +168,21 @@ macro_rules! device_items {
     ($($item:tt)*) => {};
 }
 
-/// The end of every function that only a GPU has, when the host calls it.
+/// Called by every device-only function when it runs on the host.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
 #[track_caller]
 pub fn only_on_device(name: &str) -> ! {
-    // A thread of a kernel on the CPU ends, and the launch returns an error with the name.
+    // In a kernel that runs on the CPU, the thread exits, and the launch returns an error with
+    // `name`.
     #[cfg(not(target_arch = "nvptx64"))]
     crate::cpu::unsupported(name);
     panic!("`{name}` works only in a kernel, and was called on the host")
 }
 
-/// A pointer to a static in shared memory; on the CPU to the block's memory that it stands for.
+/// Returns a pointer to a static in shared memory. On the CPU, this is the block's memory that
+/// corresponds to the static.
 macro_rules! of_block {
     ($static:ident) => {
         $crate::session::on_device!(&raw mut $static, $crate::cpu::of_static(&raw mut $static))
@@ -186,8 +190,8 @@ macro_rules! of_block {
 }
 pub(crate) use of_block;
 
-/// An expression during which other threads of the block are in the same phase. On the CPU it may unwind:
-/// then the thread ends.
+/// Evaluates an expression while other threads of the block may be in the same phase. If it unwinds
+/// on the CPU, the thread exits.
 macro_rules! guarded {
     ($expression:expr) => {
         $crate::session::on_device!($expression, $crate::cpu::guarded(|| $expression))

@@ -1,12 +1,11 @@
-//! Textures and surfaces: arrays that the hardware lays out for locality, filters between their
-//! elements, and guards at their edges. The host makes them (`cust::texture`) and passes their
-//! handles.
+//! Textures and surfaces: arrays with a layout for spatial locality, hardware filtering and
+//! out-of-bounds handling. The host creates them (`cust::texture`) and passes their handles.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::texture::Texture;
 //!
-//! /// A picture at another size, by a texture that filters.
+//! /// Resizes a picture with a filtering texture.
 //! #[kernel]
 //! pub fn resize(picture: Texture<f32, 2>, width: u32, height: u32, mut to: PerThread<f32>) {
 //!     for (i, to) in to.own() {
@@ -18,32 +17,33 @@
 //! # fn main() {}
 //! ```
 //!
-//! What a texture does with coordinates outside of it, whether coordinates go from 0 to 1, and
-//! whether it filters is the host's choice, for what is sampled: whole coordinates know nothing of
-//! it, and have zeros outside. Floats in textures of small integers come out between 0
-//! and 1 (or -1 and 1), unless the host wants them as integers.
+//! The host selects the address mode (for coordinates outside the texture), normalized coordinates,
+//! and filtering. They apply to sampling only: `fetch`, with integer coordinates, ignores them and
+//! returns zeros outside the texture. Elements of textures of small integers are converted to
+//! floats from 0 to 1 (or -1 to 1), unless the host selects integers.
 //!
-//! The host passes a reference to its texture or surface, and the launch checks that dimensions and
-//! elements are those of the parameter. A handle must be of one that lives: making one of a number
-//! is unsafe for that reason.
+//! The host passes a reference to its texture or surface, and the launch checks that its dimensions
+//! and elements match the parameter. A handle must belong to a live object; therefore creating one
+//! from a number is unsafe.
 
 use core::marker::PhantomData;
 
 use crate::intrinsics::texture as rows;
 
-/// What a texture gives: four numbers, of which elements have the first one, two or four.
+/// An element of a texture: the first one, two or four of the four components that an instruction
+/// returns.
 pub trait Texel: Copy + sealed::Sealed {
-    /// `f32`, `i32` or `u32`.
+    /// The type of a component: `f32`, `i32` or `u32`.
     type Number: Number;
-    /// How many numbers it has.
+    /// The number of components.
     const CHANNELS: u32;
-    /// The element, of the four.
+    /// Creates the element from the four components.
     fn of(numbers: [Self::Number; 4]) -> Self;
 }
 
-/// A type of numbers that textures give.
+/// The type of a texture's components.
 pub trait Number: Copy + sealed::Sealed + numbers::Fetch {
-    /// What the host calls them.
+    /// The corresponding kind on the host.
     #[doc(hidden)]
     const NUMBERS: cust_core::kernel::ImageNumbers;
 }
@@ -52,11 +52,11 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The instructions by the numbers' type.
+/// The instructions for each component type.
 mod numbers {
     use super::rows;
 
-    /// How numbers of a type are fetched.
+    /// The texture instructions for a component type.
     pub trait Fetch: Sized {
         fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4];
         fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4];
@@ -101,9 +101,9 @@ mod numbers {
             impl Fetch for RUST {
                 #[inline(always)]
                 fn fetch_1(texture: u64, x: [i32; 1]) -> [Self; 4] {
-                    // `tex.1d` by whole coordinates is for linear memory. Of an array it reads zeros, and
-                    // `tex.2d` the row. Of the two, arrays alone have a height.
-                    // SAFETY: the handle is the host's.
+                    // `tex.1d` with integer coordinates is for linear memory. For an array it
+                    // returns zeros; `tex.2d` reads the array's only row. Only arrays have a height
+                    // that is not zero.
                     unsafe {
                         match rows::txq_height(texture) {
                             0 => rows::tex_1d_TY_s32(texture, x),
@@ -285,9 +285,9 @@ seal! { i8 u8 i16 u16 }
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident<T $(, const $d:ident: usize)?>) => {
         $(#[$doc])*
-        /// It is good for the launch that it is an argument of, so safe code cannot keep it for a later
-        /// one: it is neither `Send` nor `Sync`, as what a static holds has to be, and no element
-        /// of a buffer.
+        /// The handle is valid only for the launch that it is an argument of. Safe code cannot keep
+        /// it for a later launch: it is neither `Send` nor `Sync`, so it cannot be in a static, and
+        /// it cannot be an element of a buffer.
         #[repr(transparent)]
         pub struct $name<T $(, const $d: usize)?>(u64, PhantomData<(fn() -> T, *const ())>);
 
@@ -301,10 +301,11 @@ macro_rules! handle {
         impl<T $(, const $d: usize)?> Copy for $name<T $(, $d)?> {}
 
         impl<T $(, const $d: usize)?> $name<T $(, $d)?> {
-            /// From the number that the host's object has.
+            /// Creates a handle from the number of the host's object.
             ///
             /// # Safety
-            /// It is one of this kind, with such elements, and lives while it is used.
+            /// The number must belong to an object of this kind, with elements of type `T`, that is
+            /// live while the handle is used.
             #[inline(always)]
             #[must_use]
             pub const unsafe fn from_raw(handle: u64) -> Self {
@@ -315,34 +316,34 @@ macro_rules! handle {
 }
 
 handle! {
-    /// A texture of one, two or three dimensions.
+    /// A texture with one, two or three dimensions.
     Texture<T, const D: usize>
 }
 handle! {
-    /// A list of textures of one or two dimensions.
+    /// An array of textures with one or two dimensions: a layered texture.
     LayeredTexture<T, const D: usize>
 }
 handle! {
-    /// Six textures around a point, asked for in a direction.
+    /// A cubemap: six square textures, sampled by direction.
     CubeTexture<T>
 }
 handle! {
-    /// A list of cubes.
+    /// An array of cubemaps: a layered cubemap.
     LayeredCubeTexture<T>
 }
 handle! {
-    /// A surface of one, two or three dimensions: an array that is read and written element by
+    /// A surface with one, two or three dimensions: an array that kernels read and write by
     /// element.
     Surface<T, const D: usize>
 }
 handle! {
-    /// A list of surfaces of one or two dimensions.
+    /// An array of surfaces with one or two dimensions: a layered surface.
     LayeredSurface<T, const D: usize>
 }
 
 macro_rules! texture_params {
     ($($name:ident<T $(, $d:ident)?> $shape:expr;)*) => {$(
-        // SAFETY: a handle, which its functions read elements of `T` by.
+        // SAFETY: the type is a handle, and its functions read elements of type `T`.
         unsafe impl<T: Texel $(, const $d: usize)?> cust_core::kernel::TextureParam
             for $name<T $(, $d)?>
         {
@@ -361,7 +362,7 @@ texture_params! {
 
 macro_rules! surface_params {
     ($($name:ident $shape:ident;)*) => {$(
-        // SAFETY: a handle, which its functions read and write elements of `T` by.
+        // SAFETY: the type is a handle, and its functions read and write elements of type `T`.
         unsafe impl<T: Cell, const D: usize> cust_core::kernel::SurfaceParam for $name<T, D> {
             const SHAPE: cust_core::kernel::ImageShape = cust_core::kernel::ImageShape::$shape(D);
             const ELEMENT: usize = size_of::<T>();
@@ -376,29 +377,30 @@ surface_params! {
 cuda_std_macros::repeat! {
     for D in [1, 2, 3] {
         impl<T: Texel> Texture<T, D> {
-            /// The element at whole coordinates, unfiltered; zeros outside, whatever the address mode.
-            /// Of a texture without normalized coordinates.
+            /// Returns the element at integer coordinates, without filtering. Returns zeros outside
+            /// the texture, for every address mode. The texture must not use normalized
+            /// coordinates.
             #[inline(always)]
             #[must_use]
             pub fn fetch(self, x: [i32; D]) -> T {
                 T::of(numbers::Fetch::fetch_D(self.0, x))
             }
 
-            /// What is at a place, filtered if the texture filters.
+            /// Samples the texture at `x`, with filtering if the texture enables it.
             #[inline(always)]
             #[must_use]
             pub fn sample(self, x: [f32; D]) -> T {
                 T::of(numbers::Fetch::sample_D(self.0, x))
             }
 
-            /// What is at a place of a level of a mipmap.
+            /// Samples mip level `level` at `x`.
             #[inline(always)]
             #[must_use]
             pub fn sample_level(self, x: [f32; D], level: f32) -> T {
                 T::of(numbers::Fetch::level_D(self.0, x, level))
             }
 
-            /// What is at a place, at the level that suits the distance to the places beside it.
+            /// Samples at `x` with the mip level that the gradients `dx` and `dy` select.
             #[inline(always)]
             #[must_use]
             pub fn sample_gradients(self, x: [f32; D], dx: [f32; D], dy: [f32; D]) -> T {
@@ -409,8 +411,9 @@ cuda_std_macros::repeat! {
 }
 
 impl<T: Texel> Texture<T, 2> {
-    /// A component of the four elements that would be filtered between: of the one below on the
-    /// left (at the larger second coordinate), then on around.
+    /// Returns one component of the four elements that bilinear filtering would use,
+    /// counterclockwise from the lower left one (lower left is the one with the larger second
+    /// coordinate).
     #[inline(always)]
     #[must_use]
     pub fn gather(self, x: [f32; 2], component: u32) -> [T::Number; 4] {
@@ -421,7 +424,7 @@ impl<T: Texel> Texture<T, 2> {
 macro_rules! sizes {
     ($($name:ident $width:ident $height:ident, $doc:literal $third:ident = $of:expr;)*) => {$(
         impl<T, const D: usize> $name<T, D> {
-            /// Elements along the first dimension.
+            /// Returns the number of elements along the first dimension.
             #[inline(always)]
             #[must_use]
             pub fn width(self) -> u32 {
@@ -429,7 +432,7 @@ macro_rules! sizes {
                 unsafe { rows::$width(self.0) }
             }
 
-            /// Elements along the second dimension.
+            /// Returns the number of elements along the second dimension.
             #[inline(always)]
             #[must_use]
             pub fn height(self) -> u32 {
@@ -447,16 +450,17 @@ macro_rules! sizes {
         }
     )*};
 }
-// Layers of rows are known as the height, others as the depth; what asks for them by name does not load.
+// For layers of rows, the hardware stores the number of layers as the height, for others as the
+// depth. Queries for the array size by name do not load.
 sizes! {
     Texture txq_width txq_height,
-        "Elements along the third dimension." depth = |handle, _| unsafe { rows::txq_depth(handle) };
-    LayeredTexture txq_width txq_height, "The number of layers." layers = |handle, dimensions| {
+        "Returns the number of elements along the third dimension." depth = |handle, _| unsafe { rows::txq_depth(handle) };
+    LayeredTexture txq_width txq_height, "Returns the number of layers." layers = |handle, dimensions| {
         if dimensions == 1 { unsafe { rows::txq_height(handle) } } else { unsafe { rows::txq_depth(handle) } }
     };
     Surface suq_width suq_height,
-        "Elements along the third dimension." depth = |handle, _| unsafe { rows::suq_depth(handle) };
-    LayeredSurface suq_width suq_height, "The number of layers." layers = |handle, dimensions| {
+        "Returns the number of elements along the third dimension." depth = |handle, _| unsafe { rows::suq_depth(handle) };
+    LayeredSurface suq_width suq_height, "Returns the number of layers." layers = |handle, dimensions| {
         if dimensions == 1 { unsafe { rows::suq_height(handle) } } else { unsafe { rows::suq_depth(handle) } }
     };
 }
@@ -464,8 +468,8 @@ sizes! {
 macro_rules! level_sizes {
     ($($name:ident)*) => {$(
         impl<T, const D: usize> $name<T, D> {
-            /// Elements along each dimension of a level of a mipmap. Level 0 is the whole, and levels
-            /// that are not there have none.
+            /// Returns the number of elements along each dimension of a mip level. Level 0 is the
+            /// full size. Returns zeros for levels that do not exist.
             #[inline(always)]
             #[must_use]
             pub fn level_size(self, level: u32) -> [u32; D] {
@@ -483,7 +487,7 @@ level_sizes! { Texture LayeredTexture }
 macro_rules! cube_sizes {
     ($($name:ident)*) => {$(
         impl<T> $name<T> {
-            /// Elements along an edge.
+            /// Returns the number of elements along an edge.
             #[inline(always)]
             #[must_use]
             pub fn width(self) -> u32 {
@@ -491,7 +495,8 @@ macro_rules! cube_sizes {
                 unsafe { rows::txq_width(self.0) }
             }
 
-            /// Elements along an edge of a level of a mipmap, 0 for levels that are not there.
+            /// Returns the number of elements along an edge of a mip level, or 0 for levels that do
+            /// not exist.
             #[inline(always)]
             #[must_use]
             pub fn level_width(self, level: u32) -> u32 {
@@ -504,7 +509,7 @@ macro_rules! cube_sizes {
 cube_sizes! { CubeTexture LayeredCubeTexture }
 
 impl<T> LayeredCubeTexture<T> {
-    /// The number of cubes.
+    /// Returns the number of cubemaps.
     #[inline(always)]
     #[must_use]
     pub fn layers(self) -> u32 {
@@ -514,28 +519,29 @@ impl<T> LayeredCubeTexture<T> {
 }
 
 impl<T: Texel> LayeredTexture<T, 1> {
-    /// What is at a place of a layer.
+    /// Samples a layer at `x`.
     #[inline(always)]
     #[must_use]
     pub fn sample(self, layer: u32, x: f32) -> T {
         T::of(numbers::Fetch::layer1(self.0, layer, x))
     }
 
-    /// The element at whole coordinates of a layer, unfiltered, as [`Texture::fetch`].
+    /// Returns the element at an integer coordinate of a layer, without filtering, as
+    /// [`Texture::fetch`] does.
     #[inline(always)]
     #[must_use]
     pub fn fetch(self, layer: u32, x: i32) -> T {
         T::of(numbers::Fetch::fetch_layer1(self.0, layer, x))
     }
 
-    /// What is at a place of a level of a layer's mipmap.
+    /// Samples mip level `level` of a layer at `x`.
     #[inline(always)]
     #[must_use]
     pub fn sample_level(self, layer: u32, x: f32, level: f32) -> T {
         T::of(numbers::Fetch::layer1_level(self.0, layer, x, level))
     }
 
-    /// What is at a place of a layer, at the level that suits the distance to the places beside it.
+    /// Samples a layer at `x` with the mip level that the gradients `dx` and `dy` select.
     #[inline(always)]
     #[must_use]
     pub fn sample_gradients(self, layer: u32, x: f32, dx: f32, dy: f32) -> T {
@@ -544,28 +550,29 @@ impl<T: Texel> LayeredTexture<T, 1> {
 }
 
 impl<T: Texel> LayeredTexture<T, 2> {
-    /// What is at a place of a layer.
+    /// Samples a layer at `x`.
     #[inline(always)]
     #[must_use]
     pub fn sample(self, layer: u32, x: [f32; 2]) -> T {
         T::of(numbers::Fetch::layer2(self.0, layer, x))
     }
 
-    /// The element at whole coordinates of a layer, unfiltered, as [`Texture::fetch`].
+    /// Returns the element at integer coordinates of a layer, without filtering, as
+    /// [`Texture::fetch`] does.
     #[inline(always)]
     #[must_use]
     pub fn fetch(self, layer: u32, x: [i32; 2]) -> T {
         T::of(numbers::Fetch::fetch_layer2(self.0, layer, x))
     }
 
-    /// What is at a place of a level of a layer's mipmap.
+    /// Samples mip level `level` of a layer at `x`.
     #[inline(always)]
     #[must_use]
     pub fn sample_level(self, layer: u32, x: [f32; 2], level: f32) -> T {
         T::of(numbers::Fetch::layer2_level(self.0, layer, x, level))
     }
 
-    /// What is at a place of a layer, at the level that suits the distance to the places beside it.
+    /// Samples a layer at `x` with the mip level that the gradients `dx` and `dy` select.
     #[inline(always)]
     #[must_use]
     pub fn sample_gradients(self, layer: u32, x: [f32; 2], dx: [f32; 2], dy: [f32; 2]) -> T {
@@ -574,14 +581,14 @@ impl<T: Texel> LayeredTexture<T, 2> {
 }
 
 impl<T: Texel> CubeTexture<T> {
-    /// What is in a direction, of any length but zero.
+    /// Samples in a direction. The vector can have any length except zero.
     #[inline(always)]
     #[must_use]
     pub fn sample(self, direction: [f32; 3]) -> T {
         T::of(numbers::Fetch::cube(self.0, direction))
     }
 
-    /// What is in a direction at a level of the mipmap.
+    /// Samples mip level `level` in a direction.
     #[inline(always)]
     #[must_use]
     pub fn sample_level(self, direction: [f32; 3], level: f32) -> T {
@@ -590,14 +597,14 @@ impl<T: Texel> CubeTexture<T> {
 }
 
 impl<T: Texel> LayeredCubeTexture<T> {
-    /// What is in a direction of a layer.
+    /// Samples a layer in a direction.
     #[inline(always)]
     #[must_use]
     pub fn sample(self, layer: u32, direction: [f32; 3]) -> T {
         T::of(numbers::Fetch::cube_layer(self.0, layer, direction))
     }
 
-    /// What is in a direction of a layer at a level of the mipmap.
+    /// Samples mip level `level` of a layer in a direction.
     #[inline(always)]
     #[must_use]
     pub fn sample_level(self, layer: u32, direction: [f32; 3], level: f32) -> T {
@@ -607,10 +614,10 @@ impl<T: Texel> LayeredCubeTexture<T> {
     }
 }
 
-/// An element of surfaces.
+/// An element type of surfaces.
 pub trait Cell: Copy + surfaces::Access {}
 
-/// The instructions by the elements' type. The list's parentheses hold its items together.
+/// The instructions for each element type. The parentheses in the list group its items.
 #[allow(unused_parens)]
 mod surfaces {
     use super::rows;
@@ -628,8 +635,8 @@ mod surfaces {
         fn write_layer_2(surface: u64, layer: u32, x: [i32; 2], value: Self);
     }
 
-    /// Where an element of `SIZE` bytes begins in its row. Beyond all rows for an `x` whose product would
-    /// wrap, and for a negative one.
+    /// Returns the byte offset of element `x` of `SIZE` bytes in its row. For a negative `x`, and
+    /// if the product would overflow, the offset is past the end of any row.
     #[inline(always)]
     pub fn offset<const SIZE: u32>(x: i32) -> i32 {
         const LAST: u32 = i32::MAX as u32;
@@ -733,16 +740,16 @@ mod surfaces {
 cuda_std_macros::repeat! {
     for D in [1, 2, 3] {
         impl<T: Cell> Surface<T, D> {
-            /// The element at these coordinates; zeros outside of the surface.
+            /// Returns the element at these coordinates, or zeros outside the surface.
             #[inline(always)]
             #[must_use]
             pub fn read(self, x: [i32; D]) -> T {
                 surfaces::Access::read_D(self.0, x)
             }
 
-            /// Changes the element at these coordinates; nothing outside of the surface. Other
-            /// threads see it after a barrier or in the next launch, and textures of the same array
-            /// in the next launch.
+            /// Stores an element at these coordinates; does nothing outside the surface. Other
+            /// threads see it after a barrier or in the next launch; textures of the same array see
+            /// it in the next launch.
             #[inline(always)]
             pub fn write(self, x: [i32; D], value: T) {
                 surfaces::Access::write_D(self.0, x, value);
@@ -754,14 +761,14 @@ cuda_std_macros::repeat! {
 cuda_std_macros::repeat! {
     for D in [1, 2] {
         impl<T: Cell> LayeredSurface<T, D> {
-            /// The element at these coordinates of a layer; zeros outside of the surface.
+            /// Returns the element at these coordinates of a layer, or zeros outside the surface.
             #[inline(always)]
             #[must_use]
             pub fn read(self, layer: u32, x: [i32; D]) -> T {
                 surfaces::Access::read_layer_D(self.0, layer, x)
             }
 
-            /// Changes the element at these coordinates of a layer, as [`Surface::write`].
+            /// Stores an element at these coordinates of a layer, as [`Surface::write`] does.
             #[inline(always)]
             pub fn write(self, layer: u32, x: [i32; D], value: T) {
                 surfaces::Access::write_layer_D(self.0, layer, x, value);
@@ -771,7 +778,7 @@ cuda_std_macros::repeat! {
 }
 
 impl Surface<u32, 2> {
-    /// Adds to the element at these coordinates, atomically.
+    /// Atomically adds to the element at these coordinates.
     #[inline(always)]
     pub fn add(self, [x, y]: [i32; 2], value: u32) {
         // SAFETY: the handle is the host's.

@@ -1,7 +1,7 @@
-//! Which thread this is, of how many, and how the threads of a block wait for each other.
+//! Thread and block indices, dimensions, block-wide barriers and fences.
 //!
-//! A launch runs a *grid* of *blocks* of *threads*, each in up to three dimensions. Threads of one
-//! block share memory ([`shared`](mod@crate::shared)) and can wait for each other
+//! A launch runs a *grid* of *blocks* of *threads*, each with up to three dimensions. The threads
+//! of a block share memory ([`shared`](mod@crate::shared)) and can synchronize with each other
 //! ([`sync_threads`]); blocks run in any order.
 //!
 //! ```
@@ -19,7 +19,7 @@
 
 use crate::intrinsics::{special, synchronization};
 
-/// Two coordinates.
+/// An unsigned vector with two components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct UVec2 {
@@ -29,7 +29,7 @@ pub struct UVec2 {
     pub y: u32,
 }
 
-/// Three coordinates.
+/// An unsigned vector with three components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct UVec3 {
@@ -41,12 +41,12 @@ pub struct UVec3 {
     pub z: u32,
 }
 
-/// A function for each special register, and one for the three of a kind.
+/// Defines one function for each special register, and one that returns all three dimensions.
 macro_rules! indices {
     ($($all:ident: $what:literal = $($name:ident $intrinsic:ident),*;)*) => {
         $(
             $(
-                #[doc = concat!($what, ", in this dimension.")]
+                #[doc = concat!("Returns ", $what, ", in this dimension.")]
                 #[inline(always)]
                 #[must_use]
                 pub fn $name() -> u32 {
@@ -57,7 +57,7 @@ macro_rules! indices {
         )*
     };
     (@all $all:ident $what:literal $x:ident $y:ident $z:ident) => {
-        #[doc = concat!($what, ", in all three dimensions.")]
+        #[doc = concat!("Returns ", $what, ", in all three dimensions.")]
         #[inline(always)]
         #[must_use]
         pub fn $all() -> UVec3 {
@@ -67,27 +67,28 @@ macro_rules! indices {
 }
 
 indices! {
-    thread_idx: "This thread's index in its block" =
+    thread_idx: "the index of this thread in its block" =
         thread_idx_x tid_x,
         thread_idx_y tid_y,
         thread_idx_z tid_z;
-    block_idx: "The index of this thread's block in the grid" =
+    block_idx: "the index of this thread's block in the grid" =
         block_idx_x ctaid_x,
         block_idx_y ctaid_y,
         block_idx_z ctaid_z;
-    block_dim: "The number of threads in a block" =
+    block_dim: "the number of threads in a block" =
         block_dim_x ntid_x,
         block_dim_y ntid_y,
         block_dim_z ntid_z;
-    grid_dim: "The number of blocks in the grid" =
+    grid_dim: "the number of blocks in the grid" =
         grid_dim_x nctaid_x,
         grid_dim_y nctaid_y,
         grid_dim_z nctaid_z;
 }
 
-/// The thread's index in the whole grid, along `x`: the usual index for a one-dimensional launch.
+/// Returns the index of this thread in the grid along `x`: the usual index for a one-dimensional
+/// launch.
 ///
-/// It wraps where the grid has 2³² threads or more along `x`.
+/// The result wraps if the grid has 2³² threads or more along `x`.
 #[inline(always)]
 #[must_use]
 pub fn index_1d() -> u32 {
@@ -96,7 +97,7 @@ pub fn index_1d() -> u32 {
         .wrapping_add(thread_idx_x())
 }
 
-/// The thread's index in the whole grid, along `x` and `y`.
+/// Returns the index of this thread in the grid along `x` and `y`.
 #[inline(always)]
 #[must_use]
 pub fn index_2d() -> UVec2 {
@@ -106,7 +107,7 @@ pub fn index_2d() -> UVec2 {
     UVec2 { x: index_1d(), y }
 }
 
-/// The thread's index in the whole grid, along all three dimensions.
+/// Returns the index of this thread in the grid along all three dimensions.
 #[inline(always)]
 #[must_use]
 pub fn index_3d() -> UVec3 {
@@ -117,22 +118,26 @@ pub fn index_3d() -> UVec3 {
     UVec3 { x, y, z }
 }
 
-/// One number for each thread of the grid, whatever its shape: blocks in order, and within a block
-/// `x` fastest, `z` slowest.
+/// Returns the linear index of this thread in the grid, for grids of any shape: unique, and less
+/// than [`grid_size`].
+///
+/// Blocks are numbered in the order of [`block_index`], the threads of a block in that of
+/// [`index_in_block`].
 #[inline(always)]
 #[must_use]
 pub fn index() -> u64 {
     let (blocks, threads, block) = (grid_dim(), block_dim(), block_idx());
-    // `y` and `z` of a grid are less than 2¹⁶, and a block has 1024 threads at most: 32 bits have
-    // room, and are a quarter of the work. There is no shorter way for launches of one dimension:
-    // to find out that it may be taken costs more than it spares.
+    // A grid has fewer than 2¹⁶ blocks along `y` and `z`, and a block has at most 1024 threads, so
+    // these products fit 32 bits, which cost a quarter of 64-bit products. A fast path for
+    // one-dimensional launches would not pay: testing for it costs more than it saves.
     let row = block.z.wrapping_mul(blocks.y).wrapping_add(block.y);
     let block = u64::from(row) * u64::from(blocks.x) + u64::from(block.x);
     let per_block = threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z);
     block * u64::from(per_block) + u64::from(index_in_block())
 }
 
-/// One number for each thread of the block, whatever its shape: `x` fastest, `z` slowest.
+/// Returns the linear index of this thread in its block, for blocks of any shape: `x` varies
+/// fastest, `z` slowest.
 #[inline(always)]
 #[must_use]
 pub fn index_in_block() -> u32 {
@@ -141,112 +146,117 @@ pub fn index_in_block() -> u32 {
     row.wrapping_mul(threads.x).wrapping_add(thread.x)
 }
 
-/// The number of threads along `x` in the whole grid: the stride of a grid-stride loop.
+/// Returns the number of threads of the grid along `x`: the stride of a grid-stride loop.
 #[inline(always)]
 #[must_use]
 pub fn grid_size_1d() -> u32 {
     grid_dim_x().wrapping_mul(block_dim_x())
 }
 
-/// Whether this is the grid's first thread.
+/// Returns whether this is the first thread of the grid.
 #[inline(always)]
 #[must_use]
 pub fn first() -> bool {
     block_idx() == UVec3::default() && thread_idx() == UVec3::default()
 }
 
-/// This thread's index in its warp.
+/// Returns the index of this thread in its warp.
 #[inline(always)]
 #[must_use]
 pub fn lane_id() -> u32 {
     special::laneid()
 }
 
-/// The number of threads in a warp: 32 on every GPU so far.
+/// Returns the number of threads in a warp: 32 on every GPU so far.
 #[inline(always)]
 #[must_use]
 pub fn warp_size() -> u32 {
     special::warpsize()
 }
 
-/// The index of this thread's warp in its block.
+/// Returns the index of this thread's warp in its block.
 #[inline(always)]
 #[must_use]
 pub fn warp_id() -> u32 {
     index_in_block() / warp_size()
 }
 
-/// Waits until every thread of the block has come here, and makes what they wrote before visible
-/// to all of them after.
+/// Waits until every thread of the block has reached this barrier, and makes all their earlier
+/// memory accesses visible to each other: CUDA's `__syncthreads()`.
 ///
-/// Every thread of the block that has not ended must reach the same call: inside a branch that
-/// only some of them take, the block hangs.
+/// Every thread of the block that has not exited must reach the same call. In a branch that only
+/// some of the threads take, the block hangs.
 #[inline(always)]
 pub fn sync_threads() {
     synchronization::barrier0();
 }
 
-/// [`sync_threads`], and then for how many threads of the block `value` was not zero.
+/// Synchronizes as [`sync_threads`] does, and returns the number of threads of the block whose
+/// `value` is not zero: CUDA's `__syncthreads_count()`.
 #[inline(always)]
 pub fn sync_threads_count(value: u32) -> u32 {
     synchronization::barrier0_popc(value)
 }
 
-/// [`sync_threads`], and then 1 if `value` was not zero for every thread of the block, else 0.
+/// Synchronizes as [`sync_threads`] does, and returns 1 if `value` is not zero for every thread of
+/// the block, otherwise 0.
 #[inline(always)]
 pub fn sync_threads_and(value: u32) -> u32 {
     u32::from(synchronization::barrier0_and(value) != 0)
 }
 
-/// [`sync_threads`], and then 1 if `value` was not zero for some thread of the block, else 0.
+/// Synchronizes as [`sync_threads`] does, and returns 1 if `value` is not zero for at least one
+/// thread of the block, otherwise 0.
 #[inline(always)]
 pub fn sync_threads_or(value: u32) -> u32 {
     u32::from(synchronization::barrier0_or(value) != 0)
 }
 
-/// Orders this thread's memory accesses before and after, as the other threads of the block see
-/// them. Nobody waits.
+/// Orders this thread's memory accesses before the fence and those after it, as observed by the
+/// threads of its block: CUDA's `__threadfence_block()`. It does not wait for other threads.
 #[inline(always)]
 pub fn block_fence() {
     synchronization::membar_cta();
 }
 
-/// Orders this thread's memory accesses before and after, as all threads of the device see them.
+/// Orders this thread's memory accesses before the fence and those after it, as observed by all
+/// threads of the device: CUDA's `__threadfence()`.
 #[inline(always)]
 pub fn device_fence() {
     synchronization::membar_gl();
 }
 
-/// Orders this thread's memory accesses before and after, as the host and other devices see them.
+/// Orders this thread's memory accesses before the fence and those after it, as observed by the
+/// host and other devices: CUDA's `__threadfence_system()`.
 #[inline(always)]
 pub fn system_fence() {
     synchronization::membar_sys();
 }
 
-/// Ends this thread. The others go on, and barriers no longer wait for it.
+/// Exits this thread. The other threads continue, and barriers no longer wait for this one.
 ///
-/// Nothing is dropped. To end a thread with an error that the host sees, panic.
+/// No destructors run. To exit with an error that the host receives, panic instead.
 #[inline(always)]
 pub fn exit() -> ! {
     synchronization::exit()
 }
 
-/// This thread's number in the grid, [`index`], as something that no other thread has and nobody can
-/// make up: what [`PerThread::get_mut`](crate::PerThread::get_mut) takes.
+/// The linear index of this thread in the grid ([`index`]), as a token that only this thread can
+/// obtain: the argument of [`PerThread::get_mut`](crate::PerThread::get_mut).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UniqueIndex {
     index: u64,
-    // It must stay with its thread.
+    // Neither `Send` nor `Sync`: the token must stay with its thread.
     not_sent: core::marker::PhantomData<*mut ()>,
 }
 
 impl UniqueIndex {
-    /// The index of the thread that asks.
+    /// Returns the index of the calling thread.
     #[inline(always)]
     #[must_use]
     #[expect(
         clippy::new_without_default,
-        reason = "it is no default: each thread has its own"
+        reason = "each thread has a different value"
     )]
     pub fn new() -> UniqueIndex {
         UniqueIndex {
@@ -255,36 +265,37 @@ impl UniqueIndex {
         }
     }
 
-    /// As a number.
+    /// Returns the index as a number.
     #[inline(always)]
     #[must_use]
     pub fn get(self) -> usize {
         self.index as usize
     }
 
-    /// As a number, which on the CPU has to be that of the thread that runs: there code for the
-    /// host can pass it on in a variable of the operating system's thread.
+    /// Returns the index as a number. On the CPU, asserts that it is the index of the running
+    /// thread: host code can pass the token to another emulated thread through a thread-local
+    /// variable of the OS thread that runs both.
     #[inline(always)]
     pub(crate) fn checked(self) -> usize {
         crate::session::on_device!((), {
             let is_own = self.index == index();
             assert!(
                 is_own,
-                "a `UniqueIndex` was used by another thread than its own"
+                "a `UniqueIndex` was used by a thread other than its own"
             );
         });
         self.get()
     }
 }
 
-/// The number of threads in the grid, whatever its shape.
+/// Returns the number of threads in the grid, for grids of any shape.
 #[inline(always)]
 #[must_use]
 pub fn grid_size() -> u64 {
     u64::from(threads_in_block()) * blocks_in_grid()
 }
 
-/// The number of threads in the block, whatever its shape.
+/// Returns the number of threads in the block, for blocks of any shape.
 #[inline(always)]
 #[must_use]
 pub fn threads_in_block() -> u32 {
@@ -292,7 +303,7 @@ pub fn threads_in_block() -> u32 {
     threads.x.wrapping_mul(threads.y).wrapping_mul(threads.z)
 }
 
-/// The number of blocks in the grid, whatever its shape.
+/// Returns the number of blocks in the grid, for grids of any shape.
 #[inline(always)]
 #[must_use]
 pub fn blocks_in_grid() -> u64 {
@@ -300,7 +311,8 @@ pub fn blocks_in_grid() -> u64 {
     u64::from(blocks.y.wrapping_mul(blocks.z)) * u64::from(blocks.x)
 }
 
-/// One number for each block of the grid, whatever its shape: `x` fastest, `z` slowest.
+/// Returns the linear index of this thread's block in the grid, for grids of any shape: `x` varies
+/// fastest, `z` slowest.
 #[inline(always)]
 #[must_use]
 pub fn block_index() -> u64 {
@@ -309,8 +321,9 @@ pub fn block_index() -> u64 {
     u64::from(row) * u64::from(blocks.x) + u64::from(block.x)
 }
 
-/// The indices below `len` that are this thread's in a grid-stride loop: its own number, and on from
-/// there in steps of the number of threads. All threads together have each index once.
+/// Returns an iterator over this thread's indices below `len` in a grid-stride loop: [`index`],
+/// then every [`grid_size`]-th index after it. The threads of the grid together visit each index
+/// exactly once.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -331,15 +344,15 @@ pub fn grid_stride(len: usize) -> Strided {
     }
 }
 
-/// An index below `N`, as it is, in a form that shows the compiler a bound: libnvvm forgets what it
-/// proved by the block's size, and would check bounds of arrays again.
+/// Returns `index`, which must be less than `N`, in a form whose upper bound the compiler sees.
+/// libnvvm loses the bound that follows from the block's size and would check array bounds again.
 #[inline(always)]
 pub(crate) fn bounded<const N: usize>(index: usize) -> usize {
     index & const { N.next_power_of_two() - 1 }
 }
 
-/// The indices below `len` that are this thread's in a loop of its block: its number in the block,
-/// and on from there in steps of the block's size.
+/// Returns an iterator over this thread's indices below `len` in a block-stride loop:
+/// [`index_in_block`], then every [`threads_in_block`]-th index after it.
 #[inline(always)]
 pub fn block_stride(len: usize) -> Strided {
     Strided {
@@ -349,7 +362,8 @@ pub fn block_stride(len: usize) -> Strided {
     }
 }
 
-/// The indices below `len` that are this thread's block's in a loop of the grid's blocks.
+/// Returns an iterator over the indices below `len` that belong to this thread's block in a loop
+/// over the blocks of the grid.
 #[inline(always)]
 pub(crate) fn pieces(len: usize) -> Strided {
     Strided {
@@ -359,8 +373,8 @@ pub(crate) fn pieces(len: usize) -> Strided {
     }
 }
 
-/// [`grid_stride`], over the elements of a slice: each of this thread's, with its index, and without a check
-/// of bounds.
+/// Returns an iterator over this thread's elements of a slice in the order of [`grid_stride`], each
+/// with its index, without bounds checks.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -383,7 +397,7 @@ pub fn elements<T>(slice: &[T]) -> Elements<'_, T> {
     }
 }
 
-/// A thread's elements of a slice: what [`elements`] returns.
+/// An iterator over a thread's elements of a slice. Created by [`elements`].
 #[derive(Clone, Debug)]
 pub struct Elements<'a, T> {
     indices: Strided,
@@ -400,7 +414,7 @@ impl<'a, T> Iterator for Elements<'a, T> {
         Some((index, unsafe { self.slice.get_unchecked(index) }))
     }
 
-    // Without an `Option` on the way, which libnvvm does not always see through.
+    // Avoids the `Option`s of `next`, which libnvvm does not always optimize away.
     #[inline(always)]
     fn fold<B, F: FnMut(B, (usize, &'a T)) -> B>(self, start: B, mut f: F) -> B {
         let mut result = start;
@@ -412,8 +426,8 @@ impl<'a, T> Iterator for Elements<'a, T> {
     }
 }
 
-/// [`grid_stride`] for a number of elements that are in memory, of which there are less than 2⁶³ if
-/// they have a size.
+/// Returns [`grid_stride`] for the elements of a slice in memory, whose length is known to be less
+/// than 2⁶³ unless `T` is zero-sized.
 #[inline(always)]
 pub(crate) fn grid_stride_of<T>(len: usize) -> Strided {
     Strided {
@@ -426,13 +440,14 @@ pub(crate) fn grid_stride_of<T>(len: usize) -> Strided {
     }
 }
 
-/// A length, of which no memory has 2⁶³, elements without a size aside.
+/// Clamps a length to less than 2⁶³. Only slices of zero-sized elements can be longer.
 #[inline(always)]
 pub(crate) fn below_2_63(len: usize) -> u64 {
     (len as u64).min(i64::MAX as u64)
 }
 
-/// Indices in steps: what [`grid_stride`] and [`block_stride`] return.
+/// An iterator over indices with a constant stride. Created by [`grid_stride`] and
+/// [`block_stride`].
 #[derive(Clone, Debug)]
 pub struct Strided {
     pub(crate) next: u64,
@@ -440,10 +455,9 @@ pub struct Strided {
     pub(crate) len: u64,
 }
 
-/// The same number, of which the compiler does not know where it comes from. libnvvm otherwise turns
-/// each address that an element's index goes into, such as those of a stencil's neighbours, into a
-/// variable of its own of the loop over the elements, with multiplications in 64 bits in front of a
-/// loop that mostly runs once.
+/// Returns `index`, opaque to the optimizer. Otherwise libnvvm turns each address that depends on
+/// an element's index, such as those of a stencil's neighbors, into an induction variable of the
+/// loop over the elements, with 64-bit multiplications before a loop that mostly has one iteration.
 #[inline(always)]
 pub(crate) fn opaque(index: usize) -> usize {
     crate::session::on_device!(on_device::opaque(index), index)
@@ -454,7 +468,7 @@ mod on_device {
     #[inline(always)]
     pub(super) fn opaque(index: usize) -> usize {
         let same;
-        // SAFETY: it copies a register.
+        // SAFETY: the instruction copies a register.
         unsafe {
             crate::ptx!(
                 "mov.b64 {}, {};",
@@ -476,7 +490,7 @@ impl Iterator for Strided {
             return None;
         }
         let index = self.next as usize;
-        // SAFETY: `len` is below 2⁶³, as is the number of threads, which launches are checked for.
+        // SAFETY: `len` is less than 2⁶³, and so is the number of threads: the launch checks it.
         self.next = unsafe { self.next.unchecked_add(self.step) };
         Some(index)
     }

@@ -1,10 +1,10 @@
-//! Clocks, and waiting.
+//! Clocks and delays.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::time;
 //!
-//! /// How many cycles a division takes.
+//! /// The number of cycles that a division takes.
 //! #[kernel]
 //! pub fn measure(a: u64, b: u64, mut to: PerThread<[u64; 2]>) {
 //!     for (_, to) in to.own() {
@@ -18,29 +18,30 @@
 
 use crate::intrinsics::{special, synchronization};
 
-/// The multiprocessor's counter of cycles. Multiprocessors count each for itself.
+/// Returns the cycle counter of this multiprocessor. Counters of different multiprocessors are
+/// unrelated.
 #[inline(always)]
 #[must_use]
 pub fn clock64() -> u64 {
     special::clock64()
 }
 
-/// The lower half of [`clock64`], which is quicker to read and soon wraps.
+/// Returns the lower 32 bits of [`clock64`], which are faster to read and wrap after a few seconds.
 #[inline(always)]
 #[must_use]
 pub fn clock() -> u32 {
     special::clock()
 }
 
-/// Nanoseconds, of one clock for the device. It may advance in steps of a microsecond.
+/// Returns the device's global timer in nanoseconds. Its resolution may be a microsecond.
 #[inline(always)]
 #[must_use]
 pub fn global_timer() -> u64 {
     special::globaltimer()
 }
 
-/// Lets the thread sleep for between 0 and twice so many nanoseconds; it is for waiting loops. More
-/// than a millisecond counts as one.
+/// Suspends the thread for between 0 and twice `nanoseconds`, for polling loops. Durations above
+/// one millisecond count as one millisecond.
 #[inline(always)]
 pub fn nanosleep(nanoseconds: u32) {
     synchronization::nanosleep(nanoseconds);

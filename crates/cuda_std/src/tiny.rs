@@ -1,11 +1,11 @@
-//! Floats of 8, 6 and 4 bits, which the newer tensor cores multiply, and the power of two that
-//! scales blocks of them. They are for keeping numbers, not for computing: there are conversions.
+//! fp8, fp6 and fp4 floats, which newer tensor cores multiply, and the power-of-two scale of their
+//! blocks. These types are for storage: they have conversions, but no arithmetic.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::tiny::E4m3;
 //!
-//! /// Makes a quarter of the bytes of floats.
+//! /// Converts floats to a quarter of their size.
 //! #[kernel]
 //! pub fn shrink(from: &[f32], mut to: PerThread<E4m3>) {
 //!     for (i, to) in to.own() {
@@ -37,31 +37,32 @@ macro_rules! tiny {
         pub struct $ty(u8);
 
         impl $ty {
-            /// The largest number.
+            /// The largest value.
             pub const MAX: Self = Self($overflow);
 
-            /// From its bits, the lowest of a byte.
+            /// Creates a number from its bits, the lowest bits of a byte.
             #[inline(always)]
             #[must_use]
             pub const fn from_bits(bits: u8) -> Self {
                 Self(bits & ((1u32 << (1 + $exponent + $fraction)) - 1) as u8)
             }
 
-            /// Its bits, the lowest of a byte.
+            /// Returns the number's bits, the lowest bits of a byte.
             #[inline(always)]
             #[must_use]
             pub const fn to_bits(self) -> u8 {
                 self.0
             }
 
-            /// The nearest to an `f32`, ties to even; for what is too large the largest number.
+            /// Converts from `f32`, rounding to nearest, ties to even. Values that are too large
+            /// become the largest value.
             #[inline]
             #[must_use]
             pub const fn from_f32(value: f32) -> Self {
                 Self($format.narrow(value as f64) as u8)
             }
 
-            /// The same number.
+            /// Converts to `f32`, exactly.
             #[inline]
             #[must_use]
             pub const fn to_f32(self) -> f32 {
@@ -96,53 +97,56 @@ macro_rules! tiny {
             }
         }
 
-        // SAFETY: plain numbers.
+        // SAFETY: every bit pattern is a number.
         unsafe impl cust_core::DeviceCopy for $ty {}
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: zeros are 0.
+        // SAFETY: all zero bits are the number 0.
         unsafe impl bytemuck::Zeroable for $ty {}
     )*};
 }
 
 tiny! {
-    /// 4 bits of exponent, 3 of fraction, a NaN, no infinities; up to 448.
+    /// fp8: 4 exponent bits, 3 fraction bits; NaN, but no infinities; up to 448.
     E4m3 FORMAT_E4M3 = 4 3, false, overflow 0x7e, nan 0x7f;
-    /// 5 bits of exponent, 2 of fraction, as IEEE 754 would have it; up to 57344.
+    /// fp8: 5 exponent bits, 2 fraction bits, with IEEE 754's infinities and NaNs; up to 57344.
     E5m2 FORMAT_E5M2 = 5 2, true, overflow 0x7b, nan 0x7f;
-    /// 3 bits of exponent, 2 of fraction, numbers only; up to 28. A NaN becomes that.
+    /// fp6: 3 exponent bits, 2 fraction bits; no infinities, no NaN; up to 28. NaN converts to the
+    /// largest value.
     E3m2 FORMAT_E3M2 = 3 2, false, overflow 0x1f, nan 0x1f;
-    /// 2 bits of exponent, 3 of fraction, numbers only; up to 7.5. A NaN becomes that.
+    /// fp6: 2 exponent bits, 3 fraction bits; no infinities, no NaN; up to 7.5. NaN converts to the
+    /// largest value.
     E2m3 FORMAT_E2M3 = 2 3, false, overflow 0x1f, nan 0x1f;
-    /// 2 bits of exponent, 1 of fraction, numbers only; up to 6. A NaN becomes that.
+    /// fp4: 2 exponent bits, 1 fraction bit; no infinities, no NaN; up to 6. NaN converts to the
+    /// largest value.
     E2m1 FORMAT_E2M1 = 2 1, false, overflow 0x7, nan 0x7;
 }
 
-/// A power of two from 2⁻¹²⁷ to 2¹²⁷, or a NaN.
+/// A power of two from 2⁻¹²⁷ to 2¹²⁷, or NaN: the scale of a block of small floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::AnyBits)]
 #[repr(transparent)]
 pub struct Ue8m0(u8);
 
 impl Ue8m0 {
-    /// 1.
+    /// The value 1.
     pub const ONE: Self = Self(127);
-    /// No number.
+    /// Not a number.
     pub const NAN: Self = Self(255);
 
-    /// From its bits.
+    /// Creates a number from its bits.
     #[inline(always)]
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// Its bits.
+    /// Returns the number's bits.
     #[inline(always)]
     #[must_use]
     pub const fn to_bits(self) -> u8 {
         self.0
     }
 
-    /// The smallest power of two that is not below the magnitude of an `f32`.
+    /// Returns the smallest power of two that is greater than or equal to the magnitude of `value`.
     #[inline]
     #[must_use]
     pub const fn above(value: f32) -> Self {
@@ -150,7 +154,7 @@ impl Ue8m0 {
         if magnitude > 0x7f80_0000 {
             return Self::NAN;
         }
-        // A subnormal number that is not above 2^-127 is that, others are the next power.
+        // A subnormal number up to 2^-127 becomes 2^-127; larger ones become the next power.
         let field = magnitude >> 23;
         let rest = magnitude & 0x7f_ffff;
         let up = if field == 0 {
@@ -162,7 +166,7 @@ impl Ue8m0 {
         Self(if field > 254 { 254 } else { field as u8 })
     }
 
-    /// The same number.
+    /// Converts to `f32`, exactly.
     #[inline]
     #[must_use]
     pub const fn to_f32(self) -> f32 {
@@ -174,10 +178,10 @@ impl Ue8m0 {
     }
 }
 
-// SAFETY: plain numbers.
+// SAFETY: every bit pattern is a number.
 unsafe impl cust_core::DeviceCopy for Ue8m0 {}
 #[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: zeros are 2⁻¹²⁷.
+// SAFETY: all zero bits are 2⁻¹²⁷.
 unsafe impl bytemuck::Zeroable for Ue8m0 {}
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Loops that are written out: what `#pragma unroll` does in C++.
+//! Explicit loop unrolling: C++'s `#pragma unroll`.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::unroll::unroll;
 //!
-//! /// The value of a polynomial of degree 11 at each place.
+//! /// Evaluates a polynomial of degree 11 at each point.
 //! #[kernel]
 //! pub fn polynomial(factors: [f32; 12], at: &[f32], mut to: PerThread<f32>) {
 //!     to.each(|i, to| {
@@ -16,15 +16,15 @@
 //! # fn main() {}
 //! ```
 //!
-//! An array of the thread's own is in registers only where all of its indices are known when compiling: a
-//! matrix of sums, say, that is gone through by `unroll::<4>(|i| unroll::<4>(|j| …))`, or by loops over
-//! indices. An iterator over it, `for x in [a, b, c]` too, mostly leaves it in local memory.
+//! A local array is in registers only if all its indices are compile-time constants: for example, a
+//! matrix of sums that `unroll::<4>(|i| unroll::<4>(|j| …))` or loops over indices access. An
+//! iterator over the array, including `for x in [a, b, c]`, usually leaves it in local memory.
 //!
-//! libnvvm unrolls short loops of constant length by itself, and there is no hint that it would take
-//! for others. [`unroll`] does not depend on it.
+//! libnvvm unrolls short loops with a constant trip count by itself, and accepts no hint for
+//! others. [`unroll`] does not depend on libnvvm.
 
-/// Calls a function with the numbers from 0 to `N`, one call after the other in the code; more than 32 in
-/// pieces of 32.
+/// Calls `f` with the numbers from 0 to `N - 1`, unrolled. If `N` is larger than 32, the code is a
+/// loop over groups of 32 calls.
 #[inline(always)]
 pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
     let mut start = 0;

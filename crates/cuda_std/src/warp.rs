@@ -1,5 +1,5 @@
-//! What the 32 threads of a warp do together, without shared memory: they shuffle values between
-//! lanes, vote, match and reduce.
+//! Warp-level operations without shared memory: shuffles, votes, matches and reductions among the
+//! 32 lanes of a warp.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -21,15 +21,15 @@
 //! ```
 //!
 //! # Masks
-//! Every function takes the mask of the lanes that take part: bit `i` is lane `i`. Each of these
-//! lanes must come to the same call with the same mask, those aside that have ended. Until they
-//! have come, the others wait; a lane whose own bit is missing makes the launch fail.
-//! [`crate::group`] has types that know their mask.
+//! Each function takes the mask of the participating lanes: bit `i` is lane `i`. Each of these
+//! lanes that has not exited must reach the same call with the same mask; the call waits for all of
+//! them. A lane that passes a mask without its own bit makes the launch fail. The types of
+//! [`crate::group`] track their masks.
 //!
 //! # Types
-//! Values of any size are moved, in 32-bit words. What a lane reads from one that does not take
-//! part is any bits, so shuffles are for types that any bits are a value of ([`AnyBits`]); others
-//! go through as `MaybeUninit`.
+//! Values can have any size and are moved in 32-bit words. The bits read from a lane that does not
+//! participate are unspecified, so shuffles require types that are valid for any bit pattern
+//! ([`AnyBits`]); wrap other types in `MaybeUninit`.
 
 use crate::bits::{AnyBits, map_words};
 use crate::intrinsics::{special, warp};
@@ -39,8 +39,8 @@ pub use crate::thread::{lane_id, warp_size};
 /// The mask of all lanes.
 pub const FULL: u32 = u32::MAX;
 
-/// Declares a shuffle of the whole warp, one within segments of it, and one that also says whether
-/// the lane was there.
+/// Declares a shuffle of the whole warp, one within segments, and one that also returns whether the
+/// source lane exists.
 macro_rules! shuffle {
     (
         $(#[$doc:meta])* $name:ident, $segments:ident, $checked:ident, $arg:ident,
@@ -52,8 +52,8 @@ macro_rules! shuffle {
             $segments::<32, T>(mask, value, $arg)
         }
 
-        #[doc = concat!("[`", stringify!($name), "`], within each segment of `WIDTH` lanes: a")]
-        /// power of two up to 32. Lanes are counted from the segment's first.
+        #[doc = concat!("Like [`", stringify!($name), "`], within each segment of `WIDTH` lanes, a")]
+        /// power of two up to 32. Lanes are counted from the start of the segment.
         #[inline(always)]
         pub fn $segments<const WIDTH: u32, T: AnyBits + Copy>(mask: u32, value: T, $arg: u32) -> T {
             check_width::<WIDTH>();
@@ -63,7 +63,7 @@ macro_rules! shuffle {
             unsafe { moved.assume_init() }
         }
 
-        #[doc = concat!("[`", stringify!($segments), "`], and whether the lane that was asked for is")]
+        #[doc = concat!("Like [`", stringify!($segments), "`], and also returns whether the source lane is")]
         /// in the segment. If not, the value is this lane's own.
         #[inline(always)]
         pub fn $checked<const WIDTH: u32, T: AnyBits + Copy>(
@@ -86,27 +86,29 @@ macro_rules! shuffle {
 }
 
 shuffle! {
-    /// The value of another lane, by its number modulo 32.
+    /// Returns the value of the lane with index `lane` modulo 32.
     shuffle, shuffle_in, shuffle_checked, lane,
     shfl_sync_idx_b32, shfl_sync_idx_b32_pred, 31
 }
 shuffle! {
-    /// The value of the lane `distance` below; of the lane itself where there is none.
+    /// Returns the value of the lane whose index is lower by `distance`, or this lane's own value
+    /// if that lane does not exist.
     shuffle_up, shuffle_up_in, shuffle_up_checked, distance,
     shfl_sync_up_b32, shfl_sync_up_b32_pred, 0
 }
 shuffle! {
-    /// The value of the lane `distance` above; of the lane itself where there is none.
+    /// Returns the value of the lane whose index is higher by `distance`, or this lane's own value
+    /// if that lane does not exist.
     shuffle_down, shuffle_down_in, shuffle_down_checked, distance,
     shfl_sync_down_b32, shfl_sync_down_b32_pred, 31
 }
 shuffle! {
-    /// The value of the lane whose number is this one's with the bits of `bits` flipped.
+    /// Returns the value of the lane whose index is this lane's index XOR `bits`.
     shuffle_xor, shuffle_xor_in, shuffle_xor_checked, bits,
     shfl_sync_bfly_b32, shfl_sync_bfly_b32_pred, 31
 }
 
-/// A width that is no power of two up to 32 does not compile.
+/// Rejects widths other than powers of two up to 32 at compile time.
 #[inline(always)]
 const fn check_width<const WIDTH: u32>() {
     const {
@@ -117,38 +119,38 @@ const fn check_width<const WIDTH: u32>() {
     };
 }
 
-/// The operand `c` of `shfl`.
+/// Returns the operand `c` of `shfl`.
 const fn segments(width: u32, last: u32) -> u32 {
     (32 - width) << 8 | last
 }
 
-/// Whether the predicate is true for all lanes of the mask.
+/// Returns whether `predicate` is true for all lanes of the mask.
 #[inline(always)]
 pub fn all(mask: u32, predicate: bool) -> bool {
     warp::vote_sync_all(predicate, mask)
 }
 
-/// Whether the predicate is true for some lane of the mask.
+/// Returns whether `predicate` is true for at least one lane of the mask.
 #[inline(always)]
 pub fn any(mask: u32, predicate: bool) -> bool {
     warp::vote_sync_any(predicate, mask)
 }
 
-/// Whether the predicate is the same for all lanes of the mask.
+/// Returns whether `predicate` is the same for all lanes of the mask.
 #[inline(always)]
 pub fn uniform(mask: u32, predicate: bool) -> bool {
     warp::vote_sync_uni(predicate, mask)
 }
 
-/// The lanes of the mask for which the predicate is true.
+/// Returns the mask of the lanes for which `predicate` is true.
 #[inline(always)]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     warp::vote_sync_ballot(predicate, mask)
 }
 
-/// The lanes of the mask that have the same value as this one, bit by bit. Floats are compared as
-/// their bits. Padding counts as well and has any bits, so the result for types with padding is
-/// unspecified.
+/// Returns the mask of the lanes whose value is bitwise equal to this lane's. Floats are compared
+/// by their bits. Padding takes part in the comparison, and its bits are unspecified, so the result
+/// for types with padding is unspecified.
 #[inline(always)]
 pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
     let mut same = mask;
@@ -164,7 +166,8 @@ pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
     same
 }
 
-/// Whether all lanes of the mask have the same value, bit by bit. As with [`match_any`], padding counts.
+/// Returns whether the values of all lanes of the mask are bitwise equal. As with [`match_any`],
+/// padding takes part in the comparison.
 #[inline(always)]
 pub fn match_all<T: AnyBits + Copy>(mask: u32, value: T) -> bool {
     let mut same = true;
@@ -180,26 +183,28 @@ pub fn match_all<T: AnyBits + Copy>(mask: u32, value: T) -> bool {
     same
 }
 
-/// Waits for all lanes of the mask, and makes what they wrote before visible to all of them after.
+/// Waits until all lanes of the mask have reached this barrier, and makes their earlier memory
+/// accesses visible to each other: CUDA's `__syncwarp()`.
 #[inline(always)]
 pub fn sync(mask: u32) {
     warp::bar_warp_sync(mask);
 }
 
-/// The lanes that execute this call together. It says nothing of which lanes will be together
-/// later, or would be if the code were compiled in another way.
+/// Returns the mask of the lanes that execute this call together: CUDA's `__activemask()`. The
+/// result depends on how the code was compiled, and says nothing about which lanes are converged
+/// later.
 #[inline(always)]
 pub fn active_mask() -> u32 {
     warp::activemask()
 }
 
-/// Chooses one lane of the mask; true for that lane alone. Needs `sm_90`.
+/// Elects one lane of the mask, and returns true in that lane only. Requires `sm_90`.
 #[inline(always)]
 pub fn elect(mask: u32) -> bool {
     warp::elect_sync(mask).1
 }
 
-/// A 32-bit integer that warps reduce in one instruction.
+/// A 32-bit integer that a warp reduces with one instruction.
 pub trait Reduce: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn add(self, mask: u32) -> Self;
@@ -248,48 +253,48 @@ macro_rules! reduce {
 reduce!(u32 redux_sync_add_u32 redux_sync_min_u32 redux_sync_max_u32);
 reduce!(i32 redux_sync_add_s32 redux_sync_min_s32 redux_sync_max_s32);
 
-/// The sum of the values of the mask's lanes; it wraps. Needs `sm_80`; `group` has reductions of
-/// every type for every architecture.
+/// Returns the wrapping sum of the values of the mask's lanes. Requires `sm_80`; [`crate::group`]
+/// has reductions of every type for every architecture.
 #[inline(always)]
 pub fn reduce_add<T: Reduce>(mask: u32, value: T) -> T {
     value.add(mask)
 }
 
-/// The least of the values of the mask's lanes. Needs `sm_80`.
+/// Returns the minimum of the values of the mask's lanes. Requires `sm_80`.
 #[inline(always)]
 pub fn reduce_min<T: Reduce>(mask: u32, value: T) -> T {
     value.min(mask)
 }
 
-/// The largest of the values of the mask's lanes. Needs `sm_80`.
+/// Returns the maximum of the values of the mask's lanes. Requires `sm_80`.
 #[inline(always)]
 pub fn reduce_max<T: Reduce>(mask: u32, value: T) -> T {
     value.max(mask)
 }
 
-/// The bits that all values of the mask's lanes have. Needs `sm_80`.
+/// Returns the bitwise AND of the values of the mask's lanes. Requires `sm_80`.
 #[inline(always)]
 pub fn reduce_and<T: Reduce>(mask: u32, value: T) -> T {
     T::from_bits(warp::redux_sync_and_b32(value.bits(), mask))
 }
 
-/// The bits that some value of the mask's lanes has. Needs `sm_80`.
+/// Returns the bitwise OR of the values of the mask's lanes. Requires `sm_80`.
 #[inline(always)]
 pub fn reduce_or<T: Reduce>(mask: u32, value: T) -> T {
     T::from_bits(warp::redux_sync_or_b32(value.bits(), mask))
 }
 
-/// The bits that an odd number of the values of the mask's lanes have. Needs `sm_80`.
+/// Returns the bitwise XOR of the values of the mask's lanes. Requires `sm_80`.
 #[inline(always)]
 pub fn reduce_xor<T: Reduce>(mask: u32, value: T) -> T {
     T::from_bits(warp::redux_sync_xor_b32(value.bits(), mask))
 }
 
-/// Declares the masks that compare lanes' numbers with this lane's.
+/// Declares the special registers that are masks of lanes relative to this one.
 macro_rules! lane_masks {
     ($($name:ident $intrinsic:ident $what:literal;)*) => {
         $(
-            #[doc = concat!("The mask of ", $what, ".")]
+            #[doc = concat!("Returns the mask of ", $what, ".")]
             #[inline(always)]
             #[must_use]
             pub fn $name() -> u32 {
@@ -300,8 +305,8 @@ macro_rules! lane_masks {
 }
 lane_masks! {
     lane_mask lanemask_eq "this lane alone";
-    lanes_below lanemask_lt "the lanes before this one";
-    lanes_up_to lanemask_le "the lanes up to this one";
-    lanes_above lanemask_gt "the lanes behind this one";
-    lanes_from lanemask_ge "this lane and those behind it";
+    lanes_below lanemask_lt "the lanes below this one";
+    lanes_up_to lanemask_le "this lane and the lanes below it";
+    lanes_above lanemask_gt "the lanes above this one";
+    lanes_from lanemask_ge "this lane and the lanes above it";
 }

@@ -1,6 +1,7 @@
-//! Matrix products of four warps at once, asynchronously, of matrices in shared memory: `wgmma`, of
-//! compute capability 9.0a, with the crate's feature `wgmma`. The instructions are the rows of
-//! [`intrinsics::wgmma`](crate::intrinsics::wgmma); here is what they take.
+//! Asynchronous warpgroup matrix products of matrices in shared memory (`wgmma`). Requires the
+//! architecture `sm_90a` and this crate's feature `wgmma`. The instructions are in
+//! [`intrinsics::wgmma`](crate::intrinsics::wgmma); this module has their operands and
+//! synchronization.
 //!
 //! ```
 //! # #[cfg(feature = "wgmma")] mod m {
@@ -10,7 +11,8 @@
 //! use cuda_std::prelude::*;
 //! use cuda_std::wgmma::{self, Descriptor, Swizzle};
 //!
-//! /// A 64×16 by a 16×8 matrix, both in pieces of 8 rows (columns) of 16 bytes; 128 threads.
+//! /// The product of a 64×16 and a 16×8 matrix, both in core matrices of 8 rows (columns) of
+//! /// 16 bytes, by 128 threads.
 //! #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 //! #[kernel]
 //! pub unsafe fn product(a: *const F16, b: *const F16, c: *mut f32) {
@@ -40,47 +42,49 @@
 //! # fn main() {}
 //! ```
 //!
-//! All 128 threads of four consecutive warps, the first of which has a number that four divides,
-//! execute these together. D's registers may not be touched between a product and the wait for it.
+//! A warpgroup consists of four consecutive warps; the index of the first is a multiple of four.
+//! All 128 threads of a warpgroup execute these functions together. The registers of D must not be
+//! accessed between a product and the wait for it.
 
 use crate::intrinsics::wgmma as rows;
 
-/// How 16-byte pieces of a matrix's rows are permuted in shared memory.
+/// How 16-byte units of a matrix's rows are permuted (swizzled) in shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Swizzle {
-    /// Not at all: pieces of eight rows of 16 bytes lie one after the other.
+    /// No swizzle: core matrices of eight rows of 16 bytes are contiguous.
     #[default]
     None = 0,
-    /// Rows of 128 bytes.
+    /// 128-byte swizzle: rows of 128 bytes.
     Bytes128 = 1,
-    /// Rows of 64 bytes.
+    /// 64-byte swizzle: rows of 64 bytes.
     Bytes64 = 2,
-    /// Rows of 32 bytes.
+    /// 32-byte swizzle: rows of 32 bytes.
     Bytes32 = 3,
 }
 
-/// A matrix in shared memory.
+/// A matrix descriptor: describes a matrix in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Descriptor(u64);
 
 impl Descriptor {
-    /// A matrix whose rows (of A, or columns of B) have their elements side by side. `leading` are
-    /// the bytes from one piece of 16 bytes of a row to the next where there is no swizzle, `stride`
-    /// those from eight rows to the next eight. All are multiples of 16 below 2¹⁸; with a swizzle the
-    /// address is a multiple of eight rows.
+    /// Creates the descriptor of a K-major matrix (the elements of a row of A or a column of B are
+    /// contiguous). `leading` is the distance in bytes between consecutive 16-byte units of a row,
+    /// if there is no swizzle; `stride` is the distance between consecutive groups of eight rows.
+    /// Address and distances must be multiples of 16 below 2¹⁸. With a swizzle, the address must be
+    /// a multiple of the size of eight rows.
     ///
     /// # Safety
-    /// The pointer is into shared memory.
+    /// `start` must point into shared memory.
     #[inline(always)]
     #[must_use]
     pub unsafe fn new<T>(start: *const T, leading: u32, stride: u32, swizzle: Swizzle) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         let start = unsafe { rows::wgmma_address(start.cast()) };
         Self::from_address(start, leading, stride, swizzle)
     }
 
-    /// The same, of an address in shared memory.
+    /// Like [`Descriptor::new`], from an address in shared memory.
     #[inline(always)]
     #[must_use]
     pub const fn from_address(start: u64, leading: u32, stride: u32, swizzle: Swizzle) -> Self {
@@ -95,14 +99,15 @@ impl Descriptor {
         )
     }
 
-    /// The matrix that begins so many bytes further on, a multiple of 16: the next columns.
+    /// Returns the descriptor of the matrix that starts `bytes` bytes later, a multiple of 16: the
+    /// next columns.
     #[inline(always)]
     #[must_use]
     pub const fn offset(self, bytes: u32) -> Self {
         Descriptor(self.0 + (bytes as u64 >> 4))
     }
 
-    /// As the intrinsics take it.
+    /// Returns the descriptor as the operand of intrinsics.
     #[inline(always)]
     #[must_use]
     pub const fn bits(self) -> u64 {
@@ -110,25 +115,27 @@ impl Descriptor {
     }
 }
 
-/// Orders accesses to registers and shared memory before the products that follow.
+/// Orders earlier accesses to registers and shared memory before the following products
+/// (`wgmma.fence`).
 #[inline(always)]
 pub fn fence() {
     rows::wgmma_fence();
 }
 
-/// Makes a group of the products before.
+/// Commits the preceding products as one group.
 #[inline(always)]
 pub fn commit() {
     rows::wgmma_commit_group();
 }
 
-/// Waits until all but the newest `N` groups are done; `N` is at most 7.
+/// Waits until at most the `N` most recent groups are pending. `N` is at most 7.
 #[inline(always)]
 pub fn wait<const N: u32>() {
     rows::wgmma_wait_group::<N>();
 }
 
-/// Row and column of a 32-bit element of D that a thread of the 128 holds.
+/// Returns row and column of the 32-bit element of D with index `index` in thread `thread` of the
+/// 128.
 #[inline(always)]
 #[must_use]
 pub const fn position(thread: usize, index: usize) -> (usize, usize) {

@@ -1,11 +1,12 @@
-//! Neighbours in an array whose size is known, with one check for all of them: for stencils.
+//! Windows of neighboring elements in an array of constant size, with one bounds check for all of
+//! them: for stencils.
 //!
 //! ```
 //! use cuda_std::Window;
 //! use cuda_std::prelude::*;
 //! use cuda_std::shared::{Array, Shared};
 //!
-//! /// The sum of each element of a piece and the two behind it.
+//! /// The sum of each element of a chunk and the two after it.
 //! #[kernel(block_size(64))]
 //! pub fn sums(
 //!     #[shared] mut shared: Shared<Array<u32, 66>>,
@@ -26,15 +27,16 @@
 //! # fn main() {}
 //! ```
 
-/// Neighbouring elements of an array.
+/// Arrays that give access to neighboring elements.
 pub trait Window<T> {
-    /// The `W` elements from `start` on.
+    /// Returns the `W` elements starting at `start`.
     ///
-    /// There is one check, and none where the compiler knows of the index: as in a kernel with
-    /// `block_size(N)`, of a thread's own elements of a piece of `N`, if the array has `N + W - 1`.
+    /// The whole window has one bounds check, and none if the compiler knows a bound of the index.
+    /// For example, in a kernel with `block_size(N)`, the windows of a thread's own elements of a
+    /// chunk of `N` need no check if the array has `N + W - 1` elements.
     ///
     /// # Panics
-    /// If one of them is outside.
+    /// Panics if the window extends past the end of the array.
     fn window<const W: usize>(&self, start: usize) -> &[T; W];
 }
 
@@ -42,12 +44,17 @@ impl<T, const N: usize> Window<T> for [T; N] {
     #[inline(always)]
     #[track_caller]
     fn window<const W: usize>(&self, start: usize) -> &[T; W] {
-        const { assert!(0 < W && W <= N, "a window is a part of the array") };
+        const {
+            assert!(
+                0 < W && W <= N,
+                "a window must be a non-empty part of the array"
+            )
+        };
         if start > const { N - W } {
-            // Panics, with the last index of the window.
+            // Panics with the last index of the window.
             let _ = &self[start.saturating_add(W - 1)];
         }
-        // SAFETY: all of them are inside.
+        // SAFETY: `start + W <= N`.
         unsafe { &*self.as_ptr().add(start).cast() }
     }
 }

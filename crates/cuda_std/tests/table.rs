@@ -1,7 +1,7 @@
 //! The table of intrinsics: every row assembles for the oldest and the newest architecture that has
-//! it, has a name of its own, and stands in `docs/intrinsics.md`.
+//! it, has a unique name, and is listed in `docs/intrinsics.md`.
 //!
-//! `BLESS=1` writes that page anew.
+//! `BLESS=1` regenerates that page.
 
 use cuda_std::intrinsics::{Row, rows};
 use cuda_toolkit::{Arch, Variant};
@@ -10,16 +10,16 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest architecture that the pinned ptxas knows.
+/// The oldest architecture that the pinned ptxas supports.
 const OLDEST: Arch = Arch::SM_75;
-/// The newest one, and its variant with everything.
+/// The newest architecture that the pinned ptxas supports.
 const NEWEST: Arch = Arch::SM_121;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The architectures that a row is assembled for.
+/// Returns the architectures for which a row is assembled.
 fn architectures(row: &Row) -> BTreeSet<Arch> {
     let mut found = BTreeSet::new();
     if row.requires.is_empty() {
@@ -32,7 +32,7 @@ fn architectures(row: &Row) -> BTreeSet<Arch> {
         match needed.variant() {
             Variant::Base => found.extend([needed.max(OLDEST), NEWEST]),
             _ => found.extend(Arch::KNOWN.iter().filter(|arch| {
-                // Its old name, which ptxas 13 no longer knows.
+                // 101 is the old name of 110, which ptxas 13 no longer accepts.
                 arch.number() != 101 && arch.variant() != Variant::Base && arch.has(needed)
             })),
         }
@@ -40,7 +40,8 @@ fn architectures(row: &Row) -> BTreeSet<Arch> {
     found
 }
 
-/// A function that executes the row once, with operands from memory and results to memory.
+/// Returns a PTX function that executes the row once, with operands from memory and results to
+/// memory.
 fn function(row: &Row, number: usize, largest: bool) -> Option<String> {
     let body = row.instantiate(
         |name| format!("%r_{name}"),
@@ -83,7 +84,7 @@ fn function(row: &Row, number: usize, largest: bool) -> Option<String> {
 fn every_row_assembles() {
     let toolkit = cuda_toolkit::find(&[root().join("target/cuda")]);
     let Some(ptxas) = toolkit.ptxas else {
-        test_outcome::skip("there is no ptxas");
+        test_outcome::skip("ptxas not found");
         return;
     };
     let mut modules: BTreeMap<Arch, String> = BTreeMap::new();
@@ -92,7 +93,8 @@ fn every_row_assembles() {
             let header = || format!(".version 9.0\n.target {}\n.address_size 64\n", arch.sm());
             let module = modules.entry(arch).or_insert_with(header);
             module.extend(function(row, 2 * number, false));
-            // What immediates do shows in rows of few registers; those of many take ptxas long.
+            // Test the largest immediates only for rows with few registers: ptxas takes long for
+            // the others.
             if !row.immediates.is_empty() && row.registers.len() <= 24 {
                 module.extend(function(row, 2 * number + 1, true));
             }
@@ -113,13 +115,14 @@ fn every_row_assembles() {
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
-        // A warning is of PTX that ptxas takes for something else; advice is about speed elsewhere.
+        // A warning means that ptxas interprets the PTX in another way. Advisories concern
+        // performance.
         let warns = |line: &str| line.contains("warning") && !line.contains("Advisory");
         if !output.status.success() || text.lines().any(warns) {
             let _ = writeln!(failures, "{}:\n{}", arch.sm(), explained(&text, module));
             continue;
         }
-        // Drivers do not load kernels that need these of a handle.
+        // Drivers do not load kernels that query these of a handle.
         let refused: [&[u8]; 2] = [b".nv.surfrefDescSize", b".nv.unified.texrefDescSize"];
         let made = std::fs::read(&made).unwrap();
         let has = |refused: &&[u8]| made.windows(refused.len()).any(|part| part == *refused);
@@ -135,7 +138,7 @@ fn every_row_assembles() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// ptxas' messages, each with the row it is about.
+/// Returns the messages of ptxas, each with the row that caused it.
 fn explained(text: &str, module: &str) -> String {
     let lines: Vec<&str> = module.lines().collect();
     let mut explained = String::new();
@@ -162,7 +165,7 @@ fn names_are_unique_in_their_module() {
     for row in rows() {
         assert!(
             seen.insert((row.module, row.name)),
-            "{}::{} is there twice",
+            "duplicate row {}::{}",
             row.module,
             row.name
         );
@@ -179,18 +182,18 @@ fn the_page_is_current() {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == page,
-        "docs/intrinsics.md is not what the table says: BLESS=1 writes it anew"
+        "docs/intrinsics.md is out of date: run the test with BLESS=1 to regenerate it"
     );
 }
 
-/// The page, from the rows.
+/// Generates the page from the rows.
 fn page() -> String {
     let mut page = String::from(
         "# Intrinsics\n\n\
-         The rows of `cuda_std::intrinsics`, written by its test from the table itself \
-         (`BLESS=1 cargo test -p cuda_std --test table`). Each is one function that becomes the \
-         instruction shown; each is assembled for the oldest and the newest architecture that has \
-         it. The other modules of `cuda_std` are a better face of them.\n",
+         The rows of `cuda_std::intrinsics`, generated from the table by its test \
+         (`BLESS=1 cargo test -p cuda_std --test table`). Each row is a function that compiles to \
+         the instruction shown. A test assembles each for the oldest and the newest architecture \
+         that has it. The other modules of `cuda_std` are wrappers that are easier to use.\n",
     );
     let mut module = "";
     for row in rows() {
@@ -198,7 +201,7 @@ fn page() -> String {
             module = row.module;
             let _ = write!(
                 page,
-                "\n## {module}\n\n| function | instruction | needs | |\n|---|---|---|---|\n"
+                "\n## {module}\n\n| function | instruction | requires | |\n|---|---|---|---|\n"
             );
         }
         let requires: Vec<String> = row
@@ -218,8 +221,8 @@ fn page() -> String {
     page
 }
 
-/// Every path in the page that maps CUDA C++ names is there: its last word is an item of a file of the
-/// module.
+/// Every path in the page that maps CUDA C++ names exists: its last segment is an item in a file of
+/// the module.
 #[test]
 fn names_for_those_who_come_from_cuda_exist() {
     let page = std::fs::read_to_string(root().join("docs/from-cuda-cpp.md")).unwrap();
@@ -249,7 +252,7 @@ fn names_for_those_who_come_from_cuda_exist() {
         let item = ["fn", "struct", "trait", "type", "mod"]
             .iter()
             .any(|kind| has(kind));
-        // Functions that macros write out are in their lists.
+        // Functions that macros generate are in the macros' lists.
         let listed = text
             .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
             .any(|word| word == last);
@@ -260,7 +263,7 @@ fn names_for_those_who_come_from_cuda_exist() {
     assert!(missing.is_empty(), "not there: {missing:?}");
 }
 
-/// All source of a module; of the intrinsics' without the rows.
+/// Returns the source of a module; of `intrinsics`, only `mod.rs`, without the rows.
 fn module_text(sources: &Path, module: &str) -> String {
     if module == "intrinsics" {
         return std::fs::read_to_string(sources.join("intrinsics/mod.rs")).unwrap_or_default();

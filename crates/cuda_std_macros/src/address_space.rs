@@ -7,7 +7,7 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Ident, ItemStatic, LitStr, StaticMutability, Token, Visibility};
 
-/// The expansion, or the item unchanged with the error before it.
+/// Returns the expansion, or the error and the unchanged item.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match marked(attribute, item.clone()) {
         Ok(marked) => marked,
@@ -19,21 +19,21 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Error> {
-    let choose = "choose an address space: `shared`, `constant` or `global`";
+    let expected = "expected an address space: `shared`, `constant` or `global`";
     if attribute.is_empty() {
-        return Err(Error::new(Span::call_site(), choose));
+        return Err(Error::new(Span::call_site(), expected));
     }
     let Options { space, name } =
         syn::parse2(attribute.clone()).map_err(|error| match error.to_string() {
             message if message.contains("unsafe") => error,
-            _ => Error::new_spanned(&attribute, choose),
+            _ => Error::new_spanned(&attribute, expected),
         })?;
     let section = match space.to_string().as_str() {
         "shared" => "nvvm.shared",
         "constant" => "nvvm.constant",
         "global" => "nvvm.global",
         other => {
-            let message = format!("there is no address space `{other}` for statics; {choose}");
+            let message = format!("unknown address space `{other}`; {expected}");
             return Err(Error::new_spanned(&space, message));
         }
     };
@@ -42,19 +42,19 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
             .into_iter()
             .next()
             .map_or(TokenStream::new(), |first| first.into());
-        Error::new_spanned(item, "`#[address_space]` goes on a static")
+        Error::new_spanned(item, "`#[address_space]` can only be applied to a static")
     })?;
     if space == "shared" && !matches!(item.mutability, StaticMutability::Mut(_)) {
         return Err(Error::new_spanned(
             item.static_token,
-            "shared memory must be `static mut`: its initialiser has no effect, so that a static \
-             which is never written would hold nothing",
+            "shared memory must be `static mut`: its initializer has no effect, so a static that is \
+             never written is never initialized",
         ));
     }
     if space == "shared"
         && let Some(name) = &name
     {
-        let message = "each block has shared memory of its own, which the host cannot find by name";
+        let message = "each block has its own shared memory, which the host cannot find by name";
         return Err(Error::new_spanned(name, message));
     }
     if let Some(name) = &name
@@ -63,8 +63,8 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
         let message = crate::names::reserved(&name.value());
         return Err(Error::new_spanned(name, message));
     }
-    // A name of its own comes first, then one given here, and one that is made up for a static
-    // which another crate can name.
+    // The item's own symbol name takes precedence, then the attribute's. A static that other crates
+    // can name gets a generated one.
     let text = item.ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
     let public = space != "shared" && !matches!(item.vis, Visibility::Inherited);
@@ -73,7 +73,7 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     let exported = given
         .as_ref()
         .map(|name| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #name))]));
-    // In a single-source session the item is one for both sides.
+    // In a single-source session, the item is the same for both sides.
     let exported_to_both = given
         .as_ref()
         .map(|name| quote!(#[unsafe(export_name = #name)]));
@@ -97,7 +97,7 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     .into_token_stream())
 }
 
-/// The expansion of `#[constant]`, or the item unchanged with the error before it.
+/// Returns the expansion of `#[constant]`, or the error and the unchanged item.
 pub fn expand_constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
     constant(attribute, item.clone()).unwrap_or_else(|error| {
         let error = error.into_compile_error();
@@ -105,25 +105,28 @@ pub fn expand_constant(attribute: TokenStream, item: TokenStream) -> TokenStream
     })
 }
 
-/// A `Constant` in constant memory. For the host it is a `static mut` of the type that is written: it may
-/// be changed while no kernel runs.
+/// Returns a `Constant` in constant memory. For the host it is a `static mut` of the declared type,
+/// which can be modified while no kernel runs.
 fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Error> {
     if !attribute.is_empty() {
         return Err(Error::new_spanned(
             attribute,
-            "`#[constant]` has no options",
+            "`#[constant]` takes no options",
         ));
     }
-    let item: ItemStatic = syn::parse2(item)
-        .map_err(|error| Error::new(error.span(), "`#[constant]` goes on a static"))?;
+    let item: ItemStatic = syn::parse2(item).map_err(|error| {
+        Error::new(
+            error.span(),
+            "`#[constant]` can only be applied to a static",
+        )
+    })?;
     if let StaticMutability::Mut(token) = &item.mutability {
-        let message =
-            "no kernel can change it, so it is a `static` without `mut`; the host sets it";
+        let message = "a `#[constant]` static cannot be `mut`: kernels cannot modify it, and the host sets it";
         return Err(Error::new_spanned(token, message));
     }
     if matches!(item.vis, Visibility::Inherited) {
-        let message = "the host sets it, and has to see it: make it `pub`. For values that never change \
-                       there is `#[address_space(constant)]`";
+        let message = "a `#[constant]` static must be visible to the host, which sets it: make it `pub`. For \
+                       values that never change, use `#[address_space(constant)]`";
         return Err(Error::new_spanned(&item.ident, message));
     }
     let text = item.ident.to_string();
@@ -149,10 +152,10 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
     })
 }
 
-/// What is said of another option.
+/// The error message for other options.
 const OPTIONS: &str = "the only option is `unsafe(name = \"..\")`";
 
-/// What stands in the attribute's parentheses.
+/// The arguments of the attribute.
 struct Options {
     space: Ident,
     name: Option<LitStr>,
@@ -169,8 +172,8 @@ impl Parse for Options {
                 if key != "name" {
                     return Err(Error::new_spanned(key, OPTIONS));
                 }
-                let message = "a symbol of your choice is unsafe, as in `no_mangle`: no other item \
-                               may have it. Write `unsafe(name = \"..\")`";
+                let message = "choosing a symbol is unsafe, as with `no_mangle`: no other item may \
+                               have it. Write `unsafe(name = \"..\")`";
                 return Err(Error::new_spanned(key, message));
             }
             input.parse::<Token![unsafe]>()?;
@@ -187,7 +190,8 @@ impl Parse for Options {
     }
 }
 
-/// The type by which the host finds the static, and whether the host may change it.
+/// Returns the type with which the host finds the static. `changes` says whether the host may
+/// modify it.
 fn handle(
     item: &ItemStatic,
     text: &str,
@@ -199,12 +203,13 @@ fn handle(
     let (ty, visibility) = (&item.ty, &item.vis);
     let cfgs = item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
     let cfgs: Vec<_> = cfgs.collect();
-    let about = format!("The static `{text}`, as the host finds it in a module.");
+    let about = format!("The static `{text}`, which the host finds in a module.");
     let changes = changes.then(|| {
         quote! {
             #(#cfgs)*
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: it is a `static mut`, or a `Constant`, which kernels expect to change between launches.
+            // SAFETY: it is a `static mut` or a `Constant`, whose value kernels expect to change
+            // between launches.
             unsafe impl ::cuda_std::kernel::global::GlobalMut for #name {}
         }
     });
@@ -251,7 +256,7 @@ fn handle(
 
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: the static beside it is that variable, and has this type.
+        // SAFETY: the static of the same name is that variable, and has this type.
         unsafe impl ::cuda_std::kernel::global::Global for #name {
             type Value = #ty;
             const SYMBOL: &'static ::core::primitive::str = #symbol;
@@ -264,8 +269,8 @@ fn handle(
     }
 }
 
-/// The symbol that an item's own attributes give it: `no_mangle` or `export_name`, also inside
-/// of `unsafe`. What a `cfg_attr` says is not seen where it does not hold.
+/// Returns the symbol that the item's own attributes specify: `no_mangle` or `export_name`, also
+/// inside `unsafe`. Attributes in a `cfg_attr` whose condition is false are not visible.
 pub fn own_symbol(attributes: &[Attribute], name: &str) -> Option<String> {
     fn find(tokens: TokenStream, name: &str) -> Option<String> {
         let mut exported = false;
@@ -292,9 +297,9 @@ pub fn own_symbol(attributes: &[Attribute], name: &str) -> Option<String> {
     attributes.find_map(|attribute| find(attribute.to_token_stream(), name))
 }
 
-/// A symbol of its own: the name, and a number made of the package, the module and where in a file
-/// it stands, which are the same when the crate is compiled for the device and for the host. Only
-/// the compiler knows the module, so it is an expression.
+/// Returns a unique symbol: the name and a hash of the package, the module and the position in the
+/// file, which are the same when the crate is compiled for the device and for the host. It is an
+/// expression, because only the compiler knows the module.
 fn symbol(ident: &Ident, name: &str) -> TokenStream {
     let mut place = String::new();
     if proc_macro::is_available() {
@@ -367,7 +372,7 @@ mod tests {
                 quote!(
                     pub static mut X: u32 = 0;
                 ),
-                "without `mut`",
+                "cannot be `mut`",
             ),
             (
                 quote!(
@@ -379,7 +384,7 @@ mod tests {
                 quote!(
                     pub const X: u32 = 0;
                 ),
-                "goes on a static",
+                "applied to a static",
             ),
         ] {
             let text = expand_constant(quote!(), item).to_string();
@@ -475,7 +480,7 @@ mod tests {
         error(
             quote!(shared, unsafe(name = "Y")),
             item,
-            "each block has shared memory",
+            "each block has its own shared memory",
         );
     }
 
@@ -484,15 +489,15 @@ mod tests {
         let x = quote!(
             static mut X: u32 = 0;
         );
-        error(quote!(), x.clone(), "choose an address space");
-        error(quote!(local), x.clone(), "no address space `local`");
+        error(quote!(), x.clone(), "expected an address space");
+        error(quote!(local), x.clone(), "unknown address space `local`");
         error(quote!(shared, global), x, "the only option is");
         error(
             quote!(shared),
             quote!(
                 fn f() {}
             ),
-            "goes on a static",
+            "applied to a static",
         );
         error(
             quote!(shared),

@@ -5,8 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, parse_quote};
 
-/// The implementation, and a function that fails to compile unless every field is `AnyBits`, with the
-/// error on that field.
+/// Returns the implementation, and a function that fails to compile unless every field is
+/// `AnyBits`, with the error on that field.
 pub fn expand(input: TokenStream) -> TokenStream {
     try_expand(input).unwrap_or_else(Error::into_compile_error)
 }
@@ -16,8 +16,8 @@ fn try_expand(input: TokenStream) -> Result<TokenStream, Error> {
     let Data::Struct(data) = &input.data else {
         return Err(Error::new_spanned(
             &input.ident,
-            "only structs can derive `AnyBits`: not all bits are a variant of an enum, and what a union \
-             holds is for `unsafe` code to say",
+            "only structs can derive `AnyBits`: enums have invalid bit patterns, and unions need a manual \
+             `unsafe impl`",
         ));
     };
     for parameter in input.generics.type_params_mut() {
@@ -31,7 +31,7 @@ fn try_expand(input: TokenStream) -> Result<TokenStream, Error> {
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     Ok(quote! {
-        // SAFETY: any bits are values of the fields, which the function below checks.
+        // SAFETY: all fields are valid for any bit pattern, as the function below checks.
         #[automatically_derived]
         unsafe impl #impl_generics ::cuda_std::AnyBits for #name #type_generics #where_clause {
             const INITIALIZED: ::core::primitive::bool = true

@@ -1,7 +1,8 @@
-//! Kernels that are associated functions, for single-source programs: `#[kernel(associated)]` in an `impl`.
+//! Kernels that are associated functions, for single-source programs: `#[kernel(associated)]` in an
+//! `impl`.
 //!
-//! No type can stand beside them. So the arguments are those of a second function, and the type of the
-//! kernel's function stands for the kernel.
+//! An `impl` cannot contain a type with the kernel's name. Therefore a second associated function
+//! creates the arguments, and the type of the kernel's function represents the kernel.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
@@ -11,13 +12,13 @@ use syn::{Error, FnArg, ItemFn, Lifetime, Type};
 use crate::generic;
 use crate::handle::Parameter;
 
-/// Whether the attribute says that the kernel is one.
+/// Returns whether the attribute declares an associated kernel.
 pub fn is_meant(attribute: &TokenStream) -> bool {
     let mut tokens = attribute.clone().into_iter();
     tokens.any(|token| matches!(token, TokenTree::Ident(ident) if ident == "associated"))
 }
 
-/// The expansion, or the item unchanged with the errors before it.
+/// Returns the expansion, or the errors and the unchanged item.
 pub fn expand(attribute: TokenStream, mut function: ItemFn) -> TokenStream {
     generic::normalize(&mut function.sig);
     let mut stripped = function.clone();
@@ -26,14 +27,14 @@ pub fn expand(attribute: TokenStream, mut function: ItemFn) -> TokenStream {
     let checked = crate::kernel::check(attribute, &stripped.sig, &shared).and_then(|options| {
         crate::kernel::check_name(&function)?;
         let refused = |what: &str| {
-            let message = format!("a kernel that is an associated function has no {what}");
+            let message = format!("an associated kernel cannot have {what}");
             Err(Error::new_spanned(&function.sig.ident, message))
         };
         if !shared.is_empty() || !constants.is_empty() {
-            return refused("`#[shared]` and no `#[grid_constant]` parameters");
+            return refused("`#[shared]` or `#[grid_constant]` parameters");
         }
         if options.device_launch || crate::options::block_size(&options.section).is_some() {
-            return refused("`block_size` and no `device_launch`");
+            return refused("`block_size` or `device_launch`");
         }
         let mut inputs = function.sig.inputs.iter();
         if inputs.any(|input| {
@@ -86,7 +87,7 @@ fn items(mut function: ItemFn, section: &str) -> TokenStream {
     }
 }
 
-/// The function of the arguments.
+/// Returns the function that creates the arguments.
 fn args(function: &ItemFn) -> TokenStream {
     let signature = &function.sig;
     let brief = crate::names::fresh(signature, "__k");
@@ -100,7 +101,7 @@ fn args(function: &ItemFn) -> TokenStream {
     let mut is_unsafe = signature.unsafety.is_some();
     let mut elided = false;
     for (index, input) in signature.inputs.iter().enumerate().rev() {
-        // The receiver alone is none.
+        // `parameter` returns `None` only for the receiver.
         let (name, ty): (TokenStream, Type) =
             match crate::handle::parameter(index, input, false, &brief) {
                 Some(Parameter {
@@ -158,14 +159,14 @@ fn args(function: &ItemFn) -> TokenStream {
     let package = crate::names::package();
     let args_name = format_ident!("{text}_args", span = name.span());
     let entry = generic::Handle::new(signature).function(name);
-    let about = format!("The arguments of a launch of `{text}`.");
+    let about = format!("Creates the arguments of a launch of `{text}`.");
     let kernel = match signature.unsafety.is_some() || types.len() > MOST_ON_CPU {
         true => quote!(host::Kernel),
         false => quote!(AssociatedKernel),
     };
     let unsafety = is_unsafe.then(|| quote!(unsafe));
     let section = is_unsafe.then(|| {
-        let text = "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
+        let text = "# Safety\n\nAs for the kernel, in every launch with these arguments.";
         quote!(#[doc = ""] #[doc = #text])
     });
     quote! {
@@ -181,8 +182,8 @@ fn args(function: &ItemFn) -> TokenStream {
                 const NAME: &'static ::core::primitive::str = #text;
                 const PACKAGE: &'static ::core::primitive::str = #package;
             }
-            // SAFETY: these are the kernel's parameters; that it is sound is what its signature says, or
-            // else the caller.
+            // SAFETY: these are the kernel's parameters. The launch is sound if the kernel's
+            // signature is safe; otherwise the caller guarantees it.
             unsafe {
                 ::cuda_std::kernel::associated_args::<(#(#types,)*), _, _, _>(
                     Self::#entry,
@@ -194,7 +195,7 @@ fn args(function: &ItemFn) -> TokenStream {
     }
 }
 
-/// How many parameters a kernel that runs on the CPU has at most.
+/// The maximum number of parameters of a kernel that runs on the CPU.
 const MOST_ON_CPU: usize = 8;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! `foreign!`: functions that the device has from elsewhere (libdevice, the driver, the device
-//! runtime), and their panicking versions for the host.
+//! `foreign!`: functions that the device gets from elsewhere (libdevice, the driver, the device
+//! runtime), and panicking versions for the host.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, FnArg, ForeignItemFn, LitStr, Result};
 
-/// The expansion, or the first mistake.
+/// Returns the expansion, or the first error.
 pub fn expand(input: TokenStream) -> TokenStream {
     let functions = |input: ParseStream<'_>| {
         let mut functions = Vec::new();
@@ -37,7 +37,7 @@ fn one(mut function: ForeignItemFn) -> Result<TokenStream> {
     let ForeignItemFn {
         attrs, vis, sig, ..
     } = &function;
-    // A safe function says so in an `extern` block.
+    // Safe functions are declared `safe` in an `extern` block.
     let safe = sig.unsafety.is_none().then(|| quote!(safe));
     let device = quote! {
         #[cfg(target_arch = "nvptx64")]
@@ -62,7 +62,7 @@ fn one(mut function: ForeignItemFn) -> Result<TokenStream> {
         #[cfg(not(target_arch = "nvptx64"))]
         #[inline(never)]
         #[cfg_attr(nvvm_single_source, nvvm::foreign(#symbol))]
-        // The device's function takes its parameters alone.
+        // `track_caller` would add a parameter to the device's function.
         #[cfg_attr(not(nvvm_single_source), track_caller)]
         #vis #sig {
             ::cuda_std::session::only_on_device(::core::stringify!(#name))

@@ -12,14 +12,15 @@ use syn::{
     TypeParamBound, WherePredicate,
 };
 
-/// Whether a kernel has parameters other than lifetimes. Those of `impl` types have been named.
+/// Returns whether a kernel has parameters other than lifetimes. [`normalize`] must have replaced
+/// `impl` types.
 pub fn is_generic(signature: &Signature) -> bool {
     let mut parameters = signature.generics.params.iter();
     parameters.any(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
 }
 
-/// Where the crate is compiled for the device alone: an error at each type or constant parameter and
-/// each `impl` type.
+/// Returns an error for each type parameter, const parameter and `impl` type, for crates that are
+/// compiled only for the device.
 pub fn refused_on_device(signature: &Signature) -> TokenStream {
     let parameters = signature.generics.params.iter();
     let parameters = parameters.filter(|p| !matches!(p, GenericParam::Lifetime(_)));
@@ -42,7 +43,7 @@ pub fn refused_on_device(signature: &Signature) -> TokenStream {
     errors.extend(types.0.iter().map(|ty| {
         Error::new_spanned(
             ty,
-            "a kernel of a crate for the device cannot be generic, and `impl` in a parameter makes it so",
+            "a kernel in a device-only crate cannot be generic: `impl` in a parameter makes it generic",
         )
     }));
     let errors = errors.into_iter().map(Error::into_compile_error);
@@ -61,7 +62,7 @@ impl VisitMut for ImplTypes {
     }
 }
 
-/// Makes a type parameter of each `impl` type among the parameters' types, and all type parameters
+/// Replaces each `impl` type in the parameters by a type parameter, and makes all type parameters
 /// `'static`: the host finds an instance by its types' `TypeId`s.
 pub fn normalize(signature: &mut Signature) {
     struct Namer<'a>(&'a str, Vec<TypeParam>);
@@ -96,7 +97,7 @@ pub fn normalize(signature: &mut Signature) {
     }
 }
 
-/// Whether a parameter's type is a type parameter itself: whatever it is, it is passed as its bytes.
+/// Returns whether a parameter's type is a type parameter, which is passed as its bytes.
 pub fn is_type_parameter(signature: &Signature, ty: &Type) -> bool {
     let Type::Path(path) = ty else { return false };
     let mut parameters = signature.generics.type_params();
@@ -105,11 +106,11 @@ pub fn is_type_parameter(signature: &Signature, ty: &Type) -> bool {
             .is_some_and(|ident| parameters.any(|parameter| parameter.ident == *ident))
 }
 
-/// An argument of this name, as a launch keeps it for a parameter of this type.
+/// Returns the form in which a launch stores the argument `name` for a parameter of type `ty`.
 pub fn passed(signature: &Signature, name: &impl ToTokens, ty: &Type) -> TokenStream {
     match is_type_parameter(signature, ty) {
-        // SAFETY (of the expansion): the kernel's own check asks for `Copy`, and the compiler checks the
-        // types of each instance.
+        // SAFETY (of the expansion): the kernel's own check requires `Copy`, and the compiler
+        // checks the types of each instance.
         true => quote!(unsafe { ::cuda_std::kernel::host::Bits::new(#name) }),
         false => {
             let asked = crate::handle::asked(ty);
@@ -118,8 +119,8 @@ pub fn passed(signature: &Signature, name: &impl ToTokens, ty: &Type) -> TokenSt
     }
 }
 
-/// The type of a kernel's name, and what its generic items are made of. All of it is empty for a kernel
-/// that is not generic.
+/// The parts of the type that represents a generic kernel. All are empty for a kernel that is not
+/// generic.
 pub struct Handle<'a> {
     signature: &'a Signature,
 }
@@ -129,7 +130,7 @@ impl<'a> Handle<'a> {
         Handle { signature }
     }
 
-    /// The names of the parameters.
+    /// Returns the names of the parameters.
     pub fn names(&self) -> Vec<&'a Ident> {
         let parameters = self.signature.generics.params.iter();
         parameters
@@ -141,7 +142,7 @@ impl<'a> Handle<'a> {
             .collect()
     }
 
-    /// `name` or `name<T, N>`.
+    /// Returns `name` or `name<T, N>`.
     pub fn ty(&self) -> TokenStream {
         let name = &self.signature.ident;
         let names = self.names();
@@ -151,7 +152,7 @@ impl<'a> Handle<'a> {
         }
     }
 
-    /// `name` or `name::<T, N>`.
+    /// Returns `name` or `name::<T, N>`.
     pub fn function(&self, name: &Ident) -> TokenStream {
         let names = self.names();
         match names.is_empty() {
@@ -160,7 +161,8 @@ impl<'a> Handle<'a> {
         }
     }
 
-    /// `<T, const N: usize>`, each type with the bounds that can stand nowhere else, and these.
+    /// Returns `<T, const N: usize>`, with those bounds of each type that are allowed only there,
+    /// and `bounds`.
     pub fn declared(&self, bounds: &TokenStream) -> TokenStream {
         if !is_generic(self.signature) {
             return TokenStream::new();
@@ -179,7 +181,8 @@ impl<'a> Handle<'a> {
         quote!(<#(#declared),*>)
     }
 
-    /// The bounds at the declarations of the type parameters, as those of a `where`.
+    /// Returns the bounds in the declarations of the type parameters, in the form of a `where`
+    /// clause.
     pub fn predicates(&self) -> Vec<WherePredicate> {
         let parameters = self.signature.generics.type_params();
         parameters
@@ -191,7 +194,7 @@ impl<'a> Handle<'a> {
             .collect()
     }
 
-    /// The definition of the type.
+    /// Returns the definition of the type.
     pub fn definition(&self) -> TokenStream {
         let name = &self.signature.ident;
         if !is_generic(self.signature) {
@@ -201,15 +204,15 @@ impl<'a> Handle<'a> {
         let types = self.signature.generics.type_params();
         let types = types.map(|parameter| &parameter.ident);
         quote! {
-            // With braces, as a tuple would be a function too.
+            // With braces: a tuple struct would also be a function.
             struct #name #declared {
                 types: ::cuda_std::kernel::host::Types<fn(#(*const #types),*)>,
             }
         }
     }
 
-    /// For a generic kernel in a single-source session: what names its entry of this name as the
-    /// function of an instance.
+    /// Returns, for a generic kernel in a single-source session, the code that declares `entry` as
+    /// the function of an instance.
     pub fn instance(&self, entry: &Ident) -> TokenStream {
         if !is_generic(self.signature) {
             return TokenStream::new();
@@ -233,7 +236,7 @@ impl<'a> Handle<'a> {
     }
 }
 
-/// Whether it is `?Sized`, which can stand at the declaration alone.
+/// Returns whether the bound is `?Sized`, which is allowed only in the declaration.
 fn is_relaxed(bound: &TypeParamBound) -> bool {
     match bound {
         TypeParamBound::Trait(bound) => matches!(bound.modifier, syn::TraitBoundModifier::Maybe(_)),
@@ -241,12 +244,12 @@ fn is_relaxed(bound: &TypeParamBound) -> bool {
     }
 }
 
-/// That a generic kernel cannot have the option `device_launch`.
+/// Rejects the option `device_launch` for a generic kernel.
 pub fn check_options(signature: &Signature, device_launch: bool) -> syn::Result<()> {
     match device_launch && is_generic(signature) {
         true => Err(Error::new(
             Span::call_site(),
-            "a generic kernel cannot be launched by kernels: leave out `device_launch`",
+            "a generic kernel cannot be launched by kernels: remove `device_launch`",
         )),
         false => Ok(()),
     }

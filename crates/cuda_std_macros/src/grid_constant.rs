@@ -3,7 +3,7 @@
 
 use syn::{Error, FnArg, ItemFn, Result, Type};
 
-/// Takes the attributes away, and says which parameters have them.
+/// Removes the attributes, and returns the indices of the parameters that had one.
 pub fn take(function: &mut ItemFn) -> Vec<usize> {
     let mut found = Vec::new();
     for (index, input) in function.sig.inputs.iter_mut().enumerate() {
@@ -17,7 +17,8 @@ pub fn take(function: &mut ItemFn) -> Vec<usize> {
     found
 }
 
-/// What a parameter that the kernel has by reference is for the host.
+/// Returns the type of the value that the host passes for a parameter that the kernel has by
+/// reference.
 pub fn value_of(ty: &Type) -> Option<&Type> {
     match crate::kernel::without_parens(ty) {
         Type::Reference(reference) if reference.mutability.is_none() => Some(&reference.elem),
@@ -25,13 +26,13 @@ pub fn value_of(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Whether they are references, at places that do not depend on a `cfg`.
+/// Checks that the parameters are references, at positions that do not depend on a `cfg`.
 pub fn check(function: &ItemFn, parameters: &[usize]) -> Result<()> {
     for &index in parameters {
         let FnArg::Typed(typed) = &function.sig.inputs[index] else {
             continue;
         };
-        // The compiler finds it by its place among all parameters.
+        // The compiler finds the parameter by its position among all parameters.
         let mut before = function.sig.inputs.iter().take(index + 1);
         let cfg = before.find_map(|input| match input {
             FnArg::Typed(typed) => typed.attrs.iter().find(|a| a.path().is_ident("cfg")),
@@ -40,21 +41,21 @@ pub fn check(function: &ItemFn, parameters: &[usize]) -> Result<()> {
         if let Some(cfg) = cfg {
             return Err(Error::new_spanned(
                 cfg,
-                "a `#[grid_constant]` parameter and those before it are there under every `cfg`",
+                "a `#[grid_constant]` parameter and those before it cannot have a `cfg`",
             ));
         }
         if value_of(&typed.ty).is_none() {
             return Err(Error::new_spanned(
                 &typed.ty,
-                "a `#[grid_constant]` parameter is a reference, `&T`: to the value that the host \
-                 passes, which all threads read where it is",
+                "a `#[grid_constant]` parameter must be a reference, `&T`, to the value that the host \
+                 passes",
             ));
         }
     }
     Ok(())
 }
 
-/// What the kernel's section says of them.
+/// Returns the part of the section's name that lists these parameters.
 pub fn section(parameters: &[usize]) -> String {
     if parameters.is_empty() {
         return String::new();

@@ -14,13 +14,13 @@ use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, Type, WhereClause};
 
-/// The names of primitive types: a type of such a name would hide it in the whole module.
+/// The names of primitive types: a type with such a name would shadow it in the whole module.
 const PRIMITIVES: &[&str] = &[
     "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
     "i128", "isize", "f16", "f32", "f64", "f128",
 ];
 
-/// The items of the handle; nothing for a kernel that cannot have one.
+/// Returns the items of the handle; empty for a kernel that cannot have one.
 pub fn expand(
     function: &ItemFn,
     constants: &[usize],
@@ -76,7 +76,7 @@ pub fn expand(
         .map(|i| format_ident!("{prefix}{i}"))
         .collect();
     let names: Vec<&Ident> = parameters.iter().map(|p| &p.name).collect();
-    // A type parameter is inferred from the argument itself, a closure's with its bounds.
+    // A type parameter is inferred from the argument; for a closure, with the bounds.
     let is_bits = |ty: &Type| crate::generic::is_type_parameter(&function.sig, ty);
     let mut declared = Vec::new();
     let mut accepted = Vec::new();
@@ -113,8 +113,7 @@ pub fn expand(
         handle.declared(&TokenStream::new()),
         handle.declared(&quote!('static)),
     );
-    // A kernel that takes raw pointers reads or writes through them, whether it says `unsafe` or
-    // not.
+    // A kernel with raw pointers dereferences them, whether or not it is declared `unsafe`.
     let raw = parameters.iter().any(|p| matches!(p.ty, Type::Ptr(_)));
     let allowed = quote! {
         #[allow(
@@ -126,7 +125,7 @@ pub fn expand(
             clippy::pedantic
         )]
     };
-    // What device code that launches the kernel has of it.
+    // The interface for device code that launches the kernel.
     let types: Vec<&Type> = parameters.iter().map(|p| &p.ty).collect();
     let for_device = quote! {
         // SAFETY: the kernel's entry has this name.
@@ -160,8 +159,7 @@ pub fn expand(
         }
     };
     let unsafety = (raw || function.sig.unsafety.is_some()).then(|| {
-        let section =
-            "# Safety\n\nAs for the kernel, in every launch that these arguments are for.";
+        let section = "# Safety\n\nAs for the kernel, in every launch with these arguments.";
         (quote!(unsafe), quote!(#[doc = #section]))
     });
     let (unsafety, section) = unsafety.unzip();
@@ -172,22 +170,23 @@ pub fn expand(
         }
     });
     let package = crate::names::package();
-    // A generic kernel is of a single-source program, where one compilation makes both sides.
+    // A generic kernel is part of a single-source program, in which one compilation produces both
+    // sides.
     let signature = match is_generic(&function.sig) {
         true => quote!(""),
         false => signature(function, constants, options),
     };
-    let about = format!("The kernel `{entry}`, as the host launches it.");
-    let about_args = format!("The arguments of a launch of `{entry}`.");
-    // What kernels do not need on the device is not there: it would repeat what the compiler has to
-    // say of the function itself.
+    let about = format!("The kernel `{entry}`, which the host can launch.");
+    let about_args = format!("Creates the arguments of a launch of `{entry}`.");
+    // Omit on the device what kernels do not need: it would repeat the compiler's errors about the
+    // function.
     let (host_only, for_device) = match options.device_launch {
         true => (None, Some(for_device)),
         false => (Some(quote!(#[cfg(not(target_arch = "nvptx64"))])), None),
     };
-    // A call of a macro may stand where these items may not, which is in an `impl`. On the device,
-    // where it goes, the backend says what is wrong there; on the host the compiler refuses the
-    // items, and the macro's name is in its message.
+    // Where these items are not allowed, that is, in an `impl`, a macro call is still accepted. On
+    // the device, the backend then reports the error; on the host, the compiler rejects the items,
+    // with the macro's name in its message.
     quote! {
         #(#cfgs)*
         #host_only
@@ -201,7 +200,7 @@ pub fn expand(
             #for_device
 
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the function beside it is that kernel, and `args` has its parameters.
+            // SAFETY: the function of the same name is that kernel, and `args` has its parameters.
             unsafe impl #of_kernel ::cuda_std::kernel::host::Kernel for #ty {
                 const NAME: &'static ::core::primitive::str = #entry;
                 const PACKAGE: &'static ::core::primitive::str = #package;
@@ -223,8 +222,8 @@ pub fn expand(
                         + use<#(#captured)* #elided #(#own,)* #(#accepting),*>
                 > #bounds {
                     #mark
-                    // SAFETY: these are the kernel's parameters; that it is sound is what its
-                    // signature says, or else the caller.
+                    // SAFETY: these are the kernel's parameters. The launch is sound if the
+                    // kernel's signature is safe; otherwise the caller guarantees it.
                     unsafe { ::cuda_std::kernel::host::Args::new(#values) }
                 }
             }
@@ -234,8 +233,8 @@ pub fn expand(
     }
 }
 
-/// The bounds of `args`: the function's, and those that references in the parameters' types imply. Types in
-/// bounds, as they are there, imply none.
+/// Returns the bounds of `args`: the function's, and those that references in the parameters' types
+/// imply. Types in bounds, as `args` has them, imply none.
 fn bounds(function: &ItemFn, parameters: &[Parameter]) -> Option<WhereClause> {
     let mut implied = Implied(Vec::new(), Vec::new());
     for parameter in parameters {
@@ -252,8 +251,8 @@ fn bounds(function: &ItemFn, parameters: &[Parameter]) -> Option<WhereClause> {
     bounds
 }
 
-/// The references that something is inside of, and pairs of lifetimes of which the first outlives the
-/// second.
+/// The lifetimes of the enclosing references, and pairs of lifetimes of which the first outlives
+/// the second.
 struct Implied<'ast>(Vec<&'ast Lifetime>, Vec<(Lifetime, Lifetime)>);
 
 impl<'ast> Visit<'ast> for Implied<'ast> {
@@ -275,13 +274,14 @@ impl<'ast> Visit<'ast> for Implied<'ast> {
         }
     }
 
-    // What is inside has lifetimes of its own.
+    // Function types have their own lifetimes.
     fn visit_type_bare_fn(&mut self, _function: &'ast syn::TypeBareFn) {}
 
     fn visit_type_trait_object(&mut self, _object: &'ast syn::TypeTraitObject) {}
 }
 
-/// The kernel's signature as text, with the layouts of its parameters: an expression.
+/// Returns an expression for the kernel's signature as a string, with the layouts of its
+/// parameters.
 fn signature(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
     let signature = &function.sig;
     let parameters = signature.inputs.iter().enumerate().map(|(i, input)| {
@@ -294,7 +294,7 @@ fn signature(function: &ItemFn, constants: &[usize], options: &Options) -> Token
             false => &typed.ty,
         };
         let ty = crate::names::without_lifetimes(ty, &signature.generics);
-        // Only these decide whether the parameter is there; others have no place here.
+        // Only `cfg`s decide whether the parameter exists; other attributes are not allowed here.
         let cfgs = typed.attrs.iter().filter(|a| a.path().is_ident("cfg"));
         quote!(#(#cfgs)* ::cuda_std::kernel::signature::parameter!(#ty, #constant),)
     });
@@ -318,7 +318,8 @@ fn signature(function: &ItemFn, constants: &[usize], options: &Options) -> Token
     }
 }
 
-/// For the device: what tells the compiler the signature, for the body of the kernel's entry.
+/// Returns, for the body of the kernel's entry on the device, the record that passes the signature
+/// to the compiler.
 pub fn record(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
     let name = crate::names::text(&function.sig.ident);
     let signature = signature(function, constants, options);
@@ -333,8 +334,8 @@ pub fn record(function: &ItemFn, constants: &[usize], options: &Options) -> Toke
     }
 }
 
-/// As [`record`], where the host's session compiles the kernel as well: it names the type that the host
-/// finds the kernel by.
+/// Like [`record`], for a single-source session: names the type with which the host finds the
+/// kernel.
 pub fn host_record(function: &ItemFn, constants: &[usize], options: &Options) -> TokenStream {
     let handle = &function.sig.ident;
     let name = crate::names::text(handle);
@@ -355,16 +356,16 @@ pub fn host_record(function: &ItemFn, constants: &[usize], options: &Options) ->
     }
 }
 
-/// A parameter of the kernel, as `args` has it.
+/// A parameter of `args`.
 pub struct Parameter {
     pub name: Ident,
     pub ty: Type,
-    /// Whether the type has a lifetime without a name, which `args` names.
+    /// Whether the type has an elided lifetime, which `args` names.
     pub elided: bool,
 }
 
-/// The parameter; `None` if it is there only under some `cfg`. Of a constant of the grid the host
-/// passes the value that the reference is to.
+/// Returns the parameter, or `None` if a `cfg` decides whether it exists. For a grid constant, it
+/// is the value to which the kernel's parameter refers.
 pub fn parameter(
     index: usize,
     input: &FnArg,
@@ -399,8 +400,8 @@ pub fn parameter(
     })
 }
 
-/// What the argument for a parameter of this type is asked for. A reference to a value has a type
-/// of its own there, which values of the host can be passed to.
+/// Returns the type that bounds the argument of a parameter. A reference to a value is represented
+/// by a separate type, so that host values can be passed to it.
 pub fn asked(ty: &Type) -> TokenStream {
     let Type::Reference(reference) = ty else {
         return quote!(#ty);
@@ -420,7 +421,7 @@ pub fn asked(ty: &Type) -> TokenStream {
     }
 }
 
-/// Types whose lifetime a kernel's signature usually leaves out. A bound cannot.
+/// Types whose lifetime kernels usually elide, which a bound cannot.
 const HANDLES: [&str; 9] = [
     "PerThread",
     "PerThread2d",
@@ -433,7 +434,7 @@ const HANDLES: [&str; 9] = [
     "PerTile",
 ];
 
-/// Gives lifetimes without a name one: `Argument<&[f32]>` has to say which.
+/// Names elided lifetimes, because `Argument<&[f32]>` must name them.
 struct Namer<'a> {
     brief: &'a Lifetime,
     elided: bool,
@@ -477,6 +478,6 @@ impl VisitMut for Namer<'_> {
         }
     }
 
-    // Inside of `fn(&T)` they mean something else.
+    // Elided lifetimes inside `fn(&T)` have another meaning.
     fn visit_type_bare_fn_mut(&mut self, _function: &mut syn::TypeBareFn) {}
 }

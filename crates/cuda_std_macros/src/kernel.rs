@@ -11,15 +11,15 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Attribute, Error, FnArg, ItemFn, PatType, ReturnType, Signature, Type};
 
-/// The expansion, or the item unchanged with the errors behind it: so that no further error comes
-/// from the function's not being there.
+/// Returns the expansion; or the errors and the unchanged item, so that the missing function does
+/// not cause further errors.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
         Err(_) => {
             let error = Error::new(
                 Span::call_site(),
-                "`#[kernel]` goes on a function with a body",
+                "`#[kernel]` can only be applied to a function with a body",
             );
             let error = error.into_compile_error();
             return quote!(#error #item);
@@ -31,7 +31,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let only_single_source = crate::generic::refused_on_device(&function.sig);
     crate::generic::normalize(&mut function.sig);
     let is_generic = crate::generic::is_generic(&function.sig);
-    // With the parameters of shared memory, which the entry lacks.
+    // The function with its `#[shared]` parameters, which the entry does not have.
     let mut body = function.clone();
     let shared = crate::shared::take(&mut function);
     let constants = crate::grid_constant::take(&mut function);
@@ -54,14 +54,14 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
                 true => TokenStream::new(),
                 false => crate::handle::record(&function, &constants, &options),
             };
-            // What has no handle cannot be launched, so no record of it is needed. The instances of a generic
-            // kernel are known where they are launched.
+            // A kernel without a handle cannot be launched, so it needs no record. The instances of
+            // a generic kernel are known where they are launched.
             let host_record = match handle.is_empty() || is_generic {
                 true => TokenStream::new(),
                 false => crate::handle::host_record(&function, &constants, &options),
             };
             if is_generic && handle.is_empty() {
-                let message = "a generic kernel has neither the name of a primitive type nor a parameter \
+                let message = "a generic kernel cannot have the name of a primitive type or a parameter \
                                with a `cfg`";
                 let error = Error::new_spanned(&function.sig.ident, message).into_compile_error();
                 return quote!(#error #function);
@@ -77,7 +77,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// What the options say, or all that is wrong with them and the signature, at once.
+/// Returns the options, or all errors in the options and the signature.
 pub(crate) fn check(
     attribute: TokenStream,
     signature: &Signature,
@@ -94,7 +94,7 @@ pub(crate) fn check(
     if !signature.ident.to_string().is_ascii() {
         errors.add(
             &signature.ident,
-            "a kernel's name has to be ASCII: the host launches it by this name, and names in PTX are ASCII",
+            "a kernel's name must be ASCII: the host launches it by this name, and names in PTX are ASCII",
         );
     }
     let name = crate::names::text(&signature.ident);
@@ -114,7 +114,7 @@ pub(crate) fn check(
         );
     }
     if let Some(abi) = &signature.abi {
-        errors.add(abi, "a kernel has no ABI of its own: leave out `extern`");
+        errors.add(abi, "a kernel cannot have an ABI: remove `extern`");
     }
     if let Some(variadic) = &signature.variadic {
         errors.add(variadic, "a kernel cannot be variadic");
@@ -122,8 +122,7 @@ pub(crate) fn check(
     if let Some(macro_) = types_by_macro(signature) {
         errors.add(
             macro_,
-            "a kernel's parameter types are written without macros: give the type a name with \
-             `type`",
+            "a kernel's parameter types cannot contain macros: name the type with `type`",
         );
     }
     check_return(&signature.output, &mut errors);
@@ -142,12 +141,13 @@ pub(crate) fn check(
     errors.0.map_or(Ok(options), Err)
 }
 
-/// Whether it is `self` or `mut self`.
+/// Returns whether the receiver is `self` or `mut self`.
 fn is_value(receiver: &syn::Receiver) -> bool {
     receiver.reference.is_none() && receiver.colon_token.is_none()
 }
 
-/// The first type that a macro makes: its names cannot be told from those of the expansion.
+/// Returns the first type that is a macro call: its names cannot be distinguished from those of the
+/// expansion.
 fn types_by_macro(signature: &Signature) -> Option<&syn::TypeMacro> {
     struct Finder<'a>(Option<&'a syn::TypeMacro>);
 
@@ -162,7 +162,7 @@ fn types_by_macro(signature: &Signature) -> Option<&syn::TypeMacro> {
     finder.0
 }
 
-/// Refuses another name than the function's.
+/// Rejects a symbol name that differs from the function's name.
 pub(crate) fn check_name(function: &ItemFn) -> Result<(), Error> {
     let name = function.sig.ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name);
@@ -173,14 +173,15 @@ pub(crate) fn check_name(function: &ItemFn) -> Result<(), Error> {
         }
         let symbol = crate::address_space::own_symbol(std::slice::from_ref(attribute), name);
         if symbol.is_some_and(|symbol| symbol != name) {
-            let message = "the host launches a kernel by its function's name: leave this out";
+            let message =
+                "the host launches a kernel by its function's name: remove this attribute";
             return Err(Error::new_spanned(attribute, message));
         }
     }
     Ok(())
 }
 
-/// Whether it is this attribute, maybe in a `cfg_attr`.
+/// Returns whether it is this attribute, possibly in a `cfg_attr`.
 fn names_attribute(attribute: &Attribute, name: &str) -> bool {
     fn contains(tokens: TokenStream, name: &str) -> bool {
         tokens.into_iter().any(|token| match token {
@@ -207,15 +208,15 @@ fn check_return(output: &ReturnType, errors: &mut Errors) {
     if !nothing {
         errors.add(
             ty,
-            "a kernel cannot return a value: it runs once for each thread, and nobody would \
-             receive the values. Write results to a parameter: a `PerThread`, an `&Atomic` or a raw pointer",
+            "a kernel cannot return a value: it runs once per thread, and nothing receives \
+             the values. Write results to a parameter: a `PerThread`, an `&Atomic` or a raw pointer",
         );
     }
 }
 
 fn check_parameter(parameter: &PatType, errors: &mut Errors) {
-    // Whether the parameter is there is then known to the compiler alone, which sees the attribute after
-    // the signature is written.
+    // The macro cannot tell whether the parameter exists: the compiler evaluates the attribute
+    // after the signature has been written.
     let hidden =
         |attr: &&Attribute| attr.path().is_ident("cfg_attr") && names_attribute(attr, "cfg");
     if let Some(attribute) = parameter.attrs.iter().find(hidden) {
@@ -233,15 +234,15 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
             Type::Slice(slice) => {
                 let element = tokens(&slice.elem);
                 format!(
-                    "a `PerThread<{element}>`, each of whose elements is one thread's, or `*mut {element}` and \
-                     a length"
+                    "a `PerThread<{element}>`, which partitions its elements among the threads, or \
+                     `*mut {element}` and a length"
                 )
             }
             other => {
                 let other = tokens(other);
                 match &*other {
                     "u32" | "i32" | "u64" | "i64" | "f32" | "f64" => format!(
-                        "an `&Atomic<{other}, Device>`, which all threads may change, or `*mut {other}`"
+                        "an `&Atomic<{other}, Device>`, which all threads may modify, or `*mut {other}`"
                     ),
                     _ => format!("`*mut {other}`, and let one thread write"),
                 }
@@ -250,19 +251,19 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
         errors.add(
             ty,
             format!(
-                "a kernel cannot take a `&mut`: every thread would have the same one, while \
-                 `&mut` promises that nobody else has it. Take {instead}"
+                "a kernel cannot take a `&mut`: all threads would share it, but a `&mut` \
+                 must be exclusive. Take {instead}"
             ),
         );
     }
 }
 
-/// The function with the attributes that the backend looks for, and with the check of its
+/// Returns the function with the attributes that the backend looks for, and with the check of its
 /// parameters' types as the first item of its body.
 ///
-/// What only the entry may do or assume is in a function of its own, which nothing can name: it makes
-/// the handles of shared memory, knows the block's size, and calls the user's function. `body` is that
-/// function with all parameters, `function` has those of the entry.
+/// The entry is a separate function that no code can name, because only the entry may create the
+/// handles of shared memory and assume the block's size. It calls the user's function. `body` is
+/// the user's function with all parameters; `function` has the parameters of the entry.
 fn mark(
     function: &ItemFn,
     mut body: ItemFn,
@@ -274,11 +275,12 @@ fn mark(
     let size = crate::options::block_size(section);
     let is_entry = shared.is_empty() && size.is_none();
     let is_generic = crate::generic::is_generic(&function.sig);
-    // The compiler takes the kernel that a record of a host's session is of from the function it is in.
+    // In the host's session, the compiler finds the kernel of a record by the function that
+    // contains the record.
     let own_record = is_entry.then_some(host_record);
     let check = check_of_types(&function.sig);
-    // The body is a block of its own: what it declares does not reach the check. Around one expression
-    // rustc would call the braces unnecessary, around two statements it does not.
+    // The body is a separate block, so that its declarations do not affect the check. rustc warns
+    // about unnecessary braces around a single expression, but not around two statements.
     if let [syn::Stmt::Expr(_, None)] = &body.block.stmts[..] {
         body.block.stmts.insert(
             0,
@@ -290,7 +292,7 @@ fn mark(
     let block = &body.block;
     let mut new: syn::Block = syn::parse2(quote!({ #check #record #own_record #block }))
         .expect("statements in braces are a block");
-    // So that the function's span is the user's, not the attribute's.
+    // The function keeps the user's span instead of the attribute's.
     new.brace_token = block.brace_token;
     *body.block = new;
     let (outer, inner): (Vec<Attribute>, Vec<Attribute>) = body
@@ -298,21 +300,22 @@ fn mark(
         .into_iter()
         .partition(|attr| matches!(attr.style, syn::AttrStyle::Outer));
     body.attrs = outer;
-    // An inner attribute of the body means the function, and may stand outside it as well.
+    // An inner attribute of the body applies to the function, so it can be moved outside.
     body.attrs.extend(inner.into_iter().map(|attr| Attribute {
         style: syn::AttrStyle::Outer,
         ..attr
     }));
     let dead = quote!(#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]);
     if is_entry {
-        // On the device a generic kernel is an error of its own.
+        // On the device, a generic kernel is an error already.
         let on_device = (!is_generic).then(|| {
             quote! {
                 #[cfg_attr(
                     target_arch = "nvptx64",
                     unsafe(no_mangle),
                     unsafe(link_section = #section),
-                    // A kernel may be called as a function of C's runtime is: it stands in for none.
+                    // A kernel may have the name of a C runtime function: it does not replace that
+                    // function.
                     allow(
                         unknown_lints,
                         invalid_runtime_symbol_definitions,
@@ -358,7 +361,8 @@ fn mark(
     body.attrs.retain(|attr| {
         crate::address_space::own_symbol(std::slice::from_ref(attr), &name).is_none()
     });
-    // The entry is what it is inlined into, whatever it says; on the host that is left to its author.
+    // The user's function is always inlined into the entry on the device; on the host, the author
+    // decides.
     let inline: Vec<Attribute> = body
         .attrs
         .extract_if(.., |attr| attr.path().is_ident("inline"))
@@ -375,7 +379,7 @@ fn mark(
         let meta = &attr.meta;
         quote!(#[cfg_attr(not(target_arch = "nvptx64"), #meta)])
     });
-    // Types of shared memory need not be as visible as the kernel.
+    // The types of shared memory may be less visible than the kernel.
     let private =
         (!shared.is_empty()).then(|| quote!(#[allow(private_interfaces, private_bounds)]));
     quote! {
@@ -389,7 +393,7 @@ fn mark(
     }
 }
 
-/// The entry's function: in a block without a name, so that no code can call it.
+/// Returns the entry: a function in an unnamed block, so that no code can call it.
 fn entry(
     function: &ItemFn,
     body: &ItemFn,
@@ -427,7 +431,7 @@ fn entry(
     let inputs = named(false).map(|Argument { name, cfgs, ty }| quote!(#(#cfgs)* #name: #ty));
     let size = size.map(|[x, y, z]| {
         quote! {
-            // SAFETY: the driver launches the kernel with blocks of this size only.
+            // SAFETY: the driver launches the kernel only with blocks of this size.
             unsafe { ::cuda_std::kernel::assume_block_size(#x, #y, #z) };
         }
     });
@@ -452,7 +456,7 @@ fn entry(
             #calls
         }
     };
-    // The host never calls it: it is there for its MIR.
+    // The host never calls the entry, which exists for its MIR.
     let host = quote! {
         #[nvvm::section(#section)]
         #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
@@ -468,7 +472,8 @@ fn entry(
             #[allow(warnings, clippy::all, clippy::pedantic)]
             const _: () = {
                 use #name as #body_name;
-                // Messages name the entry as the kernel, so it hides the kernel in a block of its own.
+                // Messages refer to the entry by the kernel's name, so the entry shadows the kernel
+                // in an unnamed block.
                 const _: () = {
                     #function
                 };
@@ -476,7 +481,7 @@ fn entry(
         }
     };
     let host = items(host);
-    // On the device a generic kernel is an error of its own.
+    // On the device, a generic kernel is an error already.
     let device = (!crate::generic::is_generic(&function.sig)).then(|| {
         let device = items(device);
         quote! {
@@ -497,7 +502,7 @@ fn entry(
     }
 }
 
-/// A parameter of the user's function, as the entry names it.
+/// A parameter of the user's function, with its name in the entry.
 struct Argument<'a> {
     name: syn::Ident,
     cfgs: Vec<&'a Attribute>,
@@ -511,15 +516,16 @@ impl<'a> Argument<'a> {
         };
         Some(Argument {
             name: quote::format_ident!("argument_{index}"),
-            // Only these decide whether the parameter is there; others have no place here.
+            // Only `cfg`s decide whether the parameter exists; other attributes are not allowed
+            // here.
             cfgs: attrs.iter().filter(|a| a.path().is_ident("cfg")).collect(),
             ty,
         })
     }
 }
 
-/// The entry's call of the user's function, once for each choice of parameters that may be there: a `cfg`
-/// can stand before a statement, but not before an argument.
+/// Returns the entry's call of the user's function, once per combination of `cfg`s: a `cfg` can
+/// precede a statement, but not an argument.
 fn calls(function: &TokenStream, arguments: &[Argument<'_>], is_unsafe: bool) -> TokenStream {
     let conditional: Vec<&Argument<'_>> = arguments.iter().filter(|a| !a.cfgs.is_empty()).collect();
     let choices = 0..1u64 << conditional.len().min(16);
@@ -545,7 +551,7 @@ fn calls(function: &TokenStream, arguments: &[Argument<'_>], is_unsafe: bool) ->
             let names = arguments.iter().filter(|a| there(a)).map(|a| &a.name);
             let call = quote!(#function(#(#names),*));
             let call = match is_unsafe {
-                // SAFETY (of the expansion): the launch's promise is the function's.
+                // SAFETY (of the expansion): the launch guarantees what the function requires.
                 true => quote!(unsafe { #call }),
                 false => call,
             };
@@ -557,7 +563,7 @@ fn calls(function: &TokenStream, arguments: &[Argument<'_>], is_unsafe: bool) ->
         .collect()
 }
 
-/// An item that compiles only if all parameters' types are `Copy`.
+/// Returns an item that compiles only if all parameters' types are `Copy`.
 fn check_of_types(signature: &Signature) -> TokenStream {
     let calls: Vec<TokenStream> = signature
         .inputs
@@ -567,7 +573,8 @@ fn check_of_types(signature: &Signature) -> TokenStream {
             FnArg::Receiver(_) => None,
         })
         .map(|(attrs, ty)| {
-            // Only these decide whether the parameter is there; others have no place here.
+            // Only `cfg`s decide whether the parameter exists; other attributes are not allowed
+            // here.
             let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
             quote_spanned!(ty.span()=> #(#cfgs)* ::cuda_std::kernel::check_param::<#ty>();)
         })
@@ -575,8 +582,8 @@ fn check_of_types(signature: &Signature) -> TokenStream {
     if calls.is_empty() {
         return TokenStream::new();
     }
-    // The types as those of parameters: what they imply of lifetimes holds here too. Of a function's
-    // type, so that they may be unsized, which is reported where they are written.
+    // The types are those of parameters, so that lifetime bounds are implied here, too. They are in
+    // a function type, so that they may be unsized, which is reported at the declaration.
     let types = signature.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(PatType { attrs, ty, .. }) => {
             let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
@@ -611,7 +618,7 @@ impl Errors {
     }
 }
 
-/// The type inside parentheses, written or put there by a macro.
+/// Returns the type inside parentheses, which the user or a macro added.
 pub(crate) fn without_parens(ty: &Type) -> &Type {
     match ty {
         Type::Paren(paren) => without_parens(&paren.elem),
@@ -620,7 +627,7 @@ pub(crate) fn without_parens(ty: &Type) -> &Type {
     }
 }
 
-/// A type as its author would write it.
+/// Returns the source text of a type.
 fn tokens(ty: &Type) -> String {
     let text = quote!(#ty).to_string();
     let mut compact = String::with_capacity(text.len());

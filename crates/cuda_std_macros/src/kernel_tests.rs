@@ -1,17 +1,17 @@
-//! Tests of `#[kernel]`'s expansion and of each of its errors, on tokens.
+//! Tests of the expansion of `#[kernel]` and of its errors, on tokens.
 
 use super::expand;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// The expansion's text, of a function that is right.
+/// Returns the expansion of a valid function as text.
 fn expanded(function: TokenStream) -> String {
     let text = expand(TokenStream::new(), function).to_string();
     assert!(!text.contains("compile_error"), "{text}");
     text
 }
 
-/// That the function is refused with this text in the message, and kept all the same.
+/// Asserts that the function is rejected with `message`, and kept in the expansion.
 fn refused(function: TokenStream, message: &str) {
     let text = expand(TokenStream::new(), function).to_string();
     assert!(text.contains("compile_error"), "no error in: {text}");
@@ -33,8 +33,8 @@ fn kernel_is_marked_on_the_device_only() {
     assert!(text.contains("pub fn f (n : u32)"));
 }
 
-/// In a session for the host, the function that carries the section is also the one that its record is
-/// in, and it has no symbol of its own.
+/// In a single-source session, the function in the section is also the one that contains the
+/// record, and it has no symbol name.
 #[test]
 fn host_sessions_mark_the_entry_and_record_its_handle() {
     let plain = expanded(quote!(
@@ -64,7 +64,7 @@ fn host_sessions_mark_the_entry_and_record_its_handle() {
     }
     assert!(!entry.contains("export_name"), "{entry}");
 
-    // Without a handle nothing can launch it.
+    // A kernel without a handle cannot be launched.
     let hidden = expanded(quote!(
         fn f(#[cfg(x)] n: u32) {}
     ));
@@ -148,8 +148,8 @@ fn mutable_reference() {
     );
 }
 
-/// A generic kernel compiles for hosts; where the crate is for the device alone, each generic parameter
-/// is an error.
+/// A generic kernel compiles for hosts. In a crate that is compiled only for the device, each
+/// generic parameter is an error.
 #[test]
 fn generic_kernels_are_of_single_source_programs() {
     let text = expand(
@@ -174,7 +174,7 @@ fn generic_kernels_are_of_single_source_programs() {
         quote!(
             fn f<T: Copy>(#[cfg(x)] x: T) {}
         ),
-        "nor a parameter with a `cfg`",
+        "or a parameter with a `cfg`",
     );
 }
 
@@ -196,7 +196,7 @@ fn qualifiers() {
         quote!(
             extern "C" fn f() {}
         ),
-        "leave out `extern`",
+        "remove `extern`",
     );
     refused(
         quote!(
@@ -206,8 +206,8 @@ fn qualifiers() {
     );
 }
 
-/// A crate may say `extern crate self as core;`. What `::core` is then must not matter: names of other
-/// types than the trait's do not compile.
+/// A crate may declare `extern crate self as core;`. The meaning of `::core` must not matter then:
+/// a type other than the trait's must not compile.
 #[test]
 fn nothing_unsafe_relies_on_what_core_is() {
     let text = expand(
@@ -239,7 +239,7 @@ fn parameters_under_conditions() {
         quote!(
             fn f(#[cfg(any())] a: (), #[grid_constant] b: &u64, c: &u64) {}
         ),
-        "and those before it are there under every `cfg`",
+        "and those before it cannot have a `cfg`",
     );
 }
 
@@ -268,7 +268,7 @@ fn not_a_function() {
         ),
     )
     .to_string();
-    assert!(text.contains("goes on a function"), "{text}");
+    assert!(text.contains("applied to a function"), "{text}");
     assert!(text.contains("struct S"), "{text}");
 }
 
@@ -281,7 +281,7 @@ fn arguments_of_the_attribute() {
         ),
     )
     .to_string();
-    assert!(text.contains("has no option `fast`"), "{text}");
+    assert!(text.contains("unknown option `fast`"), "{text}");
 }
 
 #[test]

@@ -34,10 +34,9 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// Parameters are passed by value and must be `Copy`: numbers, structs, arrays, raw pointers, and
-/// shared references and slices to memory of the device; or types for output, such as `PerThread`.
-/// A kernel returns nothing. It has no `&mut` parameters: all threads would have the same one,
-/// while `&mut` promises Rust that nobody else has it. Take a `PerThread` instead, or a raw
-/// pointer.
+/// shared references and slices to device memory; or output types, such as `PerThread`. A kernel
+/// returns nothing. It cannot have `&mut` parameters: all threads would share one, but a `&mut`
+/// must be exclusive. Use a `PerThread` or a raw pointer instead.
 ///
 /// # Options
 ///
@@ -45,25 +44,26 @@ use proc_macro::TokenStream;
 /// #[kernel(launch_bounds(256, 2), max_registers = 64, cluster_dims(2, 1, 1))]
 /// ```
 ///
-/// - `launch_bounds(MAX_THREADS, MIN_BLOCKS)`: blocks have at most so many threads, and the compiler
-///   saves registers so that so many blocks (if it is given) fit a multiprocessor. Not every GPU's
-///   holds more than 1024 threads, so more blocks than have these count as fewer; `max_registers`
-///   asks for more.
-/// - `block_size(X, Y, Z)`: blocks have exactly this size, which the compiler makes use of.
-/// - `min_blocks = N`: as the second number of `launch_bounds`, beside `block_size`.
-/// - `max_registers = N`: threads use at most so many registers.
+/// - `launch_bounds(MAX_THREADS, MIN_BLOCKS)`: blocks have at most `MAX_THREADS` threads, and the
+///   compiler limits registers so that `MIN_BLOCKS` blocks (if given) are resident on a
+///   multiprocessor. Some GPUs hold only 1024 threads per multiprocessor, so block counts that
+///   exceed this are reduced; `max_registers` sets a stricter limit.
+/// - `block_size(X, Y, Z)`: blocks have exactly this size, which the compiler uses for
+///   optimization.
+/// - `min_blocks = N`: like `MIN_BLOCKS` of `launch_bounds`, combined with `block_size`.
+/// - `max_registers = N`: threads use at most `N` registers.
 /// - `stack_size = BYTES`: threads have a stack of this size, instead of the size that the compiler
-///   computes. Only kernels with recursion need it: see `CudaBuilder::recursion_depth`.
-/// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size (from `sm_90` on).
-/// - `max_blocks_per_cluster = N`: clusters have at most so many blocks (from `sm_90` on).
-/// - `device_launch`: kernels launch this one, by `cuda_std::dynamic`.
-///
+///   computes. Only recursive kernels need it: see `CudaBuilder::recursion_depth`.
+/// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size. Requires `sm_90`.
+/// - `max_blocks_per_cluster = N`: clusters have at most `N` blocks. Requires `sm_90`.
+/// - `device_launch`: other kernels can launch this one, with `cuda_std::dynamic`.
 /// - `associated`: the kernel is an associated function, in an `impl` of a single-source program.
 ///
 /// # Generic kernels
 ///
-/// In single-source programs a kernel can have type and constant parameters, and `impl Trait` in its
-/// parameters. The host's code names or infers them, and each instance that it launches is compiled:
+/// In single-source programs, a kernel can have type and const parameters, and parameters of type
+/// `impl Trait`. The host's code names or infers them, and each instance that it launches is
+/// compiled:
 ///
 /// ```ignore
 /// #[kernel]
@@ -77,17 +77,17 @@ use proc_macro::TokenStream;
 /// stream.launch((4, 256), map::<f32, _>::args(f32::sqrt, &from, &mut to))?;
 /// ```
 ///
-/// A parameter whose type is a type parameter takes values that are `DeviceCopy`, functions, and closures
-/// whose captured values are such; anything else is an error of the compiler. Type parameters are
-/// `'static`.
+/// A parameter whose type is a type parameter accepts `DeviceCopy` values, functions, and closures
+/// whose captures are `DeviceCopy`; other arguments are compile-time errors. Type parameters must
+/// be `'static`.
 ///
-/// An associated function that is a kernel has a second one beside it, of its name and `_args`. It takes
-/// `self` by value if the kernel does:
+/// For a kernel that is an associated function, the macro adds a second associated function with
+/// the suffix `_args`. It takes `self` by value if the kernel does:
 ///
 /// ```ignore
 /// impl<T: Number> Polynomial<T> {
 ///     #[kernel(associated)]
-///     fn evaluate(self, at: &[T], mut to: PerThread<T>) { … }
+///     fn evaluate(self, at: &[T], mut to: PerThread<T>) { /* ... */ }
 /// }
 ///
 /// stream.launch((4, 256), polynomial.evaluate_args(&at, &mut to))?;
@@ -95,19 +95,20 @@ use proc_macro::TokenStream;
 ///
 /// # Shared memory
 ///
-/// A parameter with `#[shared]` is none for the host: it is shared memory of the block, which
-/// `cuda_std::shared` describes. A kernel with one cannot be called as a function.
+/// A parameter with `#[shared]` is not an argument for the host: it is shared memory of the block,
+/// which `cuda_std::shared` describes. A kernel with such a parameter cannot be called as a
+/// function.
 ///
 /// ```ignore
 /// #[kernel]
 /// pub fn reverse(#[shared] mut tile: Shared<Array<f32, 256>>, from: &[f32], mut to: PerThread<f32>)
 /// ```
 ///
-/// # Constants of the grid
+/// # Grid constants
 ///
-/// A parameter with `#[grid_constant]` is a reference to a value that the host passes: to where the
-/// launch keeps it, without a copy for each thread. Large structs of which threads read little are
-/// best passed so, and tensor maps have to be.
+/// A parameter with `#[grid_constant]` is a reference to a value that the host passes. It refers to
+/// the launch's parameter memory, without a copy for each thread. Use it for large structs of which
+/// threads read little; tensor maps require it.
 ///
 /// ```ignore
 /// #[kernel]
@@ -116,8 +117,8 @@ use proc_macro::TokenStream;
 ///
 /// # On the host
 ///
-/// The function is an ordinary one, and beside it is a type of the same name, with a function
-/// `args` that takes the kernel's arguments. `cust` launches them:
+/// The function remains an ordinary one. The macro adds a type with the same name, whose function
+/// `args` takes the kernel's arguments. `cust` launches them:
 ///
 /// ```ignore
 /// let module = KERNELS.load()?;
@@ -125,35 +126,35 @@ use proc_macro::TokenStream;
 /// module.launch(&stream, (blocks, threads), scaled)?;
 /// ```
 ///
-/// Arguments that do not fit the parameters do not compile. `args` is unsafe for a kernel that is
-/// unsafe, or that takes raw pointers.
+/// Arguments that do not match the parameters are compile-time errors. `args` is unsafe for a
+/// kernel that is unsafe or takes raw pointers.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(attribute.into(), item.into()).into()
 }
 
-/// Puts a static into an address space of the device: `shared`, `constant` or `global`.
+/// Places a static in an address space of the device: `shared`, `constant` or `global`.
 ///
-/// - `#[address_space(shared)]`: one for each block. It must be `static mut`, and its initialiser
-///   has no effect: it is uninitialised when a block starts.
-/// - `#[address_space(constant)]`: in constant memory (64 KiB for all), which kernels cannot write
-///   and which is fastest when a warp's threads read the same address. For what the host sets,
-///   `#[constant]` needs no `unsafe`.
-/// - `#[address_space(global)]`: in global memory, where statics are without the attribute too.
+/// - `#[address_space(shared)]`: one instance per block. The static must be `static mut`. Its
+///   initializer has no effect: shared memory is uninitialized when a block starts.
+/// - `#[address_space(constant)]`: in constant memory (64 KiB for all statics), which kernels
+///   cannot write, and which is fastest when the threads of a warp read the same address. For
+///   values that the host sets, prefer `#[constant]`, which needs no `unsafe`.
+/// - `#[address_space(global)]`: in global memory, where statics without the attribute are, too.
 ///
 /// ```ignore
 /// #[address_space(shared)]
 /// static mut TILE: [f32; 256] = [0.0; 256];
 /// ```
 ///
-/// `#[address_space(constant, unsafe(name = "FACTORS"))]` says by which name the module has it, which
-/// is otherwise made up. It is unsafe as `no_mangle` is: no other item may have the name.
+/// `#[address_space(constant, unsafe(name = "FACTORS"))]` sets the symbol name in the module, which
+/// is otherwise generated. It is unsafe as `no_mangle` is: no other item may have the name.
 ///
 /// # On the host
 ///
-/// The static is an ordinary one. Beside a static in constant or global memory that is not private
-/// is a type of the same name, by which `cust` finds the variable in a module: `use` brings both.
-///
+/// The static is an ordinary one. For a static in constant or global memory that is not private,
+/// the macro adds a type with the same name, with which `cust` finds the variable in a module.
+/// `use` imports both.
 /// ```ignore
 /// #[address_space(constant)]
 /// pub static mut FACTORS: [f32; 4] = [1.0; 4];          // in the crate of kernels
@@ -161,15 +162,17 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// module.global_mut::<FACTORS>()?.set(&[0.5; 4])?;      // in the host's program
 /// ```
 ///
-/// A static with `#[no_mangle]` or `#[export_name]` is found if it has it on the host as well: what
-/// stands in a `cfg_attr` for the device alone is not known there. `name` is the way that does.
+/// `cust` finds a static with `#[no_mangle]` or `#[export_name]` only if the host's version has the
+/// attribute too. An attribute in a `cfg_attr` for the device is not visible on the host; use
+/// `name` instead.
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(attribute.into(), item.into()).into()
 }
 
-/// A variable in constant memory (64 KiB for all), which the host sets and kernels read as any static: what
-/// `__constant__` is in CUDA C++. It is fastest when a warp's threads read the same address.
+/// A variable in constant memory (64 KiB for all variables), which the host sets and kernels read
+/// like any static: CUDA C++'s `__constant__`. It is fastest when the threads of a warp read the
+/// same address.
 ///
 /// ```ignore
 /// #[constant]
@@ -180,15 +183,15 @@ pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// module.global_mut::<FACTORS>()?.set(&[0.5; 4])?;      // in the host's program
 /// ```
 ///
-/// The static becomes a `cuda_std::Constant` of the type, which derefs to it: the compiler must not count
-/// on the value that it starts with.
+/// The type of the static becomes `cuda_std::Constant`, which dereferences to the declared type:
+/// the compiler must not rely on the initial value.
 #[proc_macro_attribute]
 pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand_constant(attribute.into(), item.into()).into()
 }
 
-/// Makes a struct `cuda_std::AnyBits`, if all of its fields are: then it can be in shared memory, and go
-/// through shuffles, reductions and scans.
+/// Implements `cuda_std::AnyBits` for a struct whose fields all implement it: the struct can then
+/// be stored in shared memory, and be used in shuffles, reductions and scans.
 ///
 /// ```ignore
 /// #[derive(Clone, Copy, AnyBits)]
@@ -202,7 +205,7 @@ pub fn any_bits(input: TokenStream) -> TokenStream {
     any_bits::expand(input.into()).into()
 }
 
-/// Inline PTX, in the notation of `asm!`.
+/// Inline PTX, in the syntax of `asm!`.
 ///
 /// ```ignore
 /// use cuda_std::prelude::*;
@@ -226,32 +229,33 @@ pub fn any_bits(input: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// On nvptx64 it is `asm!`, and the crate needs `#![feature(asm_experimental_arch)]` there. Code with
-/// it compiles for the host as well, where it panics, and in crates that have kernels beside host
-/// code, where `asm!` would be the host's.
+/// On nvptx64 the macro expands to `asm!`, and the crate needs `#![feature(asm_experimental_arch)]`
+/// there. Code with it also compiles for the host, where it panics, and in single-source crates,
+/// where `asm!` would be the host's.
 ///
-/// The template is one or several string literals; braces of PTX are written twice. Operands are
+/// The template consists of one or more string literals, with PTX's braces doubled. Operands are
 /// `in(CLASS) value`, `out(CLASS) place`, `inout(CLASS) place`, `inout(CLASS) value => place` and
-/// `const value`, with names or without; the classes are `reg16`, `reg32` and `reg64`. A `const` is a
-/// `u32`, or what a suffix or a cast at its end says; one that depends on a const parameter is a
-/// parameter of type `u32` alone. `options(..)` are those of `asm!`.
+/// `const value`, optionally named. The classes are `reg16`, `reg32` and `reg64`. A `const` is a
+/// `u32`, or has the type of its suffix or cast; a `const` that depends on a const parameter must
+/// be a parameter of type `u32`. `options(..)` are those of `asm!`.
 ///
 /// # Safety
-/// As with `asm!`: the PTX does what the operands and options say, and nothing that Rust forbids.
+/// As for `asm!`: the PTX must do only what the operands and options say, and nothing that Rust
+/// forbids.
 #[proc_macro]
 pub fn ptx(assembly: TokenStream) -> TokenStream {
     ptx::expand(assembly.into()).into()
 }
 
-/// Functions of `cuda_std` that the device has from elsewhere.
+/// Declares functions of `cuda_std` that the device gets from elsewhere.
 #[doc(hidden)]
 #[proc_macro]
 pub fn foreign(functions: TokenStream) -> TokenStream {
     foreign::expand(functions.into()).into()
 }
 
-/// The attributes given, on the item: what `cuda_std::single_source_attributes` is where the host's
-/// session compiles kernels as well.
+/// Applies the given attributes to the item: `cuda_std::single_source_attributes` in a
+/// single-source session.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn attributes(attributes: TokenStream, item: TokenStream) -> TokenStream {
@@ -260,21 +264,22 @@ pub fn attributes(attributes: TokenStream, item: TokenStream) -> TokenStream {
     quote::quote!(#[#attributes] #item).into()
 }
 
-/// The item alone: what `cuda_std::single_source_attributes` is elsewhere.
+/// Returns the item unchanged: `cuda_std::single_source_attributes` outside a single-source
+/// session.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn no_attributes(_attributes: TokenStream, item: TokenStream) -> TokenStream {
     item
 }
 
-/// The table of intrinsics: see `cuda_std::intrinsics`, which it is for.
+/// The table of intrinsics. See `cuda_std::intrinsics`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn intrinsics(rows: TokenStream) -> TokenStream {
     table::expand(rows.into()).into()
 }
 
-/// Items repeated over lists, as rows of the table are: `for (TY, OP) in [(u32, add)] { … }`.
+/// Repeats items over lists, like the rows of the table: `for (TY, OP) in [(u32, add)] { … }`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn repeat(items: TokenStream) -> TokenStream {

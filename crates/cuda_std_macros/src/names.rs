@@ -5,8 +5,9 @@ use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Generics, Ident, Lifetime, Type};
 
-/// A name that begins like `prefix`, and that no name in the tokens begins like. Expansions declare
-/// generic parameters and constants, which hygiene does not keep apart from the user's names.
+/// Returns a name starting with `prefix` that is not a prefix of any name in the tokens. Expansions
+/// declare generic parameters and constants, which hygiene does not distinguish from the user's
+/// names.
 pub fn fresh(tokens: &impl ToTokens, prefix: &str) -> String {
     fn collect(tokens: TokenStream, names: &mut Vec<String>) {
         for token in tokens {
@@ -26,14 +27,14 @@ pub fn fresh(tokens: &impl ToTokens, prefix: &str) -> String {
     fresh
 }
 
-/// A name as it is without `r#`.
+/// Returns the identifier without `r#`.
 pub fn text(ident: &Ident) -> String {
     let text = ident.to_string();
     text.strip_prefix("r#").unwrap_or(&text).to_owned()
 }
 
-/// Whether the compiler, libdevice, the driver or the device runtime defines symbols of this name, so
-/// that no kernel and no static may have it. The compiler's own names start with `__`.
+/// Returns whether the compiler, libdevice, the driver or the device runtime defines a symbol with
+/// this name, so that kernels and statics cannot have it. The compiler's own names start with `__`.
 pub fn is_reserved(name: &str) -> bool {
     const OF_F128: &[&str] = &[
         "ceil",
@@ -66,25 +67,25 @@ pub fn is_reserved(name: &str) -> bool {
             .is_some_and(|rest| OF_F128.contains(&rest))
 }
 
-/// What is said of a reserved name.
+/// Returns the error message for a reserved name.
 pub fn reserved(name: &str) -> String {
     format!(
         "the name `{name}` is reserved for the compiler and CUDA's device functions: choose another"
     )
 }
 
-/// The package's name. Not by `env!`, which a macro of the crate could stand in for.
+/// Returns the package's name. Not `env!`, which a macro of the user's crate could shadow.
 pub fn package() -> String {
     std::env::var("CARGO_PKG_NAME").unwrap_or_default()
 }
 
-/// The package's name and version.
+/// Returns the package's name and version.
 pub fn package_and_version() -> String {
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
     format!("{} {version}", package())
 }
 
-/// The type with the lifetimes of the function left out, for an item outside of the function.
+/// Returns the type without the lifetimes of the function, for an item outside the function.
 pub fn without_lifetimes(ty: &Type, generics: &Generics) -> Type {
     struct Eraser<'a>(&'a Generics);
 

@@ -1,12 +1,12 @@
-//! How a kernel's threads run on the CPU: an implementation of `OnCpu`, which reads the parameters and
-//! calls the user's function.
+//! Kernels on the CPU: an implementation of `OnCpu`, which reads the parameters and calls the
+//! user's function.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{FnArg, ItemFn, Lifetime, Signature, Type};
 
-/// The implementation for a kernel that has a handle. `function` has the parameters of the entry, `body`
-/// all of them, and `is_shared` says which of these are shared memory.
+/// Returns the implementation for a kernel that has a handle. `function` has the parameters of the
+/// entry, `body` has all parameters, and `is_shared` says which of those are shared memory.
 pub fn expand(
     function: &ItemFn,
     body: &ItemFn,
@@ -31,7 +31,8 @@ pub fn expand(
             continue;
         }
         if constants.contains(&passed) {
-            // The arguments keep the value for the launch and no longer.
+            // The arguments own the value for the duration of the launch, which no named lifetime
+            // expresses.
             let Type::Reference(reference) = crate::kernel::without_parens(&typed.ty) else {
                 return TokenStream::new();
             };
@@ -57,10 +58,10 @@ pub fn expand(
     let items = quote! {
         #[allow(warnings, clippy::all, clippy::pedantic)]
         const _: () = {
-            // SAFETY: it calls the kernel, whose parameters these are.
+            // SAFETY: `run` calls the kernel that the type represents, with its parameters.
             unsafe impl #generics ::cuda_std::kernel::host::OnCpu for #ty #bounds {
                 unsafe fn run(parameters: &mut ::cuda_std::kernel::host::Parameters<'_>) {
-                    // SAFETY: the caller's promise, which is the kernel's too.
+                    // SAFETY: the caller's guarantees are those that the kernel requires.
                     unsafe {
                         let scope = ::cuda_std::shared::Scope::new();
                         #(#statements)*
@@ -70,8 +71,8 @@ pub fn expand(
             }
         };
     };
-    // The compiler of a single-source session sees to it that a generic kernel's arguments refer to
-    // nothing of the host.
+    // In a single-source session, the compiler ensures that the arguments of a generic kernel do
+    // not refer to host memory.
     let items = match crate::generic::is_generic(signature) {
         true => quote!(::cuda_std::single_source! { #items }),
         false => items,
@@ -82,8 +83,9 @@ pub fn expand(
     }
 }
 
-/// A parameter's type, with `'static` for the lifetimes of the function: it holds for every lifetime that
-/// it does not itself call `'static`, and then `args` takes memory of the host that lives as long.
+/// Returns a parameter's type with the function's lifetimes replaced by `'static`. An
+/// implementation for it covers every lifetime that the kernel does not itself declare `'static`;
+/// in that case `args` requires host memory that lives as long.
 pub fn everlasting(ty: &Type, signature: &Signature) -> TokenStream {
     let ty = crate::names::without_lifetimes(ty, &signature.generics);
     let input: FnArg = syn::parse_quote!(argument: #ty);

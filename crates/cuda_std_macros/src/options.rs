@@ -8,7 +8,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Error, Ident, LitInt, Result, Token};
 
-/// One option: how it is written, how many numbers it has, and what they must be.
+/// An option: its syntax, the number of its arguments, and their maximum.
 struct Kind {
     name: &'static str,
     usage: &'static str,
@@ -61,23 +61,22 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// The option of kernels that device code launches, and that of associated functions. They have no
-/// numbers.
+/// The flags: options without arguments.
 const DEVICE_LAUNCH: &str = "device_launch";
 const ASSOCIATED: &str = "associated";
 
-/// What the options say.
+/// The parsed options.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// The name of the section: `nvvm.kernel`, and the options behind it.
+    /// The name of the section: `nvvm.kernel`, followed by the options.
     pub section: String,
-    /// Whether kernels launch this one.
+    /// Whether other kernels can launch this one.
     pub device_launch: bool,
-    /// Whether it is an associated function.
+    /// Whether the kernel is an associated function.
     pub associated: bool,
 }
 
-/// Reads the options.
+/// Parses the options.
 pub fn read(attribute: TokenStream) -> Result<Options> {
     let parser = |input: ParseStream<'_>| {
         let mut text = String::from("nvvm.kernel");
@@ -88,7 +87,7 @@ pub fn read(attribute: TokenStream) -> Result<Options> {
             if seen.contains(&name.to_string()) {
                 return Err(Error::new_spanned(
                     &name,
-                    format!("`{name}` is there twice"),
+                    format!("duplicate option `{name}`"),
                 ));
             }
             seen.push(name.to_string());
@@ -108,7 +107,7 @@ pub fn read(attribute: TokenStream) -> Result<Options> {
     parser.parse2(attribute)
 }
 
-/// The size of blocks that a section's name tells.
+/// Returns the block size that the name of a section specifies.
 pub fn block_size(section: &str) -> Option<[u32; 3]> {
     let list = section
         .split(';')
@@ -128,12 +127,12 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
         let names = KINDS.iter().map(|kind| kind.name).chain(flags);
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let message = format!(
-            "`#[kernel]` has no option `{name}`, only {}",
+            "unknown option `{name}`: expected one of {}",
             names.join(", ")
         );
         Error::new_spanned(&name, message)
     })?;
-    let mistake = || Error::new_spanned(&name, format!("it is written {}", kind.usage));
+    let mistake = || Error::new_spanned(&name, format!("expected {}", kind.usage));
     let equals = input.parse::<Option<Token![=]>>()?.is_some();
     let literals: Vec<LitInt> = if equals {
         vec![input.parse().map_err(|_| mistake())?]
@@ -150,7 +149,10 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     for literal in &literals {
         let number: u64 = literal.base10_parse()?;
         if number == 0 || number > kind.largest {
-            let message = format!("in `{name}` numbers are from 1 to {}", kind.largest);
+            let message = format!(
+                "invalid value for `{name}`: must be from 1 to {}",
+                kind.largest
+            );
             return Err(Error::new_spanned(literal, message));
         }
         numbers.push(number);
@@ -158,12 +160,12 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     if matches!(kind.name, "block_size" | "cluster_dims")
         && numbers.iter().product::<u64>() > kind.largest
     {
-        let what = if kind.name == "block_size" {
-            "threads in a block"
+        let (whole, parts) = if kind.name == "block_size" {
+            ("block", "threads")
         } else {
-            "blocks in a cluster"
+            ("cluster", "blocks")
         };
-        let message = format!("there are at most {} {what}", kind.largest);
+        let message = format!("a {whole} can have at most {} {parts}", kind.largest);
         return Err(Error::new_spanned(&name, message));
     }
     let list: Vec<String> = numbers.iter().map(u64::to_string).collect();
@@ -222,13 +224,16 @@ mod tests {
             "nvvm.kernel;reqntid=16,16;minctasm=4;stack=8192"
         );
         let wrong = [
-            (quote!(fast), "no option `fast`"),
-            (quote!(launch_bounds), "it is written"),
+            (quote!(fast), "unknown option `fast`"),
+            (quote!(launch_bounds), "expected `"),
             (quote!(launch_bounds(2048)), "from 1 to 1024"),
             (quote!(block_size(32, 64)), "at most 1024 threads"),
-            (quote!(max_registers(64)), "it is written"),
+            (quote!(max_registers(64)), "expected `"),
             (quote!(max_registers = 0), "from 1 to 255"),
-            (quote!(max_registers = 8, max_registers = 9), "there twice"),
+            (
+                quote!(max_registers = 8, max_registers = 9),
+                "duplicate option",
+            ),
             (quote!(stack_size = 1048576), "from 1 to 524288"),
             (quote!(cluster_dims(4, 8)), "at most 16 blocks"),
         ];

@@ -1,6 +1,7 @@
-//! `ptx!`: inline PTX in the notation of `asm!`. On nvptx64 it is `asm!`. Elsewhere it is a call of a
-//! generic function that stands for the assembly: in a single-source session the backend makes the
-//! assembly of the call, by the function's attribute, and on the host the function panics.
+//! `ptx!`: inline PTX in the syntax of `asm!`. On nvptx64 it expands to `asm!`. Elsewhere it
+//! expands to a call of a generic function that represents the assembly: in a single-source
+//! session, the backend generates the assembly from the function's attribute; on the host, the
+//! function panics.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -11,10 +12,10 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCast, Ident, LitInt, LitStr, Result, Token, Type};
 
-/// The function's name, which no code that stands in the operands uses.
+/// The name of the function, which no operand's code uses.
 const NAME: &str = "__cuda_std_assembly";
 
-/// An assembly's parts.
+/// The parsed assembly.
 pub struct Assembly {
     template: Vec<LitStr>,
     operands: Vec<Operand>,
@@ -31,7 +32,7 @@ enum Kind {
         bits: u32,
         value: Expr,
     },
-    /// No place for `_`.
+    /// `place` is `None` for `_`.
     Out {
         bits: u32,
         place: Option<Expr>,
@@ -47,7 +48,7 @@ enum Kind {
     },
 }
 
-/// The expansion, or the first mistake.
+/// Returns the expansion, or the first error.
 pub fn expand(input: TokenStream) -> TokenStream {
     let elsewhere = syn::parse2::<Assembly>(input.clone())
         .and_then(|assembly| assembly.call("ptx!"))
@@ -65,7 +66,7 @@ pub fn expand(input: TokenStream) -> TokenStream {
 }
 
 impl Assembly {
-    /// Gives a constant its type, which the notation of `asm!` does not tell.
+    /// Sets the type of a constant, which the syntax of `asm!` does not specify.
     pub fn set_type(&mut self, name: &Ident, of: &Type) {
         for operand in &mut self.operands {
             if let Operand {
@@ -79,7 +80,8 @@ impl Assembly {
         }
     }
 
-    /// The function that stands for the assembly, and its call. On the host it panics in this name.
+    /// Returns the function that represents the assembly, and its call. On the host it panics with
+    /// `name`.
     pub fn call(&self, name: &str) -> Result<TokenStream> {
         let template = self.positional()?;
         let function = Ident::new(NAME, Span::mixed_site());
@@ -130,7 +132,7 @@ impl Assembly {
         if never && let Some(place) = places.first() {
             return Err(Error::new_spanned(
                 place,
-                "assembly that does not return has no outputs",
+                "assembly with `noreturn` cannot have outputs",
             ));
         }
         let (ret, assignment) = match (&*results, &*places) {
@@ -159,7 +161,7 @@ impl Assembly {
         })
     }
 
-    /// The template as one text in which all operands are numbers.
+    /// Returns the template as one string, with all operands numbered.
     fn positional(&self) -> Result<String> {
         let mut text = String::new();
         let mut next = 0;
@@ -181,7 +183,7 @@ impl Assembly {
                 let (name, after) = from
                     .strip_prefix('{')
                     .and_then(|inner| inner.split_once('}'))
-                    .ok_or_else(|| mistake("a single brace: write it twice".to_owned()))?;
+                    .ok_or_else(|| mistake("unescaped brace: write it twice".to_owned()))?;
                 let name = name.trim();
                 let index = if name.is_empty() {
                     next += 1;
@@ -193,10 +195,10 @@ impl Assembly {
                         operand.name.as_ref().is_some_and(|n| n.unraw() == name)
                     };
                     let found = self.operands.iter().position(is_it);
-                    found.ok_or_else(|| mistake(format!("there is no operand `{name}`")))?
+                    found.ok_or_else(|| mistake(format!("unknown operand `{name}`")))?
                 };
                 if index >= self.operands.len() {
-                    return Err(mistake(format!("there is no operand {index}")));
+                    return Err(mistake(format!("unknown operand {index}")));
                 }
                 text.push_str(&format!("{{{index}}}"));
                 rest = after;
@@ -207,7 +209,7 @@ impl Assembly {
     }
 }
 
-/// The type of an output, where its place says it.
+/// Returns the type of an output, if its place determines it.
 fn result_type(place: Option<&Expr>, bits: u32) -> TokenStream {
     match place {
         Some(_) => quote!(_),
@@ -225,7 +227,7 @@ impl Parse for Assembly {
         while !input.is_empty() {
             if input.fork().parse::<LitStr>().is_ok() {
                 if !assembly.operands.is_empty() || !assembly.options.is_empty() {
-                    return Err(input.error("the template comes before the operands"));
+                    return Err(input.error("the template must precede the operands"));
                 }
                 assembly.template.push(input.parse()?);
             } else if assembly.template.is_empty() {
@@ -284,7 +286,7 @@ impl Assembly {
             _ => {
                 return Err(Error::new_spanned(
                     word,
-                    "an operand is `in(..)`, `out(..)`, `inout(..)` or `const ..`; `options(..)` follow",
+                    "expected an operand (`in(..)`, `out(..)`, `inout(..)` or `const ..`) or `options(..)`",
                 ));
             }
         };
@@ -293,7 +295,7 @@ impl Assembly {
     }
 }
 
-/// The class of registers in parentheses.
+/// Parses a register class in parentheses.
 fn class(input: ParseStream<'_>) -> Result<u32> {
     let content;
     syn::parenthesized!(content in input);
@@ -304,12 +306,12 @@ fn class(input: ParseStream<'_>) -> Result<u32> {
         "reg64" => Ok(64),
         _ => Err(Error::new_spanned(
             class,
-            "PTX has registers of the classes `reg16`, `reg32` and `reg64`",
+            "expected a register class: `reg16`, `reg32` or `reg64`",
         )),
     }
 }
 
-/// Where an output goes; none for `_`.
+/// Parses the place of an output: `None` for `_`.
 fn place(input: ParseStream<'_>) -> Result<Option<Expr>> {
     match input.parse::<Option<Token![_]>>()? {
         Some(_) => Ok(None),
@@ -317,7 +319,7 @@ fn place(input: ParseStream<'_>) -> Result<Option<Expr>> {
     }
 }
 
-/// A constant: `u32`, or what its suffix or its cast says.
+/// Creates a constant: a `u32`, or of the type of its suffix or cast.
 fn constant(value: Expr) -> Result<Kind> {
     if let Expr::Cast(ExprCast { ty, .. }) = &value {
         let ty = (**ty).clone();
@@ -371,15 +373,15 @@ mod tests {
         for (assembly, message) in [
             (quote!(), "expected the template"),
             (quote!(in(reg32) x), "expected the template"),
-            (quote!("{a}"), "there is no operand `a`"),
-            (quote!("{}"), "there is no operand 0"),
-            (quote!("x }"), "a single brace"),
-            (quote!("{}", in(reg8) x), "`reg16`, `reg32` and `reg64`"),
-            (quote!("{}", sym x), "an operand is"),
-            (quote!("{}", in(reg32) x, "{}"), "before the operands"),
+            (quote!("{a}"), "unknown operand `a`"),
+            (quote!("{}"), "unknown operand 0"),
+            (quote!("x }"), "unescaped brace"),
+            (quote!("{}", in(reg8) x), "`reg16`, `reg32` or `reg64`"),
+            (quote!("{}", sym x), "expected an operand"),
+            (quote!("{}", in(reg32) x, "{}"), "must precede the operands"),
             (
                 quote!("{}", out(reg32) x, options(noreturn)),
-                "has no outputs",
+                "cannot have outputs",
             ),
         ] {
             let text = expand(assembly).to_string();

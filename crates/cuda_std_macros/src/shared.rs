@@ -1,6 +1,5 @@
-//! `#[shared]` parameters of kernels: not parameters of the entry, but handles of shared memory
-//! that the entry creates, each from a static and a barrier of its own, and passes to the user's
-//! function.
+//! `#[shared]` parameters of kernels. They are not parameters of the entry: the entry creates a
+//! handle for each, with its own static and barrier, and passes it to the user's function.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -10,10 +9,10 @@ use syn::{Error, FnArg, Ident, ItemFn, PatType, Result, Signature};
 
 use crate::generic::is_generic;
 
-/// The barriers that are there for shared memory.
+/// The number of hardware barriers that are reserved for shared memory.
 const MOST: usize = 8;
 
-/// Takes the parameters out of the signature.
+/// Removes the `#[shared]` parameters from the signature and returns them.
 pub fn take(function: &mut ItemFn) -> Vec<PatType> {
     let mut taken = Vec::new();
     let inputs = std::mem::take(&mut function.sig.inputs);
@@ -29,12 +28,12 @@ pub fn take(function: &mut ItemFn) -> Vec<PatType> {
     taken
 }
 
-/// Takes the attributes alone, and returns for each parameter whether it had one.
+/// Removes the attributes, and returns for each parameter whether it had one.
 pub fn strip(function: &mut ItemFn) -> Vec<bool> {
     function.sig.inputs.iter_mut().map(unmark).collect()
 }
 
-/// Takes the attribute, and returns whether there was one.
+/// Removes the attribute, and returns whether there was one.
 fn unmark(input: &mut FnArg) -> bool {
     let FnArg::Typed(parameter) = input else {
         return false;
@@ -44,7 +43,7 @@ fn unmark(input: &mut FnArg) -> bool {
     parameter.attrs.len() < count
 }
 
-/// Whether there are not too many.
+/// Checks the number of parameters.
 pub fn check(parameters: &[PatType]) -> Result<()> {
     match parameters.get(MOST) {
         Some(parameter) => {
@@ -58,11 +57,11 @@ pub fn check(parameters: &[PatType]) -> Result<()> {
     }
 }
 
-/// The statements that make the handles, of these names, in the entry of a kernel of this signature.
+/// Returns the statements of a kernel's entry that create the handles and bind them to `names`.
 pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> TokenStream {
-    // No static can be generic: the compiler makes one for each instance.
+    // A static cannot be generic: the compiler creates one for each instance.
     let instance = is_generic(kernel).then(|| crate::generic::Handle::new(kernel).ty());
-    // With the type's span, so that what is wrong with it is shown there.
+    // The type's span makes errors about the type point to it.
     let as_handle =
         |ty: &syn::Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::shared::Handle>);
     let types: Vec<_> = parameters
@@ -78,9 +77,9 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
     let scope = quote::format_ident!("{}", crate::names::fresh(kernel, "__scope"));
     let statements = numbered.map(|(number, (parameter, name))| {
         let PatType { attrs, ty, .. } = parameter;
-        // Handles live as long as this function runs, which no lifetime of the kernel's says.
+        // Handles live as long as this function runs, for which the kernel has no lifetime name.
         let ty = &crate::names::without_lifetimes(ty, &kernel.generics);
-        // A length in the type may be a constant of the user's.
+        // A length in the type may refer to a user's constant.
         let storage = quote::format_ident!("{}", crate::names::fresh(ty, "STORAGE"));
         let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
         let handle = as_handle(ty);
@@ -88,8 +87,8 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
         if let Some(instance) = &instance {
             return quote! {
                 #(#cfgs)*
-                // SAFETY: the memory is this parameter's alone, as is the number, and this function is
-                // called by the kernel's entry only, since nobody can name it.
+                // SAFETY: the memory and the number belong to this parameter alone, and only the
+                // kernel's entry calls this function, which no code can name.
                 let #name: #ty = unsafe {
                     #handle::make(
                         &#scope,
@@ -106,8 +105,8 @@ pub fn handles(parameters: &[PatType], names: &[&Ident], kernel: &Signature) -> 
                 static mut #storage: ::cuda_std::shared::Static<
                     #handle::Storage,
                 > = ::cuda_std::shared::Static::uninit();
-                // SAFETY: the static is this parameter's alone, as is the number, and this function
-                // is called by the kernel's entry only, since nobody can name it.
+                // SAFETY: the static and the number belong to this parameter alone, and only the
+                // kernel's entry calls this function, which no code can name.
                 unsafe {
                     #handle::make(&#scope, (&raw mut #storage).cast(), #number)
                 }

@@ -16,20 +16,20 @@ pub struct Arch {
 /// The instructions that an architecture's code may use in addition to the common ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
-    /// Those that every later architecture also has.
+    /// Instructions that every later architecture also has.
     Base,
-    /// Those of the architecture's family (`f`): the code runs within the family.
+    /// Instructions of the architecture's family (`f`): the code runs only within the family.
     Family,
-    /// Those of this architecture alone (`a`).
+    /// Instructions of this architecture only (`a`).
     Specific,
 }
 
 /// The two dialects of NVVM IR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// That of LLVM 7, with typed pointers; accepted for every architecture.
+    /// The dialect of LLVM 7, with typed pointers; accepted for every architecture.
     Llvm7,
-    /// That of a recent LLVM, with opaque pointers; accepted for compute_100 and later.
+    /// The dialect of a recent LLVM, with opaque pointers; accepted for compute_100 and later.
     Modern,
 }
 
@@ -83,27 +83,27 @@ known! {
 }
 
 impl Arch {
-    /// The number in the name: 90 for `sm_90a`.
+    /// Returns the number in the name: 90 for `sm_90a`.
     pub const fn number(self) -> u16 {
         self.number
     }
 
-    /// The additional instructions that its code may use.
+    /// Returns the additional instructions that its code may use.
     pub const fn variant(self) -> Variant {
         self.variant
     }
 
-    /// The name for ptxas and rustc's `-Ctarget-cpu`: `sm_90a`.
+    /// Returns the name for ptxas and rustc's `-Ctarget-cpu`: `sm_90a`.
     pub fn sm(self) -> String {
         format!("sm_{}{}", self.number, self.suffix())
     }
 
-    /// The name for libnvvm: `compute_90a`.
+    /// Returns the name for libnvvm: `compute_90a`.
     pub fn compute(self) -> String {
         format!("compute_{}{}", self.number, self.suffix())
     }
 
-    /// The dialect of its modules.
+    /// Returns the dialect of its modules.
     pub const fn dialect(self) -> Dialect {
         if self.number >= 100 {
             Dialect::Modern
@@ -127,11 +127,11 @@ impl Arch {
         }
     }
 
-    /// The number of the first member of the family.
+    /// Returns the number of the first member of the family.
     const fn family(self) -> u16 {
         match self.number {
             100 | 103 => 100,
-            // 11.0 was called 10.1 at first.
+            // 11.0 was originally named 10.1.
             101 | 110 => 101,
             120 | 121 => 120,
             other => other,

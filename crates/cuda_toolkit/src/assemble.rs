@@ -9,24 +9,24 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// The time that ptxas has for a module at each level of optimization, but for the last.
+/// The time limit of ptxas for a module at each optimization level except the last.
 const BOUND: Duration = Duration::from_secs(180);
 
-/// Why there is no cubin or fat binary.
+/// An error of [`assemble`] or [`pack`].
 #[derive(Debug)]
 pub enum AssembleError {
     /// A file or a program of the toolkit could not be used.
     Io {
-        /// What was tried.
+        /// The operation.
         action: String,
-        /// The system's error.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// A program of the toolkit failed.
     Failed {
         /// The program.
         program: PathBuf,
-        /// What it wrote.
+        /// Its output.
         output: String,
     },
 }
@@ -48,13 +48,13 @@ fn io(action: String) -> impl FnOnce(io::Error) -> AssembleError {
     |error| AssembleError::Io { action, error }
 }
 
-/// Assembles the PTX in a file to a cubin beside it, unless there is one that is newer. `linked`
-/// says that functions are compiled one at a time and linked. If ptxas takes too long it is run
-/// again at lower levels of optimization, with a warning.
+/// Assembles a PTX file to a cubin in the same directory, unless a newer one exists. `linked`
+/// selects separate compilation of functions, which are then linked. If ptxas takes too long, it
+/// runs again at a lower optimization level, with a warning.
 ///
 /// # Errors
 ///
-/// If a program of the toolkit cannot be run or fails.
+/// Returns an error if a program of the toolkit cannot be run or fails.
 pub fn assemble(
     ptxas: &Path,
     arch: Arch,
@@ -65,8 +65,8 @@ pub fn assemble(
     let cubin = ptx.with_extension("cubin");
     if linked {
         let object = ptx.with_extension("o");
-        // A kernel with few registers because of its launch bounds cannot call functions that were
-        // compiled by themselves; other errors come again below.
+        // A kernel with few registers because of its launch bounds cannot call separately compiled
+        // functions. Other errors occur again below.
         match compile(ptxas, arch, ptx, &["-c"], &object, &mut warn) {
             Ok(()) => {
                 let nvlink =
@@ -87,7 +87,7 @@ pub fn assemble(
     Ok(cubin)
 }
 
-/// Runs ptxas, at a lower level if it does not end in time.
+/// Runs ptxas, again at a lower optimization level if it exceeds the time limit.
 fn compile(
     ptxas: &Path,
     arch: Arch,
@@ -102,14 +102,14 @@ fn compile(
             .args(options)
             .arg(format!("-arch={}", arch.sm()))
             .arg(format!("-O{level}"))
-            // Names the function before it is compiled.
+            // Prints a function's name before compiling it.
             .arg("-v")
             .arg(ptx)
             .arg("-o");
         match make(command, output, &[ptxas, ptx], bound)? {
             None => break,
             Some(output) => warn(&format!(
-                "ptxas did not finish within {} s at -O{level}{}: `{}` is assembled at a lower level",
+                "ptxas did not finish within {} s at -O{level}{}: assembling `{}` at a lower level",
                 BOUND.as_secs(),
                 last_function(&output).map_or(String::new(), |name| format!(", in `{name}`")),
                 ptx.display(),
@@ -119,27 +119,27 @@ fn compile(
     Ok(())
 }
 
-/// The function that ptxas said last that it compiles.
+/// Returns the last function that ptxas started to compile.
 fn last_function(output: &str) -> Option<&str> {
     let (_, rest) = output.rsplit_once("Compiling entry function '")?;
     rest.split('\'').next()
 }
 
-/// Packs PTX and cubins into one file, of which the driver takes what fits its GPU.
+/// Packs PTX and cubins into one fat binary, from which the driver selects the image for its GPU.
 ///
 /// # Errors
 ///
-/// If `fatbinary` cannot be run or fails.
+/// Returns an error if `fatbinary` cannot be run or fails.
 pub fn pack(
     ptxas: &Path,
     ptx: &[(Arch, PathBuf)],
     cubins: &[(Arch, PathBuf)],
 ) -> Result<PathBuf, AssembleError> {
-    // It comes in the same package, and in the same folder of a toolkit.
+    // `fatbinary` is in the same package, and in the same directory of a toolkit.
     let program = ptxas.with_file_name(format!("fatbinary{}", std::env::consts::EXE_SUFFIX));
     let mut inputs: Vec<&Path> = vec![&program];
     let mut command = Command::new(&program);
-    // Uncompressed: not only the driver reads it, the emulator does, too.
+    // Uncompressed: the emulator reads the file, too.
     command.args(["-64", "--compress=false"]);
     for (kind, files) in [("elf", cubins), ("ptx", ptx)] {
         for (arch, file) in files {
@@ -160,9 +160,9 @@ pub fn pack(
     Ok(fatbin)
 }
 
-/// Runs a command, which ends in the option for its output, unless the output is newer than all
-/// inputs. The output appears whole or not at all: build scripts run at the same time, and may
-/// want the same file. Returns what the command wrote if it did not end within the bound.
+/// Runs a command, whose last argument is the option for its output file, unless the output is newer
+/// than all inputs. The output is written atomically: concurrent build scripts may want the same
+/// file. Returns the text that the command printed if it did not exit within `bound`.
 fn make(
     mut command: Command,
     output: &Path,
@@ -195,8 +195,8 @@ fn make(
     Ok(None)
 }
 
-/// Runs a command, and kills it if it does not end within a time. Returns how it ended, and what it
-/// wrote.
+/// Runs a command, and kills it if it does not exit within `bound`. Returns the exit status (`None`
+/// if it was killed) and the output.
 fn run_within(
     command: &mut Command,
     bound: Option<Duration>,
@@ -204,7 +204,7 @@ fn run_within(
     let (mut reader, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
-    // The command holds the ends that write.
+    // Drop the command's write ends of the pipe, so that reading ends with the child.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let text = std::thread::spawn(move || {
         let mut text = Vec::new();

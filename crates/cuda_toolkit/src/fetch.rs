@@ -21,7 +21,7 @@ impl fmt::Display for FetchError {
 
 impl std::error::Error for FetchError {}
 
-/// The pip package that has a part.
+/// Returns the pip package that contains a part.
 fn package(part: Part) -> &'static str {
     match part {
         Part::Libnvvm | Part::Libdevice => "nvidia-nvvm",
@@ -44,13 +44,13 @@ pub fn fetch(parts: &[Part], folder: &Path) -> Result<(), FetchError> {
     let Some(pip) = find_pip() else {
         let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
         return Err(FetchError(format!(
-            "{} not found, and there is no pip to fetch it with. Install pip (on Debian and \
+            "{} not found, and pip, which fetches it, is not installed. Install pip (on Debian and \
              Ubuntu: apt install python3-pip), or set CUDA_HOME to a CUDA toolkit",
             parts.join(", ")
         )));
     };
     eprintln!("Fetching {wanted} into {}", folder.display());
-    // Into a directory of its own first: an interrupted run leaves nothing half there.
+    // Into a separate directory first, so that an interrupted run leaves no partial files.
     let partial = folder.with_extension("partial");
     remove(&partial)?;
     let status = Command::new(pip[0])
@@ -67,7 +67,7 @@ pub fn fetch(parts: &[Part], folder: &Path) -> Result<(), FetchError> {
         // Standard output belongs to the command that needs the files.
         .stdout(Stdio::from(io::stderr()))
         .status()
-        .map_err(|error| FetchError(format!("pip cannot be started: {error}")))?;
+        .map_err(|error| FetchError(format!("cannot run pip: {error}")))?;
     if !status.success() {
         return Err(FetchError(format!(
             "pip could not fetch {wanted}; its message is above. Without a connection to PyPI, set \
@@ -77,7 +77,7 @@ pub fn fetch(parts: &[Part], folder: &Path) -> Result<(), FetchError> {
     }
     merge(&partial, folder).map_err(|error| {
         let (from, to) = (partial.display(), folder.display());
-        FetchError(format!("{from} cannot be moved to {to}: {error}"))
+        FetchError(format!("cannot move {from} to {to}: {error}"))
     })?;
     remove(&partial)
 }
@@ -97,14 +97,14 @@ fn merge(from: &Path, to: &Path) -> io::Result<()> {
 fn remove(folder: &Path) -> Result<(), FetchError> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FetchError(format!(
-            "{} cannot be removed: {error}",
+            "cannot remove {}: {error}",
             folder.display()
         ))),
         _ => Ok(()),
     }
 }
 
-/// The first pip that runs.
+/// Returns the command of the first pip that runs, if any.
 pub fn find_pip() -> Option<&'static [&'static str]> {
     const CANDIDATES: [&[&str]; 4] = [
         &["python3", "-m", "pip"],

@@ -5,6 +5,17 @@
 //! ptxas, and `./x doctor` and `cargo cuda doctor` print what was found. This crate neither loads nor
 //! runs the files. It supports two layouts: a CUDA toolkit, and the directory that
 //! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
+//!
+//! ```
+//! use cuda_toolkit::{Arch, Part};
+//!
+//! let toolkit = cuda_toolkit::find(&["target/cuda".into()]);
+//! match toolkit.get(Part::Ptxas) {
+//!     Some(ptxas) => println!("found {}", ptxas.path.display()),
+//!     None => println!("ptxas not found; searched {:?}", toolkit.searched),
+//! }
+//! assert_eq!("sm_90".parse(), Ok(Arch::SM_90));
+//! ```
 
 mod arch;
 pub mod assemble;
@@ -134,8 +145,8 @@ impl Toolkit {
     pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         self.ignored.iter().map(|(root, name)| {
             let what = match root.is_dir() {
-                true => "which holds neither libnvvm nor libdevice nor ptxas",
-                false => "which is no directory",
+                true => "which contains neither libnvvm nor libdevice nor ptxas",
+                false => "which is not a directory",
             };
             format!(
                 "the environment variable `{name}` names `{}`, {what}: it is ignored",
@@ -209,7 +220,7 @@ fn find_part(root: &Path, part: Part) -> Option<PathBuf> {
     })
 }
 
-/// The directories in `root` that may have a toolkit's layout: `root` itself, then those that pip
+/// Returns the directories in `root` that may have a toolkit's layout: `root` itself, then those that pip
 /// creates (`nvidia/cu13`, and `nvidia/cuda_nvcc` for CUDA 12), newest first.
 fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![root.to_path_buf()];
@@ -224,8 +235,8 @@ fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// `name` in `folder`, otherwise the file with the highest version suffix (`libnvvm.so.4`; pip's
-/// packages have no unversioned link).
+/// Returns `name` in `folder`, otherwise the file with the highest version suffix (`libnvvm.so.4`;
+/// pip's packages have no unversioned link).
 fn find_shared_library(folder: &Path, name: &str) -> Option<PathBuf> {
     if let Some(path) = existing_file(folder.join(name)) {
         return Some(path);
@@ -244,7 +255,7 @@ fn find_shared_library(folder: &Path, name: &str) -> Option<PathBuf> {
     versions.pop().map(|(_, path)| path)
 }
 
-/// The entries of a directory with UTF-8 names; empty if the directory cannot be read.
+/// Returns the entries of a directory with UTF-8 names; empty if the directory cannot be read.
 fn entries(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     fs::read_dir(folder)
         .into_iter()

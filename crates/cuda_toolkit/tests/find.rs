@@ -1,10 +1,10 @@
-//! `find_in` on folders laid out like a toolkit and like pip's packages.
+//! `find_in` on directories with the layouts of a toolkit and of pip's packages.
 
 use cuda_toolkit::{Origin, Part, find_in};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder that is removed when the test ends.
+/// A directory that is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -145,11 +145,11 @@ fn variables_that_name_nothing_of_a_toolkit_are_warned_of() {
     ]);
     assert!(found.libnvvm.is_some());
     let expected = [
-        "the environment variable `CUDA_HOME` names `/nonexistent/cuda`, which is no directory: it \
+        "the environment variable `CUDA_HOME` names `/nonexistent/cuda`, which is not a directory: it \
          is ignored"
             .to_owned(),
         format!(
-            "the environment variable `CUDA_PATH` names `{}`, which holds neither libnvvm nor \
+            "the environment variable `CUDA_PATH` names `{}`, which contains neither libnvvm nor \
              libdevice nor ptxas: it is ignored",
             empty.0.display()
         ),

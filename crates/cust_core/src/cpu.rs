@@ -1,8 +1,8 @@
 //! The contract of kernels on the CPU between `cuda_std`, whose functions kernels call, and `cust`,
 //! which runs the kernels' threads.
 //!
-//! While a thread of a kernel runs, a thread-local variable of the operating system's thread points
-//! to its [`Current`]. Otherwise the variable is null, and device functions panic.
+//! While a thread of a kernel runs, a thread-local variable of the OS thread points to its
+//! [`Current`]. Otherwise the variable is null, and device functions panic.
 
 use core::alloc::Layout;
 use core::any::Any;
@@ -19,9 +19,9 @@ pub struct Place {
     pub thread: [u32; 3],
     /// The block's index in the grid.
     pub block: [u32; 3],
-    /// The number of threads in a block.
+    /// The number of threads in a block, along each dimension.
     pub block_dim: [u32; 3],
-    /// The number of blocks in the grid.
+    /// The number of blocks in the grid, along each dimension.
     pub grid_dim: [u32; 3],
 }
 
@@ -44,7 +44,7 @@ pub struct Current<'a> {
     pub block: &'a dyn Block,
     /// Whether the thread must exit: by [`Block::leave`], at its next use of a device function.
     pub dead: Cell<bool>,
-    /// The launch's data about a panic.
+    /// The panic of the thread, in the launch's format.
     pub panic: Cell<Option<Box<dyn Any>>>,
 }
 
@@ -77,7 +77,7 @@ pub enum End<'a> {
     Unsupported(&'a str),
 }
 
-/// The block of a thread. All its threads run on one thread of the operating system.
+/// The block of a thread. All its threads run on one OS thread.
 pub trait Block {
     /// Exits the thread by unwinding.
     fn leave(&self) -> !;
@@ -85,9 +85,9 @@ pub trait Block {
     fn barrier(&self, number: u32, count: Option<u32>, waits: bool, predicate: bool) -> Arrived;
     /// Exchanges values with the other lanes of `mask`.
     fn exchange(&self, operation: &'static str, mask: u32, value: u64) -> Lanes;
-    /// Returns the block's memory of this key, aligned and initialized.
+    /// Returns the block's memory for `key`, aligned and initialized.
     fn shared(&self, key: Key, layout: Layout) -> *mut u8;
-    /// Returns the bytes of dynamic shared memory of the launch.
+    /// Returns the size of the launch's dynamic shared memory in bytes.
     fn dynamic_shared(&self) -> u32;
     /// Lets the other threads of the block run.
     fn pause(&self);

@@ -15,7 +15,7 @@ mod of_glam {
 
     macro_rules! plain {
         ($($ty:ident)*) => {
-            // SAFETY: plain numbers.
+            // SAFETY: the type consists of numbers.
             $(unsafe impl DeviceCopy for glam::$ty {
                 const LAYOUT: Layout =
                     Layout::core::<Self>(concat!("glam::", stringify!($ty)), &[]);
@@ -66,7 +66,7 @@ mod of_nalgebra {
     use nalgebra::{ArrayStorage, Isometry, Matrix, OPoint, Quaternion, Scalar, Translation, Unit};
     use nalgebra::{Const, DefaultAllocator, DimName, allocator::Allocator};
 
-    /// Describes a type of parts of one type, in an order that its author chose.
+    /// Describes a type whose components all have type `T`, in an order that its author chose.
     const fn of<Whole, T: DeviceCopy>(name: &'static str) -> Layout {
         Layout::core::<Whole>(name, const { &[Part::Inner("element", &T::LAYOUT)] })
     }

@@ -42,9 +42,9 @@ pub unsafe trait Kernel: 'static {
 #[diagnostic::on_unimplemented(
     message = "the kernel `{Self}` does not run on the CPU",
     label = "this kernel does not run on the CPU",
-    note = "generic kernels run on the CPU in crates that `cargo cuda` builds",
-    note = "kernels with a lifetime at a `#[grid_constant]` parameter, and unsafe associated functions or \
-            those with more than 8 parameters, run on devices alone"
+    note = "generic kernels run on the CPU only in crates that `cargo cuda` builds",
+    note = "kernels with a named lifetime in a `#[grid_constant]` parameter, and associated functions that \
+            are unsafe or have more than 8 parameters, run only on devices"
 )]
 pub unsafe trait OnCpu: Kernel {
     /// Runs one thread of the kernel, the one that [`cpu::with`](crate::cpu::with) returns.
@@ -58,14 +58,14 @@ pub unsafe trait OnCpu: Kernel {
 
 /// A type that can be passed to a kernel's parameter of type `P`.
 ///
-/// Values are passed to parameters of their own type. `cust` adds: `&DeviceBuffer<T>` and
+/// Values are passed to parameters of their own type. `cust` adds `&DeviceBuffer<T>` and
 /// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
-/// `DeviceSliceMut<T>` for types that a kernel writes to.
+/// `DeviceSliceMut<T>` for output types.
 ///
-/// Slices, arrays, `Vec`s and values of the host are passed to the same parameters: `&[T]`, `&[T;
-/// N]` and `&Vec<T>` for `&[T]`, and `&T` for `&T`, which the launch copies to the device, and
-/// `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` for types that a kernel writes to, and `&mut u32`
-/// for `&AtomicU32`, which it copies there and back.
+/// Slices, arrays, `Vec`s and values in host memory are passed to the same parameters. The launch
+/// copies `&[T]`, `&[T; N]` and `&Vec<T>` (for `&[T]`), and `&T` (for `&T`), to the device. It
+/// copies `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` (for output types), and `&mut u32` (for
+/// `&AtomicU32`), to the device and back.
 ///
 /// # Safety
 ///
@@ -76,10 +76,10 @@ pub unsafe trait OnCpu: Kernel {
     message = "`{Self}` cannot be passed to a kernel's parameter `{P}`",
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
-            for `PerThread<T>` or `&[AtomicT]`, and values of other types for themselves",
-    note = "slices, arrays, `Vec`s and values of the host are copied: `&[T]` for `&[T]`, `&T` for `&T`, \
+            for `PerThread<T>` or `&[AtomicT]`, and values of other types as they are",
+    note = "slices, arrays, `Vec`s and values in host memory are copied: `&[T]` for `&[T]`, `&T` for `&T`, \
             `&mut [T]` for `PerThread<T>` or `&[AtomicT]`, and `&mut u32` for `&AtomicU32`",
-    note = "structs and enums that are passed by value have to be `DeviceCopy`, which can be derived"
+    note = "structs and enums passed by value must be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
     /// The form in which the argument is stored until the launch.
@@ -100,9 +100,9 @@ unsafe impl<T: DeviceCopy> Argument<T> for T {
     }
 }
 
-/// A kernel's parameter `&'p T`, as `#[kernel]` asks for its argument. `Argument<&'p T>` could not
-/// be implemented for `&T`: another crate might make a reference to its own type `DeviceCopy`, and
-/// pass it as a value.
+/// A kernel's parameter `&'p T`, in the form in which `#[kernel]` bounds its argument.
+/// `Argument<&'p T>` cannot be implemented for `&T`: another crate might implement `DeviceCopy` for
+/// a reference to its own type, and pass it as a value.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference<'p, T: ?Sized>(PhantomData<&'p T>);
 
@@ -191,7 +191,8 @@ pub trait AssociatedName: 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Associated<N, E, P>(PhantomData<(N, E, P)>, core::convert::Infallible);
 
-// SAFETY: launched only in single-source programs, where the compiler identifies it by this type.
+// SAFETY: the kernel is launched only in single-source programs, where the compiler identifies it
+// by this type.
 unsafe impl<N: AssociatedName, E: 'static, P: 'static> Kernel for Associated<N, E, P> {
     const NAME: &'static str = N::NAME;
     const PACKAGE: &'static str = N::PACKAGE;
@@ -202,7 +203,7 @@ unsafe impl<N: AssociatedName, E: 'static, P: 'static> Kernel for Associated<N, 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! associated_on_cpu {
     ($($parameter:ident)*) => {
-        // SAFETY: it calls the function.
+        // SAFETY: `run` calls the function.
         unsafe impl<N, E, R, $($parameter),*> OnCpu for Associated<N, E, ($($parameter,)*)>
         where
             N: AssociatedName,
@@ -287,13 +288,13 @@ impl HostMemory<'_> {
         }
     }
 
-    /// A value, passed as its address alone.
+    /// Describes a value, which is passed as its address alone.
     ///
     /// # Safety
     ///
     /// As for `new`.
     const unsafe fn of_value<T: DeviceCopy>(pointer: *mut T, access: Access) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `new`.
         let slice = unsafe { HostMemory::new(pointer, 1, false, access) };
         HostMemory {
             passed: 0,
@@ -302,7 +303,7 @@ impl HostMemory<'_> {
         }
     }
 
-    /// Passes these sizes after the length, as [`OutputRows`] and [`OutputVolume`] require.
+    /// Adds sizes that are passed after the length, as [`OutputRows`] and [`OutputVolume`] require.
     ///
     /// # Safety
     ///
@@ -372,12 +373,12 @@ unsafe impl<T: DeviceCopy> Pass for HostSlice<'_, T> {
 #[derive(Debug, Clone, Copy)]
 pub struct HostValue<'h, T>(&'h T);
 
-// SAFETY: the launch puts the address of a copy into the parameter.
+// SAFETY: the launch sets the parameter to the address of a copy.
 unsafe impl<T: DeviceCopy> Pass for HostValue<'_, T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         let pointer = (&raw const *self.0).cast_mut();
-        // SAFETY: the value is borrowed, and is not written to.
+        // SAFETY: the value is borrowed and not written.
         launch.host(unsafe { HostMemory::of_value(pointer, Access::Read) });
     }
 }
@@ -392,7 +393,7 @@ unsafe impl<'h: 'p, 'p, T: DeviceCopy, const N: usize> Argument<&'p [T; N]> for 
     }
 }
 
-// SAFETY: the value is copied, and the copy is there until the launch is done.
+// SAFETY: the value is copied, and the copy exists until the launch completes.
 unsafe impl<'h: 'p, 'p, T: DeviceCopy> Argument<Reference<'p, T>> for &'h T {
     type Passed = HostValue<'h, T>;
 
@@ -402,19 +403,19 @@ unsafe impl<'h: 'p, 'p, T: DeviceCopy> Argument<Reference<'p, T>> for &'h T {
     }
 }
 
-/// A value of the host that a kernel changes atomically.
+/// A value in host memory that a kernel modifies atomically.
 #[derive(Debug)]
 pub struct HostValueMut<'h, T> {
-    /// Not the reference: a launch has only a shared one to this.
+    /// Not a reference: a launch has only a shared reference to this value.
     pointer: *mut T,
     borrow: PhantomData<&'h mut T>,
 }
 
-// SAFETY: it stands for an exclusive reference to the value.
+// SAFETY: represents an exclusive reference to the value.
 unsafe impl<T: Send> Send for HostValueMut<'_, T> {}
 
-// SAFETY: as for `HostValue`. `Args` gives its arguments to one launch only, which so is the only
-// one that accesses the value.
+// SAFETY: as for `HostValue`. `Args` passes its arguments to one launch, the only one that accesses
+// the value.
 unsafe impl<T: DeviceCopy> Pass for HostValueMut<'_, T> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -423,8 +424,8 @@ unsafe impl<T: DeviceCopy> Pass for HostValueMut<'_, T> {
     }
 }
 
-// SAFETY: the value is copied there and back, and the launch alone uses it before it is done. The
-// atomic type has its size, its alignment and its values.
+// SAFETY: the value is copied to the device and back, and only the launch accesses it until it
+// completes. The atomic type has the same size, alignment and values.
 unsafe impl<'h: 'p, 'p, T: DeviceCopy, A: Atomic<Value = T>> Argument<Reference<'p, A>>
     for &'h mut T
 {
@@ -501,7 +502,7 @@ macro_rules! host_arguments {
                 }
             }
 
-            // SAFETY: as above, and the launch alone uses them before it is done.
+            // SAFETY: as above, and only the launch accesses the elements until it completes.
             unsafe impl<'h, 'p, T: DeviceCopy, P: Output<Element = T> + OutputOf<'p>, $($generics)*>
                 Argument<P> for &'h mut $ty
             where
@@ -600,7 +601,7 @@ impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
 /// `#[repr(C)] struct { pointer: *mut Element, length: usize }`. Its safe functions do not let
 /// threads of a grid access an element concurrently if one of them writes it, except atomically.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` takes no `&mut` memory",
+    message = "a kernel's parameter `{Self}` does not accept `&mut` memory",
     label = "the kernel's parameter is `{Self}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `buffer.rows_mut(width)` for `PerThread2d<T>`, `PerTile<T>`, \
             `PerRow<T>` and `PerColumn<T>`, `buffer.volume_mut(width, height)` for `PerThread3d<T>`, and `DeviceCopy` values for themselves"
@@ -620,7 +621,7 @@ pub unsafe trait Output {
 /// Values of the type yield no reference that outlives `'p` and the kernel.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` takes no `&mut` memory of the host",
+    message = "a kernel's parameter `{Self}` does not accept `&mut` host memory",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait OutputOf<'p> {}
@@ -629,11 +630,11 @@ pub unsafe trait OutputOf<'p> {}
 ///
 /// # Safety
 ///
-/// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize, height: usize }`, where the last row may be short, `width` is at most 2⁴⁰ and `height` at most
-/// 2⁶²; the rest as for [`Output`].
+/// Its value has the layout of a `#[repr(C)]` struct of the fields `pointer: *mut Element`,
+/// `length: usize`, `width: usize` and `height: usize`, where the last row may be partial, `width`
+/// is at most 2⁴⁰ and `height` at most 2⁶². Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` has no rows",
+    message = "a kernel's parameter `{Self}` does not accept rows",
     label = "the kernel's parameter is `{Self}`",
     note = "pass `&mut DeviceBuffer<T>` for `PerThread<T>`, and its `rows_mut(width)` for \
             `PerThread2d<T>`"
@@ -647,11 +648,12 @@ pub unsafe trait OutputRows {
 ///
 /// # Safety
 ///
-/// Its value has the layout of `#[repr(C)] struct { pointer: *mut Element, length: usize, width:
-/// usize, height: usize, depth: usize }`, where the last layer may be short, `width` is at most 2⁴⁰, and
-/// `width * height` at most 2⁴⁰ or that of one layer of all elements; the rest as for [`Output`].
+/// Its value has the layout of a `#[repr(C)]` struct of the fields `pointer: *mut Element`,
+/// `length: usize`, `width: usize`, `height: usize` and `depth: usize`, where the last layer may be
+/// partial, `width` is at most 2⁴⁰, and `width * height` at most 2⁴⁰ or the size of one layer that
+/// contains all elements. Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` has no layers",
+    message = "a kernel's parameter `{Self}` does not accept a volume",
     label = "the kernel's parameter is `{Self}`",
     note = "pass `&mut DeviceBuffer<T>` for `PerThread<T>`, and its `volume_mut(width, height)` for \
             `PerThread3d<T>`"
@@ -665,9 +667,9 @@ pub unsafe trait OutputVolume {
 ///
 /// # Safety
 ///
-/// Its value is the address of the element; the rest as for [`Output`].
+/// Its value is the address of the element. Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` takes no `&mut` memory",
+    message = "a kernel's parameter `{Self}` does not accept `&mut` memory",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait OutputValue {
@@ -675,14 +677,14 @@ pub unsafe trait OutputValue {
     type Element;
 }
 
-/// A parameter type by which a kernel sets a condition of its graph.
+/// A parameter type through which a kernel sets a condition of its graph.
 ///
 /// # Safety
 ///
 /// Its value is the condition's 64-bit handle, which its safe functions use only to set the
 /// condition.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` sets no condition of a graph",
+    message = "a kernel's parameter `{Self}` does not accept a graph condition",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait SetsCondition {}
@@ -713,7 +715,7 @@ impl core::fmt::Display for ImageShape {
     }
 }
 
-/// The type that a texture returns.
+/// The type of the components that a texture returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ImageNumbers {
     /// `f32`, possibly converted from integers.
@@ -734,14 +736,15 @@ impl core::fmt::Display for ImageNumbers {
     }
 }
 
-/// A parameter type by which a kernel reads a texture. The host passes a reference to a texture.
+/// A parameter type through which a kernel reads a texture. The host passes a reference to a
+/// texture.
 ///
 /// # Safety
 ///
 /// Its value is the texture's 64-bit handle, which its safe functions use only to read elements as
 /// the constants specify.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` reads no texture",
+    message = "a kernel's parameter `{Self}` does not accept a texture",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait TextureParam {
@@ -753,15 +756,15 @@ pub unsafe trait TextureParam {
     const CHANNELS: u32;
 }
 
-/// A parameter type by which a kernel reads and writes a surface. The host passes a reference to a
-/// surface.
+/// A parameter type through which a kernel reads and writes a surface. The host passes a reference
+/// to a surface.
 ///
 /// # Safety
 ///
 /// Its value is the surface's 64-bit handle, which its safe functions use only to read and write
 /// elements of this size.
 #[diagnostic::on_unimplemented(
-    message = "a kernel's parameter `{Self}` has no surface",
+    message = "a kernel's parameter `{Self}` does not accept a surface",
     label = "the kernel's parameter is `{Self}`"
 )]
 pub unsafe trait SurfaceParam {
@@ -787,13 +790,13 @@ unsafe impl<A: Atomic, const N: usize> Atomic for [A; N] {
     type Value = [A::Value; N];
 }
 
-// SAFETY: a slice of atomics.
+// SAFETY: the type is a slice of atomics.
 unsafe impl<A: Atomic> Output for &[A] {
     type Element = A::Value;
     const WIDE: bool = true;
 }
 
-// SAFETY: a reference for `'p`.
+// SAFETY: the type is a reference with lifetime `'p`.
 unsafe impl<'p, A: Atomic> OutputOf<'p> for &'p [A] {}
 
 // SAFETY: as above.
@@ -801,7 +804,7 @@ unsafe impl<A: Atomic> OutputValue for &A {
     type Element = A::Value;
 }
 
-// SAFETY: it stands for such a reference.
+// SAFETY: the type represents such a reference.
 unsafe impl<A: Atomic> OutputValue for Reference<'_, A> {
     type Element = A::Value;
 }
@@ -832,7 +835,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// Returns the parameters' bytes.
+    /// A launch that records the parameters' bytes.
     #[derive(Default)]
     struct Parameters(Vec<Vec<u8>>);
 

@@ -63,8 +63,8 @@ pub mod traits {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be copied to a device: it is not `DeviceCopy`",
         label = "not `DeviceCopy`",
-        note = "values are copied as bytes, so they own no memory of the host, as `Vec` and `String` \
-                do, and have no references to it",
+        note = "values are copied as bytes, so they cannot own host memory, as `Vec` and `String` do, \
+                or refer to it",
         note = "structs and enums of `DeviceCopy` fields can derive it, beside `Copy`"
     )]
     pub unsafe trait DeviceCopy: Copy {

@@ -15,8 +15,8 @@ use crate::kernel::{
 use crate::layout::{Layout, Writer};
 use crate::traits::DeviceCopy;
 
-/// Facts about a type of parameters or statics: each constant is `Some` if the type implements the
-/// trait that the host's arguments require.
+/// Properties of the type of a parameter or static: each constant is `Some` if the type implements
+/// the trait that the host's arguments require.
 ///
 /// Inherent constants take precedence over those of [`Unknown`], and exist if their bounds hold.
 #[derive(Debug)]
@@ -113,27 +113,27 @@ pub struct Parameter {
     pub size: usize,
     /// The alignment of the type.
     pub align: usize,
-    /// A value that is copied as bytes.
+    /// The value's layout, if the value is copied as bytes.
     pub value: Option<&'static Layout>,
-    /// The elements of a slice that is read.
+    /// The elements' layout, for a slice that the kernel reads.
     pub slice: Option<&'static Layout>,
-    /// A value that is read through a reference.
+    /// The value's layout, for a value that the kernel reads through a reference.
     pub reference: Option<&'static Layout>,
-    /// Whether it is passed like a slice, and the elements that the kernel writes.
+    /// For elements that the kernel writes: whether they are passed like a slice, and their layout.
     pub output: Option<(bool, &'static Layout)>,
-    /// The value that the kernel writes.
+    /// The value's layout, for a value that the kernel writes.
     pub output_value: Option<&'static Layout>,
-    /// The elements of a matrix that the kernel writes.
+    /// The elements' layout, for a matrix that the kernel writes.
     pub rows: Option<&'static Layout>,
-    /// The elements of a volume that the kernel writes.
+    /// The elements' layout, for a volume that the kernel writes.
     pub volume: Option<&'static Layout>,
-    /// The value of an atomic.
+    /// The value's layout, for an atomic.
     pub atomic: Option<&'static Layout>,
     /// Whether it is a condition of a graph.
     pub condition: bool,
-    /// The shape, the numbers and the channels of a texture.
+    /// The shape, the component type and the number of components of a texture.
     pub texture: Option<(ImageShape, ImageNumbers, u32)>,
-    /// The shape of a surface, and the bytes of an element.
+    /// The shape of a surface, and the size of an element in bytes.
     pub surface: Option<(ImageShape, usize)>,
 }
 
@@ -411,7 +411,7 @@ impl<const N: usize> Writer<N> {
         }
     }
 
-    /// Writes the word that starts another form in which the parameter is passed.
+    /// Writes the first word of another form in which the parameter can be passed.
     const fn word(&mut self, start: usize, word: &str) {
         if self.len > start {
             self.text(" or ");

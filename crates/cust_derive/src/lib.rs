@@ -12,7 +12,7 @@ use syn::{
     parse_macro_input, parse_quote,
 };
 
-/// Implements `cust::memory::DeviceCopy`; every field has to be `DeviceCopy` itself.
+/// Implements `cust::memory::DeviceCopy`. Every field must be `DeviceCopy`.
 #[proc_macro_derive(DeviceCopy)]
 pub fn device_copy(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -20,7 +20,8 @@ pub fn device_copy(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(input, parse_quote!(::cust::memory::DeviceCopy), layout).into()
 }
 
-/// Implements `cust_core::DeviceCopy`, for crates that do not depend on `cust`.
+/// Implements `cust_core::DeviceCopy`, for crates that do not depend on `cust`. Every field must be
+/// `DeviceCopy`.
 #[proc_macro_derive(DeviceCopyCore)]
 pub fn device_copy_core(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -28,8 +29,8 @@ pub fn device_copy_core(input: proc_macro::TokenStream) -> proc_macro::TokenStre
     expand(input, parse_quote!(::cust_core::DeviceCopy), layout).into()
 }
 
-/// The implementation, with a description of the type of which every field has to be `DeviceCopy`: a
-/// field that is not is an error at its type.
+/// Returns the implementation, including a description of the type. The description requires every
+/// field to be `DeviceCopy`; a field that is not is an error at its type.
 fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
     for parameter in input.generics.type_params_mut() {
         parameter.bounds.push(parse_quote!(#path));
@@ -45,7 +46,7 @@ fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
             ("union", offsets(&layout, &fields, described))
         }
         Data::Enum(data) => {
-            // The representation of an enum without fields is its discriminants, of the enum's size.
+            // The representation of an enum without fields is its discriminant.
             let plain = data
                 .variants
                 .iter()
@@ -60,7 +61,7 @@ fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
         true => String::new(),
         false => format!("repr({})", repr.join(", ")),
     };
-    // Not by `env!`, which a macro of the crate could stand in for.
+    // Not `env!`, which a macro of the user's crate could shadow.
     let variable = |name| std::env::var(name).unwrap_or_default();
     let package = format!(
         "{} {}",
@@ -84,7 +85,7 @@ fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
     }
 }
 
-/// The fields of a struct or union, with their offsets.
+/// Describes the fields of a struct or union, with their offsets.
 fn offsets(
     layout: &Path,
     fields: &Fields,
@@ -100,7 +101,7 @@ fn offsets(
     fields.map(field).collect()
 }
 
-/// The variants of an enum, each followed by its fields.
+/// Describes the variants of an enum, each followed by its fields.
 fn variants(
     layout: &Path,
     data: &DataEnum,
@@ -116,7 +117,7 @@ fn variants(
     for variant in &data.variants {
         let ident = &variant.ident;
         let discriminant = match &variant.discriminant {
-            // Only these can be cast, and only of others the expression is the whole truth.
+            // Only unit variants can be cast. For other enums, the expression determines the value.
             _ if units => quote!(Self::#ident as ::core::primitive::i128),
             Some((_, expression)) => quote!({
                 const DISCRIMINANT: ::core::primitive::#integer = #expression;
@@ -135,7 +136,7 @@ fn variants(
     parts
 }
 
-/// What the `repr` attributes say.
+/// Returns the arguments of the `repr` attributes.
 fn repr(attributes: &[Attribute]) -> Vec<String> {
     let attributes = attributes.iter().filter(|a| a.path().is_ident("repr"));
     let words = attributes.filter_map(|attribute| {
@@ -153,7 +154,7 @@ fn name(member: &Member) -> String {
     }
 }
 
-/// A name as it is without `r#`.
+/// Returns the identifier without `r#`.
 fn text(ident: &Ident) -> String {
     let text = ident.to_string();
     text.strip_prefix("r#").unwrap_or(&text).to_owned()

@@ -1,9 +1,9 @@
-//! Takes the examples out of `cuda_std`'s documentation, as modules to be compiled for the device.
+//! Extracts the examples of `cuda_std`'s documentation, as modules to compile for the device.
 
 #[path = "../../doc_examples.rs"]
 mod doc_examples;
 
-/// The files whose examples the oldest architecture can run.
+/// The files whose examples the oldest architecture supports.
 const FILES: &[&str] = &[
     "lib.rs",
     "atomic.rs",

@@ -1,13 +1,13 @@
-//! Atomic operations: what the cells come to, whoever was first.
+//! Atomic operations: the final values of cells, which do not depend on the order of threads.
 
 use crate::{Arch, Session, expect, per_thread_argument, trial};
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// Threads of all launches here: two blocks of 64, or one of 128 where memory is shared.
+/// The number of threads of all launches here: two blocks of 64, or one of 128 for shared memory.
 const THREADS: u64 = 128;
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         trial(Arch::Sm75, "atomics::block_integers", |session, module| {
@@ -34,10 +34,10 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A type that the cells have, on the host.
+/// The type of the cells, on the host.
 trait Number: DeviceCopy + PartialEq + std::fmt::Debug {
     fn start(bits: u32) -> Self;
-    /// The ten cells of one ordering when all threads are done.
+    /// Returns the ten cells of one ordering after all threads have completed.
     fn after(cells: &[Self], threads: u64) -> Vec<Self>;
 }
 
@@ -62,7 +62,7 @@ macro_rules! numbers {
                     all.clone().fold(cells[4], |x, i| x ^ (i as $ty).wrapping_mul(0x1357)),
                     all.clone().fold(cells[5], |x, i| x.min((i as $ty).wrapping_sub(40))),
                     all.clone().fold(cells[6], |x, i| x.max((i as $ty).wrapping_sub(40))),
-                    // The last one's is still there.
+                    // The last thread's value remains.
                     0,
                     sum,
                     all.fold(cells[9], |x, i| x.wrapping_mul((i as $ty).wrapping_mul(2) | 1)),
@@ -73,12 +73,12 @@ macro_rules! numbers {
 }
 numbers!(u32 i32 u64 i64);
 
-/// What the cells are at first.
+/// Returns the initial values of the cells.
 fn start(k: usize) -> u32 {
     (k as u32 + 1).wrapping_mul(0x9e37_79b9) & 0x3fff_ffff
 }
 
-/// Compares fifty cells. In the eighth of ten one value is still on its way.
+/// Compares fifty cells. In the eighth of each ten, one value is still in transit.
 fn check<T: Number + Copy>(
     found: &[T],
     add: fn(T, T) -> T,
@@ -103,7 +103,8 @@ fn all(session: &Session, module: &Module, scope: &str) -> Result<(), Failed> {
             let cells = cells.as_dbuf()?;
             let kernel = module.get_function(format!("atomic_{scope}_{}", $name))?;
             let counters = DeviceBuffer::<u32>::zeroed(4)?;
-            // SAFETY: the kernel takes fifty cells, and the one of `u32` four counters.
+            // SAFETY: the kernel's parameters are fifty cells; that of `u32` also has four
+            // counters.
             unsafe {
                 if $name == "u32" {
                     launch!(kernel<<<2, 64, 0, stream>>>(
@@ -129,7 +130,7 @@ fn all(session: &Session, module: &Module, scope: &str) -> Result<(), Failed> {
         ($ty:ty, $name:literal) => {{
             let cells = DeviceBuffer::<$ty>::zeroed(30)?;
             let kernel = module.get_function(format!("atomic_{scope}_{}", $name))?;
-            // SAFETY: the kernel takes thirty cells.
+            // SAFETY: the kernel's parameters are thirty cells.
             unsafe { launch!(kernel<<<2, 64, 0, stream>>>(cells.as_device_ptr(), 30usize))? };
             stream.synchronize()?;
             let cells: Vec<f64> = cells.as_host_vec()?.into_iter().map(|x| x as f64).collect();
@@ -143,7 +144,7 @@ fn all(session: &Session, module: &Module, scope: &str) -> Result<(), Failed> {
     let half = DeviceBuffer::<u16>::zeroed(1)?;
     let halves = DeviceBuffer::<u32>::zeroed(1)?;
     let kernel = module.get_function(format!("atomic_{scope}_small"))?;
-    // SAFETY: the kernel takes these.
+    // SAFETY: these are the kernel's parameters.
     unsafe {
         launch!(kernel<<<2, 64, 0, stream>>>(
             words.as_device_ptr(), 1usize, bytes.as_device_ptr(), 128usize,
@@ -158,7 +159,7 @@ fn all(session: &Session, module: &Module, scope: &str) -> Result<(), Failed> {
     )?;
     let expected: Vec<u8> = (0..128).map(|i: u8| (i ^ 0x55).wrapping_add(1)).collect();
     expect(bytes.as_host_vec()?, expected, "the bytes")?;
-    // 128.0, and 128.0 and 256.0.
+    // The bits of 128.0; and of 128.0 and 256.0.
     expect(half.as_host_vec()?, vec![0x5800], "the sum of halves")?;
     expect(
         halves.as_host_vec()?,
@@ -167,7 +168,7 @@ fn all(session: &Session, module: &Module, scope: &str) -> Result<(), Failed> {
     )
 }
 
-/// The counters: up from 0 to 6 and again, down from 6 and again.
+/// Returns the counters: up from 0 to 6 cyclically, and down from 6 cyclically.
 fn counted() -> [u32; 4] {
     let up = (0..THREADS).fold(0, |x, _| if x >= 6 { 0 } else { x + 1 });
     let down = (0..THREADS).fold(0, |x, _| if x == 0 { 6 } else { x - 1 });
@@ -193,7 +194,7 @@ fn shared_integers(session: &Session, module: &Module, name: &str) -> Result<(),
     let cells = cells.as_dbuf()?;
     let to = DeviceBuffer::<u64>::zeroed(204)?;
     let kernel = module.get_function(name)?;
-    // SAFETY: the kernel takes fifty numbers to start from, and an output.
+    // SAFETY: the kernel's parameters are fifty initial values and an output.
     unsafe {
         launch!(kernel<<<1, 128, 0, stream>>>(
             cells.as_device_ptr(), 50usize, per_thread_argument(&to, 204)
@@ -215,7 +216,7 @@ fn shared_floats(session: &Session, module: &Module, name: &str) -> Result<(), F
     let stream = &session.stream;
     let to = DeviceBuffer::<f64>::zeroed(60)?;
     let kernel = module.get_function(name)?;
-    // SAFETY: the kernel takes an output.
+    // SAFETY: the kernel's parameters are an output.
     unsafe { launch!(kernel<<<1, 128, 0, stream>>>(per_thread_argument(&to, 60)))? };
     stream.synchronize()?;
     check_floats(&to.as_host_vec()?)
@@ -223,11 +224,11 @@ fn shared_floats(session: &Session, module: &Module, name: &str) -> Result<(), F
 
 fn wide(session: &Session, module: &Module) -> Result<(), Failed> {
     let stream = &session.stream;
-    // Pairs of 64 bits, aligned as allocations are.
+    // Pairs of 64-bit words, aligned as allocations are.
     let cells = DeviceBuffer::<[u64; 2]>::from_slice(&[[0; 2]; 15])?;
     let half = DeviceBuffer::<u16>::zeroed(1)?;
     let halves = DeviceBuffer::<u32>::zeroed(1)?;
-    // SAFETY: the kernel takes fifteen cells of 128 bits and sums of halves.
+    // SAFETY: the kernel's parameters are fifteen 128-bit cells and the sums of halves.
     unsafe {
         launch!(module.atomic_wide<<<2, 64, 0, stream>>>(
             cells.as_device_ptr(), 15usize, half.as_device_ptr(), 1usize,

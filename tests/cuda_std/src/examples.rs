@@ -1,4 +1,4 @@
-//! The examples of `cuda_std`'s documentation, each run, and its results compared with the CPU's.
+//! Runs the examples of `cuda_std`'s documentation, and compares their results with the CPU's.
 
 use crate::{Arch, Session, expect, trial};
 use cuda_std_tests_kernels::examples::*;
@@ -18,10 +18,10 @@ macro_rules! launch_example {
 
 macro_rules! examples {
     ($($kernel:ident |$session:ident, $module:ident| $run:block)*) => {
-        /// The kernels that are run here.
+        /// The kernels that run here.
         const RUN: &[&str] = &[$(stringify!($kernel)),*];
 
-        /// The trials, and one that all examples are among them.
+        /// Returns the trials, and one that checks that every example is among them.
         pub fn trials() -> Vec<Trial> {
             let all = Trial::test("examples::all_are_run", || {
                 for kernel in KERNELS {
@@ -74,7 +74,7 @@ examples! {
         let from = words(200);
         let mut to = DeviceBuffer::<u32>::zeroed(8)?;
         launch_example!(session, module, atomic_count, 2, 64, &from.as_dbuf()?, &mut to);
-        // The blocks' threads take turns of 64 elements each.
+        // Each block processes 64 elements at a time.
         let count = |block: usize, value: u32| {
             let own = |i: &usize| i / 64 % 2 == block && from[*i] % 4 == value;
             (0..from.len()).filter(own).count() as u32
@@ -120,7 +120,7 @@ examples! {
     fence_publish |session, module| {
         let data = DeviceBuffer::<u32>::zeroed(2)?;
         let stream = &session.stream;
-        // SAFETY: the kernel takes pointers to a number each.
+        // SAFETY: the kernel's parameters are pointers to one number each.
         unsafe {
             launch!(module.fence_publish<<<1, 32, 0, stream>>>(
                 data.as_device_ptr(), data.as_device_ptr().as_raw() + 4
@@ -183,7 +183,7 @@ examples! {
         let (a, b) = (floats(100), floats(90));
         let mut sum = DeviceBuffer::<f32>::zeroed(100)?;
         launch_example!(session, module, per_thread_vecadd, 2, 32, &a.as_dbuf()?, &b.as_dbuf()?, &mut sum);
-        // As far as the shortest goes.
+        // Up to the end of the shortest slice.
         let sums = (0..100).map(|i| if i < 90 { a[i] + b[i] } else { 0.0 });
         expect(sum.as_host_vec()?, sums.collect(), "the sums")?
     }
@@ -211,7 +211,7 @@ examples! {
         let distances = (0..105).map(|i| {
             let place = [i % 7, i / 7 % 5, i / 35].map(|place| place as f32);
             let [x, y, z] = [0, 1, 2].map(|d| place[d] - from[d]);
-            // As the device does, in fused steps.
+            // With fused multiply-adds, as on the device.
             z.mul_add(z, y.mul_add(y, x * x)).sqrt()
         });
         expect(to.as_host_vec()?, distances.collect(), "the distances")?
@@ -244,7 +244,8 @@ examples! {
         let data = floats(25).as_dbuf()?;
         let to = DeviceBuffer::<f32>::zeroed(25)?;
         let stream = &session.stream;
-        // SAFETY: the kernel takes the matrices' size, a slice and a pointer to as many numbers.
+        // SAFETY: the kernel's parameters are the matrices' size, a slice, and a pointer to as many
+        // numbers.
         unsafe {
             launch!(module.thread_transpose<<<(1, 1), (8, 8), 0, stream>>>(
                 5u32, data.as_device_ptr(), data.len(), to.as_device_ptr()

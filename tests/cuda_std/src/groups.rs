@@ -1,4 +1,4 @@
-//! Cooperative groups: what each thread must get, from which threads are in the group.
+//! Cooperative groups: the expected results of each thread, computed from the threads in its group.
 
 use crate::{Arch, Session, expect, per_thread, trial};
 use cuda_std_tests_kernels::groups::{Linear, compose, group_grid, group_grid_alone, linear};
@@ -7,10 +7,10 @@ use cust::error::Error;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// Threads in a block: one of full warps, one with a part of a warp.
+/// The number of threads in a block: one of full warps, one with a partial warp.
 const BLOCKS: [u32; 3] = [64, 50, 7];
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         trial(Arch::Sm75, "groups::coalesced", |session, module| {
@@ -42,7 +42,7 @@ fn bits(f: Linear) -> u64 {
     u64::from(f[0]) << 32 | u64::from(f[1])
 }
 
-/// What a thread gets of a group within a warp, whose threads these are.
+/// Returns the results of a thread in a group within a warp that consists of these threads.
 fn of_lanes(members: &[u32], i: u32) -> [u64; 16] {
     let rank = members
         .iter()
@@ -78,7 +78,7 @@ fn of_lanes(members: &[u32], i: u32) -> [u64; 16] {
     ]
 }
 
-/// Compares a kernel whose groups are the threads of a warp with the same label.
+/// Tests a kernel whose groups are the threads of a warp with the same label.
 fn lanes<L: PartialEq>(
     session: &Session,
     module: &Module,
@@ -194,7 +194,7 @@ fn grid(session: &Session, module: &Module) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The grid's barrier in a launch that is not cooperative, and then in one that is.
+/// Tests the grid barrier in a launch that is not cooperative, then in a cooperative one.
 fn grid_alone(session: &Session, module: &Module) -> Result<(), Failed> {
     let stream = &session.stream;
     let mut valid = DeviceBuffer::<u32>::zeroed(64)?;
@@ -213,7 +213,7 @@ fn grid_alone(session: &Session, module: &Module) -> Result<(), Failed> {
                 "what the panic says",
             )?;
         }
-        // On a GPU where a launch of before was cooperative.
+        // On a GPU on which an earlier launch was cooperative.
         Ok(()) if session.context.backend() == Backend::Gpu => {
             expect(valid_in, vec![2; 64], "of an ordinary launch")?
         }

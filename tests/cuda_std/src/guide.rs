@@ -5,7 +5,7 @@ use cuda_std_tests_kernels::guide::Options;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm75, "guide::vecadd", vecadd),
@@ -18,7 +18,7 @@ fn vecadd(session: &Session, module: &Module) -> Result<(), Failed> {
     let stream = &session.stream;
     let a: Vec<f32> = (0..100u8).map(f32::from).collect();
     let (device, sum) = (a.as_dbuf()?, DeviceBuffer::<f32>::zeroed(100)?);
-    // SAFETY: the kernel takes two slices and a pointer to as many numbers.
+    // SAFETY: the kernel's parameters are two slices and a pointer to as many numbers.
     unsafe {
         launch!(module.guide_vecadd<<<4, 32, 0, stream>>>(
             device.as_device_ptr(),
@@ -36,7 +36,7 @@ fn vecadd(session: &Session, module: &Module) -> Result<(), Failed> {
 fn reverse(session: &Session, module: &Module) -> Result<(), Failed> {
     let stream = &session.stream;
     let data = (0..64).collect::<Vec<i32>>().as_dbuf()?;
-    // SAFETY: the kernel takes 64 numbers.
+    // SAFETY: the kernel's parameters are 64 numbers.
     unsafe {
         launch!(module.guide_reverse<<<1, 64, 0, stream>>>(data.as_device_ptr(), 64usize))?;
     }
@@ -48,12 +48,12 @@ fn reverse(session: &Session, module: &Module) -> Result<(), Failed> {
     )
 }
 
-/// The struct, as the host may pass it.
+/// The struct as the host passes it.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 struct Passed(Options);
 
-// SAFETY: numbers only.
+// SAFETY: the struct consists of numbers.
 unsafe impl DeviceCopy for Passed {}
 
 fn structure(session: &Session, module: &Module) -> Result<(), Failed> {
@@ -64,7 +64,7 @@ fn structure(session: &Session, module: &Module) -> Result<(), Failed> {
         count: 33,
         offsets: [0.5, 0.25],
     };
-    // SAFETY: the kernel takes the struct and a pointer to as many numbers as it says.
+    // SAFETY: the kernel's parameters are the struct and a pointer to as many numbers as it says.
     unsafe {
         launch!(module.guide_struct<<<2, 32, 0, stream>>>(Passed(options), data.as_device_ptr()))?;
     }

@@ -1,8 +1,8 @@
-//! Every public function of `cuda_std` on a device, lane by lane against the CPU.
+//! Tests every public function of `cuda_std` on a device, lane by lane, against the CPU.
 //!
-//! The kernels are in the crate `kernels`; each thread writes a few numbers. Here is what launches
-//! them and says what each thread must have written, as trials of a test harness
-//! (`tests/device.rs`). What needs a later architecture than the device's is skipped, and says so.
+//! The crate `kernels` has the kernels; each thread writes a few numbers. This crate launches the
+//! kernels and computes the expected numbers of each thread, as trials of a test harness
+//! (`tests/device.rs`). Tests that require a newer architecture than the device's are skipped.
 
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
@@ -20,17 +20,17 @@ mod raw;
 mod synchronization;
 mod warp;
 
-/// What the kernels are compiled for.
+/// The architecture that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arch {
-    /// The oldest architecture: what every GPU has.
+    /// The oldest architecture, for features that every GPU has.
     Sm75,
-    /// What `sm_80` and `sm_90` brought.
+    /// `sm_90`, for features that `sm_80` and `sm_90` added.
     Sm90,
 }
 
 impl Arch {
-    /// The kernels' PTX.
+    /// Returns the kernels' PTX.
     pub fn ptx(self) -> &'static str {
         match self {
             Arch::Sm75 => include_str!(concat!(env!("OUT_DIR"), "/sm_75.ptx")),
@@ -38,7 +38,8 @@ impl Arch {
         }
     }
 
-    /// The kernels' PTX for a device of this compute capability: from 10.0 on, one module has all.
+    /// Returns the kernels' PTX for a device with this compute capability. From 10.0 on, one module
+    /// has all kernels.
     fn ptx_on(self, capability: (u32, u32)) -> &'static str {
         match capability {
             (10.., _) => include_str!(concat!(env!("OUT_DIR"), "/sm_100.ptx")),
@@ -54,15 +55,15 @@ impl Arch {
     }
 }
 
-/// The device with the modules, each loaded when the first test asks for it.
+/// The device with its modules, each of which is loaded when the first test needs it.
 pub struct Session {
     modules: [OnceLock<Result<Module, String>>; 2],
     /// The stream of all launches.
     pub stream: Stream,
-    /// Shown before the tests.
+    /// The device's name, printed before the tests.
     pub device: String,
     capability: (u32, u32),
-    /// The context, which the modules live in.
+    /// The context that owns the modules.
     pub context: Context,
 }
 
@@ -80,7 +81,7 @@ impl Session {
         })
     }
 
-    /// What a bundle has assembled, which spares the driver a minute.
+    /// The cubin of a bundle, which saves the driver a minute of compilation.
     fn cubin(&self, arch: Arch) -> Option<Vec<u8>> {
         let on_gpu = self.context.backend() == Backend::Gpu;
         let folder = std::env::var_os("DEVICE_TESTS_CUBINS").filter(|_| on_gpu)?;
@@ -89,11 +90,11 @@ impl Session {
         std::fs::read(Path::new(&folder).join(name)).ok()
     }
 
-    /// The module for an architecture.
+    /// Returns the module for an architecture.
     pub fn module(&self, arch: Arch) -> Result<&Module, Failed> {
         let module = self.modules[arch as usize].get_or_init(|| {
             let module = match self.cubin(arch) {
-                // SAFETY: the build made the cubin.
+                // SAFETY: the build created the cubin.
                 Some(cubin) => unsafe { Module::from_cubin(&cubin, &[]) },
                 None => Module::from_ptx(arch.ptx_on(self.capability), &[]),
             };
@@ -105,7 +106,7 @@ impl Session {
     }
 }
 
-/// The session, for one test at a time.
+/// Returns the session, for one test at a time.
 pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
     static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
     let session = SESSION.get_or_init(|| {
@@ -120,7 +121,7 @@ pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
     }
 }
 
-/// A trial with the module of an architecture.
+/// Creates a trial that uses the module of an architecture.
 pub fn trial(
     arch: Arch,
     name: &'static str,
@@ -140,8 +141,8 @@ pub fn trial(
     })
 }
 
-/// Launches a kernel that takes what is in `arguments` and then a `PerThread<[u64; N]>`, and
-/// compares what each thread wrote there.
+/// Launches a kernel whose parameters are `arguments` and a `PerThread<[u64; N]>`, and compares
+/// what each thread wrote with the expected values.
 pub fn per_thread<const N: usize>(
     session: &Session,
     module: &Module,
@@ -154,7 +155,7 @@ pub fn per_thread<const N: usize>(
     let output = DeviceBuffer::<u64>::zeroed(count * N)?;
     let (to, stream) = (per_thread_argument(&output, count), &session.stream);
     let kernel_function = module.get_function(kernel)?;
-    // SAFETY: kernels here take slices, and write an array for each thread.
+    // SAFETY: the kernels here take slices, and write one array per thread.
     unsafe {
         match arguments {
             [] => launch!(kernel_function<<<blocks, threads, 0, stream>>>(to))?,
@@ -178,13 +179,13 @@ pub fn per_thread<const N: usize>(
     Ok(())
 }
 
-/// A `PerThread` as a kernel's argument: the address, and the number of elements.
+/// Returns a `PerThread` as a kernel argument: the address and the number of elements.
 pub fn per_thread_argument<T: DeviceCopy>(output: &DeviceBuffer<T>, elements: usize) -> [u64; 2] {
-    // A reference is never null, also to nothing.
+    // A reference is never null, even to an empty slice.
     [output.as_device_ptr().as_raw().max(16), elements as u64]
 }
 
-/// Fails unless the device's result is the expected one.
+/// Returns an error unless the device's result is the expected one.
 pub fn expect<T: PartialEq + std::fmt::Debug>(
     found: T,
     expected: T,
@@ -196,7 +197,7 @@ pub fn expect<T: PartialEq + std::fmt::Debug>(
     Err(format!("{what} is\n  {found:?}\nbut should be\n  {expected:?}").into())
 }
 
-/// All trials.
+/// Returns all trials.
 pub fn trials() -> Vec<Trial> {
     [
         warp::trials(),

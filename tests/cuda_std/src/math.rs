@@ -1,11 +1,11 @@
-//! libdevice's functions: within a few last places of the host's, or of what undoes them.
+//! libdevice's functions: within a few ulps of the host's, or checked through their inverses.
 
 use crate::{Arch, Session, per_thread_argument, trial};
 use cuda_std_tests_kernels::math::{argument, quick};
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm75, "math::f64", |session, module| {
@@ -32,7 +32,8 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Compares what 128 threads wrote, each number up to a tolerance of its size or of 1.
+/// Compares the numbers that 128 threads wrote, each with a tolerance relative to its magnitude or
+/// to 1.
 fn compare<const N: usize>(
     session: &Session,
     module: &Module,
@@ -43,7 +44,7 @@ fn compare<const N: usize>(
     let stream = &session.stream;
     let to = DeviceBuffer::<f64>::zeroed(128 * N)?;
     let kernel = module.get_function(name)?;
-    // SAFETY: the kernel takes an output.
+    // SAFETY: the kernel's parameters are an output.
     unsafe { launch!(kernel<<<2, 64, 0, stream>>>(per_thread_argument(&to, 128)))? };
     stream.synchronize()?;
     for (thread, found) in to.as_host_vec()?.chunks(N).enumerate() {
@@ -62,13 +63,13 @@ fn compare<const N: usize>(
     Ok(())
 }
 
-/// The remainder that is nearest to 0; halves go to the even quotient.
+/// Returns the remainder with the smallest magnitude; ties choose the even quotient.
 fn remainder(x: f64, y: f64) -> (f64, f64) {
     let quotient = (x / y).round_ties_even();
     (x - quotient * y, quotient)
 }
 
-/// The distribution function of the normal distribution, by its series.
+/// Returns the cumulative distribution function of the normal distribution, by its series.
 fn normal(x: f64) -> f64 {
     let (mut term, mut sum) = (x, x);
     for k in 1..60 {
@@ -78,7 +79,7 @@ fn normal(x: f64) -> f64 {
     0.5 + sum / (2.0 * core::f64::consts::PI).sqrt()
 }
 
-/// The modified Bessel functions of orders 0 and 1, by their series.
+/// Returns the modified Bessel functions of orders 0 and 1, by their series.
 fn bessel(x: f64) -> (f64, f64) {
     let (mut zero, mut one, mut term) = (0.0, 0.0, 1.0);
     for k in 0..40 {
@@ -90,7 +91,7 @@ fn bessel(x: f64) -> (f64, f64) {
     (zero, one)
 }
 
-/// The complementary error function, by the distribution function.
+/// Returns the complementary error function, from the normal distribution.
 fn erfc(x: f64) -> f64 {
     2.0 - 2.0 * normal(x * core::f64::consts::SQRT_2)
 }

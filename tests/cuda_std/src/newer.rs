@@ -1,11 +1,11 @@
-//! What needs `sm_80` or `sm_90`: what the kernels must have written.
+//! Features that require `sm_80` or `sm_90`: the expected output of the kernels.
 
 use crate::{Arch, per_thread, trial};
 use cuda_std_tests_kernels::random;
 use cust::prelude::*;
 use libtest_mimic::Trial;
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm90, "newer::reductions", |session, module| {

@@ -1,15 +1,15 @@
-//! Output without `unsafe`: each element is one thread's, in launches of every shape, and kernels as
-//! users write them give what the CPU gives.
+//! Output without `unsafe`: each element belongs to one thread, in launches of every shape, and
+//! kernels in the style of users return the CPU's results.
 
 use crate::{Arch, Session, expect, per_thread_argument, trial};
 use cuda_std_tests_kernels::random;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// Blocks and threads in three dimensions.
+/// The numbers of blocks and threads in three dimensions.
 type Shape = ((u32, u32, u32), (u32, u32, u32));
 
-/// Shapes of launches.
+/// Launch shapes.
 const SHAPES: [Shape; 7] = [
     ((1, 1, 1), (1, 1, 1)),
     ((3, 1, 1), (32, 1, 1)),
@@ -20,7 +20,7 @@ const SHAPES: [Shape; 7] = [
     ((4, 1, 2), (64, 1, 2)),
 ];
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm75, "output::per_thread", linear),
@@ -54,7 +54,7 @@ fn linear(session: &Session, module: &Module) -> Result<(), Failed> {
             let buffer = DeviceBuffer::<u64>::zeroed(len)?;
             let also = DeviceBuffer::<u64>::zeroed(len)?;
             let chunks = DeviceBuffer::<u64>::zeroed(len)?;
-            // SAFETY: the kernels take outputs of as many elements.
+            // SAFETY: the kernels' parameters are outputs of as many elements.
             unsafe {
                 launch!(module.out_per_thread<<<blocks, threads, 0, stream>>>(
                     per_thread_argument(&buffer, len), per_thread_argument(&also, len)
@@ -90,7 +90,7 @@ fn each_with(session: &Session, module: &Module) -> Result<(), Failed> {
             let b = DeviceBuffer::from_slice(&vec![2u64; of_b])?;
             let to = DeviceBuffer::<u64>::zeroed(150)?;
             let first = DeviceBuffer::<u64>::zeroed(all)?;
-            // SAFETY: the kernel takes slices and outputs of as many elements.
+            // SAFETY: the kernel's parameters are slices and outputs of as many elements.
             unsafe {
                 launch!(module.out_each_with<<<blocks, threads, 0, stream>>>(
                     a.as_device_ptr(), a.len(), b.as_device_ptr(), b.len(),
@@ -116,7 +116,7 @@ fn per_block(session: &Session, module: &Module) -> Result<(), Failed> {
         for len in [0, 1, 64, 205] {
             let buffer = DeviceBuffer::<u64>::zeroed(len)?;
             let pieces = DeviceBuffer::<u64>::zeroed(len)?;
-            // SAFETY: the kernel takes outputs of as many elements.
+            // SAFETY: the kernel's parameters are outputs of as many elements.
             unsafe {
                 launch!(module.out_per_block<<<blocks, threads, 0, stream>>>(
                     per_thread_argument(&buffer, len), per_thread_argument(&pieces, len)
@@ -139,7 +139,7 @@ fn per_block(session: &Session, module: &Module) -> Result<(), Failed> {
     Ok(())
 }
 
-/// An output with rows as a kernel's argument.
+/// Returns an output with rows as a kernel argument.
 fn rows<T: DeviceCopy>(buffer: &DeviceBuffer<T>, width: usize) -> [u64; 4] {
     [
         buffer.as_device_ptr().as_raw(),
@@ -159,7 +159,7 @@ fn per_warp(session: &Session, module: &Module) -> Result<(), Failed> {
             let buffer = DeviceBuffer::<u64>::zeroed(len)?;
             let pieces = DeviceBuffer::<u64>::zeroed(len)?;
             let all = DeviceBuffer::<u64>::zeroed(len)?;
-            // SAFETY: the kernel takes outputs of as many elements.
+            // SAFETY: the kernel's parameters are outputs of as many elements.
             unsafe {
                 launch!(module.out_per_warp<<<blocks, threads, 0, stream>>>(
                     per_thread_argument(&buffer, len),
@@ -168,7 +168,8 @@ fn per_warp(session: &Session, module: &Module) -> Result<(), Failed> {
                 ))?;
             }
             stream.synchronize()?;
-            // Of the `place`-th element of the `piece`-th piece: its warp, and its thread in the block.
+            // Returns, for the `place`-th element of the `piece`-th chunk, its warp and its thread
+            // in the block.
             let owner = |piece: u64, place: u64| {
                 let warp = piece % (all_blocks * in_warps);
                 let first = warp % in_warps * 32;
@@ -198,7 +199,7 @@ fn rows_and_columns(session: &Session, module: &Module) -> Result<(), Failed> {
         for (len, width) in [(0, 4), (1, 1), (7 * 9, 9), (100, 11), (3, 64), (10, 0)] {
             let of_rows = DeviceBuffer::<u64>::zeroed(len)?;
             let of_columns = DeviceBuffer::<u64>::zeroed(len)?;
-            // SAFETY: the kernel takes outputs of as many elements.
+            // SAFETY: the kernel's parameters are outputs of as many elements.
             unsafe {
                 launch!(module.out_rows_columns<<<blocks, threads, 0, stream>>>(
                     rows(&of_rows, width), rows(&of_columns, width)
@@ -255,7 +256,7 @@ fn volumes(session: &Session, module: &Module) -> Result<(), Failed> {
                     len.div_ceil((width * height).max(1)) as u64,
                 ]
             };
-            // SAFETY: the kernel takes outputs of as many elements.
+            // SAFETY: the kernel's parameters are outputs of as many elements.
             unsafe {
                 launch!(module.out_3d<<<shape.0, shape.1, 0, stream>>>(
                     argument(&to), argument(&also), argument(&first)
@@ -310,7 +311,7 @@ fn matrices(session: &Session, module: &Module) -> Result<(), Failed> {
         for (len, width) in [(0, 4), (1, 1), (7 * 9, 9), (100, 11), (40, 64), (10, 0)] {
             let buffer = DeviceBuffer::<u64>::zeroed(len)?;
             let tiles = DeviceBuffer::<u64>::zeroed(len)?;
-            // SAFETY: the kernel takes outputs of as many elements.
+            // SAFETY: the kernel's parameters are outputs of as many elements.
             unsafe {
                 launch!(module.out_2d<<<blocks, threads, 0, stream>>>(
                     rows(&buffer, width), rows(&tiles, width)
@@ -378,7 +379,7 @@ fn vecadd(session: &Session, module: &Module) -> Result<(), Failed> {
     let b: Vec<f32> = a.iter().rev().copied().collect();
     let (device_a, device_b) = (a.as_dbuf()?, b.as_dbuf()?);
     let sum = DeviceBuffer::<f32>::zeroed(1000)?;
-    // SAFETY: the kernel takes slices and an output of as many elements.
+    // SAFETY: the kernel's parameters are slices and an output of as many elements.
     unsafe {
         launch!(module.safe_vecadd<<<3, 64, 0, stream>>>(
             device_a.as_device_ptr(), device_a.len(), device_b.as_device_ptr(), device_b.len(),
@@ -392,12 +393,12 @@ fn vecadd(session: &Session, module: &Module) -> Result<(), Failed> {
 
 fn transpose(session: &Session, module: &Module) -> Result<(), Failed> {
     let stream = &session.stream;
-    // Width and height of the result; the kernel's tiles are 16 by 16.
+    // Width and height of the result; the kernel's tiles have 16 by 16 elements.
     for (width, height) in [(16, 16), (64, 48), (37, 21)] {
         let from: Vec<u32> = (0..width * height).map(|i| random(i) as u32).collect();
         let device = from.as_dbuf()?;
         let to = DeviceBuffer::<u32>::zeroed(from.len())?;
-        // SAFETY: the kernel takes a slice and an output of as many elements.
+        // SAFETY: the kernel's parameters are a slice and an output of as many elements.
         unsafe {
             launch!(module.safe_transpose<<<(2, 2), (16, 4), 0, stream>>>(
                 device.as_device_ptr(), device.len(), rows(&to, width as usize)
@@ -418,7 +419,7 @@ fn stencil(session: &Session, module: &Module) -> Result<(), Failed> {
         let from = floats(n);
         let device = from.as_dbuf()?;
         let to = DeviceBuffer::<f32>::zeroed(n)?;
-        // SAFETY: the kernel takes a slice and an output of as many elements.
+        // SAFETY: the kernel's parameters are a slice and an output of as many elements.
         unsafe {
             launch!(module.safe_stencil<<<3, 32, 0, stream>>>(
                 device.as_device_ptr(), n, per_thread_argument(&to, n)
@@ -440,7 +441,7 @@ fn reduction(session: &Session, module: &Module) -> Result<(), Failed> {
     let device = from.as_dbuf()?;
     for threads in [1u32, 32, 50, 128] {
         let to = DeviceBuffer::<u64>::zeroed(3)?;
-        // SAFETY: the kernel takes a slice and an output of an element for each block.
+        // SAFETY: the kernel's parameters are a slice and an output with one element per block.
         unsafe {
             launch!(module.safe_reduction<<<3, threads, threads * 8, stream>>>(
                 device.as_device_ptr(), device.len(), per_thread_argument(&to, 3)
@@ -467,7 +468,7 @@ fn matmul(session: &Session, module: &Module) -> Result<(), Failed> {
         let b: Vec<f32> = a.iter().rev().copied().collect();
         let (device_a, device_b) = (a.as_dbuf()?, b.as_dbuf()?);
         let to = DeviceBuffer::<f32>::zeroed(n * n)?;
-        // SAFETY: the kernel takes slices and an output of as many elements.
+        // SAFETY: the kernel's parameters are slices and an output of as many elements.
         unsafe {
             launch!(module.safe_matmul<<<(2, 2), (8, 8), 0, stream>>>(
                 device_a.as_device_ptr(), n * n, device_b.as_device_ptr(), n * n, rows(&to, n)
@@ -487,7 +488,7 @@ fn histogram(session: &Session, module: &Module) -> Result<(), Failed> {
     let from: Vec<u32> = (0..1000).map(|i| random(i) as u32).collect();
     let device = from.as_dbuf()?;
     let counts = DeviceBuffer::<u32>::zeroed(16)?;
-    // SAFETY: the kernel takes a slice and sixteen counts.
+    // SAFETY: the kernel's parameters are a slice and sixteen counts.
     unsafe {
         launch!(module.safe_histogram<<<3, 48, 0, stream>>>(
             device.as_device_ptr(), device.len(), counts.as_device_ptr(), counts.len()

@@ -1,4 +1,5 @@
-//! The rows that no safe function's test comes to: how many of them each thread must find right.
+//! The rows of the intrinsics table that no test of a safe function covers: the number of correct
+//! rows per thread.
 
 use crate::{Arch, Session, expect, per_thread_argument, trial};
 use cuda_std_tests_kernels::random;
@@ -8,10 +9,10 @@ use libtest_mimic::{Failed, Trial};
 
 const THREADS: usize = 64;
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
-        // Loads and stores of four widths, and of three vectors.
+        // Loads and stores of four widths and three vector types.
         trial(Arch::Sm75, "raw::accesses", |session, module| {
             run(
                 session,
@@ -32,7 +33,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// A parameter that the kernel has by reference.
+/// A parameter that the kernel takes by reference.
 fn constant(session: &Session, module: &Module) -> Result<(), Failed> {
     let table = Table {
         step: 11,
@@ -40,7 +41,7 @@ fn constant(session: &Session, module: &Module) -> Result<(), Failed> {
     };
     let to = DeviceBuffer::<u64>::zeroed(THREADS)?;
     let (kernel, stream) = (module.get_function("raw_constant")?, &session.stream);
-    // SAFETY: the kernel takes a number, a table, and an output for each thread.
+    // SAFETY: the kernel's parameters are a number, a table, and an output for each thread.
     unsafe {
         launch!(kernel<<<1, THREADS as u32, 0, stream>>>(
             7u32, table, per_thread_argument(&to, THREADS)
@@ -54,7 +55,7 @@ fn constant(session: &Session, module: &Module) -> Result<(), Failed> {
     expect(to.as_host_vec()?, expected, "what the threads found")
 }
 
-/// Launches a kernel of one block, and compares how many rows each thread found right.
+/// Launches a kernel with one block, and compares the number of correct rows per thread.
 fn run(
     session: &Session,
     module: &Module,
@@ -72,8 +73,8 @@ fn run(
         per_thread_argument(&to, THREADS),
     );
     let kernel = module.get_function(name)?;
-    // SAFETY: the kernel takes two numbers to read for each thread or none, 32 bytes for each, and an
-    // output.
+    // SAFETY: the kernel's parameters are two (or no) numbers to read for each thread, 32 bytes for
+    // each thread, and an output.
     unsafe {
         if takes_input {
             launch!(kernel<<<1, THREADS as u32, 0, stream>>>(
@@ -97,8 +98,8 @@ fn newer(session: &Session, module: &Module) -> Result<(), Failed> {
     let (from, line) = (from.as_dbuf()?, DeviceBuffer::<u64>::zeroed(16)?);
     let own = DeviceBuffer::<u64>::zeroed(4 * THREADS)?;
     let to = DeviceBuffer::<u64>::zeroed(THREADS)?;
-    // SAFETY: the kernel takes a number to read for each thread, a line of 128 bytes, 32 bytes for
-    // each thread, and an output.
+    // SAFETY: the kernel's parameters are a number to read for each thread, a line of 128 bytes, 32
+    // bytes for each thread, and an output.
     unsafe {
         launch!(module.raw_newer<<<1, THREADS as u32, 0, stream>>>(
             from.as_device_ptr(), from.len(), line.as_device_ptr(),

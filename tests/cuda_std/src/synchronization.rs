@@ -1,11 +1,11 @@
-//! Barriers, fences, clocks, special registers and memory: what the kernels must have written.
+//! Barriers, fences, clocks, special registers and memory: the expected output of the kernels.
 
 use crate::{Arch, Session, expect, per_thread, per_thread_argument, trial};
 use cuda_std_tests_kernels::random;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(
@@ -88,7 +88,7 @@ fn produce(session: &Session, module: &Module) -> Result<(), Failed> {
     let data = DeviceBuffer::<u32>::zeroed(32)?;
     let output = DeviceBuffer::<u32>::zeroed(64)?;
     let stream = &session.stream;
-    // SAFETY: the kernel takes a pointer to 32 words, and a word for each thread.
+    // SAFETY: the kernel's parameters are a pointer to 32 words, and a word for each thread.
     unsafe {
         launch!(module.produce<<<1, 64, 0, stream>>>(
             data.as_device_ptr(),

@@ -1,10 +1,10 @@
-//! Shuffles, votes and matches: what each lane must get, computed from what the lanes had.
+//! Shuffles, votes and matches: the expected results of each lane, computed from the lanes' inputs.
 
 use crate::{Arch, per_thread, trial};
 use cuda_std_tests_kernels::random;
 use libtest_mimic::Trial;
 
-/// The trials.
+/// Returns the trials.
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(Arch::Sm75, "warp::shuffle_types", |session, module| {
@@ -55,7 +55,7 @@ fn segments(thread: u32) -> [u64; 12] {
     let [a, b] = if_inside(first + 3, true);
     let [c, d] = if_inside(lane.wrapping_sub(3), here >= 3);
     let [e, f] = if_inside(lane + 3, here + 3 < 8);
-    // Across the segment's end, `bfly` still reaches the segments before.
+    // Past the segment's end, `bfly` still reaches lower segments.
     let [g, h] = if_inside(lane ^ 11, (lane ^ 11) <= first + 7);
     let up = if lane % 4 >= 1 { lane - 1 } else { lane };
     let down = if lane % 16 == 0 { lane + 15 } else { lane };

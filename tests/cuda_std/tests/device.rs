@@ -1,5 +1,5 @@
-//! The harness. It takes the arguments of any Rust test binary; the device is the GPU where there
-//! is one, else the emulator, or what `CUST_DEVICE` says.
+//! The test harness. It accepts the arguments of a Rust test binary. The device is the GPU if there
+//! is one, otherwise the emulator; `CUST_DEVICE` overrides this.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! What the kernels' PTX looks like: safe code costs no detours through memory or generic addresses.
+//! The PTX of the kernels: safe code must not need detours through memory or generic addresses.
 
-/// The text of a kernel.
+/// Returns the PTX of a kernel.
 fn kernel(name: &str) -> &'static str {
     use cuda_std_tests::Arch;
     let entry = format!(".entry {name}(");
@@ -10,7 +10,7 @@ fn kernel(name: &str) -> &'static str {
     &rest[..rest.find("\n}").expect("it ends")]
 }
 
-/// The opcodes of loads and stores, without those of parameters.
+/// Returns the opcodes of loads and stores, except those of parameters.
 fn accesses(text: &str) -> Vec<&str> {
     let words = text.split_whitespace();
     let accesses = words.filter(|word| word.starts_with("ld.") || word.starts_with("st."));
@@ -88,7 +88,7 @@ fn options_of_kernels_are_directives() {
     has("in_small_clusters", &[".maxclusterrank 4"]);
 }
 
-/// The parts of the table whose rows this package tests; `tensor-tests` tests the others.
+/// The modules of the table whose rows this package tests; `tensor-tests` tests the others.
 const MODULES: [&str; 6] = [
     "cuda_std::intrinsics::atomic",
     "cuda_std::intrinsics::atomic::cluster",
@@ -98,7 +98,7 @@ const MODULES: [&str; 6] = [
     "cuda_std::intrinsics::warp",
 ];
 
-/// Rows whose instruction no kernel here executes, and why.
+/// Rows whose instruction no kernel here executes, with the reason.
 const WITHOUT_TEST: &[(&str, &str)] = &[
     ("brkpt", "it ends the launch where there is no debugger"),
     ("trap", "it ends the context"),
@@ -107,10 +107,10 @@ const WITHOUT_TEST: &[(&str, &str)] = &[
     ("warpsize", "libnvvm knows the number"),
 ];
 
-/// Whether a row's instruction is in a line of PTX: its text, with any operands.
+/// Returns whether a line of PTX contains a row's instruction, with any operands.
 fn is_in(row: &cuda_std::intrinsics::Row, ptx: &str) -> bool {
     if row.ptx.is_none() {
-        // Intrinsics of NVVM, by what they become.
+        // NVVM intrinsics, by the instruction that they become.
         let name = row.source.strip_prefix("llvm.nvvm.").unwrap_or(row.source);
         let instruction = match name.strip_prefix("read.ptx.sreg.") {
             Some("warpsize") => "WARP_SZ".to_owned(),
@@ -124,12 +124,12 @@ fn is_in(row: &cuda_std::intrinsics::Row, ptx: &str) -> bool {
     let opcode = row.source.split_whitespace().next().unwrap_or_default();
     ptx.lines().any(|line| {
         let mut line = line.trim();
-        // The compiler adds the state space that it finds out.
+        // The compiler adds the state space that it infers.
         let generic = line.replace(".global.", ".").replace(".shared.", ".");
         if !line.contains(opcode) && !generic.contains(opcode) {
             return false;
         }
-        // Registers and the like that the row itself names.
+        // Registers and other names that the row itself contains.
         row.source
             .split([' ', ',', ';'])
             .filter(|word| word.starts_with('%'))
@@ -169,7 +169,7 @@ fn every_row_is_tested() {
 #[test]
 fn unrolled_loops_are_written_out() {
     let text = kernel("unroll_polynomial");
-    // A step for each factor, the first of which adds nothing to multiply.
+    // One step per factor; the first has no addition.
     let steps = text.matches("mul.f32").count() + text.matches("mul.rn.f32").count();
     assert!(steps >= 11, "{text}");
 }

@@ -1,5 +1,6 @@
-//! Programs without unsafe code that try to break what the libraries promise. Each of them must be
-//! harmless, or end in a typed error; what must not compile is in `tests/ui` and `crates/cust/tests/ui`.
+//! Programs without `unsafe` that try to break the libraries' guarantees. Each must be harmless or
+//! end in a typed error. Programs that must not compile are in `tests/ui` and
+//! `crates/cust/tests/ui`.
 
 #![forbid(unsafe_code)]
 

@@ -12,8 +12,8 @@ use soundness_tests_kernels::groups;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// The device, and the turn of the test that holds it: a wait for several streams returns panics of
-/// other tests' kernels as well.
+/// The device. Tests hold it one at a time, because a wait for several streams also returns panics
+/// of other tests' kernels.
 type Turn = (MutexGuard<'static, ()>, cust::ChosenDevice);
 
 fn start() -> Result<(Turn, Module, Stream), Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@ fn start() -> Result<(Turn, Module, Stream), Box<dyn std::error::Error>> {
     ))
 }
 
-/// The message of the panic that a wait returns.
+/// Returns the message of the panic that a wait reports.
 fn panic_of(result: CudaResult<()>) -> String {
     match result {
         Err(Error::KernelPanic(panic)) => panic.message.clone(),
@@ -173,7 +173,7 @@ fn reductions_may_be_within_reductions() -> Outcome {
     let mut to = DeviceBuffer::from_slice(&[7u32; 64])?;
     kernel.launch(&stream, (1, 64), groups::reduce_in_reduce::args(&mut to))?;
     stream.synchronize()?;
-    // Of two warps nobody reads after the reduction within has written.
+    // With two warps, no thread reads after the inner reduction has written.
     assert_eq!(to.as_host_vec()?, [64; 64]);
     let mut to = DeviceBuffer::from_slice(&[7u32; 256])?;
     kernel.launch(&stream, (1, 256), groups::reduce_in_reduce::args(&mut to))?;
@@ -192,7 +192,7 @@ fn a_block_that_returns_keeps_the_grids_barrier_closed() -> Outcome {
     let mut to = DeviceBuffer::from_slice(&[7u32; 320])?;
     for blocks in [1, 2, 5] {
         let shape = LaunchConfig::new(blocks, 64).cooperative();
-        // Twice, since the first one leaves its counts behind.
+        // Twice, because the first launch leaves its counts in the barrier.
         for block in (0..blocks).chain(0..blocks) {
             let args = groups::return_before_grid_sync::args(block, &mut to);
             kernel.launch(&stream, shape, args)?;
@@ -233,7 +233,7 @@ fn a_panic_before_the_grids_barrier_ends_the_launch() -> Outcome {
     let kernel = module.kernel::<groups::grid_sync>()?;
     let shape = LaunchConfig::new(3, 64).cooperative();
     let mut to = DeviceBuffer::from_slice(&[7u32; 192])?;
-    // The first thread of a block, another one, and none.
+    // The first thread of a block, another thread, and none.
     for panics in [0, 64, 191] {
         kernel.launch(&stream, shape, groups::grid_sync::args(panics, &mut to))?;
         assert_eq!(panic_of(stream.synchronize()), "before the barrier");
@@ -249,7 +249,7 @@ fn a_forgotten_arrival_is_not_another_launchs() -> Outcome {
     let (_device, module, stream) = start()?;
     let forget = module.kernel::<groups::forget_arrival>()?;
     let shape = LaunchConfig::new(3, 32).cooperative();
-    // Each leaves a barrier behind; there are 1024.
+    // Each launch leaves a barrier that has not completed; there are 1024.
     for _ in 0..1025 {
         forget.launch(&stream, shape, groups::forget_arrival::args())?;
     }
@@ -275,7 +275,7 @@ fn messages_that_do_not_come_to_an_end_are_reported() -> Outcome {
     for (kind, expected) in expected.into_iter().enumerate() {
         kernel.launch(&stream, (2, 32), groups::odd_message::args(kind as u32))?;
         assert_eq!(panic_of(stream.synchronize()), expected);
-        // Nothing of it is left for the next one.
+        // The next launch sees nothing of it.
         stream.synchronize()?;
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! A program that says that it is `core`: what `include_module!` embeds is the build script's all the same.
+//! A program that declares itself as `core`: `include_module!` must still embed the build script's
+//! files.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +9,7 @@ use cust::module::Embedded;
 use cust::prelude::*;
 use soundness_tests_kernels::values;
 
-/// Stands in for `core::include!`.
+/// A replacement for `core::include!`.
 #[macro_export]
 macro_rules! include {
     ($($t:tt)*) => {
@@ -20,7 +21,7 @@ macro_rules! include {
     };
 }
 
-/// Stands in for `core::include_str!`.
+/// A replacement for `core::include_str!`.
 #[macro_export]
 macro_rules! include_str {
     ($($t:tt)*) => {
@@ -28,7 +29,7 @@ macro_rules! include_str {
     };
 }
 
-/// Stands in for `core::env!`.
+/// A replacement for `core::env!`.
 #[macro_export]
 macro_rules! env {
     ($($t:tt)*) => {
@@ -36,7 +37,7 @@ macro_rules! env {
     };
 }
 
-/// Stands in for `core::concat!`.
+/// A replacement for `core::concat!`.
 #[macro_export]
 macro_rules! concat {
     ($($t:tt)*) => {

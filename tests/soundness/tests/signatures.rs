@@ -9,7 +9,7 @@ use soundness_signatures as kernels;
 
 static KERNELS: Embedded = cust::include_module!("signatures");
 
-/// Macros by the names of those that embed a module: none of them stands in for its images.
+/// Macros with the names of those that embed a module: none may replace the module's images.
 #[allow(unused_macros)]
 mod shadowed {
     macro_rules! include_str {
@@ -35,7 +35,7 @@ fn load() -> (impl Sized, Module) {
     (context, KERNELS.load().unwrap())
 }
 
-/// That the signatures are not the same, and how each starts.
+/// Asserts that the signatures differ, and how each starts.
 #[track_caller]
 fn refused<T>(result: CudaResult<T>, host: &str, device: &str) {
     let error = match result {
@@ -82,7 +82,7 @@ fn macros_of_the_program_are_no_part_of_a_module() {
 #[test]
 #[should_panic(expected = "no separators of directories")]
 fn modules_of_other_folders_are_refused() {
-    // As `include_module!` does when it is compiled.
+    // As `include_module!` does at compile time.
     cust::module::check_name("../../../src/forged");
 }
 

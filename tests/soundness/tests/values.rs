@@ -1,4 +1,4 @@
-//! Values with padding, and coordinates far outside.
+//! Values with padding, and coordinates far out of bounds.
 
 #![forbid(unsafe_code)]
 

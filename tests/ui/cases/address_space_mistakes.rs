@@ -3,10 +3,10 @@
 
 use cuda_std::{address_space, kernel};
 
-#[address_space] //~ ERROR choose an address space
+#[address_space] //~ ERROR expected an address space
 static mut NONE: u32 = 0;
 
-#[address_space(local)] //~ ERROR there is no address space `local` for statics
+#[address_space(local)] //~ ERROR unknown address space `local`
 static mut LOCAL: u32 = 0;
 
 #[address_space(shared, global)] //~ ERROR the only option is
@@ -16,7 +16,7 @@ static mut TWO: u32 = 0;
 static SHARED: u32 = 0; //~ ERROR shared memory must be `static mut`
 
 #[address_space(constant)]
-fn function() {} //~ ERROR `#[address_space]` goes on a static
+fn function() {} //~ ERROR `#[address_space]` can only be applied to a static
 
 #[kernel]
 pub fn run() {

@@ -16,7 +16,7 @@ pub fn barrier() {
 
 #[kernel]
 pub fn event() {
-    debug::profiler_event::<16>(); //~? ERROR `EVENT` of `pmevent` is from 0 to 15
+    debug::profiler_event::<16>(); //~? ERROR `EVENT` of `pmevent` must be from 0 to 15
 }
 
 #[kernel]

@@ -14,6 +14,6 @@ pub fn of_length<const N: usize>(x: [u32; N], y: *mut u32) { //~ ERROR cannot be
 }
 
 #[kernel]
-pub fn of_trait(x: impl Copy) { //~ ERROR `impl` in a parameter makes it so
+pub fn of_trait(x: impl Copy) { //~ ERROR `impl` in a parameter makes it generic
     let _ = x;
 }

@@ -14,5 +14,5 @@ impl Grid {
 
 trait Run {
     #[kernel]
-    fn run(); //~^ ERROR `#[kernel]` goes on a function with a body
+    fn run(); //~^ ERROR `#[kernel]` can only be applied to a function with a body
 }

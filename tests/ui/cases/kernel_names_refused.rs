@@ -4,7 +4,7 @@
 use cuda_std::prelude::*;
 
 #[kernel]
-pub fn größe() {} //~ ERROR a kernel's name has to be ASCII
+pub fn größe() {} //~ ERROR a kernel's name must be ASCII
 
 #[kernel]
 #[unsafe(export_name = "other")] //~ ERROR the host launches a kernel by its function's name

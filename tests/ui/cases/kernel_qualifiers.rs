@@ -10,16 +10,16 @@ pub async fn polled() {} //~ ERROR a kernel cannot be `async`
 pub const fn early() {} //~ ERROR a kernel cannot be `const`
 
 #[kernel]
-pub extern "C" fn foreign() {} //~ ERROR leave out `extern`
+pub extern "C" fn foreign() {} //~ ERROR remove `extern`
 
 #[kernel]
 pub unsafe extern "C" fn variadic(_: u32, _: ...) {} //~ ERROR a kernel cannot be variadic
-//~^ ERROR leave out `extern`
+//~^ ERROR remove `extern`
 
-#[kernel(fast)] //~ ERROR `#[kernel]` has no option `fast`
+#[kernel(fast)] //~ ERROR unknown option `fast`
 pub fn attribute() {}
 
-#[kernel] //~ ERROR `#[kernel]` goes on a function
+#[kernel] //~ ERROR `#[kernel]` can only be applied to a function
 pub struct Struct;
 
 #[kernel]

@@ -10,4 +10,4 @@ pub fn large(#[shared] mut x: Shared<Array<f32, 12289>>) {
     x.own().each(|i, x| *x = i as f32);
 }
 
-//~? ERROR take `Dynamic` for more
+//~? ERROR use `Dynamic` for more

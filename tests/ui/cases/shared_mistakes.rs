@@ -9,8 +9,8 @@ pub fn once(#[shared] mut a: Shared<Array<u32, 32>>) {
     a.own().each(|_, x| *x = shared[0]); //~ ERROR borrow of moved value
 }
 
-#[kernel(block_size(64, 32))] //~ ERROR there are at most 1024 threads in a block
+#[kernel(block_size(64, 32))] //~ ERROR a block can have at most 1024 threads
 pub fn too_large() {}
 
-#[kernel(max_registers(64))] //~ ERROR it is written `max_registers = N`
+#[kernel(max_registers(64))] //~ ERROR expected `max_registers = N`
 pub fn wrong_form() {}

@@ -1,4 +1,4 @@
-//! Work of whole blocks.
+//! Block-wide algorithms.
 
 use super::{Scale, total};
 use crate::case::{Args, Buffer, Case, close, download, random, uniform_f32, upload, zeroed};

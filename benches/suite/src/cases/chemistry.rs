@@ -12,7 +12,7 @@ const COEFFICIENTS: [f64; GAUSSIANS] = [0.4301284, 0.6789135, 0.1543290];
 pub fn hartree_fock(scale: Scale) -> CudaResult<Case> {
     let side = scale.pick(2, 4);
     let atoms = side * side * side;
-    // A lattice.
+    // The atoms form a lattice.
     let places: Vec<[f64; 3]> = (0..atoms)
         .map(|i| [i % side, i / side % side, i / (side * side)].map(|at| 1.4 * at as f64))
         .collect();

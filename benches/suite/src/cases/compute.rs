@@ -1,4 +1,4 @@
-//! Kernels that compute more than they load.
+//! Compute-bound kernels.
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, download, samples, uniform, upload, zeroed};
@@ -14,7 +14,7 @@ pub fn mandelbrot(scale: Scale) -> CudaResult<Case> {
         let (x, y) = (i % size, i / size);
         (x as f64 * pixel - 2.0, y as f64 * pixel - 1.5)
     };
-    // The mean of a coarse grid.
+    // The mean over a coarse grid.
     let coarse = (0..size * size).step_by((size * size / 100_000) | 1);
     let count = coarse.clone().count() as f64;
     let steps: f64 = coarse
@@ -36,11 +36,11 @@ pub fn mandelbrot(scale: Scale) -> CudaResult<Case> {
         )
         .output(&to)
         .bytes(4 * size * size)
-        // Seven instructions a step, each of which could be a multiply-add.
+        // Seven instructions per step, each of which could be a multiply-add.
         .f64_operations(14.0 * steps / count * (size * size) as f64)
         .check(move || {
             let results = download(&to)?;
-            // Multiply-adds round once: on the edge of the set points leave sooner or later.
+            // Multiply-adds round once: points on the set's edge escape sooner or later.
             let (mut different, mut count) = (0, 0);
             for i in samples(results.len()) {
                 let (x, y) = place(i);

@@ -61,7 +61,7 @@ pub fn gemv(scale: Scale) -> CudaResult<Case> {
         }))
 }
 
-/// Square matrices to be multiplied; `tile` is the side of what a block computes.
+/// Multiplication of square matrices; `tile` is the side of a block's part of the result.
 fn product(name: &'static str, n: usize, tile: usize, block: (usize, usize)) -> CudaResult<Case> {
     let (a, b) = (uniform_f32(n * n, 1), uniform_f32(n * n, 2));
     let (from_a, from_b) = (upload(&a)?, upload(&b)?);

@@ -1,11 +1,11 @@
-//! miniBUDE, with the numbers of poses and atoms of its input `bm1` and places that are random.
+//! miniBUDE, with the numbers of poses and atoms of its input `bm1` and random positions.
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, random, uniform, upload, zeroed};
 use bench_kernels::docking::{Atom, Kind, POSES, Pair, distance, moved, transform};
 use cust::error::CudaResult;
 
-/// The number of types of atoms.
+/// The number of atom types.
 const KINDS: u64 = 34;
 
 fn atoms(n: usize, seed: u64, size: f64) -> Vec<Atom> {
@@ -80,7 +80,7 @@ pub fn minibude(scale: Scale) -> CudaResult<Case> {
             .input(&places_there)
             .output(&to)
             .bytes(28 * poses)
-            // About so many for each pair of atoms.
+            // An estimate of the operations per pair of atoms.
             .f32_operations(30.0 * (poses * proteins * ligands) as f64)
             .check(move || {
                 close(&to, 1e-2, 1.0, |i| {

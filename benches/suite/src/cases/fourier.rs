@@ -5,7 +5,7 @@ use crate::case::{Args, Buffer, Case, download, samples, uniform_f32, upload, ze
 use bench_kernels::fourier::POINTS;
 use cust::error::CudaResult;
 
-/// The root of unity with a number.
+/// Returns the `number`-th root of unity.
 fn turn(number: usize) -> [f64; 2] {
     let angle = -std::f64::consts::TAU * (number % POINTS) as f64 / POINTS as f64;
     [angle.cos(), angle.sin()]

@@ -64,8 +64,8 @@ pub fn insert(scale: Scale) -> CudaResult<Case> {
         .output_from(&slots, 0xff)
         .output_from(&slot_values, 0xff)
         .reset()
-        // Of the table, a sector of 32 bytes of the slots and one of the values for each key, read and
-        // written.
+        // For each key, one 32-byte sector of the slots and one of the values of the table, read
+        // and written.
         .bytes(8 * n + 128 * n)
         .check(move || {
             let (slots, slot_values) = (download(&slots)?, download(&slot_values)?);

@@ -1,4 +1,5 @@
-//! The benchmarks: inputs, arguments, and what the CPU computes. The modules are those of the kernels.
+//! The benchmarks: inputs, arguments, and the CPU's computation. The modules correspond to those of
+//! the kernels.
 
 mod block;
 mod chemistry;
@@ -19,22 +20,23 @@ use crate::case::{Buffer, Case, Check, download};
 use cust::error::CudaResult;
 use cust::memory::DeviceCopy;
 
-/// How large a benchmark is.
+/// The sizes of benchmarks.
 #[derive(Clone, Copy)]
 pub struct Scale {
-    /// Sizes for the emulator, with incomplete blocks, instead of those for a GPU.
+    /// Whether to use sizes for the emulator, with partial blocks, instead of those for a GPU.
     pub small: bool,
-    /// The GPU's multiprocessors.
+    /// The number of the GPU's multiprocessors.
     pub multiprocessors: usize,
 }
 
 impl Scale {
-    /// One of two sizes.
+    /// Selects one of two sizes.
     pub fn pick(self, small: usize, full: usize) -> usize {
         if self.small { small } else { full }
     }
 
-    /// The number of blocks for loops over the grid: as many as run at the same time, if not fewer.
+    /// Returns the number of blocks for grid-stride loops: at most as many as are resident at the
+    /// same time.
     pub fn blocks(self, per_multiprocessor: usize) -> usize {
         self.pick(2, self.multiprocessors * per_multiprocessor)
     }
@@ -55,10 +57,10 @@ fn total<T: DeviceCopy + Into<f64> + Default + Clone>(
     }
 }
 
-/// Makes a benchmark.
+/// Creates a benchmark.
 pub type Make = fn(Scale) -> CudaResult<Case>;
 
-/// All benchmarks, with their names.
+/// All benchmarks, by name.
 pub const ALL: &[(&str, Make)] = &[
     ("stream_copy", stream::copy),
     ("stream_mul", stream::mul),

@@ -30,7 +30,7 @@ pub fn nbody(scale: Scale) -> CudaResult<Case> {
         .input(&from)
         .output(&to)
         .bytes(28 * n)
-        // As is customary, the inverse square root counts as one.
+        // By convention, the inverse square root counts as one operation.
         .f32_operations(20.0 * (n as f64).powi(2))
         .check(move || {
             let results = crate::case::download(&to)?;

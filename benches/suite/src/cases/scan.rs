@@ -1,4 +1,4 @@
-//! A scan in one pass.
+//! A single-pass scan.
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, download, random, samples, upload, zeroed};

@@ -4,14 +4,14 @@ use super::Scale;
 use crate::case::{Args, Buffer, Case, close, random, uniform, uniform_f64, upload, zeroed};
 use cust::error::CudaResult;
 
-/// A matrix in compressed rows.
+/// A matrix in compressed sparse row format.
 struct Matrix {
     rows: Vec<u32>,
     columns: Vec<u32>,
 }
 
 impl Matrix {
-    /// The matrix whose rows have these columns.
+    /// Creates a matrix whose rows have these columns.
     fn new<C: Iterator<Item = u32>>(n: usize, columns_of: impl Fn(usize) -> C) -> Matrix {
         let (mut rows, mut columns) = (vec![0], Vec::new());
         for row in 0..n {
@@ -21,7 +21,7 @@ impl Matrix {
         Matrix { rows, columns }
     }
 
-    /// The benchmark of a kernel that gives so many threads to each row.
+    /// Creates the benchmark of a kernel with `threads` threads per row.
     fn case(self, name: &'static str, threads: usize) -> CudaResult<Case> {
         let Matrix { rows, columns } = self;
         let n = rows.len() - 1;
@@ -63,7 +63,7 @@ impl Matrix {
     }
 }
 
-/// Eleven elements in each row, beside the diagonal.
+/// Eleven elements per row, near the diagonal.
 pub fn banded(scale: Scale) -> CudaResult<Case> {
     let n = scale.pick(1000, 1 << 22);
     Matrix::new(n, |row| {
@@ -72,7 +72,8 @@ pub fn banded(scale: Scale) -> CudaResult<Case> {
     .case("spmv_banded", 1)
 }
 
-/// Few rows with many elements, many with few, and some columns more often than others.
+/// A power law: few rows with many elements, many with few, and some columns more frequent than
+/// others.
 pub fn power_law(scale: Scale) -> CudaResult<Case> {
     let n = scale.pick(200, 1 << 20);
     Matrix::new(n, |row| {

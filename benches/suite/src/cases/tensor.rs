@@ -5,7 +5,7 @@ use crate::case::{Args, Buffer, Case, close, uniform_f32, upload, zeroed};
 use bench_kernels::tensor::{BLOCK, Eight, bf16};
 use cust::error::CudaResult;
 
-/// The nearest numbers of `bf16`, and their values: all have seven bits or fewer.
+/// Returns the nearest `bf16` numbers, and their values, which have at most seven bits.
 fn numbers(n: usize, seed: u64) -> (Vec<Eight>, Vec<f32>) {
     let values: Vec<f32> = uniform_f32(n, seed)
         .into_iter()

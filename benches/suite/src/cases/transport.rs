@@ -7,10 +7,10 @@ use bench_kernels::transport::{
 };
 use cust::error::CudaResult;
 
-/// How many nuclides each material has.
+/// The number of nuclides of each material.
 const COUNTS: [u32; MATERIALS] = [34, 5, 4, 4, 27, 21, 21, 21, 21, 21, 9, 9];
 
-/// Where seeds of grids and of materials begin: events have the numbers below.
+/// The first seeds of grids and of materials; events use lower numbers.
 const GRIDS: u64 = 1 << 40;
 const NUCLIDES: u64 = 1 << 41;
 
@@ -108,7 +108,7 @@ pub fn xsbench(scale: Scale) -> CudaResult<Case> {
         .input(&members_there)
         .input(&densities_there)
         .output(&to)
-        // Of the grids, which are read at random places, each point counts once.
+        // Each point of the grids, which are read at random positions, counts once.
         .bytes(4 * events + 8 * points + 4 * nearest.len() + size_of_val(&grids[..]))
         .check(move || {
             let results = download(&to)?;
@@ -136,7 +136,7 @@ pub fn xsbench(scale: Scale) -> CudaResult<Case> {
                 different += u32::from(results[event] != largest(sections));
                 count += 1;
             }
-            // Sums round differently, and two of five may be almost the same.
+            // Sums round differently, and two of the five may be almost equal.
             match 500 * different <= count {
                 true => Ok(()),
                 false => Err(format!("{different} of {count} events differ")),

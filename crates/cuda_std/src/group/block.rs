@@ -13,19 +13,19 @@ use crate::{scope, session::of_block, thread, warp};
 #[derive(Clone, Copy, Debug)]
 pub struct Block(());
 
-/// The group of this thread's block.
+/// Returns the group of this thread's block.
 #[inline(always)]
 #[must_use]
 pub fn block() -> Block {
     Block(())
 }
 
-/// The barrier of reductions and scans of blocks, and of nothing else: it alternates between the
-/// phase in which warps write their values and the one in which all read. (As in
-/// [`crate::shared`], where the reason is.)
+/// The hardware barrier of block-wide reductions and scans. Nothing else uses it: it alternates
+/// between the phase in which warps write their values and the phase in which all threads read
+/// them. See [`crate::shared`] for the reason.
 pub(crate) const BARRIER: u32 = 1;
 
-/// A value of up to 16 bytes for each warp.
+/// A slot for one value of up to 16 bytes per warp.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 struct Slot([u8; 16]);
@@ -51,15 +51,15 @@ impl Group for Block {
 }
 
 impl Block {
-    /// The block's number in the grid, and so in the group of the grid's blocks.
+    /// Returns the linear index of the block in the grid.
     #[inline(always)]
     #[must_use]
     pub fn number(&self) -> u64 {
         thread::block_index()
     }
 
-    /// All values in one, which every thread gets. If `f` itself reduces or scans the block, the result
-    /// is unspecified.
+    /// Combines the values of all threads with `f`, and returns the result in every thread. If `f`
+    /// itself reduces or scans the block, the result is unspecified.
     #[inline(always)]
     pub fn reduce<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         let warp = own_warp();
@@ -76,7 +76,7 @@ impl Block {
         all
     }
 
-    /// The values of all threads up to this one in one.
+    /// Combines the values of all threads with ranks up to and including this thread's.
     #[inline(always)]
     pub fn inclusive_scan<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         let warp = own_warp();
@@ -96,7 +96,8 @@ impl Block {
         }
     }
 
-    /// The values of all threads before this one in one; `start` for the first.
+    /// Combines `start` with the values of all threads with lower ranks. Returns `start` in the
+    /// first thread.
     #[inline(always)]
     pub fn exclusive_scan<T: AnyBits + Copy>(
         &self,
@@ -107,8 +108,8 @@ impl Block {
         self.exclusive_scan_with_total(value, start, f).0
     }
 
-    /// [`Block::exclusive_scan`], and beside it all values, without `start`, in one, which every thread
-    /// gets: for the price of the scan.
+    /// Returns the result of [`Block::exclusive_scan`], and the combination of all values without
+    /// `start`, the same in every thread. Costs no more than the scan.
     #[inline(always)]
     pub fn exclusive_scan_with_total<T: AnyBits + Copy>(
         &self,
@@ -140,12 +141,14 @@ impl Block {
     }
 }
 
-/// Up to so many values each thread combines by itself: that takes less time than shuffles.
+/// The largest number of warps whose values each thread combines by itself, which is faster than
+/// shuffles.
 const FEW: u32 = 8;
 
-/// Hands a value of each warp to all threads: those of the warps before in one, if there are any,
-/// and those of all warps in one. `gives` is true for the thread of each warp that has the warp's
-/// value. Warps whose threads have all exited count for nothing.
+/// Distributes one value of each warp to all threads. Returns the combined values of the
+/// lower-numbered warps, if there are any, and those of all warps. `gives` is true in the thread of
+/// each warp that contributes the warp's value. Warps whose threads have all exited do not
+/// contribute.
 #[inline(always)]
 fn exchange<T: AnyBits + Copy>(
     number: u32,
@@ -162,11 +165,12 @@ fn exchange<T: AnyBits + Copy>(
         )
     };
     let slots = of_block!(SLOTS).cast::<Slot>();
-    // SAFETY: there is a slot for each warp, which one thread writes, between an odd opening of the
-    // barrier and an even one; all reads are between even ones and odd ones. That holds whatever calls
-    // meet at the barrier, and for calls within `f` as well, since each call opens it an even number of
-    // times and reads and calls `f` at its end alone. Slots are read that were written: all of them
-    // where all threads of the block have come, and else those of the warps that say so.
+    // SAFETY: each warp has a slot, which one thread writes between an odd and an even completion
+    // of the barrier; all reads are between an even and an odd completion. This holds whatever
+    // calls meet at the barrier, and also for calls within `f`: each call completes the barrier an
+    // even number of times, and reads and calls `f` only at its end. Only initialized slots are
+    // read: all of them if all threads of the block arrived, otherwise those of the warps in
+    // `warps_that_gave`.
     unsafe {
         synchronization::barrier_sync::<BARRIER>();
         if gives {
@@ -192,7 +196,7 @@ fn exchange<T: AnyBits + Copy>(
             }
             return (before, all.unwrap_or(value));
         }
-        // Without a loop, which would load one value after the other.
+        // Unrolled: a loop would load one value after the other.
         if count <= FEW {
             let mut all = slots.cast::<T>().read();
             let mut before = if number == 0 { None } else { Some(all) };
@@ -214,9 +218,10 @@ fn exchange<T: AnyBits + Copy>(
             return (before, all);
         }
         let lane = thread::lane_id();
-        // The lanes that the block has in this warp: the last warp can have less than there are warps.
+        // The number of this warp's threads, which may be less than the number of warps in the last
+        // warp.
         if thread::threads_in_block() - 32 * number >= count {
-            // A lane for each warp's value, and steps of double the distance.
+            // Each lane loads one warp's value; the distance doubles with each step.
             let mask = lanes.all();
             let mut up_to = slots.add(lane.min(count - 1) as usize).cast::<T>().read();
             let mut step = |distance: u32| {
@@ -252,14 +257,15 @@ fn exchange<T: AnyBits + Copy>(
     }
 }
 
-/// The warps that have given a value, where some threads of the block have exited. All others come here.
+/// Returns the mask of the warps that contributed a value, for blocks with exited threads. All
+/// other threads of the block call this function.
 #[cold]
 #[inline(never)]
 fn warps_that_gave(number: u32, gives: bool) -> u32 {
     #[crate::address_space(shared)]
     static mut WARPS: MaybeUninit<u32> = MaybeUninit::uninit();
-    // SAFETY: all accesses are atomic, and barriers are between those that make it zero, those that add
-    // to it, and those that read.
+    // SAFETY: all accesses are atomic, and barriers separate the stores of zero, the updates, and
+    // the loads.
     unsafe {
         let warps = Atomic::<u32, scope::Block>::from_ptr(of_block!(WARPS).cast());
         warps.store(0, Ordering::Relaxed);

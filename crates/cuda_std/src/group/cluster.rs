@@ -3,12 +3,12 @@
 use super::Group;
 use crate::{cluster, thread};
 
-/// The threads of all blocks of this cluster.
+/// The group of the threads of all blocks of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster(());
 
-/// The group of this thread's cluster. What it knows and does needs compute capability 9.0; what its blocks
-/// do with each other's shared memory is in [`crate::cluster`].
+/// Returns the group of this thread's cluster. Its methods require compute capability 9.0. See
+/// [`crate::cluster`] for access to the shared memory of the cluster's blocks.
 #[inline(always)]
 #[must_use]
 pub fn cluster() -> Cluster {
@@ -21,7 +21,7 @@ impl Group for Cluster {
         cluster::blocks() * thread::threads_in_block()
     }
 
-    /// The thread's number: those of the cluster's first block come first.
+    /// Returns this thread's rank. Threads are ordered by the rank of their block in the cluster.
     #[inline(always)]
     fn rank(&self) -> u32 {
         cluster::block_rank() * thread::threads_in_block() + thread::index_in_block()

@@ -8,54 +8,73 @@ use crate::intrinsics::special;
 use crate::scope::Device;
 use crate::thread;
 
-/// All threads of the grid.
+/// The group of all threads of the grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid(());
 
-/// The group of all threads of the grid.
+/// Returns the group of all threads of the grid.
 ///
-/// Its barrier needs a cooperative launch (`LaunchConfig::cooperative` of `cust`), which has all blocks
-/// run at the same time: in another, blocks may wait for such that cannot start before these are
-/// done. Where a launch is known not to be cooperative, the barrier panics.
+/// Its barrier requires a cooperative launch (`LaunchConfig::cooperative` of `cust`), in which all
+/// blocks are resident at the same time. In other launches, blocks may wait for blocks that cannot
+/// start before the waiting ones exit. If the launch is known not to be cooperative, the barrier
+/// panics.
+///
+/// ```
+/// use cuda_std::atomic::{Atomic, Ordering};
+/// use cuda_std::group;
+/// use cuda_std::prelude::*;
+/// use cuda_std::scope::Device;
+///
+/// /// Divides each element by the sum of all elements.
+/// #[kernel]
+/// pub fn normalize(from: &[f32], sum: &Atomic<f32, Device>, mut to: PerThread<f32>) {
+///     let own = thread::elements(from).fold(0.0, |sum, (_, x)| sum + x);
+///     sum.fetch_add(own, Ordering::Relaxed);
+///     group::grid().sync();
+///     let sum = sum.load(Ordering::Relaxed);
+///     to.each_with(from, |_, to, x| *to = x / sum);
+/// }
+/// # fn main() {}
+/// ```
 #[inline(always)]
 #[must_use]
 pub fn grid() -> Grid {
     Grid(())
 }
 
-/// How many launches may wait at barriers of their own at the same time. A launch takes the one of its
-/// number.
+/// The number of grid barriers: how many launches can use one concurrently. A launch uses the
+/// barrier whose index is its grid ID modulo this number.
 const BARRIERS: usize = 1024;
 
-/// The lower half of each names the launch whose it is. The upper half counts the blocks that have come,
-/// and flips its highest bit when all have. What a launch leaves behind, whose blocks exited without
-/// having come, is another launch's, so the next one begins anew.
+/// The lower 32 bits identify the launch that owns the barrier. The upper 32 bits count the blocks
+/// that have arrived; their highest bit flips when all have. If blocks exit without arriving, the
+/// remaining count belongs to that launch, and the next launch starts anew.
 static BARRIER: [Atomic<u64, Device>; BARRIERS] =
     [const { Atomic::<u64, Device>::new(0) }; BARRIERS];
 
-/// One block.
+/// The increment for one block.
 const ONE: u64 = 1 << 32;
 const FLIP: u64 = 1 << 63;
-/// What names the launch.
+/// The bits that identify the launch.
 const NAME: u64 = ONE - 1;
 
-/// How many blocks of a launch wait for an opening of its barrier that leaves the highest bit 1, or 0; on the
-/// emulator, of those that have waited for some time.
+/// For each barrier, the number of blocks that wait for a completion that leaves the highest bit 1,
+/// or 0. Used only on the emulator, for blocks that have waited for some time.
 static WAITING: [[Atomic<u32, Device>; 2]; BARRIERS] =
     [const { [const { Atomic::<u32, Device>::new(0) }; 2] }; BARRIERS];
 
-/// How often a block looks at the barrier before it looks whether a thread of the launch has panicked,
-/// after which the barrier may never open.
+/// The number of polls of the barrier between checks for a panic in the launch, after which the
+/// barrier may never complete.
 const LOOKS: u32 = 64;
 
 impl Group for Grid {
-    /// The number of threads; more than 2³² wrap.
+    /// Returns the number of threads, modulo 2³².
     #[inline(always)]
     fn size(&self) -> u32 {
         thread::grid_size() as u32
     }
 
-    /// The thread's number; more than 2³² wrap.
+    /// Returns this thread's rank, modulo 2³².
     #[inline(always)]
     fn rank(&self) -> u32 {
         thread::index() as u32
@@ -67,31 +86,32 @@ impl Group for Grid {
     }
 }
 
-/// That this thread has arrived at the grid's barrier: what [`Grid::arrive`] returns.
+/// A token for this thread's arrival at the grid barrier. Created by [`Grid::arrive`].
 #[must_use = "each thread that arrives has to wait"]
 #[derive(Debug)]
 pub struct Arrival {
-    /// What the first thread of the block found.
+    /// The barrier's value before the first thread of the block arrived.
     before: u64,
 }
 
 impl Grid {
-    /// This launch's barrier.
+    /// Returns this launch's barrier.
     #[inline(always)]
     fn barrier() -> &'static Atomic<u64, Device> {
         &BARRIER[special::gridid() as usize % BARRIERS]
     }
 
-    /// Whether this may be a cooperative launch, whose blocks can wait for each other. Where it says
-    /// no, it is none. Where it says yes, a launch before may have been cooperative instead: drivers
-    /// leave behind what tells.
+    /// Returns whether this may be a cooperative launch, whose blocks can wait for each other.
+    /// `false` is certain. `true` may be wrong after an earlier cooperative launch: drivers do not
+    /// reset the registers that tell.
     #[inline(always)]
     #[must_use]
     pub fn is_valid(&self) -> bool {
         special::envreg_1() | special::envreg_2() != 0
     }
 
-    /// What this block adds when it comes: all blocks together add 2³¹, each 1, and the first the rest.
+    /// Returns what this block adds to the barrier when it arrives. All blocks together add 2³¹ to
+    /// the count: 1 each, and the first block the remainder.
     #[inline(always)]
     fn own() -> u64 {
         match thread::block_index() {
@@ -100,21 +120,22 @@ impl Grid {
         }
     }
 
-    /// What names this launch at its barrier: not zero, and another one than that of the launches which
-    /// had the barrier before, but for the same node of a graph.
+    /// Returns the bits that identify this launch at its barrier. They are not zero, and differ
+    /// from those of earlier launches that used this barrier, except for launches of the same graph
+    /// node.
     #[inline(always)]
     fn name() -> u64 {
         (special::gridid() / BARRIERS as u64) & (NAME >> 1) | (ONE >> 1)
     }
 
-    /// Arrives at the grid's barrier, after the whole block has come, and goes on without waiting for
-    /// other blocks. Each thread arrives once and then waits once.
+    /// Waits for all threads of the block, arrives at the grid barrier, and returns without waiting
+    /// for other blocks. Each thread must call `arrive` once and then [`wait`](Grid::wait) once.
     ///
     /// # Panics
-    /// If the launch is known not to be cooperative.
+    /// Panics if the launch is known not to be cooperative.
     #[inline(always)]
     pub fn arrive(&self) -> Arrival {
-        // Whatever the block's threads wrote comes before what its first thread says.
+        // All writes of the block must come before the arrival of its first thread.
         thread::sync_threads();
         let mut before = 0;
         if thread::index_in_block() == 0 {
@@ -125,23 +146,24 @@ impl Grid {
             let (barrier, name, own) = (Self::barrier(), Self::name(), Self::own());
             before = barrier.fetch_add(own, Ordering::AcqRel);
             if before & NAME != name {
-                // Another launch's: what was added there counts for nothing.
+                // Another launch's count, which is discarded.
                 before = take(barrier, before.wrapping_add(own), name, own);
             }
         }
         Arrival { before }
     }
 
-    /// Waits until all threads of the grid have arrived. What they wrote before they did is visible
-    /// after it. After a panic of a thread of the grid, threads that would wait forever exit.
+    /// Waits until all threads of the grid have arrived. Their writes before their arrival are
+    /// visible after `wait` returns. If a thread of the grid has panicked, threads that would wait
+    /// forever exit.
     ///
-    /// A block that returns without having arrived keeps the barrier closed: on a GPU the others wait
-    /// forever.
+    /// If a block exits without arriving, the barrier does not complete: on a GPU the other blocks
+    /// hang.
     ///
     /// # Panics
-    /// If the block's first thread has exited, or another launch has taken the barrier, as the 1024th
-    /// cooperative launch after this one does. On the emulator also if all other blocks wait or have
-    /// ended, so that the barrier cannot open.
+    /// Panics if the block's first thread has exited, or if another launch has taken the barrier,
+    /// as the 1024th cooperative launch after this one does. On the emulator, also panics if all
+    /// other blocks wait or have exited, so that the barrier cannot complete.
     #[inline(always)]
     pub fn wait(&self, arrival: Arrival) {
         let mut open = false;
@@ -158,7 +180,8 @@ impl Grid {
                 if looks == LOOKS {
                     looks = 0;
                     if crate::panic::launch_has_panicked() {
-                        // As if the block had not come: the same node of a graph has the same name.
+                        // Undo the arrival: the next launch of the same graph node has the same
+                        // identifying bits.
                         barrier.fetch_sub(Self::own(), Ordering::Relaxed);
                         break;
                     }
@@ -183,14 +206,14 @@ impl Grid {
         }
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     #[inline(always)]
     #[must_use]
     pub fn size_64(&self) -> u64 {
         thread::grid_size()
     }
 
-    /// This thread's number.
+    /// Returns this thread's rank.
     #[inline(always)]
     #[must_use]
     pub fn rank_64(&self) -> u64 {
@@ -198,8 +221,8 @@ impl Grid {
     }
 }
 
-/// Makes the barrier, whose word was `word`, this launch's if no other block has, and comes there; what
-/// the word was before that.
+/// Claims the barrier, whose value was `word`, for this launch unless another block has done so,
+/// and arrives. Returns the value before the arrival.
 #[cold]
 #[inline(never)]
 fn take(barrier: &Atomic<u64, Device>, word: u64, name: u64, own: u64) -> u64 {
@@ -213,18 +236,19 @@ fn take(barrier: &Atomic<u64, Device>, word: u64, name: u64, own: u64) -> u64 {
     barrier.fetch_add(own, Ordering::AcqRel)
 }
 
-/// How many blocks of the launch wait for the same opening as one that found this word.
+/// Returns the number of blocks of the launch that wait for the same completion as a block that
+/// read `before` on arrival.
 #[inline(always)]
 fn waiting(before: u64) -> &'static Atomic<u32, Device> {
     &WAITING[special::gridid() as usize % BARRIERS][(before >> 63) as usize]
 }
 
-/// Whether each block that has not ended waits for this opening, which then never comes. Counts this block
-/// among them.
+/// Returns whether every block that has not exited waits for this completion, which then never
+/// comes. Counts this block as waiting.
 ///
-/// A block counts itself out before it comes to the barrier again, and those of the opening before this
-/// one are counted elsewhere. So if as many wait or have ended as there are, and the barrier is closed
-/// after that, nobody is left who could open it.
+/// A block removes itself from the count before it arrives at the barrier again, and blocks that
+/// wait for the previous completion are counted separately. So if the waiting and the exited blocks
+/// are all blocks, and the barrier is still incomplete after that, no block is left to complete it.
 #[cold]
 #[inline(never)]
 fn is_stuck(before: u64, counted: &mut bool) -> bool {
@@ -239,7 +263,7 @@ fn is_stuck(before: u64, counted: &mut bool) -> bool {
     ended > 0 && all >= thread::blocks_in_grid() && changed & (FLIP | NAME) == 0
 }
 
-/// Ends a thread for which the barrier never opens, if that is for a panic, which is reported.
+/// Exits this thread if the barrier does not complete because of a panic, which is reported.
 #[cold]
 #[inline(never)]
 fn exit_after_panic() {

@@ -5,21 +5,23 @@ use crate::AnyBits;
 use crate::intrinsics::special;
 use crate::{thread, warp};
 
-/// `N` lanes of the warp in a row, from a multiple of `N` on. `Tile<32>` is the warp.
+/// A group of `N` consecutive lanes of a warp, starting at a multiple of `N`. `Tile<32>` is the
+/// warp.
 ///
-/// Where the block's last warp has less lanes than 32, the tile has those that are there.
+/// If the block's last warp has fewer than 32 lanes, the tile contains only the lanes that exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile<const N: u32> {
     mask: u32,
 }
 
-/// Some lanes of the warp.
+/// A group of any lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct Coalesced {
     mask: u32,
 }
 
-/// This thread's tile of `N` lanes: 1, 2, 4, 8, 16 or 32. Others do not compile.
+/// Returns this thread's tile of `N` lanes, where `N` is 1, 2, 4, 8, 16 or 32. Other values are
+/// compile-time errors.
 #[inline(always)]
 #[must_use]
 pub fn tile<const N: u32>() -> Tile<N> {
@@ -35,7 +37,7 @@ pub fn tile<const N: u32>() -> Tile<N> {
     } else {
         ((1u32 << (N % 32)) - 1) << (lane & !(N - 1))
     };
-    // The lanes that the block has in this warp.
+    // The lanes that exist in this warp of the block.
     let behind = thread::threads_in_block() - (thread::index_in_block() - lane);
     let there = if behind >= 32 {
         u32::MAX
@@ -47,14 +49,14 @@ pub fn tile<const N: u32>() -> Tile<N> {
     }
 }
 
-/// This thread's warp.
+/// Returns this thread's warp.
 #[inline(always)]
 #[must_use]
 pub fn warp() -> Tile<32> {
     tile()
 }
 
-/// The lanes of the warp that are here together with this one.
+/// Returns the group of the lanes that currently execute together with this one.
 #[inline(always)]
 #[must_use]
 pub fn coalesced() -> Coalesced {
@@ -64,14 +66,14 @@ pub fn coalesced() -> Coalesced {
 }
 
 impl<const N: u32> Tile<N> {
-    /// The number of this tile among those of its block.
+    /// Returns the index of this tile among the tiles of its block.
     #[inline(always)]
     #[must_use]
     pub fn number(&self) -> u32 {
         thread::index_in_block() / N
     }
 
-    /// The number of tiles in the block.
+    /// Returns the number of tiles in the block.
     #[inline(always)]
     #[must_use]
     pub fn count(&self) -> u32 {
@@ -113,22 +115,40 @@ impl Group for Coalesced {
     }
 }
 
-/// Groups within a warp: what their lanes do together.
+/// The interface of groups within a warp: shuffles, votes, matches, reductions and scans.
+///
+/// ```
+/// use cuda_std::group;
+/// use cuda_std::prelude::*;
+///
+/// /// Sums each group of eight elements.
+/// #[kernel(block_size(128))]
+/// pub fn sums(from: &[f32], mut to: PerThread<f32>) {
+///     let tile = group::tile::<8>();
+///     let x = from.get(thread::index() as usize).copied().unwrap_or(0.0);
+///     let sum = tile.reduce(x, |a, b| a + b);
+///     if let Some((_, to)) = to.first() {
+///         *to = sum;
+///     }
+/// }
+/// # fn main() {}
+/// ```
 pub trait Lanes: Group + Copy {
-    /// The mask of the group's lanes.
+    /// Returns the mask of the group's lanes.
     fn mask(&self) -> u32;
 
-    /// The lane of a rank; any lane of the group where there is no such rank.
+    /// Returns the lane of a rank. If the group has no such rank, returns any lane of the group.
     fn lane_of(&self, rank: u32) -> u32;
 
-    /// The value of the thread with that rank, which is below the size. From a thread that has exited
-    /// come any bits, in this shuffle and in the others.
+    /// Returns the value of the thread with rank `rank`, which must be less than the size. Here and
+    /// in the other shuffles, the value from a thread that has exited is unspecified.
     #[inline(always)]
     fn shuffle<T: AnyBits + Copy>(&self, value: T, rank: u32) -> T {
         warp::shuffle(self.mask(), value, self.lane_of(rank))
     }
 
-    /// The value of the thread `distance` below; the thread's own where there is none.
+    /// Returns the value of the thread whose rank is lower by `distance`, or this thread's own
+    /// value if that rank does not exist.
     #[inline(always)]
     fn shuffle_up<T: AnyBits + Copy>(&self, value: T, distance: u32) -> T {
         let rank = self.rank();
@@ -140,7 +160,8 @@ pub trait Lanes: Group + Copy {
         warp::shuffle(self.mask(), value, self.lane_of(from))
     }
 
-    /// The value of the thread `distance` above; the thread's own where there is none.
+    /// Returns the value of the thread whose rank is higher by `distance`, or this thread's own
+    /// value if that rank does not exist.
     #[inline(always)]
     fn shuffle_down<T: AnyBits + Copy>(&self, value: T, distance: u32) -> T {
         let rank = self.rank();
@@ -149,8 +170,8 @@ pub trait Lanes: Group + Copy {
         warp::shuffle(self.mask(), value, self.lane_of(from))
     }
 
-    /// The value of the thread whose rank is this one's with the bits of `bits` flipped; the thread's
-    /// own where there is none.
+    /// Returns the value of the thread whose rank is this thread's rank XOR `bits`, or this
+    /// thread's own value if that rank does not exist.
     #[inline(always)]
     fn shuffle_xor<T: AnyBits + Copy>(&self, value: T, bits: u32) -> T {
         let rank = self.rank();
@@ -159,39 +180,40 @@ pub trait Lanes: Group + Copy {
         warp::shuffle(self.mask(), value, self.lane_of(from))
     }
 
-    /// Whether the predicate is true for all threads.
+    /// Returns whether `predicate` is true for all threads of the group.
     #[inline(always)]
     fn all(&self, predicate: bool) -> bool {
         warp::all(self.mask(), predicate)
     }
 
-    /// Whether the predicate is true for some thread.
+    /// Returns whether `predicate` is true for at least one thread of the group.
     #[inline(always)]
     fn any(&self, predicate: bool) -> bool {
         warp::any(self.mask(), predicate)
     }
 
-    /// A bit for each rank: whether the predicate is true for that thread.
+    /// Returns a mask with one bit for each rank: whether `predicate` is true for that thread.
     #[inline(always)]
     fn ballot(&self, predicate: bool) -> u32 {
         let lanes = warp::ballot(self.mask(), predicate);
         self.ranks_of(lanes)
     }
 
-    /// A bit for each rank: whether that thread's value is the same as this one's, bit by bit.
+    /// Returns a mask with one bit for each rank: whether that thread's value is bitwise equal to
+    /// this one's.
     #[inline(always)]
     fn match_any<T: AnyBits + Copy>(&self, value: T) -> u32 {
         let lanes = warp::match_any(self.mask(), value);
         self.ranks_of(lanes)
     }
 
-    /// Whether all threads have the same value, bit by bit.
+    /// Returns whether all threads have bitwise equal values.
     #[inline(always)]
     fn match_all<T: AnyBits + Copy>(&self, value: T) -> bool {
         warp::match_all(self.mask(), value)
     }
 
-    /// A mask of lanes of the group as one of ranks.
+    /// Converts a mask of lanes of the group to a mask of ranks.
     #[doc(hidden)]
     #[inline(always)]
     fn ranks_of(&self, lanes: u32) -> u32 {
@@ -206,7 +228,7 @@ pub trait Lanes: Group + Copy {
         ranks
     }
 
-    /// The group's threads that have the same label as this one.
+    /// Returns the group of the threads that have the same label as this one.
     #[inline(always)]
     fn partition<T: AnyBits + Copy>(&self, label: T) -> Coalesced {
         Coalesced {
@@ -214,19 +236,20 @@ pub trait Lanes: Group + Copy {
         }
     }
 
-    /// All values in one, which every thread gets.
+    /// Combines the values of all threads with `f`, and returns the result in every thread.
     #[inline(always)]
     fn reduce<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         Present::of(self).reduce(value, &f)
     }
 
-    /// The values of all threads up to this one in one.
+    /// Combines the values of all threads with ranks up to and including this thread's.
     #[inline(always)]
     fn inclusive_scan<T: AnyBits + Copy>(&self, value: T, f: impl Fn(T, T) -> T) -> T {
         Present::of(self).inclusive_scan(value, &f)
     }
 
-    /// The values of all threads before this one in one; `start` for the first.
+    /// Combines `start` with the values of all threads with lower ranks. Returns `start` in the
+    /// first thread.
     #[inline(always)]
     fn exclusive_scan<T: AnyBits + Copy>(&self, value: T, start: T, f: impl Fn(T, T) -> T) -> T {
         let present = Present::of(self);
@@ -237,25 +260,25 @@ pub trait Lanes: Group + Copy {
         }
     }
 
-    /// The group is within a segment of so many lanes, a power of two.
+    /// The group lies within an aligned segment of this many lanes, a power of two.
     #[doc(hidden)]
     const SEGMENT: u32 = 32;
 }
 
-/// The lanes of a group that have not exited: a shuffle from one that has exited gives any bits. All of
-/// them have come here.
+/// The lanes of a group that have not exited; a shuffle from an exited lane returns unspecified
+/// bits. All of these lanes are at this call.
 #[derive(Clone, Copy)]
 pub(super) struct Present {
     lanes: u32,
     lane: u32,
-    /// The size of the segment that the group is within.
+    /// The size of the segment that contains the group.
     segment: u32,
 }
 
-/// A mask of the lowest lanes.
+/// Returns a mask of the `count` lowest lanes.
 #[inline(always)]
 fn lowest(count: u32) -> u32 {
-    // Not 32 of them at once, which a shift cannot do.
+    // `(1 << count) - 1` would overflow for 32.
     u32::MAX >> (32 - count)
 }
 
@@ -269,36 +292,37 @@ impl Present {
         }
     }
 
-    /// Their mask.
+    /// Returns the mask of the lanes.
     #[inline(always)]
     pub(super) fn all(self) -> u32 {
         self.lanes
     }
 
-    /// Whether this is the first of the lanes.
+    /// Returns whether this is the first of the lanes.
     #[inline(always)]
     pub(super) fn is_first(self) -> bool {
         self.lanes & special::lanemask_lt() == 0
     }
 
-    /// Whether this is the last of the lanes.
+    /// Returns whether this is the last of the lanes.
     #[inline(always)]
     pub(super) fn is_last(self) -> bool {
         self.lanes & special::lanemask_gt() == 0
     }
 
-    /// The lanes, counted from the segment's first.
+    /// Returns the mask of the lanes, shifted to the start of the segment.
     #[inline(always)]
     fn in_segment(self) -> u32 {
         self.lanes >> (self.lane & !(self.segment - 1))
     }
 
-    /// All values in one, which every lane gets.
+    /// Combines the values of all lanes, and returns the result in every lane.
     #[inline(always)]
     pub(super) fn reduce<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
         let mut distance = 1;
-        // After each step all lanes of an aligned part of `2 * distance` have the value of that part.
+        // After each step, all lanes of an aligned segment of `2 * distance` lanes have the value
+        // of that segment.
         if self.in_segment() == lowest(self.segment) {
             while distance < self.segment {
                 let other = warp::shuffle_xor(self.lanes, value, distance);
@@ -331,13 +355,13 @@ impl Present {
         value
     }
 
-    /// The values of all lanes up to this one in one.
+    /// Combines the values of all lanes up to and including this one.
     #[inline(always)]
     pub(super) fn inclusive_scan<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
         let mut distance = 1;
         let present = self.in_segment();
-        // The first ones of the segment, without a gap.
+        // The lanes are the first ones of the segment, without a gap.
         if present & present.wrapping_add(1) == 0 {
             let rank = self.lane & (self.segment - 1);
             while distance < self.segment {
@@ -355,8 +379,8 @@ impl Present {
             }
             return value;
         }
-        // After each step the lanes of an aligned part of `2 * distance` have the values up to them in
-        // that part.
+        // After each step, the lanes of an aligned segment of `2 * distance` lanes have the
+        // combined values up to their own within that segment.
         while distance < self.segment {
             let start = self.lane & !(2 * distance - 1);
             let below = self.lanes & lowest(distance) << start;
@@ -374,7 +398,7 @@ impl Present {
         value
     }
 
-    /// The value of the lane before this one; nothing for the first.
+    /// Returns the value of the previous lane, or `None` in the first.
     #[inline(always)]
     pub(super) fn before<T: AnyBits + Copy>(self, value: T) -> Option<T> {
         let below = self.lanes & special::lanemask_lt();
@@ -412,7 +436,7 @@ impl Lanes for Coalesced {
         self.mask
     }
 
-    /// The lane of the bit of that number, by halves.
+    /// Returns the lane of the `rank`-th set bit, by binary search.
     #[inline(always)]
     fn lane_of(&self, rank: u32) -> u32 {
         let (mut mask, mut rank, mut lane) = (self.mask, rank, 0);

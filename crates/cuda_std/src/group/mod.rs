@@ -1,23 +1,23 @@
-//! Groups of threads that work together: cooperative groups.
+//! Groups of threads that cooperate: CUDA's cooperative groups.
 //!
-//! | | group | made by |
+//! | type | threads | created by |
 //! |---|---|---|
 //! | [`Thread`] | this thread alone | [`thread`] |
-//! | [`Tile<N>`](Tile) | 1, 2, 4, 8, 16 or 32 lanes of a warp, in a row | [`tile`], [`warp`] |
-//! | [`Coalesced`] | some lanes of a warp | [`coalesced`], `partition` |
+//! | [`Tile<N>`](Tile) | 1, 2, 4, 8, 16 or 32 consecutive lanes of a warp | [`tile`], [`warp`] |
+//! | [`Coalesced`] | any lanes of a warp | [`coalesced`], `partition` |
 //! | [`Block`] | the block | [`block`] |
-//! | [`Cluster`] | the blocks of a cluster | [`cluster`] |
+//! | [`Cluster`] | the threads of all blocks of a cluster | [`cluster`] |
 //! | [`Grid`] | all threads of a cooperative launch | [`grid`] |
 //!
-//! A group knows its size and this thread's rank in it, and waits for its threads. Within a warp, groups
-//! shuffle, vote and match; they, and blocks, reduce and scan.
+//! Each group provides its size, this thread's rank and a barrier ([`Group`]). Groups within a warp
+//! also shuffle, vote and match ([`Lanes`]). Groups within a warp and blocks reduce and scan.
 //!
 //! ```
 //! use cuda_std::PerBlock;
 //! use cuda_std::group;
 //! use cuda_std::prelude::*;
 //!
-//! /// The largest element of each block, and where in each warp the sums so far end.
+//! /// The largest element of each block, and the inclusive prefix sums of each warp.
 //! #[kernel]
 //! pub fn largest(from: &[u32], mut to: PerBlock<u32>, mut sums: PerThread<u32>) {
 //!     let x = from.get(thread::index() as usize).copied().unwrap_or(0);
@@ -29,13 +29,14 @@
 //! # fn main() {}
 //! ```
 //!
-//! # Who takes part
-//! All threads of a group come to the same call, those aside that have exited: reductions and scans are of
-//! the threads that are left. Others wait for them, so code that only some threads reach hangs. What operations are given combines values in the order of
-//! ranks, so it need not be commutative, but associative: `f(f(a, b), c)` is `f(a, f(b, c))`.
+//! # Participation
+//! All threads of a group that have not exited must reach the same call. In code that only some of
+//! them reach, the group hangs. Exited threads do not contribute to reductions and scans.
 //!
-//! Values move through shuffles, so their types are those that any bits are a value of
-//! ([`AnyBits`]).
+//! Reductions and scans combine values in the order of ranks. The operation must be associative
+//! (`f(f(a, b), c)` equals `f(a, f(b, c))`); it need not be commutative.
+//!
+//! Values are moved by shuffles, so their type must be valid for any bit pattern ([`AnyBits`]).
 
 mod block;
 mod cluster;
@@ -49,30 +50,30 @@ pub use lanes::{Coalesced, Lanes, Tile, coalesced, tile, warp};
 
 use crate::AnyBits;
 
-/// What all groups have.
+/// The interface of all groups.
 pub trait Group {
-    /// The number of threads.
+    /// Returns the number of threads in the group.
     fn size(&self) -> u32;
 
-    /// This thread's number in the group, from 0 on.
+    /// Returns this thread's rank in the group, counted from 0.
     fn rank(&self) -> u32;
 
-    /// Waits for all threads of the group, and makes what they wrote before visible to all of them
-    /// after.
+    /// Waits until all threads of the group have reached this barrier, and makes their earlier
+    /// memory accesses visible to each other.
     fn sync(&self);
 
-    /// Whether this is the group's first thread.
+    /// Returns whether this is the first thread of the group.
     #[inline(always)]
     fn is_first(&self) -> bool {
         self.rank() == 0
     }
 }
 
-/// This thread alone.
+/// A group that consists of this thread alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread(());
 
-/// The group of this thread alone.
+/// Returns the group of this thread alone.
 #[inline(always)]
 #[must_use]
 pub fn thread() -> Thread {
@@ -95,7 +96,7 @@ impl Group for Thread {
 }
 
 impl Thread {
-    /// The value.
+    /// Returns `value`.
     #[inline(always)]
     pub fn reduce<T: AnyBits + Copy>(&self, value: T, _f: impl Fn(T, T) -> T) -> T {
         value

@@ -1,51 +1,52 @@
-//! Loads and stores with hints for the caches, prefetching, and addresses of the state spaces.
+//! Loads and stores with cache operators, prefetching, and addresses in state spaces.
 
 cuda_std_macros::intrinsics! {
     for SPACE in [global, shared, local, const] {
-        /// Whether a pointer points to memory of the state space `<SPACE>`.
+        /// Returns whether a pointer points to the state space `<SPACE>`.
         #[pure]
         fn isspacep_SPACE(pointer: *const u8) -> bool = "isspacep.<SPACE> {ret}, {pointer};";
-        /// The address in the state space `<SPACE>` of what a pointer points to.
+        /// Converts a pointer into the state space `<SPACE>` to an address in that space.
         #[pure]
         fn cvta_to_SPACE(pointer: *const u8) -> u64 = "cvta.to.<SPACE>.u64 {ret}, {pointer};";
-        /// A pointer to what is at an address of the state space `<SPACE>`.
+        /// Converts an address in the state space `<SPACE>` to a pointer.
         #[pure]
         fn cvta_SPACE(address: u64) -> *const u8 = "cvta.<SPACE>.u64 {ret}, {address};";
     }
-    /// Whether a pointer points to shared memory of the thread's cluster.
+    /// Returns whether a pointer points to the shared memory of any block of the cluster.
     #[requires(sm_90)]
     #[pure]
     fn isspacep_shared_cluster(pointer: *const u8) -> bool =
         "isspacep.shared::cluster {ret}, {pointer};";
-    /// Whether a pointer points to a kernel's parameters.
+    /// Returns whether a pointer points to the kernel's parameters.
     #[pure]
     fn isspacep_param(pointer: *const u8) -> bool = "isspacep.param {ret}, {pointer};";
 
     for (TY, RUST) in [(b8, u8), (b16, u16), (b32, u32), (b64, u64)] {
         for (OP, WHAT) in [
-            (ca, "into all caches, to be used again"),
-            (cg, "into the second-level cache alone"),
-            (cs, "that are not used again: first to leave the caches"),
-            (lu, "that are not used again, and whose line of the cache need not be written back"),
-            (cv, "anew from memory each time")
+            (ca, "caches at all levels"),
+            (cg, "caches only in L2"),
+            (cs, "with an evict-first policy: the data is probably accessed once"),
+            (lu, "for the last time: the cache line need not be written back"),
+            (cv, "from memory again, ignoring cached lines")
         ] {
-            /// Loads values <WHAT>.
+            /// Loads a value, `.<OP>`: <WHAT>.
             #[reads]
             #[cpu(from.read())]
             unsafe fn ld_OP_TY(from: *const RUST) -> RUST = "ld.<OP>.<TY> {ret}, [{from}];";
         }
-        /// Loads values that nobody writes while the kernel runs.
+        /// Loads a value that is read-only for the kernel's duration, through the non-coherent
+        /// path.
         #[pure]
         #[cpu(from.read())]
         unsafe fn ld_global_nc_TY(from: *const RUST) -> RUST =
             "ld.global.nc.<TY> {ret}, [{from:global}];";
         for (OP, WHAT) in [
-            (wb, "into the caches"),
-            (cg, "into the second-level cache"),
-            (cs, "that are not used again soon"),
-            (wt, "through the second-level cache to memory")
+            (wb, "with write-back at all coherent levels"),
+            (cg, "caches only in L2"),
+            (cs, "with an evict-first policy: the data is probably not accessed again soon"),
+            (wt, "through L2 to memory")
         ] {
-            /// Stores values <WHAT>.
+            /// Stores a value, `.<OP>`: <WHAT>.
             #[cpu(to.write(value))]
             unsafe fn st_OP_TY(to: *mut RUST, value: RUST) = "st.<OP>.<TY> [{to}], {value};";
         }
@@ -55,41 +56,42 @@ cuda_std_macros::intrinsics! {
             (evict_unchanged, "L1::evict_unchanged"),
             (no_allocate, "L1::no_allocate")
         ] {
-            /// Loads with the priority `<HINT>`.
+            /// Loads with the eviction priority `<HINT>`.
             #[reads]
             #[cpu(from.read())]
             unsafe fn ld_global_OP_TY(from: *const RUST) -> RUST =
                 "ld.global.<HINT>.<TY> {ret}, [{from:global}];";
-            /// Stores with the priority `<HINT>`.
+            /// Stores with the eviction priority `<HINT>`.
             #[cpu(to.write(value))]
             unsafe fn st_global_OP_TY(to: *mut RUST, value: RUST) =
                 "st.global.<HINT>.<TY> [{to:global}], {value};";
         }
-        /// Loads with a policy for the second-level cache.
+        /// Loads with an L2 eviction policy.
         #[requires(sm_80)]
         #[reads]
         unsafe fn ld_global_policy_TY(from: *const RUST, policy: u64) -> RUST =
             "ld.global.L2::cache_hint.<TY> {ret}, [{from:global}], {policy};";
-        /// Stores with a policy for the second-level cache.
+        /// Stores with an L2 eviction policy.
         #[requires(sm_80)]
         unsafe fn st_global_policy_TY(to: *mut RUST, value: RUST, policy: u64) =
             "st.global.L2::cache_hint.<TY> [{to:global}], {value}, {policy};";
     }
     for (VEC, TY, VALUES) in [(v2, b32, [u32; 2]), (v4, b32, [u32; 4]), (v2, b64, [u64; 2])] {
         for OP in [ca, cg, cs, lu, cv] {
-            /// Loads several values at once, as `ld.<OP>` loads one.
+            /// Loads a vector, with the cache operator `.<OP>`.
             #[reads]
             #[cpu(from.read())]
             unsafe fn ld_OP_VEC_TY(from: *const VALUES) -> VALUES =
                 "ld.<OP>.<VEC>.<TY> {ret}, [{from}];";
         }
-        /// Loads several values at once that nobody writes while the kernel runs.
+        /// Loads a vector that is read-only for the kernel's duration, through the non-coherent
+        /// path.
         #[pure]
         #[cpu(from.read())]
         unsafe fn ld_global_nc_VEC_TY(from: *const VALUES) -> VALUES =
             "ld.global.nc.<VEC>.<TY> {ret}, [{from:global}];";
         for OP in [wb, cg, cs, wt] {
-            /// Stores several values at once, as `st.<OP>` stores one.
+            /// Stores a vector, with the cache operator `.<OP>`.
             #[cpu(to.write(value))]
             unsafe fn st_OP_VEC_TY(to: *mut VALUES, value: VALUES) =
                 "st.<OP>.<VEC>.<TY> [{to}], {value};";
@@ -97,41 +99,43 @@ cuda_std_macros::intrinsics! {
     }
 
     for (NAME, LEVEL) in [(l1, L1), (l2, L2)] {
-        /// Brings the cache line of an address into the cache `<LEVEL>`.
+        /// Prefetches the cache line of an address into <LEVEL>.
         #[volatile]
         #[cpu({ let _ = pointer; })]
         fn prefetch_NAME(pointer: *const u8) = "prefetch.<LEVEL> [{pointer}];";
     }
     for PRIORITY in [evict_last, evict_normal] {
-        /// Brings the cache line of an address into the second-level cache, to be evicted so.
+        /// Prefetches the cache line of an address into L2, with the eviction priority
+        /// `<PRIORITY>`.
         #[requires(sm_80)]
         #[volatile]
         unsafe fn prefetch_global_l2_PRIORITY(pointer: *const u8) =
             "prefetch.global.L2::<PRIORITY> [{pointer:global}];";
     }
-    /// Brings the cache line of an address into the cache of constants and parameters.
+    /// Prefetches the cache line of an address into the uniform cache (constants and parameters).
     #[volatile]
     #[cpu({ let _ = pointer; })]
     fn prefetchu_l1(pointer: *const u8) = "prefetchu.L1 [{pointer}];";
-    /// Takes back the priority that keeps a cache line of 128 bytes.
+    /// Resets the eviction priority of a 128-byte cache line from `evict_last` to `evict_normal`.
     #[requires(sm_80)]
     #[volatile]
     unsafe fn applypriority_evict_normal(pointer: *const u8) =
         "applypriority.global.L2::evict_normal [{pointer:global}], 128;";
-    /// Gives up the contents of a cache line of 128 bytes: it need not be written back.
+    /// Discards the contents of a 128-byte cache line: it need not be written back.
     #[requires(sm_80)]
     unsafe fn discard_l2(pointer: *mut u8) = "discard.global.L2 [{pointer:global}], 128;";
 
     for PRIORITY in [evict_last, evict_normal, evict_first, evict_unchanged] {
-        /// A policy by which this part of the accesses has the priority, and others are as usual.
+        /// Creates a policy that gives this fraction of the accesses the eviction priority
+        /// `<PRIORITY>`.
         #[requires(sm_80)]
         #[volatile]
         fn createpolicy_fractional_PRIORITY(part: f32) -> u64 =
             "createpolicy.fractional.L2::<PRIORITY>.b64 {ret}, {part};";
     }
     for PRIORITY in [evict_last, evict_normal, evict_first, evict_unchanged] {
-        /// A policy by which accesses to the first `primary` of `size` bytes have the priority, and
-        /// those to the others are evicted first.
+        /// Creates a policy that gives accesses to the first `primary` of `size` bytes the eviction
+        /// priority `<PRIORITY>`, and those to the other bytes `evict_first`.
         #[requires(sm_80)]
         #[volatile]
         fn createpolicy_range_PRIORITY(start: *const u8, primary: u32, size: u32) -> u64 =

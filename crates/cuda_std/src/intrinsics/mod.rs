@@ -1,40 +1,48 @@
-//! The device's instructions and functions, as they are: the one table of PTX, libdevice's math and
-//! the system calls. Everything here has a better face in the other modules.
+//! The instructions and functions of the device: the single table of PTX instructions, libdevice's
+//! math functions and system calls. The other modules of this crate are wrappers that are easier to
+//! use.
 //!
 //! # The table
-//! An instruction is a row of an `intrinsics!` table, in one of the files of this folder:
+//! An instruction is a row of an `intrinsics!` table, in one of the files of this directory:
 //!
 //! ```text
-//! /// The sum of a number over the threads of `mask`.
+//! /// Returns the sum of `value` over the threads of `mask`.
 //! #[requires(sm_80)]
 //! #[convergent]
 //! fn redux_sync_add_u32(value: u32, mask: u32) -> u32 = "redux.sync.add.u32 {ret}, {value}, {mask};";
 //! ```
 //!
-//! From it come the device's function, which is that one instruction; a function of the same name
-//! and type for the host, which panics, so that code that mentions it compiles for both; the check
-//! that the architecture has it, which is an error at the line of whoever calls it; and the row of
-//! [`rows`], from which `docs/intrinsics.md` and the tests come. A test assembles every row for the
-//! oldest and the newest architecture that has it.
+//! The macro generates from each row:
 //!
-//! - *Operands* stand in braces: `{value}`, the result is `{ret}`. An array is a vector of
-//!   operands, braces included, and `{a.1}` one of it; `{ret.0}` is the first of several results.
-//!   `bool` is a predicate, `u128` a `.b128` register, and `&mut` an operand that is read and
-//!   written. Halves are `u16`, a pair of them a `u32`. `{p:shared}` is the pointer `p` as an
-//!   address of shared memory (also `global`, `const`, `local`).
-//! - *Immediates* are const parameters, and a range makes other values compile errors:
+//! - the device's function, which is this one instruction;
+//! - a function with the same name and signature for the host, which panics, so that code that
+//!   mentions it compiles for both;
+//! - the check that the target architecture has the instruction, which otherwise is a compile-time
+//!   error at the call;
+//! - an entry of [`rows`], from which `docs/intrinsics.md` and the tests are generated. A test
+//!   assembles every row for the oldest and the newest architecture that has it.
+//!
+//! The notation:
+//!
+//! - *Operands* are in braces: `{value}`; the result is `{ret}`. An array is a vector of operands,
+//!   including PTX's braces; `{a.1}` is one of its elements, and `{ret.0}` the first of several
+//!   results. `bool` is a predicate, `u128` a `.b128` register, and `&mut` an operand that is read
+//!   and written. fp16 and bf16 values are `u16`, pairs of them `u32`. `{p:shared}` is the pointer
+//!   `p` as an address in shared memory (also `global`, `const`, `local`).
+//! - *Immediates* are const parameters. A range makes other values compile-time errors:
 //!   `fn f<const N: u32 in 0..=15>()`.
-//! - *Effects*: `#[pure]`: only the result counts; `#[reads]`: so, but it reads memory;
-//!   `#[volatile]`: it does something, not to memory; else it may read and write memory.
+//! - *Effects*: `#[pure]`: no effect besides the result; `#[reads]`: the same, but it reads memory;
+//!   `#[volatile]`: it has effects, but not on memory; none of these: it may read and write memory.
 //!   `#[convergent]`: the threads of a warp execute it together.
-//! - *Architectures*: `#[requires(sm_80)]`, or several of which one is enough:
+//! - *Architectures*: `#[requires(sm_80)]`, or a list of which one is sufficient:
 //!   `#[requires(sm_90a, sm_100f)]`.
-//! - `#[cpu(EXPRESSION)]`: the row's value in a thread of a kernel on the CPU (`cust::launch_cpu`), made
-//!   of the arguments and of functions of the module `cpu`. Rows without it end the launch with an error.
-//! - A row may name an intrinsic of NVVM's instead, `= nvvm "llvm.nvvm.…"`, where libnvvm knows more
-//!   of it than an assembly would tell.
-//! - `for OP in [add, min] { … }` repeats rows: `OP` is a word of a name (`redux_OP`), or `<OP>` in a
-//!   text.
+//! - `#[cpu(EXPRESSION)]`: the implementation for threads of a kernel on the CPU
+//!   (`cust::launch_cpu`), an expression of the arguments and of functions of the module `cpu`.
+//!   Rows without it fail the launch with an error.
+//! - A row may name an NVVM intrinsic instead, `= nvvm "llvm.nvvm.…"`, if libnvvm knows more about
+//!   it than about inline assembly.
+//! - `for OP in [add, min] { … }` repeats rows: `OP` is a word of a name (`redux_OP`), or `<OP>` in
+//!   a string.
 
 pub mod atomic;
 pub mod float;
@@ -57,7 +65,7 @@ pub mod wmma;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use row::{Effect, Register, Row};
 
-/// All rows of the table.
+/// Returns all rows of the table.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let tables = [
@@ -85,29 +93,29 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use crate::session::only_on_device;
 
-// The system calls that every GPU program has: CUDA's `printf` and its device heap.
+// The system calls that every GPU program can use: CUDA's `printf` and its device heap.
 cuda_std_macros::foreign! {
     /// Prints `format` (C's `printf` format, NUL-terminated) with `arguments`, a pointer to the
-    /// arguments laid out as a C struct.
+    /// arguments in the layout of a C struct.
     ///
     /// # Safety
-    /// The arguments are what the format says.
+    /// The arguments must match the format.
     pub unsafe fn vprintf(format: *const u8, arguments: *const u8) -> i32;
-    /// Memory of the device heap, aligned to 16 bytes, or null.
+    /// Allocates memory of the device heap, aligned to 16 bytes, or returns null.
     ///
     /// # Safety
-    /// As C's function.
+    /// As for C's `malloc`.
     pub unsafe fn malloc(size: usize) -> *mut u8;
-    /// Gives back what `malloc` returned.
+    /// Frees memory that `malloc` returned.
     ///
     /// # Safety
-    /// The pointer is null or from `malloc`, and not given back yet.
+    /// `pointer` must be null, or come from `malloc` and not have been freed.
     pub unsafe fn free(pointer: *mut u8);
-    /// Ends the launch as a failed `assert`, with texts that end with a NUL and whose characters have
-    /// `char_size` bytes.
+    /// Fails the launch as a failed `assert` does. The strings are NUL-terminated and have
+    /// characters of `char_size` bytes.
     ///
     /// # Safety
-    /// The pointers are to such texts.
+    /// The pointers must be to such strings.
     pub unsafe fn __assertfail(
         message: *const u8,
         file: *const u8,
@@ -118,9 +126,9 @@ cuda_std_macros::foreign! {
 }
 
 /// libdevice's functions, under their own names: NVIDIA's `libm` for the device.
-/// [`GpuFloat`](crate::GpuFloat) has them as methods that exist on the host too.
+/// [`GpuFloat`](crate::GpuFloat) has them as methods that also exist on the host.
 pub mod libdevice {
-    /// Declares one libdevice function for each width: `name f64, name f32 (arguments)`.
+    /// Declares each libdevice function for both widths: `name f64, name f32 (arguments)`.
     macro_rules! libdevice {
         ($($f64:ident $f32:ident($($arg:ident),*);)*) => {
             cuda_std_macros::foreign! {
@@ -203,49 +211,49 @@ pub mod libdevice {
     }
 
     cuda_std_macros::foreign! {
-        /// `x` times two to a power.
+        /// Returns `x` multiplied by 2 raised to the power of `power`.
         pub fn __nv_ldexp(x: f64, power: i32) -> f64;
-        /// `x` times two to a power.
+        /// Returns `x` multiplied by 2 raised to the power of `power`.
         pub fn __nv_ldexpf(x: f32, power: i32) -> f32;
-        /// The exponent of `x`.
+        /// Returns the exponent of `x`.
         pub fn __nv_ilogb(x: f64) -> i32;
-        /// The exponent of `x`.
+        /// Returns the exponent of `x`.
         pub fn __nv_ilogbf(x: f32) -> i32;
-        /// `x` to an integer power.
+        /// Returns `x` raised to an integer power.
         pub fn __nv_powi(x: f64, power: i32) -> f64;
-        /// `x` to an integer power.
+        /// Returns `x` raised to an integer power.
         pub fn __nv_powif(x: f32, power: i32) -> f32;
-        /// The Bessel function of the first kind of order `n`.
+        /// Returns the Bessel function of the first kind of order `n`.
         pub fn __nv_jn(n: i32, x: f64) -> f64;
-        /// The Bessel function of the first kind of order `n`.
+        /// Returns the Bessel function of the first kind of order `n`.
         pub fn __nv_jnf(n: i32, x: f32) -> f32;
-        /// The Bessel function of the second kind of order `n`.
+        /// Returns the Bessel function of the second kind of order `n`.
         pub fn __nv_yn(n: i32, x: f64) -> f64;
-        /// The Bessel function of the second kind of order `n`.
+        /// Returns the Bessel function of the second kind of order `n`.
         pub fn __nv_ynf(n: i32, x: f32) -> f32;
-        /// The sine, quick and rough.
+        /// Returns a fast approximation of the sine.
         pub fn __nv_fast_sinf(x: f32) -> f32;
-        /// The cosine, quick and rough.
+        /// Returns a fast approximation of the cosine.
         pub fn __nv_fast_cosf(x: f32) -> f32;
-        /// The tangent, quick and rough.
+        /// Returns a fast approximation of the tangent.
         pub fn __nv_fast_tanf(x: f32) -> f32;
-        /// `e` to the power of `x`, quick and rough.
+        /// Returns a fast approximation of `e` raised to the power of `x`.
         pub fn __nv_fast_expf(x: f32) -> f32;
-        /// 10 to the power of `x`, quick and rough.
+        /// Returns a fast approximation of 10 raised to the power of `x`.
         pub fn __nv_fast_exp10f(x: f32) -> f32;
-        /// The natural logarithm, quick and rough.
+        /// Returns a fast approximation of the natural logarithm.
         pub fn __nv_fast_logf(x: f32) -> f32;
-        /// The logarithm to base 2, quick and rough.
+        /// Returns a fast approximation of the base 2 logarithm.
         pub fn __nv_fast_log2f(x: f32) -> f32;
-        /// The logarithm to base 10, quick and rough.
+        /// Returns a fast approximation of the base 10 logarithm.
         pub fn __nv_fast_log10f(x: f32) -> f32;
-        /// `x` to the power of `y`, quick and rough.
+        /// Returns a fast approximation of `x` raised to the power of `y`.
         pub fn __nv_fast_powf(x: f32, y: f32) -> f32;
-        /// `x / y`, quick and rough.
+        /// Returns a fast approximation of `x / y`.
         pub fn __nv_fast_fdividef(x: f32, y: f32) -> f32;
     }
 
-    /// Declares libdevice's functions with results through pointers.
+    /// Declares libdevice functions that return results through pointers.
     macro_rules! with_pointers {
         ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)*) => {
             cuda_std_macros::foreign! {
@@ -253,34 +261,34 @@ pub mod libdevice {
                     $(#[$doc])*
                     ///
                     /// # Safety
-                    /// The pointers are good for writes.
+                    /// The pointers must be valid for writes.
                     pub unsafe fn $name($($arg: $ty),*) $(-> $ret)?;
                 )*
             }
         };
     }
     with_pointers! {
-        /// `x` as a number from 0.5 to 1 and a power of two.
+        /// Splits `x` into a significand from 0.5 to 1, which it returns, and a power of two.
         fn __nv_frexp(x: f64, power: *mut i32) -> f64;
-        /// `x` as a number from 0.5 to 1 and a power of two.
+        /// Splits `x` into a significand from 0.5 to 1, which it returns, and a power of two.
         fn __nv_frexpf(x: f32, power: *mut i32) -> f32;
-        /// The fractional part of `x`, and the integer part.
+        /// Splits `x` into its fractional part, which it returns, and its integer part.
         fn __nv_modf(x: f64, integer: *mut f64) -> f64;
-        /// The fractional part of `x`, and the integer part.
+        /// Splits `x` into its fractional part, which it returns, and its integer part.
         fn __nv_modff(x: f32, integer: *mut f32) -> f32;
-        /// The remainder, and the lowest bits of the quotient.
+        /// Computes the remainder, which it returns, and the lowest bits of the quotient.
         fn __nv_remquo(x: f64, y: f64, quotient: *mut i32) -> f64;
-        /// The remainder, and the lowest bits of the quotient.
+        /// Computes the remainder, which it returns, and the lowest bits of the quotient.
         fn __nv_remquof(x: f32, y: f32, quotient: *mut i32) -> f32;
-        /// Sine and cosine.
+        /// Computes the sine and the cosine.
         fn __nv_sincos(x: f64, sine: *mut f64, cosine: *mut f64);
-        /// Sine and cosine.
+        /// Computes the sine and the cosine.
         fn __nv_sincosf(x: f32, sine: *mut f32, cosine: *mut f32);
-        /// Sine and cosine of `x` times π.
+        /// Computes the sine and the cosine of `x` times π.
         fn __nv_sincospi(x: f64, sine: *mut f64, cosine: *mut f64);
-        /// Sine and cosine of `x` times π.
+        /// Computes the sine and the cosine of `x` times π.
         fn __nv_sincospif(x: f32, sine: *mut f32, cosine: *mut f32);
-        /// Sine and cosine, quick and rough.
+        /// Computes fast approximations of the sine and the cosine.
         fn __nv_fast_sincosf(x: f32, sine: *mut f32, cosine: *mut f32);
     }
 }

@@ -1,61 +1,62 @@
-//! What the host knows of a row of the table: enough to write it down, and to assemble it.
+//! Descriptions of the table's rows for the host: sufficient to document and to assemble them.
 
 #![cfg(not(target_arch = "nvptx64"))]
 
-/// What an instruction does besides computing its results.
+/// The effects of an instruction besides its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: calls with the same operands may be merged, and unused ones removed.
+    /// None: calls with equal operands may be merged, and calls whose result is unused removed.
     Pure,
-    /// It reads memory.
+    /// Reads memory.
     Reads,
-    /// It does something, but not to memory.
+    /// Has effects, but not on memory.
     Volatile,
-    /// It reads and writes memory, or orders accesses to it.
+    /// Reads and writes memory, or orders memory accesses.
     Memory,
 }
 
-/// A register that an instruction takes or gives.
+/// A register operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Register {
-    /// Its name in the row's PTX.
+    /// The name in the row's PTX.
     pub name: &'static str,
-    /// 16, 32 or 64.
+    /// The size in bits: 16, 32 or 64.
     pub bits: u8,
     /// Whether the instruction writes it.
     pub output: bool,
 }
 
-/// An instruction of the table.
+/// A row of the table: an instruction.
 #[derive(Debug)]
 pub struct Row {
-    /// The function's name.
+    /// The name of the function.
     pub name: &'static str,
     /// The path of its module.
     pub module: &'static str,
-    /// The function's signature, without `pub`.
+    /// The signature of the function, without `pub`.
     pub signature: &'static str,
-    /// What it does.
+    /// The description.
     pub doc: &'static str,
-    /// The row's PTX as the table has it, or the name of NVVM's intrinsic.
+    /// The PTX as the table has it, or the name of the NVVM intrinsic.
     pub source: &'static str,
-    /// The PTX with the names of registers and immediates in braces, braces of PTX's own doubled;
-    /// none for an intrinsic of NVVM.
+    /// The PTX with the names of registers and immediates in braces, and PTX's own braces doubled;
+    /// `None` for an NVVM intrinsic.
     pub ptx: Option<&'static str>,
     /// The registers in `ptx`.
     pub registers: &'static [Register],
-    /// The immediates in `ptx`, with the least and the largest value.
+    /// The immediates in `ptx`, with their minimum and maximum.
     pub immediates: &'static [(&'static str, i64, i64)],
-    /// The architectures one of which is needed; none if all have it.
+    /// The architectures of which one is required; empty if all have it.
     pub requires: &'static [&'static str],
-    /// What it does besides.
+    /// The effects besides the results.
     pub effect: Effect,
     /// Whether the threads of a warp execute it together.
     pub convergent: bool,
 }
 
 impl Row {
-    /// The PTX with these registers and immediates.
+    /// Returns the PTX with the given names of registers and values of immediates, or `None` for an
+    /// NVVM intrinsic.
     #[must_use]
     pub fn instantiate(
         &self,

@@ -1,4 +1,4 @@
-//! Special registers: which thread this is, and what the hardware says of itself.
+//! Special registers: thread and block indices, and information about the hardware.
 
 cuda_std_macros::intrinsics! {
     for D in [x, y, z] {
@@ -44,7 +44,7 @@ cuda_std_macros::intrinsics! {
     #[pure]
     #[cpu(32)]
     fn warpsize() -> u32 = nvvm "llvm.nvvm.read.ptx.sreg.warpsize";
-    /// `%cluster_ctarank`: the block's number in its cluster.
+    /// `%cluster_ctarank`: the block's rank in its cluster.
     #[requires(sm_90)]
     #[pure]
     fn cluster_ctarank() -> u32 = "mov.u32 {ret}, %cluster_ctarank;";
@@ -52,68 +52,69 @@ cuda_std_macros::intrinsics! {
     #[requires(sm_90)]
     #[pure]
     fn cluster_nctarank() -> u32 = "mov.u32 {ret}, %cluster_nctarank;";
-    /// `%is_explicit_cluster`: whether the launch gave the clusters' size.
+    /// `%is_explicit_cluster`: whether the launch specified the cluster size.
     #[requires(sm_90)]
     #[pure]
     fn is_explicit_cluster() -> bool = "mov.pred {ret}, %is_explicit_cluster;";
 
     for N in [1, 2] {
-        /// `%envreg<N>`: half of the address of a cooperative launch's workspace, which drivers
-        /// put there; without it zero, or what was there before.
+        /// `%envreg<N>`: half of the address of a cooperative launch's workspace, set by the
+        /// driver. In other launches, 0 or an earlier launch's value.
         #[pure]
         fn envreg_N() -> u32 = "mov.u32 {ret}, %envreg<N>;";
     }
     for (N, WHAT) in [
-        (29, "`0x70747865` on the PTX emulator, and something else on a GPU"),
-        (30, "on the PTX emulator the number of blocks of the launch that have ended")
+        (29, "`0x70747865` on the PTX emulator, another value on a GPU"),
+        (30, "on the PTX emulator, the number of blocks of the launch that have exited")
     ] {
         /// `%envreg<N>`: <WHAT>.
         #[volatile]
         fn envreg_N() -> u32 = "mov.u32 {ret}, %envreg<N>;";
     }
     for R in [lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt] {
-        /// `%<R>`: a mask of the lanes that compare so with this one.
+        /// `%<R>`: the mask of the lanes whose index compares to this lane's as the name says.
         #[pure]
         #[cpu(cpu::R())]
         fn R() -> u32 = "mov.u32 {ret}, %<R>;";
     }
-    /// `%warpid`: the warp's place in its multiprocessor. It can change while the thread runs.
+    /// `%warpid`: the warp's slot in its multiprocessor. It may change while the thread runs.
     #[volatile]
     #[cpu(cpu::place().index_in_block() / 32)]
     fn warpid() -> u32 = "mov.u32 {ret}, %warpid;";
-    /// `%nwarpid`: the number of warps that a multiprocessor has place for.
+    /// `%nwarpid`: the maximum number of resident warps of a multiprocessor.
     #[pure]
     fn nwarpid() -> u32 = "mov.u32 {ret}, %nwarpid;";
-    /// `%smid`: the multiprocessor. It can change while the thread runs.
+    /// `%smid`: the index of the multiprocessor. It may change while the thread runs.
     #[volatile]
     fn smid() -> u32 = "mov.u32 {ret}, %smid;";
-    /// `%nsmid`: a bound of the multiprocessors' numbers, which may have gaps.
+    /// `%nsmid`: an upper bound of the multiprocessor indices, which may have gaps.
     #[pure]
     fn nsmid() -> u32 = "mov.u32 {ret}, %nsmid;";
-    /// `%gridid`: the launch's number.
+    /// `%gridid`: the ID of the launch.
     #[pure]
     fn gridid() -> u64 = "mov.u64 {ret}, %gridid;";
-    /// `%dynamic_smem_size`: the bytes of shared memory that the launch added.
+    /// `%dynamic_smem_size`: the size of dynamic shared memory in bytes.
     #[pure]
     #[cpu(cpu::dynamic_shared())]
     fn dynamic_smem_size() -> u32 = "mov.u32 {ret}, %dynamic_smem_size;";
-    /// `%total_smem_size`: the bytes of shared memory that a block has.
+    /// `%total_smem_size`: the size of the block's shared memory in bytes.
     #[pure]
     fn total_smem_size() -> u32 = "mov.u32 {ret}, %total_smem_size;";
-    /// `%aggr_smem_size`: the bytes of shared memory, those that the system takes included.
+    /// `%aggr_smem_size`: the size of shared memory in bytes, including memory reserved by the
+    /// system.
     #[requires(sm_90)]
     #[pure]
     fn aggr_smem_size() -> u32 = "mov.u32 {ret}, %aggr_smem_size;";
 
-    /// `%clock`: a counter of the multiprocessor's cycles, 32 bits of it.
+    /// `%clock`: the lower 32 bits of the multiprocessor's cycle counter.
     #[volatile]
     #[cpu(cpu::nanoseconds() as u32)]
     fn clock() -> u32 = "mov.u32 {ret}, %clock;";
-    /// `%clock64`: a counter of the multiprocessor's cycles.
+    /// `%clock64`: the multiprocessor's cycle counter.
     #[volatile]
     #[cpu(cpu::nanoseconds())]
     fn clock64() -> u64 = "mov.u64 {ret}, %clock64;";
-    /// `%globaltimer`: nanoseconds, of one clock for all multiprocessors.
+    /// `%globaltimer`: the device's global timer in nanoseconds.
     #[volatile]
     #[cpu(cpu::nanoseconds())]
     fn globaltimer() -> u64 = "mov.u64 {ret}, %globaltimer;";

@@ -1,20 +1,21 @@
-//! What the threads of a warp do together: shuffles, votes, matches, reductions.
+//! Warp-level instructions: shuffles, votes, matches and reductions.
 
 cuda_std_macros::intrinsics! {
     for (OP, WHAT) in [
         (idx, "lane `b`"),
-        (up, "the lane `b` below"),
-        (down, "the lane `b` above"),
-        (bfly, "the lane whose number differs in the bits of `b`")
+        (up, "the lane whose index is lower by `b`"),
+        (down, "the lane whose index is higher by `b`"),
+        (bfly, "the lane whose index is this lane's XOR `b`")
     ] {
-        /// `value` of <WHAT>. `c` has the segments' mask in its bits 8 to 12, and the last lane.
+        /// Returns `value` of <WHAT>. `c` has the segment mask in bits 8 to 12 and the clamp value
+        /// in bits 0 to 4.
         #[volatile]
         #[convergent]
         #[cpu(cpu::shuffle("shfl.<OP>", value, b, c, mask).0)]
         fn shfl_sync_OP_b32(value: u32, b: u32, c: u32, mask: u32) -> u32 =
             "shfl.sync.<OP>.b32 {ret}, {value}, {b}, {c}, {mask};";
-        /// `value` of <WHAT>, and whether that lane is in the segment. `c` has the segments' mask in
-        /// its bits 8 to 12, and the last lane.
+        /// Returns `value` of <WHAT>, and whether that lane is in the segment. `c` has the segment
+        /// mask in bits 8 to 12 and the clamp value in bits 0 to 4.
         #[volatile]
         #[convergent]
         #[cpu(cpu::shuffle("shfl.<OP>", value, b, c, mask))]
@@ -22,25 +23,25 @@ cuda_std_macros::intrinsics! {
             "shfl.sync.<OP>.b32 {ret.0}|{ret.1}, {value}, {b}, {c}, {mask};";
     }
 
-    /// Whether the predicate is true for all lanes of the mask.
+    /// Returns whether `predicate` is true for all lanes of the mask.
     #[volatile]
     #[convergent]
     #[cpu(cpu::vote(predicate, mask)[0])]
     fn vote_sync_all(predicate: bool, mask: u32) -> bool =
         "vote.sync.all.pred {ret}, {predicate}, {mask};";
-    /// Whether the predicate is true for a lane of the mask.
+    /// Returns whether `predicate` is true for at least one lane of the mask.
     #[volatile]
     #[convergent]
     #[cpu(cpu::vote(predicate, mask)[1])]
     fn vote_sync_any(predicate: bool, mask: u32) -> bool =
         "vote.sync.any.pred {ret}, {predicate}, {mask};";
-    /// Whether the predicate is the same for all lanes of the mask.
+    /// Returns whether `predicate` is the same for all lanes of the mask.
     #[volatile]
     #[convergent]
     #[cpu({ let [all, any] = cpu::vote(predicate, mask); all || !any })]
     fn vote_sync_uni(predicate: bool, mask: u32) -> bool =
         "vote.sync.uni.pred {ret}, {predicate}, {mask};";
-    /// The lanes of the mask for which the predicate is true.
+    /// Returns the mask of the lanes for which `predicate` is true.
     #[volatile]
     #[convergent]
     #[cpu(cpu::ballot(predicate, mask))]
@@ -48,13 +49,14 @@ cuda_std_macros::intrinsics! {
         "vote.sync.ballot.b32 {ret}, {predicate}, {mask};";
 
     for (TY, RUST) in [(b32, u32), (b64, u64)] {
-        /// The lanes of the mask that have the same value.
+        /// Returns the mask of the lanes that have the same value as this one.
         #[volatile]
         #[convergent]
         #[cpu(cpu::match_any(value.into(), mask))]
         fn match_any_sync_TY(value: RUST, mask: u32) -> u32 =
             "match.any.sync.<TY> {ret}, {value}, {mask};";
-        /// The mask if all its lanes have the same value, else 0; and whether they have.
+        /// Returns the mask and `true` if all its lanes have the same value, otherwise 0 and
+        /// `false`.
         #[volatile]
         #[convergent]
         #[cpu(cpu::match_all(value.into(), mask))]
@@ -64,7 +66,7 @@ cuda_std_macros::intrinsics! {
 
     for OP in [add, min, max] {
         for (TY, RUST) in [(u32, u32), (s32, i32)] {
-            /// <OP> of the values of the mask's lanes.
+            /// Reduces the values of the mask's lanes with `<OP>`.
             #[requires(sm_80)]
             #[volatile]
             #[convergent]
@@ -74,7 +76,7 @@ cuda_std_macros::intrinsics! {
         }
     }
     for OP in [and, or, xor] {
-        /// <OP> of the values of the mask's lanes.
+        /// Reduces the values of the mask's lanes with `<OP>`.
         #[requires(sm_80)]
         #[volatile]
         #[convergent]
@@ -84,12 +86,12 @@ cuda_std_macros::intrinsics! {
     }
     for OP in [min, max] {
         for (NAME, DOTS, WHAT) in [
-            (f32, "", "values"),
-            (abs_f32, ".abs", "absolute values"),
-            (nan_f32, ".NaN", "values, or NaN if there is one,"),
-            (abs_nan_f32, ".abs.NaN", "absolute values, or NaN if there is one,")
+            (f32, "", "values of the mask's lanes"),
+            (abs_f32, ".abs", "absolute values of the mask's lanes"),
+            (nan_f32, ".NaN", "values of the mask's lanes, and returns NaN if one of them is NaN"),
+            (abs_nan_f32, ".abs.NaN", "absolute values of the mask's lanes, and returns NaN if one of them is NaN")
         ] {
-            /// <OP> of the <WHAT> of the mask's lanes.
+            /// Computes the <OP> of the <WHAT>.
             #[requires(sm_100a, sm_100f)]
             #[volatile]
             #[convergent]
@@ -98,16 +100,17 @@ cuda_std_macros::intrinsics! {
         }
     }
 
-    /// The lanes that execute this together. Others may be on another path of the code.
+    /// Returns the mask of the lanes that execute this call together. Other lanes may have
+    /// diverged.
     #[volatile]
     #[convergent]
     #[cpu(cpu::lanemask_eq())]
     fn activemask() -> u32 = "activemask.b32 {ret};";
-    /// Waits for the lanes of the mask, and orders their accesses to memory.
+    /// Waits for the lanes of the mask, and orders their memory accesses.
     #[convergent]
     #[cpu({ cpu::lanes("bar.warp", mask, 0); })]
     fn bar_warp_sync(mask: u32) = "bar.warp.sync {mask};";
-    /// One lane of the mask, and whether it is this one.
+    /// Elects one lane of the mask. Returns its index, and whether it is this lane.
     #[requires(sm_90)]
     #[volatile]
     #[convergent]

@@ -1,26 +1,26 @@
-//! `wgmma`: products of 64 rows by the 128 threads of four warps, asynchronously, of matrices in
+//! `wgmma`: asynchronous products of 64 rows by the 128 threads of a warpgroup, of matrices in
 //! shared memory (A may be in registers instead). [`wgmma`](crate::wgmma) has the descriptors.
 //!
-//! Names are `wgmma_mNNN_D_A_B`, and with `ra` A is in registers. `SCALEA` and `SCALEB` are 1, or -1
-//! to negate; `TRANSA` and `TRANSB` are 1 for a matrix in the other order, which only 16-bit types
-//! have. With `accumulate` false the product replaces D instead of being added. `wgmma_sp_` are the
-//! products with a sparse A, of twice the columns: of each four elements (for `tf32` of two) two (one)
-//! are there, and `places` says which; `PLACES` selects the lanes that have it. The emulator has none
-//! of these.
+//! Names are `wgmma_mNNN_D_A_B`; with the suffix `ra`, A is in registers. `SCALEA` and `SCALEB` are
+//! 1, or -1 to negate. `TRANSA` and `TRANSB` are 1 for a transposed matrix, which only 16-bit types
+//! support. If `accumulate` is false, the product replaces D instead of being added. `wgmma_sp_`
+//! are products with a sparse A of twice the columns: two of each four elements (for `tf32`, one of
+//! each two) are stored, and the metadata `places` has their indices; `PLACES` selects the lanes
+//! that provide the metadata. The emulator implements none of these instructions.
 
 cuda_std_macros::intrinsics! {
-    /// The address in shared memory that a pointer has.
+    /// Returns the address in shared memory of a pointer.
     #[pure]
     unsafe fn wgmma_address(pointer: *const u8) -> u64 = "mov.u64 {ret}, {pointer:shared};";
-    /// Orders accesses to registers and shared memory before the products that follow.
+    /// Orders earlier accesses to registers and shared memory before the following products.
     #[requires(sm_90a)]
     #[convergent]
     fn wgmma_fence() = "wgmma.fence.sync.aligned;";
-    /// Makes a group of the products before.
+    /// Commits the preceding products as one group.
     #[requires(sm_90a)]
     #[convergent]
     fn wgmma_commit_group() = "wgmma.commit_group.sync.aligned;";
-    /// Waits until all but the newest `N` groups are done.
+    /// Waits until at most the `N` most recent groups are pending.
     #[requires(sm_90a)]
     #[convergent]
     fn wgmma_wait_group<const N: u32 in 0..=7>() = "wgmma.wait_group.sync.aligned {N};";
@@ -38,7 +38,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_f16_f16<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
-        /// The same with a sparse A, of matrices of `f16` to D of `f32`.
+        /// Adds the product of a sparse A and a dense B of `f16` to D of `f32`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k32_f32_f16_f16<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -48,7 +48,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_f16_f16_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
-        /// The same with a sparse A, of matrices of `f16` to D of `f32`.
+        /// Adds the product of a sparse A and a dense B of `f16` to D of `f32`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k32_f32_f16_f16_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
@@ -58,7 +58,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f16_f16_f16<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f16.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
-        /// The same with a sparse A, of matrices of `f16` to D of `f16`.
+        /// Adds the product of a sparse A and a dense B of `f16` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k32_f16_f16_f16<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -68,7 +68,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f16_f16_f16_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f16.f16.f16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
-        /// The same with a sparse A, of matrices of `f16` to D of `f16`.
+        /// Adds the product of a sparse A and a dense B of `f16` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k32_f16_f16_f16_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
@@ -78,7 +78,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_bf16_bf16<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.bf16.bf16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSA}, {TRANSB};";
-        /// The same with a sparse A, of matrices of `bf16` to D.
+        /// Adds the product of a sparse A and a dense B of `bf16` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k32_f32_bf16_bf16<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSA: i32 in 0..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -88,7 +88,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k16_f32_bf16_bf16_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k16.f32.bf16.bf16 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB}, {TRANSB};";
-        /// The same with a sparse A, of matrices of `bf16` to D.
+        /// Adds the product of a sparse A and a dense B of `bf16` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k32_f32_bf16_bf16_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1, const TRANSB: i32 in 0..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
@@ -98,7 +98,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k8_f32_tf32_tf32<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k8.f32.tf32.tf32 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
-        /// The same with a sparse A, of matrices of `tf32` to D.
+        /// Adds the product of a sparse A and a dense B of `tf32` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k16_f32_tf32_tf32<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -108,7 +108,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k8_f32_tf32_tf32_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k8.f32.tf32.tf32 {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
-        /// The same with a sparse A, of matrices of `tf32` to D.
+        /// Adds the product of a sparse A and a dense B of `tf32` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k16_f32_tf32_tf32_ra<const PLACES: u32 in 0..=1, const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
@@ -120,7 +120,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f32_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f32.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f32`.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D of `f32`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_f32_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -130,7 +130,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f32_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f32.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f32`.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D of `f32`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_f32_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [f32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
@@ -140,7 +140,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f16_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f16.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f16`.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_f16_TA_TB<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -150,7 +150,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_f16_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.f16.<TA>.<TB> {d}, {a}, {b}, {accumulate}, {SCALEA}, {SCALEB};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D of `f16`.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D of `f16`.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_f16_TA_TB_ra<const SCALEA: i32 in -1..=1, const SCALEB: i32 in -1..=1>(d: &mut [u32; NH], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
@@ -170,7 +170,7 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB(d: &mut [i32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB> {d}, {a}, {b}, {accumulate};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB(d: &mut [i32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
@@ -180,39 +180,41 @@ cuda_std_macros::intrinsics! {
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB> {d}, {a}, {b}, {accumulate};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
             "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB> {d}, {a}, {b}, {places}, 0, {accumulate};";
-        /// Adds the product of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
+        /// Adds the product of matrices of `<TA>` and `<TB>` to D, saturating.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB_satfinite(d: &mut [i32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {accumulate};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D, saturating.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB_satfinite(d: &mut [i32; NF], a: u64, b: u64, places: u32, accumulate: bool) =
             "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {places}, 0, {accumulate};";
-        /// Adds the product of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
+        /// Adds the product of matrices of `<TA>` and `<TB>` to D, saturating.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k32_s32_TA_TB_satfinite_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k32.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {accumulate};";
-        /// The same with a sparse A, of matrices of `<TA>` and `<TB>` to D, stopping at the ends.
+        /// Adds the product of a sparse A and a dense B of `<TA>` and `<TB>` to D, saturating.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_sp_m64_N_k64_s32_TA_TB_satfinite_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, places: u32, accumulate: bool) =
             "wgmma.mma_async.sp.sync.aligned.m64<N>k64.s32.<TA>.<TB>.satfinite {d}, {a}, {b}, {places}, 0, {accumulate};";
         }
         }
-        /// Adds the product of matrices of bits to D: counts of ones of rows `and` columns.
+        /// Adds the product of matrices of single bits (the population counts of row `and` column)
+        /// to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k256_s32_b1_b1(d: &mut [i32; NF], a: u64, b: u64, accumulate: bool) =
             "wgmma.mma_async.sync.aligned.m64<N>k256.s32.b1.b1.and.popc {d}, {a}, {b}, {accumulate};";
-        /// Adds the product of matrices of bits to D: counts of ones of rows `and` columns.
+        /// Adds the product of matrices of single bits (the population counts of row `and` column)
+        /// to D.
         #[requires(sm_90a)]
         #[convergent]
         unsafe fn wgmma_m64_N_k256_s32_b1_b1_ra(d: &mut [i32; NF], a: [u32; 4], b: u64, accumulate: bool) =

@@ -1,33 +1,33 @@
-//! What matrices are made of, and how elements lie in registers.
+//! Element types of matrices, and how elements are packed into registers.
 
 use crate::halves::{Bf16, F16};
 use crate::tiny::{E2m1, E2m3, E3m2, E4m3, E5m2};
 
-/// An element of a factor or an accumulator.
+/// An element type of a factor or an accumulator.
 pub trait Element: Copy + sealed::Sealed {
-    /// 0.
+    /// The value 0.
     const ZERO: Self;
 }
 
-/// An element that shares a 32-bit register with others, or fills it.
+/// An element that fills a 32-bit register or shares it with others.
 pub trait Packed: Element {
-    /// Its width in the register.
+    /// The width of the element in a register, in bits.
     const BITS: usize;
-    /// Its bits, the lowest ones.
+    /// Returns the element's bits, in the lowest bits of the result.
     fn pack(self) -> u32;
-    /// From its bits; those above it are ignored.
+    /// Creates the element from its bits, ignoring higher bits.
     fn unpack(bits: u32) -> Self;
 }
 
-/// The registers of a fragment: a list of elements.
+/// The registers of a fragment, as a list of elements.
 pub trait Registers<T>: Copy {
-    /// How many elements there are.
+    /// The number of elements.
     const LEN: usize;
-    /// All elements 0.
+    /// Registers whose elements are all 0.
     const ZERO: Self;
-    /// An element.
+    /// Returns the element at `index`.
     fn get(&self, index: usize) -> T;
-    /// Changes an element.
+    /// Replaces the element at `index`.
     fn set(&mut self, index: usize, value: T);
 }
 
@@ -89,23 +89,23 @@ pub struct U4(u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bit(pub bool);
 
-/// An `f32` of which products see 10 bits of fraction.
+/// An `f32` of which products use 10 bits of the fraction (TF32).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tf32(f32);
 
-/// An `e2m1` in a byte, as products with other small floats have it: in its bits 2 to 5.
+/// An `e2m1` in bits 2 to 5 of a byte, the format of products with other small floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct E2m1Byte(pub E2m1);
 
 impl I4 {
-    /// The lowest four bits of a number.
+    /// Creates a 4-bit integer from the lowest four bits of `value`.
     #[inline(always)]
     #[must_use]
     pub const fn new(value: i8) -> I4 {
         I4(value << 4 >> 4)
     }
 
-    /// The number.
+    /// Returns the value.
     #[inline(always)]
     #[must_use]
     pub const fn get(self) -> i8 {
@@ -114,14 +114,14 @@ impl I4 {
 }
 
 impl U4 {
-    /// The lowest four bits of a number.
+    /// Creates a 4-bit integer from the lowest four bits of `value`.
     #[inline(always)]
     #[must_use]
     pub const fn new(value: u8) -> U4 {
         U4(value & 15)
     }
 
-    /// The number.
+    /// Returns the value.
     #[inline(always)]
     #[must_use]
     pub const fn get(self) -> u8 {
@@ -130,7 +130,7 @@ impl U4 {
 }
 
 impl Tf32 {
-    /// The nearest number, halves away from zero, as the conversion of the hardware has it.
+    /// Rounds to the nearest value, ties away from zero, as the hardware's conversion does.
     #[inline]
     #[must_use]
     pub const fn new(value: f32) -> Tf32 {
@@ -141,7 +141,7 @@ impl Tf32 {
         Tf32(f32::from_bits((bits + 0x1000) & !0x1fff))
     }
 
-    /// The number.
+    /// Returns the value.
     #[inline(always)]
     #[must_use]
     pub const fn get(self) -> f32 {

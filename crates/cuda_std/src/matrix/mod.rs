@@ -1,13 +1,14 @@
-//! Matrix products on tensor cores. A warp multiplies an M×K by a K×N matrix and adds an M×N one;
-//! of each its threads hold some elements, a *fragment*, in registers. The fragments here know which
-//! elements those are, so that filling and reading them is safe code.
+//! Matrix products on tensor cores (`mma.sync`). A warp computes the product of an M×K and a K×N
+//! matrix plus an M×N matrix. Each thread holds some elements of each matrix, a *fragment*, in
+//! registers. The types of fragments know the positions of their elements, so safe code can fill
+//! and read them.
 //!
 //! ```
 //! use cuda_std::halves::F16;
 //! use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
 //! use cuda_std::prelude::*;
 //!
-//! /// A 16×16 by a 16×8 matrix of halves, both row after row, by one warp.
+//! /// The product of a 16×16 and a 16×8 matrix of `f16`, both row-major, by one warp.
 //! #[kernel]
 //! pub unsafe fn product(a: &[F16], b: &[F16], c: *mut f32) {
 //!     type Tile = Mma<16, 8, 16, F16, F16, f32>;
@@ -19,14 +20,15 @@
 //! # fn main() {}
 //! ```
 //!
-//! [`Mma`] names the shape and the types; which there are is the list of its [`Multiply`]
-//! implementations, and an architecture that lacks one is a compile error that names the needed one.
-//! Sums of floats are the hardware's: of no specified order, with more bits than the result, but not
-//! rounded as a sum of `f32` would be; where no sum is rounded, results equal the host's.
+//! [`Mma`] names the shape and the types; the implementations of [`Multiply`] list the supported
+//! combinations. A combination that the target architecture lacks is a compile-time error that
+//! names the required architecture. Floating-point sums are computed as the hardware does: in
+//! unspecified order, with more bits than the result but without rounding each sum to `f32`. If no
+//! sum needs rounding, results equal those of the host.
 //!
-//! All 32 threads of a warp call `multiply` together. [`wmma`] has the older products with fragments
-//! that only the hardware knows, and [`intrinsics::matrix`](crate::intrinsics::matrix) what has no
-//! face here: sparse and block-scaled products.
+//! All 32 threads of a warp must call `multiply` together. [`wmma`] has the older products with
+//! opaque fragments. Sparse and block-scaled products have no safe interface here; use
+//! [`intrinsics::matrix`](crate::intrinsics::matrix).
 
 mod element;
 mod products;
@@ -39,12 +41,12 @@ pub use products::{Multiply, MultiplyBits, MultiplySaturating, Shape};
 
 use crate::intrinsics::{matrix, special};
 
-/// A product of an M×K matrix of `TA` by a K×N one of `TB`, summed in `TC`.
+/// The product of an M×K matrix of `TA` and a K×N matrix of `TB`, accumulated in `TC`.
 pub struct Mma<const M: usize, const N: usize, const K: usize, TA, TB, TC>(
     PhantomData<(TA, TB, TC)>,
 );
 
-/// This thread's lane, the number that fragments go by.
+/// Returns this thread's lane index, which determines its elements of a fragment.
 #[inline(always)]
 fn lane() -> usize {
     special::laneid() as usize
@@ -66,21 +68,22 @@ macro_rules! fragment {
         impl<P: Shape> Copy for $name<P> {}
 
         impl<P: Shape> $name<P> {
-            /// Rows of the matrix.
+            /// The number of rows of the matrix.
             pub const ROWS: usize = P::$rows;
-            /// Columns of the matrix.
+            /// The number of columns of the matrix.
             pub const COLUMNS: usize = P::$columns;
-            /// How many elements a thread holds.
+            /// The number of elements that each thread holds.
             pub const LEN: usize = <P::$registers as Registers<P::$element>>::LEN;
 
-            /// All elements 0.
+            /// Creates a matrix whose elements are all 0.
             #[inline(always)]
             #[must_use]
             pub fn zero() -> Self {
                 Self(<P::$registers as Registers<P::$element>>::ZERO)
             }
 
-            /// The matrix with these elements, by row and column. Each thread computes its own.
+            /// Creates a matrix from a function of row and column. Each thread computes its own
+            /// elements.
             #[inline(always)]
             #[must_use]
             pub fn from_fn(mut element: impl FnMut(usize, usize) -> P::$element) -> Self {
@@ -92,7 +95,7 @@ macro_rules! fragment {
                 fragment
             }
 
-            /// The matrix with the same element everywhere.
+            /// Creates a matrix whose elements are all `element`.
             #[inline(always)]
             #[must_use]
             pub fn splat(element: P::$element) -> Self {
@@ -103,7 +106,7 @@ macro_rules! fragment {
                 fragment
             }
 
-            /// Calls a function with row, column and value of each element that this thread holds.
+            /// Calls `f` with row, column and value of each element that this thread holds.
             #[inline(always)]
             pub fn for_each(self, mut f: impl FnMut(usize, usize, P::$element)) {
                 let lane = lane();
@@ -113,7 +116,7 @@ macro_rules! fragment {
                 }
             }
 
-            /// Each element through a function.
+            /// Applies `f` to each element.
             #[inline(always)]
             #[must_use]
             pub fn map(mut self, mut f: impl FnMut(P::$element) -> P::$element) -> Self {
@@ -124,27 +127,27 @@ macro_rules! fragment {
                 self
             }
 
-            /// An element that this thread holds.
+            /// Returns the element with index `index` among those that this thread holds.
             #[inline(always)]
             #[must_use]
             pub fn get(&self, index: usize) -> P::$element {
                 self.0.get(index)
             }
 
-            /// Changes an element that this thread holds.
+            /// Replaces the element with index `index` among those that this thread holds.
             #[inline(always)]
             pub fn set(&mut self, index: usize, value: P::$element) {
                 self.0.set(index, value);
             }
 
-            /// From registers, as the intrinsics have them.
+            /// Creates a fragment from registers, as intrinsics return them.
             #[inline(always)]
             #[must_use]
             pub const fn from_registers(registers: P::$registers) -> Self {
                 Self(registers)
             }
 
-            /// The registers, as the intrinsics take them.
+            /// Returns the registers, as intrinsics take them.
             #[inline(always)]
             #[must_use]
             pub const fn into_registers(self) -> P::$registers {
@@ -163,17 +166,17 @@ fragment! {
     B ElementB RegistersB K N
 }
 fragment! {
-    /// A fragment of the sum, an M×N matrix.
+    /// A fragment of the accumulator, an M×N matrix.
     Accumulator ElementC RegistersC M N
 }
 
-/// How many elements of so many bits share a 32-bit register; of 64 bits it is one.
+/// Returns the number of elements of `bits` bits that share a 32-bit register; 1 for 64 bits.
 const fn each(bits: usize) -> usize {
     if bits > 32 { 1 } else { 32 / bits }
 }
 
 impl<P: Shape> A<P> {
-    /// Row and column of an element that a lane holds.
+    /// Returns row and column of the element with index `index` in lane `lane`.
     #[inline(always)]
     #[must_use]
     pub const fn position(lane: usize, index: usize) -> (usize, usize) {
@@ -188,7 +191,7 @@ impl<P: Shape> A<P> {
 }
 
 impl<P: Shape> B<P> {
-    /// Row and column of an element that a lane holds.
+    /// Returns row and column of the element with index `index` in lane `lane`.
     #[inline(always)]
     #[must_use]
     pub const fn position(lane: usize, index: usize) -> (usize, usize) {
@@ -201,7 +204,7 @@ impl<P: Shape> B<P> {
 }
 
 impl<P: Shape> Accumulator<P> {
-    /// Row and column of an element that a lane holds.
+    /// Returns row and column of the element with index `index` in lane `lane`.
     #[inline(always)]
     #[must_use]
     pub const fn position(lane: usize, index: usize) -> (usize, usize) {
@@ -209,25 +212,24 @@ impl<P: Shape> Accumulator<P> {
     }
 }
 
-/// Loading of 8×8 matrices from shared memory by all threads together, which is faster than one by
-/// one: `ldmatrix`. For types of 16 bits.
+/// Declares collective loads of 8×8 matrices of 16-bit elements from shared memory (`ldmatrix`),
+/// which are faster than loading single elements.
 macro_rules! load_matrices {
     ($k:literal: $rows_a:ident, $rows_b:ident, $columns_b:ident, $pick_a:expr, $pick_b:expr) => {
         impl<T: Packed, TC> A<Mma<16, 8, $k, T, T, TC>>
         where
             Mma<16, 8, $k, T, T, TC>: Shape<RegistersA = $rows_a, RegistersB = $rows_b>,
         {
-            /// The matrix that is in shared memory row after row, `stride` elements from one to the
-            /// next.
+            /// Loads a row-major matrix from shared memory, with rows `stride` elements apart.
             ///
             /// # Safety
-            /// It is there, each row aligned to 16 bytes, and nothing writes it now. The elements
-            /// have 16 bits.
+            /// `from` must point to the matrix in shared memory, with each row aligned to 16 bytes
+            /// and no concurrent writes. Elements must have 16 bits.
             #[inline(always)]
             #[must_use]
             pub unsafe fn load_shared(from: *const T, stride: usize) -> Self {
                 let lane = lane();
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's guarantee.
                 unsafe {
                     let row = from.add(lane % 16 * stride + lane / 16 * 8 % $k);
                     Self($pick_a(row.cast()))
@@ -239,30 +241,29 @@ macro_rules! load_matrices {
         where
             Mma<16, 8, $k, T, T, TC>: Shape<RegistersA = $rows_a, RegistersB = $rows_b>,
         {
-            /// The matrix that is in shared memory row after row, `stride` elements from one to the
-            /// next.
+            /// Loads a row-major matrix from shared memory, with rows `stride` elements apart.
             ///
             /// # Safety
-            /// It is there, each row aligned to 16 bytes, and nothing writes it now. The elements
-            /// have 16 bits.
+            /// `from` must point to the matrix in shared memory, with each row aligned to 16 bytes
+            /// and no concurrent writes. Elements must have 16 bits.
             #[inline(always)]
             #[must_use]
             pub unsafe fn load_shared(from: *const T, stride: usize) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's guarantee.
                 unsafe { Self($pick_b(from.add(lane() % $k * stride).cast(), true)) }
             }
 
-            /// The matrix that is in shared memory column after column, `stride` elements from one
-            /// to the next.
+            /// Loads a column-major matrix from shared memory, with columns `stride` elements
+            /// apart.
             ///
             /// # Safety
-            /// It is there, each column aligned to 16 bytes, and nothing writes it now. The elements
-            /// have 16 bits.
+            /// `from` must point to the matrix in shared memory, with each column aligned to 16
+            /// bytes and no concurrent writes. Elements must have 16 bits.
             #[inline(always)]
             #[must_use]
             pub unsafe fn load_shared_columns(from: *const T, stride: usize) -> Self {
                 let lane = lane();
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's guarantee.
                 unsafe {
                     let column = from.add(lane % 8 * stride + lane / 8 * 8 % $k);
                     Self($pick_b(column.cast(), false))
@@ -296,7 +297,7 @@ mod tests {
     use super::*;
     use crate::halves::F16;
 
-    /// Every element of every matrix has just one place.
+    /// Checks that the fragments cover each element of the matrix exactly once.
     fn covers(rows: usize, columns: usize, len: usize, place: fn(usize, usize) -> (usize, usize)) {
         let mut seen = std::vec![0; rows * columns];
         for lane in 0..32 {

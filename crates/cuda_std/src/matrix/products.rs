@@ -1,4 +1,4 @@
-//! Which products there are: for each shape and type its registers and its instruction.
+//! The supported products: for each shape and element type, the registers and the instruction.
 
 use super::element::{Bit, E2m1Byte, I4, Registers, Tf32, U4};
 use super::{A, Accumulator, B, Mma};
@@ -6,53 +6,54 @@ use crate::halves::{Bf16, F16};
 use crate::intrinsics::matrix as rows;
 use crate::tiny::{E2m3, E3m2, E4m3, E5m2};
 
-/// The matrices of a product: their sides, their elements, and the registers of each thread.
+/// The dimensions, element types and registers of a product's matrices.
 pub trait Shape: Sized {
-    /// Rows of the first factor and the sum.
+    /// The number of rows of the first factor and the accumulator.
     const M: usize;
-    /// Columns of the second factor and the sum.
+    /// The number of columns of the second factor and the accumulator.
     const N: usize;
-    /// Columns of the first factor, and rows of the second.
+    /// The number of columns of the first factor, and of rows of the second.
     const K: usize;
-    /// Bits of an element of the factors in its register.
+    /// The number of bits of a factor's element in its register.
     const BITS_A: usize;
-    /// The first factor's elements.
+    /// The element type of the first factor.
     type ElementA: Copy;
-    /// The second factor's elements.
+    /// The element type of the second factor.
     type ElementB: Copy;
-    /// The sum's elements.
+    /// The element type of the accumulator.
     type ElementC: Copy;
-    /// The first factor's registers.
+    /// The registers of the first factor.
     type RegistersA: Registers<Self::ElementA>;
-    /// The second factor's registers.
+    /// The registers of the second factor.
     type RegistersB: Registers<Self::ElementB>;
-    /// The sum's registers.
+    /// The registers of the accumulator.
     type RegistersC: Registers<Self::ElementC>;
 }
 
-/// A product that the hardware computes.
+/// A product that the hardware supports.
 pub trait Multiply: Shape {
-    /// `a * b + c`. Integers wrap around. All 32 threads of the warp call it together.
+    /// Returns `a * b + c`. Integers wrap on overflow. All 32 threads of the warp must call it
+    /// together.
     #[must_use]
     fn multiply(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self>;
 }
 
-/// A product of integers whose sums can stop at the ends.
+/// An integer product with saturating accumulation.
 pub trait MultiplySaturating: Shape {
-    /// `a * b + c`, stopping at the least and the greatest `i32`. All 32 threads of the warp call it
-    /// together.
+    /// Returns `a * b + c`, saturating at the bounds of `i32`. All 32 threads of the warp must call
+    /// it together.
     #[must_use]
     fn multiply_saturating(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self>;
 }
 
-/// A product of single bits.
+/// A product of single-bit matrices.
 pub trait MultiplyBits: Shape {
-    /// How many bits of a row and a column differ, and `c`. All 32 threads of the warp call it
-    /// together.
+    /// Adds to `c` the number of bits that differ between each row and column (the population count
+    /// of their XOR). All 32 threads of the warp must call it together.
     #[must_use]
     fn multiply_xor(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self>;
-    /// How many bits of a row and a column are both one, and `c`. All 32 threads of the warp call
-    /// it together.
+    /// Adds to `c` the number of bits that are set in both row and column (the population count of
+    /// their AND). All 32 threads of the warp must call it together.
     #[must_use]
     fn multiply_and(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self>;
 }

@@ -1,16 +1,16 @@
-//! `wmma`: products whose fragments only the hardware knows. Loading, storing and multiplying are
-//! all there is, besides doing the same to each element. New code is better off with
-//! [`Mma`](super::Mma); this is what CUDA's `nvcuda::wmma` becomes.
+//! `wmma`: products with opaque fragments, whose layout only the hardware knows: CUDA's
+//! `nvcuda::wmma`. Fragments support only loads, stores, products and element-wise functions. New
+//! code should prefer [`Mma`](super::Mma).
 //!
 //! ```
 //! use cuda_std::halves::F16;
 //! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, Rows, Wmma};
 //! use cuda_std::prelude::*;
 //!
-//! /// A product of 16×16 matrices by one warp.
+//! /// The product of two 16×16 matrices by one warp.
 //! ///
 //! /// # Safety
-//! /// All three have 256 elements.
+//! /// All three matrices have 256 elements.
 //! #[kernel]
 //! pub unsafe fn product(a: *const F16, b: *const F16, c: *mut f32) {
 //!     type Tile = Wmma<16, 16, 16, F16, f32>;
@@ -29,164 +29,173 @@ use super::element::{Bit, I4, Registers, Tf32, U4};
 use crate::halves::{Bf16, F16};
 use crate::intrinsics::wmma as rows;
 
-/// A product of an M×K by a K×N matrix of `T`, summed in `TC`.
+/// The product of an M×K and a K×N matrix of `T`, accumulated in `TC`.
 pub struct Wmma<const M: usize, const N: usize, const K: usize, T, TC>(
     PhantomData<fn() -> (T, TC)>,
 );
 
-/// A matrix that lies row after row.
+/// Row-major layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows;
 
-/// A matrix that lies column after column.
+/// Column-major layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns;
 
-/// The registers of a product's fragments.
+/// The element types and registers of a product's fragments.
 pub trait Shape: Sized {
-    /// What memory holds of the factors; of less than 8 bits 32-bit words.
+    /// The type of a factor's elements in memory: a 32-bit word for elements of less than 8 bits.
     type Cell: Copy;
-    /// The sum's elements.
+    /// The element type of the accumulator.
     type Sum: Copy;
-    /// The first factor's registers.
+    /// The registers of the first factor.
     type RegistersA: Copy;
-    /// The second factor's registers.
+    /// The registers of the second factor.
     type RegistersB: Copy;
-    /// The sum's registers.
+    /// The registers of the accumulator.
     type RegistersC: Registers<Self::Sum>;
 }
 
-/// A product whose first factor lies as `L` and whose second lies as `R`.
+/// A product whose factors have the layouts `L` and `R`.
 pub trait Multiply<L, R>: Shape {
-    /// `a * b + c`; integers wrap around. All 32 threads of the warp call it together.
+    /// Returns `a * b + c`. Integers wrap on overflow. All 32 threads of the warp must call it
+    /// together.
     #[must_use]
     fn multiply(a: A<Self, L>, b: B<Self, R>, c: Accumulator<Self>) -> Accumulator<Self>;
 }
 
-/// A first factor that lies as `L` can be loaded.
+/// A product whose first factor can be loaded with layout `L`.
 pub trait LoadA<L>: Shape {
+    /// Loads the first factor.
+    ///
     /// # Safety
     /// As for [`A::load`].
     #[doc(hidden)]
     unsafe fn load_a(from: *const Self::Cell, stride: u32) -> Self::RegistersA;
 }
 
-/// A second factor that lies as `L` can be loaded.
+/// A product whose second factor can be loaded with layout `L`.
 pub trait LoadB<L>: Shape {
+    /// Loads the second factor.
+    ///
     /// # Safety
     /// As for [`B::load`].
     #[doc(hidden)]
     unsafe fn load_b(from: *const Self::Cell, stride: u32) -> Self::RegistersB;
 }
 
-/// A sum can be loaded and stored.
+/// A product whose accumulator can be loaded and stored with layout `L`.
 pub trait Sum<L>: Shape {
+    /// Loads the accumulator.
+    ///
     /// # Safety
     /// As for [`Accumulator::load`].
     #[doc(hidden)]
     unsafe fn load_c(from: *const Self::Sum, stride: u32) -> Self::RegistersC;
+    /// Stores the accumulator.
+    ///
     /// # Safety
     /// As for [`Accumulator::store`].
     #[doc(hidden)]
     unsafe fn store_c(to: *mut Self::Sum, fragment: Self::RegistersC, stride: u32);
 }
 
-/// A fragment of the first factor, which lay as `L`.
+/// A fragment of the first factor, loaded with layout `L`.
 pub struct A<P: Shape, L>(P::RegistersA, PhantomData<L>);
 
-/// A fragment of the second factor, which lay as `L`.
+/// A fragment of the second factor, loaded with layout `L`.
 pub struct B<P: Shape, L>(P::RegistersB, PhantomData<L>);
 
-/// A fragment of the sum.
+/// A fragment of the accumulator.
 pub struct Accumulator<P: Shape>(P::RegistersC);
 
 impl<P: LoadA<L>, L> A<P, L> {
-    /// Loads the matrix; `stride` elements are from one row (or column) to the next. All 32 threads
-    /// of the warp call it together, with the same arguments.
+    /// Loads the matrix, with rows (or columns) `stride` elements apart. All 32 threads of the warp
+    /// must call it together, with the same arguments.
     ///
     /// # Safety
-    /// The matrix is there, aligned to 32 bytes, its stride a multiple of 16 bytes, and nothing
-    /// writes it now.
+    /// `from` must point to the matrix, aligned to 32 bytes, with a stride that is a multiple of 16
+    /// bytes and no concurrent writes.
     #[inline(always)]
     #[must_use]
     pub unsafe fn load(from: *const P::Cell, stride: u32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         A(unsafe { P::load_a(from, stride) }, PhantomData)
     }
 }
 
 impl<P: LoadB<L>, L> B<P, L> {
-    /// Loads the matrix; `stride` elements are from one row (or column) to the next. All 32 threads
-    /// of the warp call it together, with the same arguments.
+    /// Loads the matrix, with rows (or columns) `stride` elements apart. All 32 threads of the warp
+    /// must call it together, with the same arguments.
     ///
     /// # Safety
-    /// The matrix is there, aligned to 32 bytes, its stride a multiple of 16 bytes, and nothing
-    /// writes it now.
+    /// `from` must point to the matrix, aligned to 32 bytes, with a stride that is a multiple of 16
+    /// bytes and no concurrent writes.
     #[inline(always)]
     #[must_use]
     pub unsafe fn load(from: *const P::Cell, stride: u32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         B(unsafe { P::load_b(from, stride) }, PhantomData)
     }
 }
 
 impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
-    /// Loads the matrix row after row, `stride` elements from one to the next. All 32 threads of the
-    /// warp call it together, with the same arguments.
+    /// Loads a row-major matrix, with rows `stride` elements apart. All 32 threads of the warp must
+    /// call it together, with the same arguments.
     ///
     /// # Safety
-    /// The matrix is there, aligned to 32 bytes, its stride a multiple of 16 bytes, and nothing
-    /// writes it now.
+    /// `from` must point to the matrix, aligned to 32 bytes, with a stride that is a multiple of 16
+    /// bytes and no concurrent writes.
     #[inline(always)]
     #[must_use]
     pub unsafe fn load(from: *const P::Sum, stride: u32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         Accumulator(unsafe { <P as Sum<Rows>>::load_c(from, stride) })
     }
 
-    /// Loads the matrix column after column.
+    /// Loads a column-major matrix, with columns `stride` elements apart.
     ///
     /// # Safety
     /// As for [`Accumulator::load`].
     #[inline(always)]
     #[must_use]
     pub unsafe fn load_columns(from: *const P::Sum, stride: u32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         Accumulator(unsafe { <P as Sum<Columns>>::load_c(from, stride) })
     }
 
-    /// Stores the matrix row after row, `stride` elements from one to the next. All 32 threads of
-    /// the warp call it together, with the same arguments.
+    /// Stores a row-major matrix, with rows `stride` elements apart. All 32 threads of the warp
+    /// must call it together, with the same arguments.
     ///
     /// # Safety
-    /// There is room for the matrix, aligned to 32 bytes, its stride is a multiple of 16 bytes, and
-    /// nothing else accesses it now.
+    /// `to` must point to memory for the matrix, aligned to 32 bytes, with a stride that is a
+    /// multiple of 16 bytes and no concurrent accesses.
     #[inline(always)]
     pub unsafe fn store(self, to: *mut P::Sum, stride: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe { <P as Sum<Rows>>::store_c(to, self.0, stride) }
     }
 
-    /// Stores the matrix column after column.
+    /// Stores a column-major matrix, with columns `stride` elements apart.
     ///
     /// # Safety
     /// As for [`Accumulator::store`].
     #[inline(always)]
     pub unsafe fn store_columns(self, to: *mut P::Sum, stride: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's guarantee.
         unsafe { <P as Sum<Columns>>::store_c(to, self.0, stride) }
     }
 }
 
 impl<P: Shape> Accumulator<P> {
-    /// All elements 0.
+    /// Creates an accumulator whose elements are all 0.
     #[inline(always)]
     #[must_use]
     pub fn zero() -> Self {
         Accumulator(P::RegistersC::ZERO)
     }
 
-    /// Each element through a function, in no order that is known.
+    /// Applies `f` to each element, in unspecified order.
     #[inline(always)]
     #[must_use]
     pub fn map(mut self, mut f: impl FnMut(P::Sum) -> P::Sum) -> Self {
@@ -243,7 +252,7 @@ cuda_std_macros::repeat! {
             }
         }
     }
-    // What can lie either way.
+    // Products that support both layouts of both factors.
     for (SHAPE, M, N, K, NT, T, TC, CELL, RA, RB) in [
         (m16n16k16, 16, 16, 16, f16, F16, F16, F16, [u32; 8], [u32; 8]),
         (m32n8k16, 32, 8, 16, f16, F16, F16, F16, [u32; 8], [u32; 8]),
@@ -324,7 +333,7 @@ cuda_std_macros::repeat! {
         (m8n8k128, 128, Bit, s32_b1_xor)
     ] {
         impl Multiply<Rows, Columns> for Wmma<8, 8, K, T, i32> {
-            /// Of bits: how many differ.
+            /// For single bits: the number of bits that differ.
             #[inline(always)]
             fn multiply(a: A<Self, Rows>, b: B<Self, Columns>, c: Accumulator<Self>) -> Accumulator<Self> {
                 Accumulator(rows::wmma_mma_SHAPE_row_col_END(a.0, b.0, c.0))

@@ -1,21 +1,31 @@
-//! Distributions: numbers of a kind, made of a generator's words.
+//! Distributions: numbers with a given distribution, drawn from a random number generator.
+//!
+//! ```
+//! use cuda_std::random::{Bernoulli, Distribution, Philox, Uniform};
+//!
+//! let mut random = Philox::new(1, 0, 0);
+//! let dice = Uniform::<u32>::new(1, 6);
+//! let sum = dice.sample(&mut random) + dice.sample(&mut random);
+//! assert!((2..=12).contains(&sum));
+//! assert!(Bernoulli::new(1.0).sample(&mut random));
+//! ```
 
 use super::Rng;
 use super::math::Math;
 use crate::float::GpuFloat;
 
-/// What random numbers are drawn from.
+/// A distribution of random numbers.
 pub trait Distribution<T> {
-    /// A number of the distribution.
+    /// Draws a number.
     fn sample<R: Rng + ?Sized>(&self, random: &mut R) -> T;
 }
 
-/// Floats above 0, up to and including 1, evenly: what logarithms can be taken of. The numbers are
-/// those of cuRAND's `curand_uniform` and `curand_uniform_double`.
+/// Uniformly distributed floats in (0, 1]: suitable as argument of a logarithm. The numbers are
+/// those of cuRAND's `curand_uniform()` and `curand_uniform_double()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Positive;
 
-/// Floats from 0 up to and without 1, evenly, all of them multiples of the spacing just below 1.
+/// Uniformly distributed floats in [0, 1), multiples of the spacing of floats just below 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HalfOpen;
 
@@ -51,8 +61,8 @@ impl Distribution<f64> for HalfOpen {
     }
 }
 
-/// Numbers of a range, evenly. Integers are from the lowest to the highest, both included, and
-/// exactly even; floats from the lowest up to and without the highest, but for rounding.
+/// Uniformly distributed numbers of a range. Integers include both bounds and are unbiased. Floats
+/// include the lower bound and exclude the upper bound, except for rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform<T> {
     lowest: T,
@@ -62,7 +72,7 @@ pub struct Uniform<T> {
 macro_rules! uniform_float {
     ($($ty:ident)*) => {$(
         impl Uniform<$ty> {
-            /// Numbers from `lowest` to `highest`.
+            /// Creates the uniform distribution from `lowest` to `highest`.
             #[inline]
             #[must_use]
             pub const fn new(lowest: $ty, highest: $ty) -> Self {
@@ -84,8 +94,8 @@ uniform_float!(f32 f64);
 macro_rules! uniform_integer {
     ($($ty:ident $unsigned:ident $word:ident $double:ident $next:ident;)*) => {$(
         impl Uniform<$ty> {
-            /// Numbers from `lowest` to `highest`. If that is the lower one, numbers that wrap
-            /// around from there.
+            /// Creates the uniform distribution from `lowest` to `highest`, both included. If
+            /// `highest` is less than `lowest`, the range wraps around.
             #[inline]
             #[must_use]
             pub const fn new(lowest: $ty, highest: $ty) -> Self {
@@ -96,8 +106,9 @@ macro_rules! uniform_integer {
         impl Distribution<$ty> for Uniform<$ty> {
             #[inline]
             fn sample<R: Rng + ?Sized>(&self, random: &mut R) -> $ty {
-                // The upper half of a product is even but for a few lower halves, which are drawn
-                // again (Lemire, "Fast random integer generation in an interval").
+                // The high word of the product is unbiased, except for a few values of the low
+                // word, which are drawn again (Lemire, "Fast random integer generation in an
+                // interval").
                 let count = (self.width as $unsigned as $word).wrapping_add(1);
                 if count == 0 {
                     return random.$next() as $ty;
@@ -126,14 +137,15 @@ uniform_integer! {
     usize usize u64 u128 next_u64;
 }
 
-/// Yes with a probability, else no.
+/// `true` with a given probability, otherwise `false`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bernoulli {
     probability: f64,
 }
 
 impl Bernoulli {
-    /// Yes with this probability; always from 1 on, never from 0 down or for a NaN.
+    /// Creates a distribution of `true` with this probability: always for 1 or more, never for 0,
+    /// less, or NaN.
     #[inline]
     #[must_use]
     pub const fn new(probability: f64) -> Self {
@@ -149,14 +161,14 @@ impl Distribution<bool> for Bernoulli {
     }
 }
 
-/// The normal distribution, by Box and Muller's transformation.
+/// The normal distribution, by the Box–Muller transform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal<T> {
     mean: T,
     deviation: T,
 }
 
-/// Numbers whose logarithms are normal.
+/// The log-normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal<T>(Normal<T>);
 
@@ -167,7 +179,7 @@ pub struct Exponential<T> {
 }
 
 impl<T: Copy> Normal<T> {
-    /// Numbers of this mean and standard deviation.
+    /// Creates the normal distribution with this mean and standard deviation.
     #[inline]
     #[must_use]
     pub const fn new(mean: T, deviation: T) -> Self {
@@ -176,7 +188,7 @@ impl<T: Copy> Normal<T> {
 }
 
 impl<T: Copy> LogNormal<T> {
-    /// Numbers whose logarithms have this mean and standard deviation.
+    /// Creates the distribution of numbers whose logarithms have this mean and standard deviation.
     #[inline]
     #[must_use]
     pub const fn new(mean: T, deviation: T) -> Self {
@@ -185,7 +197,7 @@ impl<T: Copy> LogNormal<T> {
 }
 
 impl<T: Copy> Exponential<T> {
-    /// Numbers of this mean, the inverse of the rate.
+    /// Creates the exponential distribution with this mean, the inverse of the rate.
     #[inline]
     #[must_use]
     pub const fn new(mean: T) -> Self {
@@ -196,7 +208,7 @@ impl<T: Copy> Exponential<T> {
 macro_rules! continuous {
     ($($ty:ident)*) => {$(
         impl Normal<$ty> {
-            /// Two numbers for the price of one.
+            /// Draws two numbers, at the cost of one.
             #[inline]
             pub fn sample2<R: Rng + ?Sized>(&self, random: &mut R) -> [$ty; 2] {
                 let length: $ty = Positive.sample(random);
@@ -215,8 +227,8 @@ macro_rules! continuous {
             }
         }
 
-        /// The exponential function is the device's or the host's, so numbers differ in their last
-        /// places.
+        /// Uses the exponential function of the device or the host, so the numbers of device and
+        /// host may differ by a few ulps.
         impl Distribution<$ty> for LogNormal<$ty> {
             #[inline]
             fn sample<R: Rng + ?Sized>(&self, random: &mut R) -> $ty {
@@ -235,14 +247,15 @@ macro_rules! continuous {
 }
 continuous!(f32 f64);
 
-/// Counts of events that happen at a mean rate, independent of each other.
+/// The Poisson distribution: the number of independent events that occur at a mean rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Poisson {
     mean: f64,
 }
 
 impl Poisson {
-    /// Counts of this mean. Time grows with the mean.
+    /// Creates the Poisson distribution with this mean. The time to draw a number is proportional
+    /// to the mean.
     #[inline]
     #[must_use]
     pub const fn new(mean: f64) -> Self {
@@ -253,7 +266,7 @@ impl Poisson {
 impl Distribution<u32> for Poisson {
     #[inline]
     fn sample<R: Rng + ?Sized>(&self, random: &mut R) -> u32 {
-        // The times between events are exponential: how many of them fit into the mean?
+        // Times between events are exponentially distributed: count how many fit into the mean.
         let between = Exponential::<f64>::new(1.0);
         let (mut time, mut count) = (between.sample(random), 0);
         while time < self.mean && count < u32::MAX {
@@ -269,7 +282,7 @@ mod tests {
     use super::super::{Philox, Xorwow};
     use super::*;
 
-    /// Mean and variance of many numbers.
+    /// Returns the mean and the variance of numbers.
     fn moments(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
         let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
         for number in numbers {

@@ -1,19 +1,20 @@
-//! Logarithm, sine and cosine that are the same on every machine: made of operations that round
-//! once (sums, products, quotients, square roots, and fused multiply-adds), each written as it is
-//! to be done, so that a compiler that contracts finds nothing to contract. They take just what the
-//! distributions need, and are within a few last places.
+//! Logarithm, sine and cosine with the same results on all machines.
+//!
+//! They consist of operations that round once (sums, products, quotients, square roots, and fused
+//! multiply-adds), written such that no contraction by a compiler is possible. They accept only the
+//! arguments that distributions need, and are accurate to a few ulps.
 
 use crate::float::GpuFloat;
 
-/// A float with the functions.
+/// A float type with these functions.
 pub trait Math: Copy {
-    /// The natural logarithm of a positive, normal number.
+    /// Returns the natural logarithm of a positive normal number.
     fn logarithm(self) -> Self;
-    /// Sine and cosine of an angle in turns, from 0 to 1.
+    /// Returns sine and cosine of an angle in turns, from 0 to 1.
     fn sin_cos_turns(self) -> (Self, Self);
 }
 
-/// A polynomial, its last coefficient first.
+/// Evaluates a polynomial by Horner's method; coefficients start with the highest degree.
 macro_rules! horner {
     ($x:expr, $last:expr $(, $rest:expr)*) => {{
         let sum = $last;
@@ -28,7 +29,7 @@ macro_rules! math {
         impl Math for $ty {
             #[inline]
             fn logarithm(self) -> $ty {
-                // 2^e * m with m between the square roots of 1/2 and 2.
+                // 2^e * m, with m between sqrt(1/2) and sqrt(2).
                 let shifted = self.to_bits().wrapping_sub($half_root);
                 let exponent = (shifted as $signed >> $fraction) as $ty;
                 let m = $ty::from_bits((shifted & ((1 << $fraction) - 1)).wrapping_add($half_root));
@@ -44,7 +45,7 @@ macro_rules! math {
 
             #[inline]
             fn sin_cos_turns(self) -> ($ty, $ty) {
-                // At most half a quarter from a whole number of quarters.
+                // At most an eighth of a turn from a whole number of quarters.
                 let quarter = GpuFloat::floor(GpuFloat::mul_add(self, 4.0, 0.5));
                 let angle = GpuFloat::mul_add(quarter, -0.25, self) * core::$ty::consts::TAU;
                 let square = angle * angle;

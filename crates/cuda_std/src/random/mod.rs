@@ -1,11 +1,11 @@
 //! Random numbers in kernels: generators with many independent sequences, and distributions. The
-//! host has the same, bit for bit.
+//! host gets the same numbers, bit for bit.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::random::{Distribution, Normal, Philox};
 //!
-//! /// Noise: for each thread its own sequence of normal numbers.
+//! /// Noise: each thread draws normal numbers from its own sequence.
 //! #[kernel]
 //! pub fn noise(seed: u64, mut out: PerThread<f32>) {
 //!     let mut random = Philox::new(seed, thread::index_1d().into(), 0);
@@ -17,11 +17,11 @@
 //! # fn main() {}
 //! ```
 //!
-//! [`Philox`] is made for this: a thread's sequence is at hand at once, and its state is small.
-//! [`Xorwow`] is cuRAND's default generator, cheaper for each number and dear to start. Both give
-//! cuRAND's sequences for the same seed, subsequence and offset, and so do [`Positive`]'s numbers.
-//! They implement `rand_core`'s traits, so that whatever takes a generator takes them; and the
-//! distributions here take every generator of `rand_core`.
+//! Prefer [`Philox`]: starting a thread's sequence is cheap, and its state is small. [`Xorwow`] is
+//! cuRAND's default generator: cheaper per number, but expensive to start. For the same seed,
+//! subsequence and offset, both produce cuRAND's sequences, and [`Positive`] produces cuRAND's
+//! uniform floats. The generators implement `rand_core`'s traits, and the distributions accept
+//! every generator that implements them.
 
 mod distributions;
 mod math;
@@ -35,12 +35,12 @@ pub use philox::{Philox, philox4x32};
 pub use rand_core::{self, Rng, SeedableRng};
 pub use xorwow::Xorwow;
 
-/// Implements `rand_core`'s traits for a generator with `next_u32`, and `next_u64` beside it, so
-/// that neither needs a trait in scope.
+/// Implements `rand_core`'s traits and an inherent `next_u64` for a generator with `next_u32`, so
+/// that calling either needs no trait in scope.
 macro_rules! generator {
     ($($ty:ty),*) => {$(
         impl $ty {
-            /// The next two numbers as one, the first below the second.
+            /// Returns the next two numbers as one, the first in the lower half.
             #[inline]
             pub const fn next_u64(&mut self) -> u64 {
                 let low = self.next_u32() as u64;
@@ -74,8 +74,7 @@ macro_rules! generator {
         }
 
         impl SeedableRng for $ty {
-            /// Of the seed, and with [`Philox`] of the subsequence, the bytes in the order of the
-            /// little end.
+            /// The seed and, for [`Philox`], the subsequence, in little-endian order.
             type Seed = [u8; 16];
 
             #[inline]

@@ -1,14 +1,24 @@
-//! Philox 4×32 with ten rounds, a counter-based generator (Salmon et al., "Parallel random numbers:
-//! as easy as 1, 2, 3"): a keyed permutation of 128-bit counters, so that any place of any sequence
-//! is as near as any other.
+//! Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1,
+//! 2, 3"): a keyed permutation of 128-bit counters, so every position of every sequence is equally
+//! cheap to reach.
 
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
-/// Four random words for a counter and a key: the same for the same two, everywhere.
+/// Returns four random words for a counter and a key. The result depends only on the two arguments,
+/// on every machine.
 ///
-/// This is the whole generator: without any state, `philox4x32([step, cell, 0, 0], [seed, 0])` is a
-/// random number for each step and cell of a simulation.
+/// This is the complete generator. Without any state, `philox4x32([step, cell, 0, 0], [seed, 0])`
+/// is a random number for each step and cell of a simulation.
+///
+/// ```
+/// use cuda_std::random::philox4x32;
+///
+/// let (step, cell, seed) = (3, 5, 42);
+/// let words = philox4x32([step, cell, 0, 0], [seed, 0]);
+/// assert_eq!(words, philox4x32([step, cell, 0, 0], [seed, 0]));
+/// assert_ne!(words, philox4x32([step + 1, cell, 0, 0], [seed, 0]));
+/// ```
 #[inline]
 #[must_use]
 pub const fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
@@ -31,20 +41,21 @@ pub const fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     }
 }
 
-/// A generator made of [`philox4x32`]: the same sequences as cuRAND's
+/// A generator based on [`philox4x32`], with the same sequences as cuRAND's
 /// `curandStatePhilox4_32_10_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Philox {
     counter: u128,
     key: [u32; 2],
     block: [u32; 4],
-    /// How many words of the block have been given out.
+    /// The number of words of the current block that have been returned.
     used: u32,
 }
 
 impl Philox {
-    /// The generator of a subsequence, after so many numbers: threads take their index for the
-    /// subsequence, and launches that continue others an offset. Subsequences are 2⁶⁶ numbers long.
+    /// Creates the generator of a subsequence, positioned after `offset` numbers. Threads use their
+    /// index as subsequence; launches that continue earlier ones use an offset. Subsequences have
+    /// 2⁶⁶ numbers.
     #[inline]
     #[must_use]
     pub const fn new(seed: u64, subsequence: u64, offset: u64) -> Philox {
@@ -58,7 +69,7 @@ impl Philox {
         }
     }
 
-    /// Leaves out so many numbers.
+    /// Skips `numbers` numbers.
     #[inline]
     pub const fn skip(&mut self, numbers: u64) {
         let used = self.used as u64 + numbers % 4;
@@ -68,7 +79,7 @@ impl Philox {
         self.block = block(self.counter, self.key);
     }
 
-    /// The next four numbers at once.
+    /// Returns the next four numbers.
     #[inline]
     pub const fn next4(&mut self) -> [u32; 4] {
         let old = self.block;
@@ -99,10 +110,10 @@ const fn block(counter: u128, key: [u32; 2]) -> [u32; 4] {
 }
 
 impl Philox {
-    /// The next number.
+    /// Returns the next number.
     #[inline]
     pub const fn next_u32(&mut self) -> u32 {
-        // Not by an index, which would put the block into memory.
+        // An index would force the block into local memory.
         let number = match self.used {
             0 => self.block[0],
             1 => self.block[1],
@@ -123,7 +134,7 @@ impl Philox {
 mod tests {
     use super::*;
 
-    /// The vectors that the generator's authors publish.
+    /// The test vectors that the generator's authors published.
     #[test]
     fn known_answers() {
         assert_eq!(
@@ -143,7 +154,7 @@ mod tests {
         );
     }
 
-    /// What cuRAND 10.4's headers give for the same seed, subsequence and offset.
+    /// The results of cuRAND 10.4's headers for the same seed, subsequence and offset.
     #[test]
     fn sequences_are_those_of_curand() {
         let cases = [

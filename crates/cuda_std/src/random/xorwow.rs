@@ -1,14 +1,14 @@
 //! XORWOW (Marsaglia, "Xorshift RNGs"): five words of a linear recurrence and a counter, with the
 //! seeding and the subsequences of cuRAND's `curandStateXORWOW_t`.
 //!
-//! Leaving out numbers is a power of the recurrence's matrix. The matrix obeys its own
-//! characteristic polynomial, so the power is a polynomial of degree below 160, the remainder of
-//! xⁿ, and applying it takes 160 steps of the generator; no tables of matrices are needed.
+//! Skipping `n` numbers applies the `n`-th power of the recurrence's matrix. The matrix satisfies
+//! its own characteristic polynomial, so the power is a polynomial of degree less than 160: the
+//! remainder of xⁿ. Applying it takes 160 steps of the generator; no tables of matrices are needed.
 
-/// What the counter grows by.
+/// The increment of the counter.
 const STEP: u32 = 362_437;
 
-/// The numbers of a subsequence, as a power of two.
+/// The base 2 logarithm of the length of a subsequence.
 const SUBSEQUENCE: u32 = 67;
 
 /// A generator with a state of 24 bytes and a period of 2¹⁹² - 2³².
@@ -19,15 +19,15 @@ pub struct Xorwow {
 }
 
 impl Xorwow {
-    /// Marsaglia's own seeding.
+    /// Marsaglia's seed.
     pub const MARSAGLIA: Xorwow = Xorwow {
         words: [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321],
         counter: 6_615_241,
     };
 
-    /// The generator of a subsequence, after so many numbers. Subsequences are 2⁶⁷ numbers long.
-    /// One other than 0 costs about as much as some ten thousand numbers: where many threads are to
-    /// have their own, consider [`Philox`](super::Philox).
+    /// Creates the generator of a subsequence, positioned after `offset` numbers. Subsequences have
+    /// 2⁶⁷ numbers. A subsequence other than 0 costs about as much as ten thousand numbers: if many
+    /// threads need separate subsequences, consider [`Philox`](super::Philox).
     #[inline]
     #[must_use]
     pub const fn new(seed: u64, subsequence: u64, offset: u64) -> Xorwow {
@@ -44,14 +44,14 @@ impl Xorwow {
             counter: 6_615_241u32.wrapping_add(high).wrapping_add(low),
         };
         if subsequence > 0 {
-            // The counter comes back to itself in a subsequence.
+            // The length of a subsequence is a multiple of the counter's period.
             generator.jump(JUMP.power(subsequence));
         }
         generator.skip(offset);
         generator
     }
 
-    /// Leaves out so many numbers.
+    /// Skips `numbers` numbers.
     #[inline]
     pub const fn skip(&mut self, numbers: u64) {
         if numbers > 0 {
@@ -88,7 +88,7 @@ const fn advance([a, b, c, d, e]: [u32; 5]) -> [u32; 5] {
 }
 
 impl Xorwow {
-    /// The next number.
+    /// Returns the next number.
     #[inline]
     pub const fn next_u32(&mut self) -> u32 {
         self.words = advance(self.words);
@@ -97,15 +97,14 @@ impl Xorwow {
     }
 }
 
-/// A polynomial over the two numbers 0 and 1, of degree below 160: bit `i` is the coefficient of
-/// xⁱ.
+/// A polynomial over GF(2) of degree less than 160: bit `i` is the coefficient of xⁱ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Polynomial([u32; 5]);
 
 /// The characteristic polynomial, without its leading x¹⁶⁰.
 const MODULUS: Polynomial = characteristic();
 
-/// x to the length of a subsequence.
+/// x raised to the length of a subsequence, modulo [`MODULUS`].
 const JUMP: Polynomial = {
     let mut power = Polynomial::X;
     let mut squarings = 0;
@@ -120,7 +119,7 @@ impl Polynomial {
     const ONE: Polynomial = Polynomial([1, 0, 0, 0, 0]);
     const X: Polynomial = Polynomial([2, 0, 0, 0, 0]);
 
-    /// Times x, modulo [`MODULUS`].
+    /// Returns the product with x, modulo [`MODULUS`].
     const fn shifted(self) -> Polynomial {
         let [a, b, c, d, e] = self.0;
         let mut words = [
@@ -171,8 +170,9 @@ impl Polynomial {
     }
 }
 
-/// The shortest recurrence of one bit of the state over time, by Berlekamp and Massey's algorithm.
-/// The period being 2¹⁶⁰ - 1, every bit has the same, and it is the characteristic polynomial.
+/// Finds the shortest recurrence of one bit of the state over time, by the Berlekamp–Massey
+/// algorithm. Because the period is 2¹⁶⁰ - 1, all bits have the same recurrence, which is the
+/// characteristic polynomial.
 const fn characteristic() -> Polynomial {
     const LENGTH: usize = 320;
     let mut bits = [false; LENGTH];
@@ -183,7 +183,7 @@ const fn characteristic() -> Polynomial {
         words = advance(words);
         time += 1;
     }
-    // Connection polynomials: bit `i` is the coefficient of the value `i` steps before.
+    // Connection polynomials: bit `i` is the coefficient of the value `i` steps earlier.
     let (mut current, mut previous) = ([false; LENGTH + 1], [false; LENGTH + 1]);
     (current[0], previous[0]) = (true, true);
     let (mut degree, mut gap) = (0, 1);
@@ -212,7 +212,7 @@ const fn characteristic() -> Polynomial {
         time += 1;
     }
     assert!(degree == 160, "the recurrence has 160 bits");
-    // The coefficient of the value `i` steps before is that of x to the power of 160 - i.
+    // The coefficient of the value `i` steps earlier is that of x^(160 - i).
     let mut words = [0; 5];
     let mut back = 1;
     while back <= 160 {
@@ -246,7 +246,7 @@ mod tests {
         );
     }
 
-    /// What cuRAND 10.4's headers give for the same seed, subsequence and offset.
+    /// The results of cuRAND 10.4's headers for the same seed, subsequence and offset.
     #[test]
     fn sequences_are_those_of_curand() {
         let cases = [
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(generator.next_u32(), all[151]);
     }
 
-    /// Two subsequences on are 2⁶⁸ numbers on, which is sixteen times 2⁶⁴.
+    /// Skipping two subsequences skips 2⁶⁸ numbers, which is sixteen times 2⁶⁴.
     #[test]
     fn subsequences_are_skips() {
         let mut generator = Xorwow::new(1, 0, 0);

@@ -1,15 +1,16 @@
-//! Shared memory: fast memory that the threads of one block have in common.
+//! Shared memory: fast on-chip memory that the threads of a block share.
 //!
-//! [`Shared`] is the safe form: a kernel's parameter with `#[shared]`, laid out as an [`Array`], a
-//! [`Tile`] or [`Dynamic`] memory whose size the launch gives. In turns each thread writes its own
-//! elements and all threads read; the compiler sees to it that there is a barrier between.
+//! [`Shared`] is the safe interface: a kernel parameter with `#[shared]` whose layout is an
+//! [`Array`], a [`Tile`], or [`Dynamic`] memory, whose size is given at launch. Phases in which
+//! each thread writes its own elements alternate with phases in which all threads read; the type
+//! system enforces a barrier between them.
 //!
 //! ```
 //! use cuda_std::prelude::*;
 //! use cuda_std::shared::{Shared, Tile};
 //! use cuda_std::PerTile;
 //!
-//! /// The transpose of a matrix, with both sides' accesses in order.
+//! /// The transpose of a matrix, with coalesced loads and stores.
 //! #[kernel]
 //! pub fn transpose(
 //!     #[shared] mut shared: Shared<Tile<f32, 32, 32, 33>>,
@@ -34,24 +35,25 @@
 //! # fn main() {}
 //! ```
 //!
-//! Below it are raw pointers: [`shared_array!`](crate::shared_array), statics with
-//! `#[address_space(shared)]`, and [`dynamic_shared_mem`]. They are raw, because a `&mut` to memory
-//! that other threads use at the same time would be undefined behaviour. Shared memory holds nothing
-//! of use when a block starts: a static's initialiser is not applied.
+//! The raw interface consists of [`shared_array!`](crate::shared_array), statics with
+//! `#[address_space(shared)]`, and [`dynamic_shared_mem`]. These give raw pointers, because a
+//! `&mut` to memory that other threads access concurrently would be undefined behavior. Shared
+//! memory is uninitialized when a block starts: the initializer of a static is not applied.
 
 mod phases;
 
 use crate::session::on_device;
 
-/// What the storage of a `#[shared]` parameter is. Expansions do not say `::core`, as which a crate may
-/// name another one.
+/// The storage of a `#[shared]` parameter. Expansions do not write `::core`, because the user's
+/// crate may give that name to another crate.
 #[doc(hidden)]
 pub use core::mem::MaybeUninit as Static;
 pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, Tile};
 #[doc(hidden)]
 pub use phases::{Four, Handle, Scope, Three, Two, check_dynamic};
 
-/// The memory of the shared parameter `NUMBER` of the kernel instance `K`, in a single-source session.
+/// Returns the memory of the shared parameter `NUMBER` of the kernel instance `K`, in a
+/// single-source session.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 #[nvvm::shared_memory]
@@ -59,11 +61,11 @@ pub fn of_instance<K, S, const NUMBER: u32>() -> *mut S {
     crate::session::only_on_device("shared memory")
 }
 
-/// Shared memory of this block for `N` values of a type: `shared_array![f32; 256]` is a
-/// `*mut f32` to the first.
+/// Allocates shared memory for `N` values in each block: `shared_array![f32; 256]` is a `*mut f32`
+/// to the first value.
 ///
-/// Every place in the code that says `shared_array!` is an array of its own. The values are
-/// uninitialised when a block starts.
+/// Each occurrence of `shared_array!` in the source is a separate array. The values are
+/// uninitialized when a block starts.
 #[macro_export]
 macro_rules! shared_array {
     ($ty:ty; $len:expr) => {{
@@ -74,8 +76,8 @@ macro_rules! shared_array {
     }};
 }
 
-/// The pointer that `shared_array!` returns. On the host, where one static would stand for all blocks,
-/// it is to memory of the block that runs on the CPU.
+/// Returns the pointer of `shared_array!`. On the host, where all blocks share the one static,
+/// returns a pointer to memory of the block that runs on the CPU.
 #[doc(hidden)]
 #[inline(always)]
 #[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
@@ -86,11 +88,12 @@ pub fn shared_pointer<A, T>(pointer: *mut T) -> *mut T {
     })
 }
 
-/// The shared memory whose size the launch gives, from its start.
+/// Returns a pointer to the start of dynamic shared memory, whose size is given at launch: CUDA's
+/// `extern __shared__`.
 ///
-/// Every call returns the same memory, in every function and for every `T`. The launch says how
-/// many bytes there are; they are uninitialised when a block starts. The start is aligned to 16
-/// bytes, and a `T` that needs more is refused when compiling.
+/// Every call returns the same memory, in every function and for every `T`. The memory is
+/// uninitialized when a block starts. It is aligned to 16 bytes; a `T` with a larger alignment is a
+/// compile-time error.
 #[inline(always)]
 #[must_use]
 #[cfg_attr(not(any(target_arch = "nvptx64", nvvm_single_source)), track_caller)]
@@ -103,8 +106,8 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     };
     on_device!(
         {
-            // A shared static of size zero is `.extern .shared` in PTX: it stands for the memory that
-            // the launch adds behind all shared statics.
+            // In PTX, a shared static of size zero is `.extern .shared`: the memory that the launch
+            // adds after all shared statics.
             #[unsafe(no_mangle)]
             #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = "nvvm.shared"))]
             #[cfg_attr(nvvm_single_source, nvvm::section("nvvm.shared"))]
@@ -116,10 +119,11 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     )
 }
 
-/// The handle of the `#[shared]` parameter `number`, for a thread of a kernel on the CPU.
+/// Returns the handle of the `#[shared]` parameter `number`, for a thread of a kernel on the CPU.
 ///
 /// # Safety
-/// Each thread of the block makes one handle of a number, before it comes to any barrier.
+/// Each thread of the block must create exactly one handle for each number, before its first
+/// barrier.
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub unsafe fn on_cpu<'k, H: Handle<'k>>(scope: &'k Scope, number: u32) -> H {
@@ -128,6 +132,6 @@ pub unsafe fn on_cpu<'k, H: Handle<'k>>(scope: &'k Scope, number: u32) -> H {
         true => shared::<u128>(Key::Dynamic).cast(),
         false => shared::<H::Storage>(Key::Parameter(number)),
     };
-    // SAFETY: the memory is the block's and the parameter's alone.
+    // SAFETY: the memory belongs to this block and this parameter alone.
     unsafe { H::make(scope, storage, number) }
 }

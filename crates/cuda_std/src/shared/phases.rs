@@ -1,17 +1,17 @@
-//! Shared memory whose phases are separated by barriers: what `#[shared]` parameters are.
+//! Shared memory with phases that are separated by barriers: the types of `#[shared]` parameters.
 //!
-//! # Why it is sound
-//! In one phase each thread has its own elements to itself, in the other all threads read; a barrier
-//! is between the two. For no thread to be a phase ahead of another, each [`Shared`] has a barrier of
-//! the hardware for itself, number 2 and on, that nothing else uses: not `sync_threads`, not
-//! `Barrier`. It opens when all threads of the block that have not ended have come, and phases
-//! alternate, so after its `n`-th opening all threads are in the same phase, wherever in the code
-//! they are. Threads that come to no barrier, or to another one, let the others wait forever, which
-//! is no race.
+//! # Soundness
+//! In the write phase each thread has exclusive access to its own elements; in the read phase all
+//! threads read. A barrier separates the phases. To keep threads in the same phase, each [`Shared`]
+//! has its own hardware barrier, numbered from 2, that nothing else uses, neither `sync_threads`
+//! nor `Barrier`. The barrier completes when all threads of the block that have not exited have
+//! arrived. Phases alternate, so after the `n`-th completion all threads are in the same phase,
+//! wherever in the code they are. If some threads arrive at no barrier or at another one, the
+//! others hang, which is not a data race.
 //!
-//! For this there must be one handle for each thread. The entry of the kernel makes it, of a static of
-//! its own, and passes it to the kernel's function. No code can name the entry; who calls the function
-//! passes on the handle that it has.
+//! This requires exactly one handle per thread. The kernel's entry creates the handle for its own
+//! static, and passes it to the kernel's function. No code can name the entry; a caller of the
+//! function can only pass on the handle that it has.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -20,45 +20,49 @@ use crate::intrinsics::{special, synchronization};
 use crate::thread::{self, Strided};
 use crate::{bits::AnyBits, session::guarded};
 
-/// The first of the eight barriers that belong to shared memory, one for each `#[shared]` parameter.
-/// They are low ones, since a multiprocessor has 32 or 64 barriers for all its blocks, and a block
-/// takes all up to the highest one that it uses.
+/// The first of eight hardware barriers that belong to shared memory, one for each `#[shared]`
+/// parameter. Low numbers, because a multiprocessor has 32 or 64 barriers for all its blocks, and a
+/// block reserves all barriers up to the highest that it uses.
 const FIRST_BARRIER: u32 = 2;
 
-/// How shared memory is laid out, and which elements are whose: [`Array`], [`Tile`], [`Dynamic`], or
-/// several of them in a tuple.
+/// A layout of shared memory, and its partition among the threads of the block: [`Array`],
+/// [`Tile`], [`Dynamic`], or a tuple of two to four layouts.
 ///
 /// # Safety
-/// `own` of different threads are different elements, all within the storage, and `view` is within
-/// it.
+/// `own` must return disjoint elements for different threads, all within the storage, and `view`
+/// must stay within the storage.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no layout of shared memory",
-    label = "no layout of shared memory",
+    message = "`{Self}` is not a layout of shared memory",
+    label = "not a layout of shared memory",
     note = "shared memory is `Shared<Array<f32, 256>>`, `Shared<Tile<f32, 32, 32, 33>>` or \
             `Shared<Dynamic<f32>>`, of types that are `AnyBits`"
 )]
 pub unsafe trait Layout {
-    /// What the static is.
+    /// The type of the static.
     type Storage;
-    /// Whether it is the memory that the launch adds.
+    /// Whether the storage is dynamic shared memory.
     const DYNAMIC: bool;
     /// This thread's elements.
     type Own<'a>;
-    /// What all threads read.
+    /// A shared view of all elements.
     type View<'a>;
 
+    /// Returns this thread's elements.
+    ///
     /// # Safety
-    /// The storage is there for `'a`, and all threads are in the phase of writing.
+    /// The storage must be valid for `'a`, and all threads must be in the write phase.
     #[doc(hidden)]
     unsafe fn own<'a>(storage: *mut Self::Storage) -> Self::Own<'a>;
 
+    /// Returns a view of all elements.
+    ///
     /// # Safety
-    /// The storage is there for `'a`, and all threads are in the phase of reading.
+    /// The storage must be valid for `'a`, and all threads must be in the read phase.
     #[doc(hidden)]
     unsafe fn view<'a>(storage: *mut Self::Storage) -> Self::View<'a>;
 }
 
-/// Shared memory in the phase of writing: every thread may change its own elements.
+/// Shared memory in the write phase: each thread has exclusive access to its own elements.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -81,34 +85,34 @@ pub unsafe trait Layout {
 /// # fn main() {}
 /// ```
 ///
-/// What is there when a block starts is anything.
+/// The initial contents are unspecified.
 pub struct Shared<'k, L: Layout> {
     storage: *mut L::Storage,
     barrier: u32,
-    // It must stay with its thread, and in the kernel.
+    // Neither `Send` nor `Sync`, and bound to the kernel's lifetime.
     layout: PhantomData<(*mut L, &'k mut ())>,
 }
 
-/// Shared memory in the phase of reading: what [`Shared::share`] returns.
+/// Shared memory in the read phase. Created by [`Shared::share`].
 pub struct Reading<'k, L: Layout>(Shared<'k, L>);
 
 impl<'k, L: Layout> Shared<'k, L> {
-    /// The handle of a kernel's parameter.
+    /// Creates the handle of a kernel parameter.
     ///
     /// # Safety
-    /// Nothing else uses the storage, nor the barrier, and each thread of the block makes one handle,
-    /// before it comes to any barrier.
+    /// Nothing else may use the storage or the barrier. Each thread of the block must create
+    /// exactly one handle, before its first barrier.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn new(_scope: &'k Scope, storage: *mut L::Storage, number: u32) -> Shared<'k, L> {
         const {
             assert!(
                 size_of::<L::Storage>() <= 48 << 10,
-                "a kernel has 48 KiB of shared memory at most that it declares: take `Dynamic` for more"
+                "a kernel can declare at most 48 KiB of static shared memory: use `Dynamic` for more"
             )
         };
-        // SAFETY: it has no effect but on what the compiler knows of the memory: that something may
-        // have written there, so that its bits are anything but not without meaning.
+        // SAFETY: the call emits no instruction. It tells the compiler that the memory may have
+        // been written, so its bits are unspecified but initialized.
         unsafe { synchronization::written(storage.cast()) };
         Shared {
             storage,
@@ -117,15 +121,16 @@ impl<'k, L: Layout> Shared<'k, L> {
         }
     }
 
-    /// This thread's elements: `own().each(|i, element| …)` of an [`Array`],
-    /// `own().each(|(x, y), element| …)` of a [`Tile`], and of a tuple such of each.
+    /// Returns this thread's elements: `own().each(|i, element| …)` for an [`Array`],
+    /// `own().each(|(x, y), element| …)` for a [`Tile`], and a tuple of these for a tuple.
     #[inline(always)]
     pub fn own(&mut self) -> L::Own<'_> {
-        // SAFETY: the handle is in the phase of writing, and so all threads' are.
+        // SAFETY: this handle is in the write phase, so all threads are.
         unsafe { L::own(self.storage) }
     }
 
-    /// Waits for all threads of the block; then all read. To write again, [`Reading::reclaim`].
+    /// Waits for all threads of the block and enters the read phase. [`Reading::reclaim`] returns
+    /// to the write phase.
     #[inline(always)]
     #[must_use]
     pub fn share(self) -> Reading<'k, L> {
@@ -133,12 +138,12 @@ impl<'k, L: Layout> Shared<'k, L> {
         Reading(self)
     }
 
-    /// Waits for all threads of the block, lets them read, and waits for them to be done: two
-    /// barriers.
+    /// Waits for all threads of the block, calls `f` with a view of all elements, and waits for all
+    /// threads again: two barriers.
     #[inline(always)]
     pub fn read<R>(&mut self, f: impl for<'a> FnOnce(L::View<'a>) -> R) -> R {
         self.wait();
-        // SAFETY: between the barriers is the phase of reading.
+        // SAFETY: between the two barriers all threads are in the read phase.
         let result = guarded!(f(unsafe { L::view(self.storage) }));
         self.wait();
         result
@@ -146,8 +151,8 @@ impl<'k, L: Layout> Shared<'k, L> {
 
     #[inline(always)]
     fn wait(&self) {
-        // SAFETY: the barrier is this memory's alone. An immediate number lets the hardware reserve
-        // those alone that are used.
+        // SAFETY: no other memory uses this barrier. The number is an immediate operand, so that
+        // ptxas reserves only the barriers in use.
         unsafe {
             match self.barrier {
                 2 => synchronization::barrier_sync::<2>(),
@@ -164,14 +169,15 @@ impl<'k, L: Layout> Shared<'k, L> {
 }
 
 impl<'k, L: Layout> Reading<'k, L> {
-    /// What all threads read.
+    /// Returns a view of all elements.
     #[inline(always)]
     pub fn view(&self) -> L::View<'_> {
-        // SAFETY: the handle is in the phase of reading, and so all threads' are.
+        // SAFETY: this handle is in the read phase, so all threads are.
         unsafe { L::view(self.0.storage) }
     }
 
-    /// Waits for all threads of the block; then each has its own elements again.
+    /// Waits for all threads of the block and enters the write phase, in which each thread has its
+    /// own elements again.
     #[inline(always)]
     #[must_use]
     pub fn reclaim(self) -> Shared<'k, L> {
@@ -180,10 +186,12 @@ impl<'k, L: Layout> Reading<'k, L> {
     }
 }
 
-/// `N` elements. With `n` threads in the block, thread `i` owns the elements `i`, `i + n` and so on.
+/// A layout of `N` elements. With `n` threads in the block, thread `i` owns the elements `i`,
+/// `i + n` and so on.
 pub struct Array<T, const N: usize>(PhantomData<T>);
 
-// SAFETY: indices in steps of the number of threads, from the thread's own number on.
+// SAFETY: each thread's indices start at its index in the block, with the number of threads as
+// stride.
 unsafe impl<T: AnyBits + Send + Sync + 'static, const N: usize> Layout for Array<T, N> {
     type Storage = [T; N];
     const DYNAMIC: bool = false;
@@ -202,7 +210,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const N: usize> Layout for Array
 
     #[inline(always)]
     unsafe fn view<'a>(storage: *mut [T; N]) -> &'a [T; N] {
-        // SAFETY: nobody writes.
+        // SAFETY: no thread writes in the read phase.
         unsafe { &*storage }
     }
 }
@@ -216,8 +224,8 @@ impl<T: AnyBits + Send + Sync + 'static, const N: usize> Deref for Reading<'_, A
     }
 }
 
-/// The memory whose size the launch gives, as elements; a kernel has one at most. Ownership is as
-/// with [`Array`].
+/// A layout for dynamic shared memory, whose size is given at launch. A kernel has at most one.
+/// Elements are partitioned as in an [`Array`].
 pub struct Dynamic<T>(PhantomData<T>);
 
 impl<T> Dynamic<T> {
@@ -228,7 +236,7 @@ impl<T> Dynamic<T> {
     }
 }
 
-// SAFETY: as for `Array`, up to the size that the launch gave.
+// SAFETY: as for `Array`, up to the size given at launch.
 unsafe impl<T: AnyBits + Send + Sync + 'static> Layout for Dynamic<T> {
     type Storage = [T; 0];
     const DYNAMIC: bool = true;
@@ -252,7 +260,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static> Layout for Dynamic<T> {
 
     #[inline(always)]
     unsafe fn view<'a>(storage: *mut [T; 0]) -> &'a [T] {
-        // SAFETY: nobody writes, and there are as many.
+        // SAFETY: no thread writes in the read phase, and the memory has `len` elements.
         unsafe { core::slice::from_raw_parts(storage.cast(), Self::len()) }
     }
 }
@@ -266,36 +274,39 @@ impl<T: AnyBits + Send + Sync + 'static> Deref for Reading<'_, Dynamic<T>> {
     }
 }
 
-/// This thread's elements of an [`Array`].
+/// This thread's elements of an [`Array`] or [`Dynamic`] memory.
 pub struct OwnElements<'a, T> {
     indices: Strided,
     pointer: *mut T,
     elements: PhantomData<&'a mut [T]>,
 }
 
-// It is no iterator: an `Option<&mut T>` on the way would be a pointer that may be null, and such a
-// pointer loses its state space in libnvvm.
+// Not an iterator: an `Option<&mut T>` would be a nullable pointer, which loses its state space in
+// libnvvm.
 impl<T> OwnElements<'_, T> {
-    /// Calls a function with each of the elements, and its index.
+    /// Calls `f` with the index and a reference for each of the elements.
     #[inline(always)]
     pub fn each(self, mut f: impl FnMut(usize, &mut T)) {
         for index in self.indices {
-            // SAFETY: inside, and each of this thread's elements comes once.
+            // SAFETY: `index` is in bounds, and the loop visits each of this thread's elements
+            // once.
             f(index, unsafe { &mut *self.pointer.add(index) });
         }
     }
 }
 
-/// `H` rows of `W` elements, `PITCH` elements from one to the next. With `nx` by `ny` threads in
-/// the block, thread (`x`, `y`) owns the columns `x`, `x + nx` and so on of the rows `y`, `y + ny` and
-/// so on; a block's third dimension goes on with the rows.
+/// A layout of `H` rows of `W` elements, with consecutive rows `PITCH` elements apart. With `nx` by
+/// `ny` threads in the block, thread (`x`, `y`) owns the columns `x`, `x + nx` and so on of the
+/// rows `y`, `y + ny` and so on. Threads along the block's third dimension continue the numbering
+/// along `y`.
 ///
-/// A pitch of one element more than a multiple of 32 words lets a warp read a column without conflicts
-/// of banks.
+/// With a pitch of one element more than a multiple of 32 words, a warp reads a column without bank
+/// conflicts.
 pub struct Tile<T, const W: usize, const H: usize, const PITCH: usize = W>(PhantomData<T>);
 
-// SAFETY: columns in steps of the threads along `x` below the pitch, rows in steps of the others:
-// different threads have different columns or rows.
+// SAFETY: columns are less than the pitch, with the number of threads along `x` as stride; rows
+// have the number of the other threads as stride. So different threads have different columns or
+// rows.
 unsafe impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, const PITCH: usize>
     Layout for Tile<T, W, H, PITCH>
 {
@@ -311,7 +322,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, 
                 W > 0 && H > 0 && W <= PITCH,
                 "rows have elements, and fit the pitch"
             );
-            // Only elements without a size could have more.
+            // Only tiles of zero-sized elements could be larger.
             assert!(
                 PITCH <= 1 << 20 && H <= 1 << 20,
                 "a tile fits shared memory"
@@ -331,7 +342,7 @@ unsafe impl<T: AnyBits + Send + Sync + 'static, const W: usize, const H: usize, 
 
     #[inline(always)]
     unsafe fn view<'a>(storage: *mut [[T; PITCH]; H]) -> &'a [[T; PITCH]; H] {
-        // SAFETY: nobody writes.
+        // SAFETY: no thread writes in the read phase.
         unsafe { &*storage }
     }
 }
@@ -358,7 +369,7 @@ pub struct OwnTile<'a, T, const W: usize, const H: usize, const PITCH: usize> {
 }
 
 impl<T, const W: usize, const H: usize, const PITCH: usize> OwnTile<'_, T, W, H, PITCH> {
-    /// Calls a function with each of the elements, and its column and row.
+    /// Calls `f` with (column, row) and a reference for each of the elements.
     #[inline(always)]
     pub fn each(self, mut f: impl FnMut((usize, usize), &mut T)) {
         let mut y = self.y;
@@ -366,12 +377,12 @@ impl<T, const W: usize, const H: usize, const PITCH: usize> OwnTile<'_, T, W, H,
             let mut x = self.first;
             while x < W {
                 let place = (thread::bounded::<W>(x), thread::bounded::<H>(y));
-                // SAFETY: inside, and each of this thread's elements comes once.
+                // SAFETY: in bounds, and the loop visits each of this thread's elements once.
                 f(place, unsafe { &mut *self.pointer.add(y * PITCH + x) });
-                // SAFETY: a column, and the number of threads in a block.
+                // SAFETY: `x` is less than `W`, and a block has at most 1024 threads.
                 x = unsafe { x.unchecked_add(self.step) };
             }
-            // SAFETY: a row, and the number of threads in a block.
+            // SAFETY: `y` is less than `H`, and a block has at most 1024 threads.
             y = unsafe { y.unchecked_add(self.rows) };
         }
     }
@@ -386,7 +397,7 @@ macro_rules! tuples {
                 $($field: $layout),*
             }
 
-            // SAFETY: each has a storage of its own.
+            // SAFETY: each component has separate storage.
             unsafe impl<$($layout: Layout),*> Layout for ($($layout,)*) {
                 type Storage = $storage<$($layout::Storage),*>;
                 const DYNAMIC: bool = {
@@ -399,13 +410,13 @@ macro_rules! tuples {
                 #[inline(always)]
                 unsafe fn own<'a>(storage: *mut Self::Storage) -> Self::Own<'a> {
                     const { assert!(!Self::DYNAMIC) };
-                    // SAFETY: the caller's promise holds for the parts.
+                    // SAFETY: the caller's guarantees hold for the components.
                     unsafe { ($($layout::own(&raw mut (*storage).$field),)*) }
                 }
 
                 #[inline(always)]
                 unsafe fn view<'a>(storage: *mut Self::Storage) -> Self::View<'a> {
-                    // SAFETY: the caller's promise holds for the parts.
+                    // SAFETY: the caller's guarantees hold for the components.
                     unsafe { ($($layout::view(&raw mut (*storage).$field),)*) }
                 }
             }
@@ -418,7 +429,7 @@ tuples! {
     Four: A a, B b, C c, D d;
 }
 
-/// At most one of a kernel's shared parameters is the dynamic one; `#[kernel]` checks it.
+/// Asserts that at most one of a kernel's shared parameters is dynamic. `#[kernel]` calls it.
 #[doc(hidden)]
 pub const fn check_dynamic(dynamic: &[bool]) {
     let (mut i, mut count) = (0, 0);
@@ -432,8 +443,8 @@ pub const fn check_dynamic(dynamic: &[bool]) {
     );
 }
 
-/// A local variable of the kernel's entry, which handles of shared memory do not outlive: nothing
-/// that is `'static` can keep one for another thread.
+/// A local variable of the kernel's entry whose lifetime bounds the handles of shared memory:
+/// `'static` data cannot keep a handle for another thread.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Scope(());
@@ -446,7 +457,7 @@ impl Scope {
     }
 }
 
-/// What a `#[shared]` parameter of a kernel is: [`Shared`].
+/// The trait of `#[shared]` parameter types: [`Shared`].
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a `#[shared]` parameter",
@@ -458,6 +469,8 @@ pub trait Handle<'k> {
     type Storage;
     const DYNAMIC: bool;
 
+    /// Creates the handle.
+    ///
     /// # Safety
     /// As for [`Shared::new`].
     unsafe fn make(scope: &'k Scope, storage: *mut Self::Storage, number: u32) -> Self;
@@ -469,7 +482,7 @@ impl<'k, L: Layout> Handle<'k> for Shared<'k, L> {
 
     #[inline(always)]
     unsafe fn make(scope: &'k Scope, storage: *mut L::Storage, number: u32) -> Shared<'k, L> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `Shared::new`.
         unsafe { Shared::new(scope, storage, number) }
     }
 }

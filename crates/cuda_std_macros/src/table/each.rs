@@ -8,10 +8,10 @@
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
 use syn::{Error, Result};
 
-/// A name, and what stands in its place.
+/// A name and its substitution.
 type Binding = (String, TokenStream);
 
-/// The tokens with all repetitions written out, those inside of others too.
+/// Returns the tokens with all repetitions expanded, including nested ones.
 pub fn unfold(input: TokenStream) -> Result<TokenStream> {
     let tokens: Vec<TokenTree> = input.into_iter().collect();
     let mut output = TokenStream::new();
@@ -38,8 +38,8 @@ pub fn unfold(input: TokenStream) -> Result<TokenStream> {
     Ok(output)
 }
 
-/// The parts of a repetition, if that is what the tokens start with. Its names are in capitals, which
-/// tells it from a loop.
+/// Returns the parts of a repetition, if the tokens start with one. Its names are in capitals,
+/// which distinguishes it from a loop.
 fn repetition(tokens: &[TokenTree]) -> Option<(Vec<String>, Group, Group)> {
     let [
         TokenTree::Ident(word),
@@ -72,7 +72,7 @@ fn group(token: &TokenTree, delimiter: Delimiter) -> Option<Group> {
     }
 }
 
-/// One name, or several in parentheses.
+/// Parses one name, or several in parentheses.
 fn names(token: &TokenTree) -> Option<Vec<String>> {
     match token {
         TokenTree::Ident(ident) => Some(vec![ident.to_string()]),
@@ -84,7 +84,7 @@ fn names(token: &TokenTree) -> Option<Vec<String>> {
     }
 }
 
-/// The parts between commas.
+/// Splits tokens at commas.
 fn split(tokens: TokenStream) -> Vec<TokenStream> {
     let mut parts = Vec::new();
     let mut part = TokenStream::new();
@@ -150,7 +150,7 @@ fn in_ident(ident: &Ident, bindings: &[Binding]) -> TokenStream {
             },
         )
         .zip(text.split('_'))
-        // An empty text takes its underscore with it.
+        // An empty substitution also removes its underscore.
         .filter(|(new, old)| !new.is_empty() || old.is_empty())
         .map(|(new, _)| new)
         .collect();
@@ -165,7 +165,7 @@ fn in_ident(ident: &Ident, bindings: &[Binding]) -> TokenStream {
 
 fn in_literal(literal: Literal, bindings: &[Binding]) -> TokenStream {
     let text = literal.to_string();
-    // Only texts have quotes, doc comments among them.
+    // Only strings contain quotes, including doc comments.
     let mut new = text.clone();
     if text.contains('"') {
         for (name, value) in bindings {
@@ -181,7 +181,7 @@ fn in_literal(literal: Literal, bindings: &[Binding]) -> TokenStream {
     TokenTree::Literal(parsed).into()
 }
 
-/// A value as text: what is in the quotes of a text, and all else without spaces.
+/// Returns a value as text: the content of a string, or other tokens without spaces.
 fn plain(value: &TokenStream) -> String {
     let text = value.to_string();
     match syn::parse_str::<syn::LitStr>(&text) {

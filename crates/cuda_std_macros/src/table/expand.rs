@@ -7,9 +7,10 @@ use super::row::{Body, Effect, Ret, Row, Scalar};
 use super::template::{self, Direction};
 use crate::ptx::Assembly;
 
-/// The first line of the assembly: the backend leaves it out, and need not have ptxas look at what
-/// the table's own test assembles. What is `divergent` may be moved and copied by libnvvm, which
-/// otherwise takes every assembly for one that a warp's threads execute together.
+/// The first line of the assembly, which the backend removes. It tells the backend that the table's
+/// own test has assembled the row, so that ptxas need not check it. libnvvm may move and duplicate
+/// `divergent` assembly; it otherwise assumes that the threads of a warp execute an assembly
+/// together.
 const TESTED: &str = "//@ tested\n";
 const DIVERGENT: &str = "//@ tested divergent\n";
 
@@ -28,7 +29,7 @@ pub fn expand(rows: &[Row]) -> TokenStream {
     quote! {
         #functions
 
-        /// The table's rows that are in this module.
+        /// The rows of this module.
         #[cfg(not(target_arch = "nvptx64"))]
         pub static ROWS: &[crate::intrinsics::Row] = &[#(#entries),*];
     }
@@ -84,7 +85,7 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
                 unsafe fn intrinsic(#(#params),*) #ret {
                     crate::intrinsics::only_on_device(stringify!(#name))
                 }
-                // SAFETY: the row says what it is.
+                // SAFETY: the row declares the intrinsic's signature.
                 unsafe { intrinsic(#(#names),*) }
             }
         }
@@ -100,7 +101,7 @@ fn expand_row(row: &Row) -> syn::Result<(TokenStream, TokenStream)> {
                     clippy::diverging_sub_expression,
                     clippy::useless_conversion
                 )]
-                // SAFETY: the caller's promise for the row.
+                // SAFETY: the caller upholds the row's contract.
                 return unsafe { #form };
             }
         }
@@ -143,23 +144,24 @@ fn further_docs(row: &Row) -> Vec<String> {
             .iter()
             .map(|arch| format!("`{arch}`"))
             .collect();
-        docs.extend([String::new(), format!("Needs {}.", names.join(" or "))]);
+        docs.extend([String::new(), format!("Requires {}.", names.join(" or "))]);
     }
     if row.is_unsafe {
         docs.extend(["", "# Safety", ""].map(str::to_owned));
         docs.push(
-            "What the PTX ISA demands for it holds, and pointers are good for it.".to_owned(),
+            "The requirements of the PTX ISA must hold, and pointers must be valid for the access."
+                .to_owned(),
         );
     }
     docs
 }
 
-/// Constants out of range do not compile.
+/// Rejects constants out of range at compile time.
 fn checks(row: &Row) -> TokenStream {
     let ranged = row.immediates.iter().filter_map(|immediate| {
         let (first, last) = immediate.range.as_ref()?;
         let name = &immediate.name;
-        let message = format!("`{name}` of `{}` is from {first} to {last}", row.name);
+        let message = format!("`{name}` of `{}` must be from {first} to {last}", row.name);
         Some(quote! {
             #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)]
             const { assert!(#name >= #first && #name <= #last, #message) };
@@ -168,7 +170,7 @@ fn checks(row: &Row) -> TokenStream {
     quote!(#(#ranged)*)
 }
 
-/// A call that the backend checks and erases.
+/// Returns a call that the backend checks and removes.
 fn requirement(row: &Row) -> TokenStream {
     if row.requires.is_empty() {
         return TokenStream::new();
@@ -234,7 +236,7 @@ fn assembly(row: &Row, ptx: &str) -> syn::Result<TokenStream> {
     let elsewhere = elsewhere.call(&row.name.to_string())?;
     Ok(quote! {
         #variables
-        // SAFETY: the row says what it does, and the table's test assembles it.
+        // SAFETY: the row declares the effects, and the table's test assembles it.
         #[cfg(target_arch = "nvptx64")]
         unsafe { ::core::arch::asm!(#assembly) };
         // SAFETY: as above.
@@ -244,7 +246,7 @@ fn assembly(row: &Row, ptx: &str) -> syn::Result<TokenStream> {
     })
 }
 
-/// The type of an output's variable, where the result's type does not say it.
+/// Returns the type of an output's variable, if the result's type does not determine it.
 fn output_type(row: &Row, register: &str) -> Option<TokenStream> {
     let shapes = match &row.ret {
         Ret::One(shape) => vec![("ret".to_owned(), shape)],
@@ -253,7 +255,7 @@ fn output_type(row: &Row, register: &str) -> Option<TokenStream> {
             .collect(),
         _ => return None,
     };
-    // The last of those whose name it starts with: `ret_1` and `ret_10`.
+    // `ret_1` must not match `ret_10`.
     let (_, shape) = shapes.iter().rfind(|(name, _)| {
         let rest = register.strip_prefix(name.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
@@ -265,7 +267,7 @@ fn output_type(row: &Row, register: &str) -> Option<TokenStream> {
     }
 }
 
-/// The row as the host's program sees it.
+/// Returns the entry of `ROWS` for the row.
 fn entry(row: &Row) -> syn::Result<TokenStream> {
     let Row {
         doc,
@@ -316,7 +318,7 @@ fn entry(row: &Row) -> syn::Result<TokenStream> {
     })
 }
 
-/// The signature as one would write it.
+/// Returns the signature as source text.
 fn signature(row: &Row) -> String {
     let consts: Vec<String> = (row.immediates.iter())
         .map(|immediate| format!("const {}: {}", immediate.name, written(&immediate.ty)))

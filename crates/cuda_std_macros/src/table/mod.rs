@@ -1,8 +1,8 @@
 //! `intrinsics!`: the table of the device's instructions.
 //!
-//! `each` repeats rows over lists, `row` parses them, `template` turns PTX with named operands into
-//! an `asm!` template, and `expand` makes of each row the device function, its host version, and
-//! the entry of `ROWS` from which the documentation and the tests are generated.
+//! `each` repeats rows over lists, `row` parses them, `template` converts PTX with named operands
+//! to an `asm!` template, and `expand` generates from each row the device function, its host
+//! version, and the entry of `ROWS` from which the documentation and the tests are generated.
 
 mod each;
 mod expand;
@@ -12,7 +12,7 @@ mod template;
 use proc_macro2::TokenStream;
 use syn::parse::{ParseStream, Parser};
 
-/// The expansion, or the first mistake.
+/// Returns the expansion, or the first error.
 pub fn expand(input: TokenStream) -> TokenStream {
     match rows(input) {
         Ok(rows) => expand::expand(&rows),
@@ -20,7 +20,7 @@ pub fn expand(input: TokenStream) -> TokenStream {
     }
 }
 
-/// Items with their repetitions written out.
+/// Expands the repetitions in items.
 pub fn repeat(input: TokenStream) -> TokenStream {
     each::unfold(input).unwrap_or_else(syn::Error::into_compile_error)
 }

@@ -6,27 +6,27 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Ident, LitInt, LitStr, Result, Token, Type};
 
-/// What an instruction does besides computing its results.
+/// The effects of an instruction besides its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: calls with the same operands may be merged, and unused ones removed.
+    /// None: calls with equal operands may be merged, and calls whose result is unused removed.
     Pure,
-    /// It reads memory.
+    /// Reads memory.
     Reads,
-    /// It does something, but not to memory.
+    /// Has effects, but not on memory.
     Volatile,
-    /// It reads and writes memory, or orders accesses to it.
+    /// Reads and writes memory, or orders memory accesses.
     Memory,
 }
 
-/// A const parameter: an immediate operand, with the least and largest value it may have.
+/// A const parameter: an immediate operand, with its minimum and maximum.
 pub struct Immediate {
     pub name: Ident,
     pub ty: Type,
     pub range: Option<(LitInt, LitInt)>,
 }
 
-/// How many bits and what kind a value of one register, or two, is.
+/// The kind and width of a value in one or two registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// A predicate.
@@ -41,11 +41,11 @@ pub enum Scalar {
     Wide { signed: bool },
 }
 
-/// A value of a row's type.
+/// The shape of an operand's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub scalar: Scalar,
-    /// An array becomes a vector of operands.
+    /// The length of an array, which becomes a vector of operands.
     pub array: Option<usize>,
 }
 
@@ -54,11 +54,11 @@ pub struct Arg {
     pub name: Ident,
     pub ty: Type,
     pub shape: Shape,
-    /// `&mut`: the instruction reads and writes it.
+    /// Whether it is a `&mut`: the instruction reads and writes it.
     pub in_out: bool,
 }
 
-/// What a row's function returns.
+/// The return type of a row's function.
 pub enum Ret {
     Nothing,
     Never,
@@ -66,11 +66,11 @@ pub enum Ret {
     Several(Vec<Shape>),
 }
 
-/// What the device's function is.
+/// The body of the device's function.
 pub enum Body {
     /// PTX, with its operands in braces.
     Ptx(String),
-    /// An intrinsic of NVVM, by its name.
+    /// An NVVM intrinsic, by name.
     Nvvm(String),
 }
 
@@ -78,11 +78,11 @@ pub enum Body {
 pub struct Row {
     pub docs: Vec<Attribute>,
     pub doc: String,
-    /// The architectures one of which is needed.
+    /// The architectures of which one is required.
     pub requires: Vec<Ident>,
     pub effect: Effect,
     pub convergent: bool,
-    /// What it is in a thread of a kernel on the CPU, where there is such a form.
+    /// The implementation for threads of a kernel on the CPU, if there is one.
     pub cpu: Option<proc_macro2::TokenStream>,
     pub is_unsafe: bool,
     pub name: Ident,
@@ -137,7 +137,7 @@ impl Parse for Row {
     }
 }
 
-/// What stands above a row.
+/// The attributes of a row.
 struct Attributes {
     docs: Vec<Attribute>,
     doc: String,
@@ -183,10 +183,10 @@ impl Attributes {
             }
         }
         if result.doc.is_empty() {
-            return Err(input.error("a row says what its instruction does"));
+            return Err(input.error("a row must have a doc comment"));
         }
         if result.convergent && matches!(result.effect, Effect::Pure | Effect::Reads) {
-            return Err(input.error("what is convergent cannot be merged or removed"));
+            return Err(input.error("a convergent instruction cannot be `pure` or `reads`"));
         }
         Ok(result)
     }
@@ -250,7 +250,7 @@ impl Parse for Arg {
         if in_out && (matches!(shape.scalar, Scalar::Bool | Scalar::Wide { .. }) || narrow(8)) {
             return Err(Error::new_spanned(
                 &ty,
-                "such an operand cannot be in and out at once",
+                "an operand of this type cannot be both input and output",
             ));
         }
         Ok(Arg {
@@ -275,7 +275,7 @@ fn ret(input: ParseStream<'_>) -> Result<(Option<Type>, Ret)> {
     Ok((Some(ty), ret))
 }
 
-/// The shape of a type.
+/// Parses the shape of a type.
 fn shape(ty: &Type) -> Result<Shape> {
     match ty {
         Type::Array(array) => {
@@ -340,7 +340,7 @@ fn no_operand(ty: &Type) -> Error {
 }
 
 impl Row {
-    /// Where mistakes are shown.
+    /// Returns the span for errors.
     pub fn span(&self) -> Span {
         self.name.span()
     }

@@ -1,4 +1,4 @@
-//! Turns a row's PTX, with named operands in braces, into an `asm!` template and its operands.
+//! Converts a row's PTX, with named operands in braces, to an `asm!` template and its operands.
 //!
 //! `{x}` is the operand `x`, `{ret}` the result. For an array it is the whole vector, braces
 //! included, and `{x.1}` is one element; with several results, `{ret.0}` is the first. A `bool` is
@@ -15,7 +15,7 @@ use syn::{Error, Ident, Result};
 
 use super::row::{Ret, Row, Scalar, Shape};
 
-/// How a register is used.
+/// The direction of a register operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     In,
@@ -28,16 +28,16 @@ pub struct Register {
     pub name: Ident,
     pub bits: u8,
     pub direction: Direction,
-    /// What goes in, or the variable or place that it comes to.
+    /// The input value, or the variable or place of the output.
     pub value: TokenStream,
 }
 
-/// What `asm!` is made of.
+/// The parts of an `asm!` call.
 pub struct Assembly {
-    /// In the notation of `asm!`.
+    /// The template, in the syntax of `asm!`.
     pub text: String,
     pub registers: Vec<Register>,
-    /// What is returned, of the registers' variables.
+    /// The expression that the function returns, made of the output variables.
     pub result: TokenStream,
 }
 
@@ -46,13 +46,13 @@ struct Writer {
     registers: Vec<Register>,
     before: String,
     after: String,
-    /// What stands for a name in braces.
+    /// The substitution for each name in braces.
     names: BTreeMap<String, String>,
-    /// Pointers, which may be asked for as addresses of a space.
+    /// The pointers, which can be used as addresses in a state space.
     pointers: Vec<String>,
 }
 
-/// The `asm!` of a row that is PTX.
+/// Returns the `asm!` call of a row with PTX.
 pub fn assemble(row: &Row, ptx: &str) -> Result<Assembly> {
     let mut writer = Writer::default();
     let result = match &row.ret {
@@ -97,7 +97,7 @@ impl Writer {
         });
     }
 
-    /// Declares what is returned; the tokens are its value.
+    /// Declares an output, and returns the expression for its value.
     fn output(&mut self, name: &str, shape: &Shape) -> TokenStream {
         let Some(length) = shape.array else {
             return self.output_scalar(name, &shape.scalar);
@@ -109,7 +109,7 @@ impl Writer {
         quote!([#(#values),*])
     }
 
-    /// The name of an array stands for all its elements.
+    /// Makes the name of an array represent all its elements.
     fn vector(&mut self, name: &str, length: usize) {
         let elements: Vec<&str> = (0..length)
             .map(|i| &*self.names[&format!("{name}.{i}")])
@@ -219,7 +219,7 @@ impl Writer {
         self.names.insert(name.to_owned(), direct);
     }
 
-    /// The template with everything named put in.
+    /// Substitutes all names in the template.
     fn substitute(&mut self, ptx: &str, span: Span) -> Result<String> {
         let mut text = String::new();
         let mut rest = ptx;
@@ -232,7 +232,7 @@ impl Writer {
                 .map(|(name, _)| name)
                 .filter(|name| is_name(name));
             let Some(name) = name else {
-                // A brace of PTX's.
+                // A brace of PTX.
                 text.push_str(&from[..1].repeat(2));
                 rest = &from[1..];
                 continue;
@@ -240,7 +240,7 @@ impl Writer {
             text.push_str(
                 &self
                     .named(name)
-                    .ok_or_else(|| Error::new(span, format!("there is no operand `{name}`")))?,
+                    .ok_or_else(|| Error::new(span, format!("unknown operand `{name}`")))?,
             );
             rest = &from[name.len() + 2..];
         }
@@ -271,12 +271,12 @@ impl Writer {
     }
 }
 
-/// An operand's name as an identifier.
+/// Converts an operand's name to an identifier.
 fn flat(name: &str) -> String {
     name.replace('.', "_")
 }
 
-/// Whether what is in braces is meant for us: `.reg .pred p;` or `%r1, %r2` are not.
+/// Returns whether the text in braces is an operand's name: `.reg .pred p;` and `%r1, %r2` are not.
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text

@@ -135,12 +135,9 @@ fn mistakes_are_explained() {
             /// F.
             fn f(a: u32) = "f {b};";
         },
-        "there is no operand `b`",
+        "unknown operand `b`",
     );
-    error(
-        quote! { fn f() = "f;"; },
-        "a row says what its instruction does",
-    );
+    error(quote! { fn f() = "f;"; }, "a row must have a doc comment");
     error(
         quote! {
             /// F.
@@ -155,6 +152,6 @@ fn mistakes_are_explained() {
             #[convergent]
             fn f() -> u32 = "f {ret};";
         },
-        "what is convergent cannot be merged",
+        "cannot be `pure`",
     );
 }

@@ -1,5 +1,5 @@
-//! Atomic operations of every type, scope and ordering: each thread changes the same few cells, and
-//! what comes out does not depend on who is first.
+//! Atomic operations with every type, scope and ordering. All threads modify the same few cells,
+//! and the result does not depend on the order of threads.
 
 use cuda_std::atomic::{Atomic, Half, Halves, Ordering};
 use cuda_std::prelude::*;
@@ -18,7 +18,7 @@ const ORDERS: [Ordering; 5] = [
     Ordering::SeqCst,
 ];
 
-/// Operations on integers: ten cells, for each ordering.
+/// Operations on integers: ten cells per ordering.
 macro_rules! integers {
     ($cells:expr, $i:expr, $ty:ty) => {{
         for (k, order) in ORDERS.into_iter().enumerate() {
@@ -31,7 +31,7 @@ macro_rules! integers {
             cell(4).fetch_xor(x.wrapping_mul(0x1357), order);
             cell(5).fetch_min(x.wrapping_sub(40), order);
             cell(6).fetch_max(x.wrapping_sub(40), order);
-            // What was there goes on, so that nothing is lost.
+            // Passes the previous value on, so that no value is lost.
             let old = cell(7).swap(x, order);
             cell(8).fetch_add(old, Ordering::Relaxed);
             cell(9).fetch_map(order, |y| y.wrapping_mul(x.wrapping_mul(2) | 1));
@@ -39,7 +39,7 @@ macro_rules! integers {
     }};
 }
 
-/// Operations on floats: six cells, for each ordering.
+/// Operations on floats: six cells per ordering.
 macro_rules! floats {
     ($cells:expr, $i:expr, $ty:ty) => {{
         for (k, order) in ORDERS.into_iter().enumerate() {
@@ -55,12 +55,12 @@ macro_rules! floats {
     }};
 }
 
-/// Counters up and down to a limit, and loads and stores: four cells.
+/// Counters up and down to a limit, loads and stores: four cells.
 macro_rules! counters {
     ($cells:expr, $i:expr) => {{
         $cells[0].fetch_inc(6);
         $cells[1].fetch_dec(6);
-        // One thread hands a value to the others.
+        // One thread passes a value to the others.
         if $i == 0 {
             $cells[2].store(7, Ordering::Relaxed);
             $cells[3].store(1, Ordering::Release);
@@ -78,39 +78,39 @@ macro_rules! counters {
 #[cfg(feature = "base")]
 macro_rules! kernels {
     ($($scope:ident $u32:ident $i32:ident $u64:ident $i64:ident $f32:ident $f64:ident $small:ident;)*) => {$(
-        /// All of it on `u32`.
+        /// All operations on `u32`.
         #[kernel]
         pub fn $u32(cells: &[Atomic<u32, $scope>], counters: &[Atomic<u32, $scope>]) {
             let i = thread::index() as u32;
             integers!(cells, i, u32);
             counters!(counters, i);
         }
-        /// All of it on `i32`.
+        /// All operations on `i32`.
         #[kernel]
         pub fn $i32(cells: &[Atomic<i32, $scope>]) {
             integers!(cells, thread::index(), i32);
         }
-        /// All of it on `u64`.
+        /// All operations on `u64`.
         #[kernel]
         pub fn $u64(cells: &[Atomic<u64, $scope>]) {
             integers!(cells, thread::index(), u64);
         }
-        /// All of it on `i64`.
+        /// All operations on `i64`.
         #[kernel]
         pub fn $i64(cells: &[Atomic<i64, $scope>]) {
             integers!(cells, thread::index(), i64);
         }
-        /// All of it on `f32`.
+        /// All operations on `f32`.
         #[kernel]
         pub fn $f32(cells: &[Atomic<f32, $scope>]) {
             floats!(cells, thread::index(), f32);
         }
-        /// All of it on `f64`.
+        /// All operations on `f64`.
         #[kernel]
         pub fn $f64(cells: &[Atomic<f64, $scope>]) {
             floats!(cells, thread::index(), f64);
         }
-        /// Small ones: a sum of 16 bits by exchange, bytes loaded and stored, halves.
+        /// Small types: a 16-bit sum by compare-and-exchange, byte loads and stores, fp16.
         #[kernel]
         pub fn $small(
             words: &[Atomic<u16, $scope>],
@@ -122,7 +122,7 @@ macro_rules! kernels {
             words[0].fetch_map(Ordering::AcqRel, |x| x.wrapping_add(i as u16));
             bytes[i].store(i as u8 ^ 0x55, Ordering::Release);
             bytes[i].store(bytes[i].load(Ordering::Acquire).wrapping_add(1), Ordering::Relaxed);
-            // 1.0, and 1.0 and 2.0.
+            // The bits of 1.0; and of 1.0 and 2.0.
             half[0].fetch_add_f16(0x3c00);
             halves[0].fetch_add_f16(0x4000_3c00);
         }
@@ -135,7 +135,7 @@ kernels! {
     System atomic_sys_u32 atomic_sys_i32 atomic_sys_u64 atomic_sys_i64 atomic_sys_f32 atomic_sys_f64 atomic_sys_small;
 }
 
-/// The scopes of a block and of a cluster are for shared memory.
+/// Block and cluster scopes, in shared memory.
 macro_rules! shared_kernels {
     ($($scope:ident $integers:ident $floats:ident;)*) => {$(
         /// Integers in shared memory.
@@ -204,7 +204,7 @@ shared_kernels! {
     Cluster atomic_cluster_integers atomic_cluster_floats;
 }
 
-/// 128 bits, and `bf16`.
+/// 128-bit values, and `bf16`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 #[kernel]
 pub fn atomic_wide(

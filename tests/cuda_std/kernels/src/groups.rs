@@ -1,13 +1,13 @@
-//! Cooperative groups: what each thread gets of every group.
+//! Cooperative groups: each thread's results for every group.
 
 use crate::random;
 use cuda_std::group::{self, Group, Lanes};
 use cuda_std::prelude::*;
 
-/// A linear function, as factor and summand: they are composed in order, and not otherwise.
+/// A linear function, as slope and intercept. Composition is associative but not commutative.
 pub type Linear = [u32; 2];
 
-/// First one function, then the other.
+/// Applies one function, then the other.
 #[inline(always)]
 pub fn compose(first: Linear, then: Linear) -> Linear {
     [
@@ -16,7 +16,7 @@ pub fn compose(first: Linear, then: Linear) -> Linear {
     ]
 }
 
-/// The function that a thread has.
+/// Returns a thread's function.
 #[inline(always)]
 pub fn linear(thread: u32) -> Linear {
     let x = random(thread);
@@ -28,7 +28,7 @@ fn bits(f: Linear) -> u64 {
     u64::from(f[0]) << 32 | u64::from(f[1])
 }
 
-/// What there is to know of a group within a warp.
+/// Returns all results of a group within a warp.
 #[inline(always)]
 fn of_lanes(group: impl Lanes, i: u32) -> [u64; 16] {
     let f = linear(i);
@@ -55,7 +55,7 @@ fn of_lanes(group: impl Lanes, i: u32) -> [u64; 16] {
 
 macro_rules! tiles {
     ($($name:ident $n:literal;)*) => {$(
-        /// Tiles of this many lanes.
+        /// Tiles with this number of lanes.
         #[kernel]
         pub fn $name(mut to: PerThread<[u64; 16]>) {
             let tile = group::tile::<$n>();
@@ -74,7 +74,7 @@ tiles! {
     group_tile_32 32;
 }
 
-/// The lanes that are in a branch together: every third, the others.
+/// The lanes that are together in a branch: every third lane, or the others.
 #[kernel]
 pub fn group_coalesced(mut to: PerThread<[u64; 16]>) {
     let i = thread::index() as u32;
@@ -90,13 +90,13 @@ pub fn group_coalesced(mut to: PerThread<[u64; 16]>) {
     to.each(|_, to| *to = found);
 }
 
-/// The lanes of a warp by a label.
+/// The lanes of a warp, partitioned by a label.
 #[kernel]
 pub fn group_partition(mut to: PerThread<[u64; 16]>) {
     let i = thread::index() as u32;
     let label = random(i) % 4;
     let group = group::warp().partition(label);
-    // Those of different labels are different groups at the same call.
+    // Lanes with different labels form different groups at the same call.
     let mut found = [0; 16];
     for this in 0..4 {
         if label == this {
@@ -106,7 +106,7 @@ pub fn group_partition(mut to: PerThread<[u64; 16]>) {
     to.each(|_, to| *to = found);
 }
 
-/// The block, this thread, and the tiles' numbers.
+/// The block, this thread, and the indices of the tiles.
 #[kernel]
 pub fn group_block(mut to: PerThread<[u64; 16]>) {
     let i = thread::index() as u32;
@@ -134,21 +134,22 @@ pub fn group_block(mut to: PerThread<[u64; 16]>) {
     to.each(|_, to| *to = found);
 }
 
-/// Each block adds to what all blocks wrote in the round before: five rounds, with the grid's barrier
-/// between.
+/// Each block adds to the values that all blocks wrote in the previous round: five rounds,
+/// separated by the grid barrier.
 #[kernel]
 pub unsafe fn group_grid(data: *mut u32, mut to: PerThread<[u64; 2]>) {
     let grid = group::grid();
     let (i, n) = (grid.rank_64() as usize, grid.size_64() as usize);
     for round in 0..5 {
-        // SAFETY: there is a number for each thread, in two halves in turns; the barrier is between.
+        // SAFETY: each thread has a number in each half; rounds alternate between the halves, and
+        // the barrier separates them.
         unsafe {
             let (from, into) = (data.add(round % 2 * n), data.add((round + 1) % 2 * n));
             *into.add(i) = (*from.add((i + n - 77) % n)).wrapping_mul(3) + i as u32;
         }
         grid.sync();
     }
-    // SAFETY: nobody writes any more.
+    // SAFETY: no thread writes any more.
     let last = unsafe { *data.add(n + i) };
     to.each(|_, to| {
         *to = [
@@ -158,7 +159,7 @@ pub unsafe fn group_grid(data: *mut u32, mut to: PerThread<[u64; 2]>) {
     });
 }
 
-/// What the grid says of its launch, and the grid's barrier.
+/// Queries about the launch, and the grid barrier.
 #[kernel]
 pub fn group_grid_alone(mut valid: PerThread<u32>) {
     let grid = group::grid();

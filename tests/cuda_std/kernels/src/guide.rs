@@ -1,7 +1,6 @@
-//! Kernels in the style of Rust-CUDA's guide: what its readers have, less the attributes that are
-//! obsolete here.
+//! Kernels in the style of Rust-CUDA's guide, without the attributes that are obsolete here.
 
-// In that style a kernel is an unsafe function whose body is one unsafe block.
+// In this style, a kernel is an unsafe function whose body is one unsafe block.
 #![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 
 use core::mem::MaybeUninit;
@@ -35,11 +34,11 @@ pub unsafe fn guide_reverse(data: *mut i32, n: usize) {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Options {
-    /// What is multiplied with.
+    /// The factor.
     pub factor: f32,
-    /// How many elements there are.
+    /// The number of elements.
     pub count: u32,
-    /// What is added, by the index's last bit.
+    /// The summands, selected by the index's lowest bit.
     pub offsets: [f32; 2],
 }
 

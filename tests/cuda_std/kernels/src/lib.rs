@@ -1,8 +1,8 @@
-//! Kernels that call every public function of `cuda_std`. What is in them for the oldest
-//! architecture is compiled for that; modules for later ones are in a build of their own.
+//! Kernels that call every public function of `cuda_std`. Those for the oldest architecture are
+//! compiled for it; modules for newer architectures are in a separate build.
 
 #![no_std]
-// The kernels are about what there is, not about how it is best written.
+// The kernels test functions, and need not be idiomatic.
 #![allow(clippy::all)]
 
 pub mod atomics;
@@ -34,7 +34,7 @@ modules! {
     "sm_90": newer;
 }
 
-/// Values that look random: what a thread has in a test.
+/// Returns pseudorandom values: a thread's inputs of a test.
 #[inline(always)]
 pub fn random(thread: u32) -> u64 {
     let mut x = (u64::from(thread) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

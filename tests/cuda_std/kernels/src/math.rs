@@ -1,10 +1,10 @@
-//! libdevice's functions beside those of `GpuFloat` and `FloatExt`, and the quick ones.
+//! libdevice's functions besides those of `GpuFloat` and `FloatExt`, and the fast approximations.
 
 use cuda_std::float::{erf, fast};
 use cuda_std::intrinsics::libdevice::*;
 use cuda_std::prelude::*;
 
-/// The argument of a thread, from -2 to 2 and never a whole number.
+/// Returns a thread's argument, from -2 to 2 and never an integer.
 #[inline(always)]
 pub fn argument(thread: u32) -> f64 {
     f64::from(thread) / 32.0 - 1.98
@@ -12,7 +12,7 @@ pub fn argument(thread: u32) -> f64 {
 
 macro_rules! functions {
     ($name:ident $ty:ident: $($function:ident)*) => {
-        /// All of one width; those that the host has not got, by what undoes them.
+        /// All functions of one width. Those that the host lacks are combined with their inverses.
         #[kernel]
         pub fn $name(mut to: PerThread<[f64; 40]>) {
             functions!(@names $($function)*);
@@ -21,7 +21,7 @@ macro_rules! functions {
                 let (y, unit) = (x * 0.7 + 3.0, (x / 2.0).abs());
                 let (mut power, mut whole, mut quotient) = (0, 0.0, 0);
                 let (mut sine, mut cosine, mut sine_pi, mut cosine_pi) = (0.0, 0.0, 0.0, 0.0);
-                // SAFETY: the pointers are to variables.
+                // SAFETY: the pointers are to local variables.
                 let (fraction, part, rest) = unsafe {
                     sincos(x, &mut sine, &mut cosine);
                     sincospi(x, &mut sine_pi, &mut cosine_pi);
@@ -107,7 +107,7 @@ functions! { math_f32 f32:
     __nv_normcdff __nv_normcdfinvf __nv_cyl_bessel_i0f __nv_cyl_bessel_i1f __nv_jnf __nv_ynf
 }
 
-/// The quick functions.
+/// The fast approximations.
 #[inline(always)]
 pub fn quick(x: f32) -> [f32; 10] {
     let y = x * 0.7 + 3.0;
@@ -125,14 +125,14 @@ pub fn quick(x: f32) -> [f32; 10] {
     ]
 }
 
-/// The quick functions, and sine and cosine at once.
+/// The fast approximations, including sine and cosine in one call.
 #[kernel]
 pub fn math_fast(mut to: PerThread<[f64; 12]>) {
     to.each(|i, to| {
         let x = argument(i as u32) as f32;
         let values = quick(x);
         let (mut sine, mut cosine) = (0.0, 0.0);
-        // SAFETY: the pointers are to variables.
+        // SAFETY: the pointers are to local variables.
         unsafe { __nv_fast_sincosf(x, &mut sine, &mut cosine) };
         *to = core::array::from_fn(|k| match k {
             0..10 => values[k].into(),
@@ -142,7 +142,7 @@ pub fn math_fast(mut to: PerThread<[f64; 12]>) {
     });
 }
 
-/// The products of all pairs of two rows of four, summed up over all rows.
+/// Returns the products of all pairs of two rows of four, summed over all rows.
 #[kernel]
 pub fn unroll_nested(a: &[[f32; 4]], b: &[[f32; 4]], mut to: PerThread<[[f32; 4]; 4]>) {
     use cuda_std::unroll::unroll;

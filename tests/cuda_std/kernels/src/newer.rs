@@ -1,4 +1,4 @@
-//! What needs `sm_80` or `sm_90`.
+//! Features that require `sm_80` or `sm_90`.
 
 use crate::random;
 use cuda_std::intrinsics::{memory as raw, special};
@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 use cuda_std::scope::Cluster;
 use cuda_std::fence;
 
-/// Reductions of the odd lanes and the even lanes.
+/// Reductions of the odd and of the even lanes.
 #[kernel]
 pub fn reductions(mut to: PerThread<[u64; 10]>) {
     for (i, to) in to.own() {
@@ -33,7 +33,7 @@ pub fn reductions(mut to: PerThread<[u64; 10]>) {
     }
 }
 
-/// Policies of the second-level cache say nothing of the values.
+/// L2 eviction policies do not change values.
 #[kernel]
 pub fn policies(from: &[u64], mut to: PerThread<[u64; 8]>) {
     for (i, to) in to.own() {
@@ -41,7 +41,7 @@ pub fn policies(from: &[u64], mut to: PerThread<[u64; 8]>) {
         let half = unsafe { &*(&raw const *x).cast::<[u16; 3]>() };
         let word = unsafe { &*(&raw const *x).cast::<u32>() };
         let byte = unsafe { &*(&raw const *x).cast::<u8>() };
-        // SAFETY: all of it is global memory, which nobody writes to.
+        // SAFETY: all accesses are to global memory that no thread writes.
         *to = unsafe {
             memory::prefetch_l2_to_stay(x);
             raw::prefetch_global_l2_evict_normal((&raw const *x).cast());
@@ -63,7 +63,7 @@ pub fn policies(from: &[u64], mut to: PerThread<[u64; 8]>) {
     }
 }
 
-/// Outside of a cluster launch each block is a cluster.
+/// In a launch without clusters, each block is a cluster.
 #[kernel]
 pub fn clusters(mut to: PerThread<[u64; 8]>) {
     for (_, to) in to.own() {
@@ -82,13 +82,13 @@ pub fn clusters(mut to: PerThread<[u64; 8]>) {
     }
 }
 
-/// In clusters of two blocks.
+/// A kernel in clusters of two blocks.
 #[kernel(cluster_dims(2, 1, 1), launch_bounds(64))]
 pub fn in_clusters(mut to: PerThread<u64>) {
     to.each(|i, to| *to = i as u64);
 }
 
-/// In clusters of at most four blocks.
+/// A kernel in clusters of at most four blocks.
 #[kernel(max_blocks_per_cluster = 4)]
 pub fn in_small_clusters(mut to: PerThread<u64>) {
     to.each(|i, to| *to = i as u64);

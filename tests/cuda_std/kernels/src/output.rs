@@ -9,8 +9,8 @@ use cuda_std::{
     PerBlock, PerColumn, PerRow, PerThread2d, PerThread3d, PerThreadChunk, PerTile, PerWarp,
 };
 
-/// Each element gets its index and the number of its thread, plus what is there: so an element that
-/// two threads have, or none, shows.
+/// Adds its index and the thread's number to each element, so an element with two owners or none is
+/// detected.
 #[kernel]
 pub fn out_per_thread(mut to: PerThread<u64>, mut also: PerThread<u64>) {
     let me = thread::index();
@@ -23,14 +23,14 @@ pub fn out_per_thread(mut to: PerThread<u64>, mut also: PerThread<u64>) {
     }
 }
 
-/// Elements are written up to the length of the shortest input, and one thread of the grid is the first.
+/// Writes elements up to the length of the shortest input; one thread of the grid is the first.
 #[kernel]
 pub fn out_each_with(a: &[u64], b: &[u64], mut to: PerThread<u64>, mut first: PerThread<u64>) {
     to.each_with((a, b), |_, to, (a, b)| *to += a + b);
     first.each(|_, to| *to += u64::from(thread::first()));
 }
 
-/// The same for pieces of three.
+/// The same for chunks of three.
 #[kernel]
 pub fn out_per_thread_chunk(mut to: PerThreadChunk<u64, 3>) {
     let me = thread::index();
@@ -45,7 +45,7 @@ pub fn out_per_thread_chunk(mut to: PerThreadChunk<u64, 3>) {
     }
 }
 
-/// The same for blocks: an element for each, and pieces of ten.
+/// The same for blocks: one element per block, and chunks of ten.
 #[kernel]
 pub fn out_per_block(mut to: PerBlock<u64>, mut pieces: PerBlock<u64, 10>) {
     let (block, thread) = (thread::block_index(), u64::from(thread::index_in_block()));
@@ -62,7 +62,7 @@ pub fn out_per_block(mut to: PerBlock<u64>, mut pieces: PerBlock<u64, 10>) {
     }
 }
 
-/// The same for warps: by their first lane, and in pieces of forty.
+/// The same for warps: by their first lane, and in chunks of forty.
 #[kernel]
 pub fn out_per_warp(mut to: PerWarp<u64>, mut pieces: PerWarp<u64, 40>, mut all: PerWarp<u64, 40>) {
     let warps = thread::threads_in_block().div_ceil(32);
@@ -158,7 +158,7 @@ pub fn safe_transpose(
     }
 }
 
-/// The mean of each element and its two neighbours, in blocks of 64.
+/// The mean of each element and its two neighbors, in blocks of 64.
 #[kernel]
 pub fn safe_stencil(
     #[shared] mut shared: Shared<Array<f32, 66>>,
@@ -168,7 +168,7 @@ pub fn safe_stencil(
     for mut piece in to.pieces() {
         let start = piece.start();
         shared.own().each(|i, element| {
-            // At the ends the neighbour is the element itself.
+            // At the ends, the element replaces the missing neighbor.
             let at = (start + i).saturating_sub(1).min(from.len() - 1);
             *element = from[at];
         });
@@ -254,7 +254,7 @@ pub fn safe_matmul(
     }
 }
 
-/// How often each byte is in the data, in shared memory first.
+/// The number of occurrences of each byte in the data, counted in shared memory first.
 #[kernel]
 pub fn safe_histogram(
     #[shared] mut shared: Shared<Array<core::sync::atomic::AtomicU32, 16>>,

@@ -1,11 +1,11 @@
-//! The rows of the table that no safe function's test comes to, one by one: each thread executes them
-//! on memory of its own, and counts those that did what they should.
+//! The rows of the intrinsics table that no test of a safe function covers. Each thread executes
+//! them on its own memory, and counts the correct ones.
 
 use crate::random;
 use cuda_std::intrinsics::{atomic, memory};
 use cuda_std::prelude::*;
 
-/// Loads and stores with hints, of all widths: how many were right.
+/// Loads and stores with cache operators, of all widths: counts the correct ones.
 #[cfg(feature = "base")]
 #[kernel]
 pub fn raw_accesses(from: &[u64], mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
@@ -20,7 +20,7 @@ pub fn raw_accesses(from: &[u64], mut own: PerThread<[u64; 4]>, mut to: PerThrea
         (high >> 32) as u32,
     ];
     let mut right = 0;
-    // SAFETY: the pointers are to 16 bytes that nobody else writes, and to 32 of this thread's.
+    // SAFETY: the pointers are to 16 bytes that no thread writes, and to 32 bytes of this thread.
     unsafe {
         memory::prefetchu_l1(x.cast());
         cuda_std_macros::repeat! {
@@ -66,7 +66,7 @@ pub fn raw_atomics(mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     let own = own.as_mut_ptr();
     let x = random(i as u32);
     let mut right = 0;
-    // SAFETY: the pointer is to 32 bytes of this thread's.
+    // SAFETY: the pointer is to 32 bytes of this thread.
     unsafe {
         cuda_std_macros::repeat! {
             for SCOPE in [cta, gpu, sys] {
@@ -97,7 +97,7 @@ pub fn raw_atomics(mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     to.each(|_, to| *to = [right]);
 }
 
-/// What needs `sm_80` or `sm_90` of these.
+/// Those that require `sm_80` or `sm_90`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 #[kernel]
 pub fn raw_newer(
@@ -113,7 +113,7 @@ pub fn raw_newer(
     let value = random(i as u32);
     let wide = u128::from(value) << 64 | u128::from(!value);
     let mut right = 0;
-    // SAFETY: the pointers are to 8 bytes that nobody else writes, and to 32 of this thread's.
+    // SAFETY: the pointers are to 8 bytes that no thread writes, and to 32 bytes of this thread.
     unsafe {
         let policies = [
             memory::createpolicy_fractional_evict_normal(1.0),
@@ -178,7 +178,7 @@ pub fn raw_newer(
                 }
             }
         }
-        // One line is given up, and nobody looks at it any more.
+        // One line is discarded, and not read any more.
         if i == 0 {
             memory::discard_l2(line.cast());
         }
@@ -186,14 +186,14 @@ pub fn raw_newer(
     to.each(|_, to| *to = [right]);
 }
 
-/// Sums, least and largest of vectors in one instruction.
+/// Sums, minimums and maximums of vectors in one instruction.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 #[kernel]
 pub fn raw_vectors(mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     let Some((_, own)) = own.first() else { return };
     let own = own.as_mut_ptr();
     let mut right = 0;
-    // SAFETY: the pointer is to 32 bytes of this thread's.
+    // SAFETY: the pointer is to 32 bytes of this thread.
     unsafe {
         cuda_std_macros::repeat! {
             for (VEC, N) in [(v2, 2), (v4, 4)] {
@@ -220,22 +220,22 @@ pub fn raw_vectors(mut own: PerThread<[u64; 4]>, mut to: PerThread<[u64; 1]>) {
     to.each(|_, to| *to = [right]);
 }
 
-/// A table of which a launch has one, and threads look at places by chance.
+/// A table that the launch stores once, which threads read at arbitrary positions.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub struct Table {
-    /// Which numbers are added.
+    /// The distance between the two numbers to add.
     pub step: u64,
     /// The numbers.
     pub numbers: [u32; 62],
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: plain numbers.
+// SAFETY: the struct consists of numbers.
 unsafe impl cust_core::DeviceCopy for Table {}
 
-/// Two numbers of a table that is read where the launch keeps it, and what of its address is no
-/// multiple of its alignment.
+/// Adds two numbers of a table that is read in parameter memory, and returns the misalignment of the
+/// table's address, too.
 #[cfg(feature = "base")]
 #[kernel]
 pub fn raw_constant(first: u32, #[grid_constant] table: &Table, mut to: PerThread<[u64; 1]>) {

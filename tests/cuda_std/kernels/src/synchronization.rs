@@ -1,4 +1,4 @@
-//! Barriers, fences, clocks, the ends of threads, special registers, memory.
+//! Barriers, fences, clocks, exiting threads, special registers, memory.
 
 use crate::random;
 use cuda_std::barrier::Barrier;
@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::scope::{Block, Device, System};
 use cuda_std::{debug, fence, memory, time};
 
-/// All kinds of barriers, in blocks of 128 threads: what they return.
+/// All kinds of barriers, in blocks of 128 threads, and their results.
 #[kernel]
 pub fn barriers(mut to: PerThread<[u64; 12]>) {
     for (i, to) in to.own() {
@@ -14,7 +14,7 @@ pub fn barriers(mut to: PerThread<[u64; 12]>) {
         let thread = thread::thread_idx_x();
         let odd = x & 1 != 0;
         let first = thread < 64;
-        // The halves of the block at barriers of their own.
+        // The halves of the block at separate barriers.
         let half = if first {
             let here = Barrier::<2>;
             [
@@ -49,7 +49,7 @@ pub fn barriers(mut to: PerThread<[u64; 12]>) {
     }
 }
 
-/// The first warp produces what the second one reads, through barriers and fences.
+/// The first warp produces values that the second one consumes, through barriers and fences.
 #[kernel]
 pub unsafe fn produce(data: *mut u32, mut to: PerThread<u32>) {
     let thread = thread::thread_idx_x();
@@ -60,7 +60,7 @@ pub unsafe fn produce(data: *mut u32, mut to: PerThread<u32>) {
             if round > 0 {
                 empty.sync(64);
             }
-            // SAFETY: there is a word for each of 32 threads, and barriers order who uses it.
+            // SAFETY: each of 32 threads has a word, and barriers order the accesses.
             unsafe { *data.add(thread as usize) = thread * 10 + round };
             full.arrive(64);
         } else {
@@ -77,7 +77,7 @@ pub unsafe fn produce(data: *mut u32, mut to: PerThread<u32>) {
     }
 }
 
-/// Fences, clocks and waiting: what can be said of them is that they order and advance.
+/// Fences, clocks and delays: checks that they order accesses and advance.
 #[kernel]
 pub fn time_and_fences(mut to: PerThread<[u64; 6]>) {
     for (_, to) in to.own() {
@@ -100,7 +100,7 @@ pub fn time_and_fences(mut to: PerThread<[u64; 6]>) {
             (time::clock().wrapping_sub(start) > 0).into(),
             (time::clock64() > start64).into(),
             (time::global_timer() >= nanoseconds + 5000).into(),
-            // The counters are the same one.
+            // Both counters are the same.
             ((time::clock64() as u32).wrapping_sub(time::clock()) as i32 <= 0).into(),
             0,
             0,
@@ -112,7 +112,7 @@ static IN_GLOBAL: u32 = 17;
 #[address_space(constant)]
 static IN_CONSTANT: u32 = 18;
 
-/// Which space pointers point into, and the way there and back.
+/// The state spaces of pointers, and conversions to addresses and back.
 #[kernel]
 pub fn spaces(from: &[u32], mut to: PerThread<[u64; 12]>) {
     for (i, to) in to.own() {
@@ -128,7 +128,7 @@ pub fn spaces(from: &[u32], mut to: PerThread<[u64; 12]>) {
                 | u64::from(memory::is_parameter(pointer)) << 4
         };
         let shared_at = shared.wrapping_add(i % 64);
-        // SAFETY: an element of each thread's own in each memory.
+        // SAFETY: each thread has an element in each memory.
         let values = unsafe {
             *shared_at = i as u32 + 7;
             let back = memory::from_shared_address::<u32>(memory::shared_address(shared_at));
@@ -143,14 +143,14 @@ pub fn spaces(from: &[u32], mut to: PerThread<[u64; 12]>) {
             kinds(global),
             kinds(shared_at),
             kinds(own_pointer),
-            // Constant memory is global memory in the emulator.
+            // Constant memory is global memory on the emulator.
             matches!(kinds(core::hint::black_box(&raw const IN_CONSTANT)), 1 | 8).into(),
             kinds(core::hint::black_box(&raw const IN_GLOBAL)),
             values[0].into(),
             values[1].into(),
             values[2].into(),
             values[3].into(),
-            // Shared memory is at most some hundred KiB: the address says where in it.
+            // Shared memory has at most a few hundred KiB: the address is an offset.
             (memory::shared_address(shared_at) < 1 << 20).into(),
             0,
             0,
@@ -163,7 +163,7 @@ pub fn spaces(from: &[u32], mut to: PerThread<[u64; 12]>) {
 #[repr(C, align(16))]
 pub struct Quad(pub [u32; 4]);
 
-/// Loads and stores of all kinds and widths: copies of what was there.
+/// Loads and stores of all kinds and widths: copies the values.
 #[kernel]
 pub fn hints(from: &[Quad], mut to: PerThread<[u64; 12]>) {
     for (i, to) in to.own() {
@@ -171,7 +171,7 @@ pub fn hints(from: &[Quad], mut to: PerThread<[u64; 12]>) {
         let word = &quad.0[1];
         memory::prefetch_l1(quad);
         memory::prefetch_l2(quad);
-        // SAFETY: nobody writes to it.
+        // SAFETY: no thread writes to it.
         let (bytes, half, long) = unsafe {
             let pointer = (&raw const *quad).cast::<u8>();
             (
@@ -190,12 +190,12 @@ pub fn hints(from: &[Quad], mut to: PerThread<[u64; 12]>) {
         memory::store_streaming(&mut values[2], sum(memory::load_streaming(quad)));
         memory::store_through(&mut values[3], sum(memory::load_last_use(quad)));
         values[4] = sum(memory::load_volatile(quad));
-        // SAFETY: nobody writes to it.
+        // SAFETY: no thread writes to it.
         values[5] = sum(unsafe { memory::load_read_only(quad) });
         values[6] = u64::from(memory::load_cached(word)) + u64::from(memory::load_l2(half));
         values[7] =
             memory::load_streaming(long).wrapping_add(of_bytes(memory::load_volatile(bytes)));
-        // SAFETY: nobody writes to it.
+        // SAFETY: no thread writes to it.
         values[8] = unsafe {
             u64::from(memory::load_read_only(half)) + of_bytes(memory::load_read_only(bytes))
         };
@@ -213,7 +213,7 @@ pub fn hints(from: &[Quad], mut to: PerThread<[u64; 12]>) {
     }
 }
 
-/// Special registers that say something a host can check.
+/// Special registers whose values the host can check.
 #[kernel]
 pub fn registers(mut to: PerThread<[u64; 10]>) {
     use cuda_std::intrinsics::special;
@@ -233,15 +233,15 @@ pub fn registers(mut to: PerThread<[u64; 10]>) {
     }
 }
 
-/// Two shared statics of one type, one of which is written in a branch that depends on data: each
-/// thread adds to the one or the other, and reads its neighbour's of both.
+/// Two shared statics of one type, one of which is written in a data-dependent branch. Each thread
+/// adds to one of them, and reads its neighbor's elements of both.
 #[kernel]
 pub fn shared_two_statics(mut to: PerThread<u64>) {
     for (i, to) in to.own() {
         let (one, other) = (shared_array![u32; 64], shared_array![u32; 64]);
         let thread = thread::index_in_block() as usize;
         let x = random(i as u32) as u32;
-        // SAFETY: blocks have 64 threads, each of which writes elements of its own.
+        // SAFETY: blocks have 64 threads, each of which writes its own elements.
         unsafe {
             *one.add(thread) = 1;
             *other.add(thread) = 2;
@@ -255,13 +255,13 @@ pub fn shared_two_statics(mut to: PerThread<u64>) {
     }
 }
 
-/// With bounds that the assembler gets.
+/// A kernel with bounds that ptxas receives.
 #[kernel(launch_bounds(128, 4))]
 pub fn bounded(mut to: PerThread<u64>) {
     to.each(|i, to| *to = i as u64);
 }
 
-/// With a size that the launch must have, and few registers.
+/// A kernel with a size that the launch must have, and few registers.
 #[kernel(block_size(8, 4), max_registers = 40)]
 pub fn sized(mut to: PerThread<u64>) {
     to.each(|i, to| *to = i as u64);

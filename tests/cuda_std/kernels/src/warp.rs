@@ -4,20 +4,20 @@ use crate::random;
 use core::mem::MaybeUninit;
 use cuda_std::prelude::*;
 
-/// A struct of 13 bytes, and gaps.
+/// A struct of 13 bytes, with padding.
 #[derive(Clone, Copy)]
 pub struct Mixed {
     /// A byte.
     pub a: u8,
     /// A word.
     pub b: u32,
-    /// Which no bits but two are a value of.
+    /// A field with only two valid bit patterns.
     pub c: bool,
     /// A long word.
     pub d: u64,
 }
 
-/// What each lane gets of `shuffle*` with types of all sizes.
+/// The results of `shuffle*` for each lane, with types of all sizes.
 #[kernel]
 pub fn shuffle_types(mut to: PerThread<[u64; 16]>) {
     for (i, to) in to.own() {
@@ -30,7 +30,7 @@ pub fn shuffle_types(mut to: PerThread<[u64; 16]>) {
             d: x,
         };
         let mixed = warp::shuffle_xor(warp::FULL, MaybeUninit::new(mixed), 5);
-        // SAFETY: all lanes take part, so each gets what another had.
+        // SAFETY: all lanes participate, so each receives another lane's value.
         let mixed = unsafe { mixed.assume_init() };
         let wide = u128::from(x) << 64 | u128::from(!x);
         let wide = warp::shuffle(warp::FULL, wide, 31 - lane);
@@ -63,7 +63,7 @@ pub fn shuffle_types(mut to: PerThread<[u64; 16]>) {
     }
 }
 
-/// Segments of eight lanes, and whether the lane was in the segment.
+/// Segments of eight lanes, and whether the source lane is in the segment.
 #[kernel]
 pub fn shuffle_segments(mut to: PerThread<[u64; 12]>) {
     for (i, to) in to.own() {
@@ -90,7 +90,7 @@ pub fn shuffle_segments(mut to: PerThread<[u64; 12]>) {
     }
 }
 
-/// Votes and matches of the odd lanes alone and the even lanes alone.
+/// Votes and matches of the odd and of the even lanes.
 #[kernel]
 pub fn votes(mut to: PerThread<[u64; 16]>) {
     for (i, to) in to.own() {

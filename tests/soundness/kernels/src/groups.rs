@@ -7,7 +7,8 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
 use cuda_std::{PerThread2d, PerThread3d, PerThreadChunk, PerTile, group};
 
-/// Its block has 32 threads, so this index is in bounds; another kernel's blocks may have more.
+/// This kernel's block has 32 threads, so the index is in bounds. Blocks of other kernels may be
+/// larger.
 #[kernel(block_size(32))]
 pub fn narrow(mut to: PerThread<u32>) {
     let squares: [u32; 32] = core::array::from_fn(|i| (i * i) as u32);
@@ -19,7 +20,7 @@ pub fn calls_narrow(to: PerThread<u32>) {
     narrow(to);
 }
 
-/// Calls itself with the one handle that there is, which ends in the phase it began in.
+/// Calls itself with the only handle, which returns to the phase in which it started.
 #[kernel(block_size(64))]
 pub fn recursive(depth: u32, #[shared] mut tile: Shared<Array<u32, 64>>, mut to: PerThread<u32>) {
     tile.own().each(|i, element| *element = i as u32 + depth);
@@ -31,7 +32,7 @@ pub fn recursive(depth: u32, #[shared] mut tile: Shared<Array<u32, 64>>, mut to:
     }
 }
 
-/// Handles of one type that some threads swap.
+/// Swaps handles of the same type in some threads.
 #[kernel(block_size(64))]
 pub fn swapped<'k>(
     #[shared] mut a: Shared<'k, Array<u32, 64>>,
@@ -43,7 +44,7 @@ pub fn swapped<'k>(
     }
     a.own().each(|_, x| *x = 1);
     b.own().each(|_, x| *x = 2);
-    // The threads wait at different barriers, which open when the others come to them.
+    // The threads wait at different barriers, which complete when the other threads arrive.
     if thread::thread_idx_x() % 2 == 0 {
         mem::swap(&mut a, &mut b);
     }
@@ -51,7 +52,7 @@ pub fn swapped<'k>(
     to.each(|i, to| *to = a[i % 64]);
 }
 
-/// How often each element is visited, for every width.
+/// Counts the visits of each element, for every width.
 #[kernel]
 pub fn visit_tiles(mut to: PerTile<u32, 2, 3>) {
     for mut tile in to.tiles() {
@@ -86,14 +87,15 @@ pub fn visit_chunks(mut to: PerThreadChunk<u32, 4>) {
     );
 }
 
-/// Which threads exit before the reductions: a bit for each.
+/// The threads that exit before the reductions: one bit for each.
 fn exits(exit: &[u32]) -> bool {
     let thread = thread::index_in_block() as usize;
     exit[thread / 32] >> (thread % 32) & 1 != 0
 }
 
-/// Reductions and scans of the threads that are left. The function is associative alone: it keeps the
-/// first one's upper half and the last one's lower half, and adds what is between.
+/// Reductions and scans of the remaining threads. The function is associative but not commutative:
+/// it keeps the first operand's upper half and the last operand's lower half, and adds the values
+/// between.
 fn join(a: [u16; 4], b: [u16; 4]) -> [u16; 4] {
     [a[0], b[1], a[2].wrapping_add(b[2]), a[3].max(b[3])]
 }
@@ -126,7 +128,7 @@ pub fn reduce_in_reduce(mut to: PerThread<u32>) {
     to.each(|_, to| *to = sum);
 }
 
-/// A block that returns before a barrier of the grid, for which the others wait.
+/// A block that returns before a grid barrier at which the others wait.
 #[kernel]
 pub fn return_before_grid_sync(block: u32, mut to: PerThread<u32>) {
     group::grid().sync();
@@ -137,7 +139,7 @@ pub fn return_before_grid_sync(block: u32, mut to: PerThread<u32>) {
     to.each(|i, to| *to = i as u32);
 }
 
-/// Blocks that arrive, and return without waiting.
+/// Blocks that arrive and return without waiting.
 #[kernel]
 pub fn return_after_arrival(mut to: PerThread<u32>) {
     let arrival = group::grid().arrive();
@@ -148,7 +150,7 @@ pub fn return_after_arrival(mut to: PerThread<u32>) {
     to.each(|i, to| *to = i as u32);
 }
 
-/// Whether a thread panics before the grid's barrier.
+/// Whether a thread panics before the grid barrier.
 #[kernel]
 pub fn grid_sync(panics: u32, mut to: PerThread<u32>) {
     assert!(thread::index() != u64::from(panics), "before the barrier");
@@ -158,7 +160,7 @@ pub fn grid_sync(panics: u32, mut to: PerThread<u32>) {
     to.each(|i, to| *to = i as u32);
 }
 
-/// One block's arrival, for which nobody waits.
+/// The arrival of one block, for which no block waits.
 #[kernel]
 pub fn forget_arrival() {
     if thread::block_index() == 0 {
@@ -167,11 +169,11 @@ pub fn forget_arrival() {
     }
 }
 
-/// A message whose formatting does not come to an end.
+/// A message whose formatting does not terminate.
 struct Odd(u32);
 
 impl fmt::Display for Odd {
-    // It is what the test is about.
+    // The infinite loop is the purpose of the test.
     #[allow(clippy::print_in_format_impl)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("half a message")?;

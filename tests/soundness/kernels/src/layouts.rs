@@ -1,4 +1,4 @@
-//! Types with unusual layouts, wherever a kernel has values.
+//! Types with unusual layouts, in every place where a kernel has values.
 
 #![allow(
     clippy::multiple_bound_locations,
@@ -13,12 +13,12 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Dynamic, Shared};
 use cust_core::DeviceCopy;
 
-/// The alignment is larger than that of any instruction's operand.
+/// Its alignment is larger than that of any instruction's operand.
 #[derive(Clone, Copy, AnyBits, DeviceCopy)]
 #[repr(C, align(128))]
 pub struct Line(pub u32);
 
-/// Generic, without alignment, and with a field under a condition.
+/// Generic, packed, and with a field under a `cfg`.
 #[derive(Clone, Copy, AnyBits, DeviceCopy)]
 #[repr(C, packed)]
 pub struct Packed<T, const N: usize = 2>
@@ -41,10 +41,10 @@ pub union Either {
 #[constant]
 pub static LINE: Line = Line(5);
 
-/// A name of the expansion's, in a type.
+/// A name that the expansion uses, in a type.
 const STORAGE: usize = 3;
 
-/// How far behind a multiple of its alignment a value lies.
+/// Returns the offset of a value's address from a multiple of its alignment.
 fn behind<T>(value: &T) -> u32 {
     (black_box(&raw const *value).addr() % black_box(align_of::<T>())) as u32
 }
@@ -87,7 +87,7 @@ pub fn values(packed: &Packed<u64>, either: Either, mut to: PerThread<[u64; 4]>)
     to.each(|_, to| *to = [first.into(), rest[0], rest[1], size_of_val(packed) as u64]);
 }
 
-/// The elements of dynamic memory that is no multiple of them.
+/// The elements of dynamic memory whose size is not a multiple of theirs.
 #[kernel]
 pub fn dynamic(#[shared] mut all: Shared<Dynamic<[u16; 3]>>, mut to: PerThread<u32>) {
     let mut own = 0;

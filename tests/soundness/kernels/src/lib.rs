@@ -1,4 +1,4 @@
-//! Kernels without unsafe code that try to break what the libraries promise.
+//! Kernels without `unsafe` that try to break the libraries' guarantees.
 
 #![no_std]
 #![forbid(unsafe_code)]

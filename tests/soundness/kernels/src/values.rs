@@ -1,4 +1,4 @@
-//! Values with padding, and coordinates far outside.
+//! Values with padding, and coordinates far out of bounds.
 
 use core::mem::MaybeUninit;
 
@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::texture::Surface;
 use cuda_std::{AnyBits, group, memory};
 
-/// Padding is no integer, and shuffles and stores move integers.
+/// Padding is not an integer, but shuffles and stores move integers.
 #[derive(Clone, Copy, PartialEq, AnyBits)]
 pub struct Padded(u8, u32, u16);
 
@@ -33,7 +33,7 @@ pub fn padding(mut to: PerThread<[u32; 5]>) {
     });
 }
 
-/// Places whose offset in bytes would wrap to one that is inside.
+/// Coordinates whose offset in bytes would wrap to an offset in bounds.
 #[kernel]
 pub fn far_outside(surface: Surface<u32, 1>, wide: Surface<[f32; 4], 2>, mut to: PerThread<u32>) {
     let mut found = 0;

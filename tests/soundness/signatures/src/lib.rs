@@ -1,4 +1,5 @@
-//! Kernels and statics whose types differ between host and device, by a feature or by the target.
+//! Kernels and statics whose types differ between host and device, because of a feature or the
+//! target.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,7 +22,7 @@ pub type Real = f32;
 #[cfg(not(feature = "host"))]
 pub type Real = f64;
 
-/// What two versions of one dependency would call by the same name.
+/// Two types that two versions of a dependency would give the same name.
 #[cfg(feature = "host")]
 pub type Handle<'a> = u64;
 #[cfg(not(feature = "host"))]
@@ -189,7 +190,7 @@ type Limit = u32;
 #[cfg(not(feature = "host"))]
 type Limit = NonZeroU32;
 
-/// A number of which the device knows that it is not 0, and the host does not.
+/// A number that is nonzero for the device but not for the host.
 #[constant]
 pub static LIMIT: Limit = match NonZeroU32::new(1) {
     #[cfg(feature = "host")]

@@ -1,4 +1,4 @@
-//! Names of the prelude and of the expansions that are the user's here.
+//! Names of the prelude and of the expansions that the user has redefined.
 
 #![allow(
     dead_code,
@@ -45,7 +45,7 @@ macro_rules! include {
     };
 }
 
-/// A type by the name of a type parameter of the expansion.
+/// A type with the name of a type parameter of the expansion.
 #[derive(::core::clone::Clone, ::core::marker::Copy, cust_core::DeviceCopy)]
 pub struct __A0(pub u32);
 
