@@ -79,7 +79,7 @@ impl Device {
                 .driver
                 .cuDeviceGetName(buffer, name.len() as i32, self.raw)
         };
-        self.check(result, "asking for the name")?;
+        self.check(result, "querying the name")?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
     }
@@ -89,7 +89,7 @@ impl Device {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { self.api.driver.cuDeviceGetUuid_v2(&mut uuid, self.raw) };
-        self.check(result, "asking for the UUID")?;
+        self.check(result, "querying the UUID")?;
         Ok(uuid.bytes.map(|byte| byte as u8))
     }
 
@@ -98,7 +98,7 @@ impl Device {
         let mut bytes = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { self.api.driver.cuDeviceTotalMem_v2(&mut bytes, self.raw) };
-        self.check(result, "asking for the size of the memory")?;
+        self.check(result, "querying the size of the memory")?;
         Ok(bytes)
     }
 
@@ -112,10 +112,7 @@ impl Device {
                 .cuDeviceGetAttribute(&mut value, attribute.0, self.raw)
         };
         self.api.check(result, || {
-            format!(
-                "device {}: asking for attribute {}",
-                self.raw, attribute.0.0
-            )
+            format!("device {}: querying attribute {}", self.raw, attribute.0.0)
         })?;
         Ok(value)
     }
@@ -137,7 +134,7 @@ impl Device {
                 .driver
                 .cuDeviceGetPCIBusId(buffer, name.len() as i32, self.raw)
         };
-        self.check(result, "asking for its place on the PCI bus")?;
+        self.check(result, "querying its PCI bus ID")?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
     }
@@ -162,7 +159,7 @@ impl Device {
             let luid = luid.as_mut_ptr().cast();
             self.api.driver.cuDeviceGetLuid(luid, &mut nodes, self.raw)
         };
-        self.check(result, "asking for the LUID")?;
+        self.check(result, "querying the LUID")?;
         Ok((luid, nodes))
     }
 
@@ -179,7 +176,7 @@ impl Device {
                 .driver
                 .cuDeviceCanAccessPeer(&mut can, self.raw, peer.raw)
         };
-        self.check(result, "asking whether it can access a peer")?;
+        self.check(result, "querying whether it can access a peer")?;
         Ok(can != 0)
     }
 
@@ -192,7 +189,7 @@ impl Device {
                 .driver
                 .cuDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw, peer.raw)
         };
-        self.check(result, "asking for the connection to a peer")?;
+        self.check(result, "querying a peer-to-peer attribute")?;
         Ok(value)
     }
 
@@ -205,7 +202,7 @@ impl Device {
                 .driver
                 .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
         };
-        self.check(result, "asking for the state of its primary context")?;
+        self.check(result, "querying the state of its primary context")?;
         Ok((ContextFlags::from_bits_truncate(flags), active != 0))
     }
 

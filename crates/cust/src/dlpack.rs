@@ -144,7 +144,7 @@ impl<T: Element + Send + 'static> Tensor<T> {
             .try_fold(1usize, |len, &size| len.checked_mul(size));
         if elements != Some(buffer.len()) {
             return Err(Error::SizeMismatch {
-                doing: "making a tensor of a buffer",
+                doing: "creating a tensor of a buffer",
                 source_len: buffer.len(),
                 destination_len: elements.unwrap_or(usize::MAX),
             });

@@ -76,7 +76,7 @@ mod of_ndarray {
             let size = shape.size();
             let array: Result<_, ShapeError> = Array::from_shape_vec(shape, self.as_host_vec()?);
             array.map_err(|_| Error::SizeMismatch {
-                doing: "making an array of a buffer",
+                doing: "creating an array of a buffer",
                 source_len: self.len(),
                 destination_len: size,
             })

@@ -1,9 +1,9 @@
 //! Memory and semaphores of other interfaces, such as Vulkan, by file descriptors.
 //!
-//! The other interface allocates memory that may be exported, and CUDA maps it, as a buffer or as an
-//! array. Semaphores, exported likewise, order what both do with it: a stream waits for one that the
-//! other interface signals, and signals one that the other waits for. `tests/interop` shows it with
-//! Vulkan.
+//! The other interface allocates memory that may be exported, and CUDA maps it, as a buffer or as
+//! an array. Semaphores, exported likewise, order what both do with it: a stream waits for one that
+//! the other interface signals, and signals one that the other waits for. `tests/interop` shows it
+//! with Vulkan.
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -190,8 +190,8 @@ impl<T> Drop for MappedMemory<T> {
 
 /// A semaphore of another interface.
 ///
-/// One that is dropped while a stream has still to signal it or to wait for it stays with the driver
-/// until the context ends.
+/// One that is dropped while a stream has still to signal it or to wait for it stays with the
+/// driver until the context ends.
 #[derive(Debug)]
 pub struct ExternalSemaphore {
     raw: CUexternalSemaphore,
@@ -247,7 +247,7 @@ impl ExternalSemaphore {
 
     /// Puts signalling it, with a value if it counts, into a stream.
     pub fn signal(&self, value: u64, stream: &Stream) -> CudaResult<()> {
-        let doing = || "putting signalling of an external semaphore into a stream".to_owned();
+        let doing = || "enqueuing a signal of an external semaphore".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
         // SAFETY: zeros are valid for these plain numbers and pointers.
@@ -265,7 +265,7 @@ impl ExternalSemaphore {
     /// Lets the work put into a stream from now on wait for it, until it has the value if it
     /// counts.
     pub fn wait(&self, value: u64, stream: &Stream) -> CudaResult<()> {
-        let doing = || "letting a stream wait for an external semaphore".to_owned();
+        let doing = || "making a stream wait for an external semaphore".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
         // SAFETY: zeros are valid for these plain numbers and pointers.

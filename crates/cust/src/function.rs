@@ -287,7 +287,7 @@ impl Function<'_> {
             api.driver
                 .cuFuncGetAttribute(&mut value, attribute.raw(), self.kernel.raw)
         };
-        api.check(result, || format!("asking for {attribute:?} of {self:?}"))?;
+        api.check(result, || format!("querying {attribute:?} of {self:?}"))?;
         Ok(value)
     }
 
@@ -426,7 +426,7 @@ impl Function<'_> {
         let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
         // SAFETY: the function is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuFuncIsLoaded(&mut state, self.kernel.raw) };
-        api.check(result, || format!("asking whether {self:?} is loaded"))?;
+        api.check(result, || format!("querying whether {self:?} is loaded"))?;
         Ok(state == CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED)
     }
 

@@ -1,5 +1,5 @@
-//! Green contexts: parts of a device's multiprocessors, with streams whose kernels run on these alone,
-//! so that latency-bound work is not held up by what fills the rest.
+//! Green contexts: parts of a device's multiprocessors, with streams whose kernels run on these
+//! alone, so that latency-bound work is not held up by what fills the rest.
 //!
 //! ```
 //! use cust::green::GreenContext;
@@ -60,7 +60,7 @@ impl Device {
                 .cuDeviceGetDevResource(device, &mut raw, kind)
         };
         self.api.check(result, || {
-            format!("asking for the multiprocessors of {self:?}")
+            format!("querying the multiprocessors of {self:?}")
         })?;
         Ok(Multiprocessors { device: *self, raw })
     }
@@ -130,7 +130,7 @@ impl GreenContext {
     ///
     /// The driver's, for no parts, and for those of another device or another division.
     pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
-        let doing = || format!("making a green context of {parts:?}");
+        let doing = || format!("creating a green context of {parts:?}");
         let api = context.bind()?;
         if parts.is_empty() {
             // Drivers end the process instead of refusing it.
@@ -173,7 +173,7 @@ impl GreenContext {
             api.driver
                 .cuGreenCtxStreamCreate(&mut raw, self.inner.raw, flags, priority)
         };
-        api.check(result, || "making a stream of a green context".to_owned())?;
+        api.check(result, || "creating a stream of a green context".to_owned())?;
         Ok(Stream::of_green(
             raw,
             context.clone(),
@@ -197,7 +197,7 @@ impl GreenContext {
                 .cuGreenCtxGetDevResource(self.inner.raw, &mut raw, kind)
         };
         api.check(result, || {
-            "asking for a green context's multiprocessors".to_owned()
+            "querying a green context's multiprocessors".to_owned()
         })?;
         let device = self.inner.context.device();
         Ok(Multiprocessors { device, raw })
@@ -223,7 +223,7 @@ impl GreenContext {
     ///
     /// [`Error::WrongContext`](crate::error::Error::WrongContext), and the driver's.
     pub fn wait(&self, event: &Event) -> CudaResult<()> {
-        let doing = || "letting a green context wait for an event".to_owned();
+        let doing = || "making a green context wait for an event".to_owned();
         let context = &self.inner.context;
         context.require_same(event.context(), doing)?;
         let api = context.bind()?;

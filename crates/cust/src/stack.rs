@@ -2,8 +2,8 @@
 //!
 //! The compiler stores with a module how much stack each kernel needs that has recursion or calls
 //! through pointers; for other kernels the driver knows. Before the first launch of a kernel that
-//! needs more than the limit, the limit is raised to the kernel's need. When a module goes, the limit
-//! is lowered to what the others need. A limit that the user set stays as it is.
+//! needs more than the limit, the limit is raised to the kernel's need. When a module goes, the
+//! limit is lowered to what the others need. A limit that the user set stays as it is.
 //!
 //! Recursive functions compare the stack pointer with the stack's end, which is in a variable of
 //! their module. The stack's start is measured by a kernel, once for each context.
@@ -213,12 +213,12 @@ fn limit(api: &Api) -> CudaResult<usize> {
         api.driver
             .cuCtxGetLimit(&mut value, CUlimit::CU_LIMIT_STACK_SIZE)
     };
-    api.check(result, || "asking for the stack's limit".to_owned())?;
+    api.check(result, || "querying the stack limit".to_owned())?;
     Ok(value)
 }
 
-/// Raises the limit to `need`, or as far as the device has memory for it: the need is an upper bound, so
-/// less may do, and an overflow is reported when it happens. Returns the limit.
+/// Raises the limit to `need`, or as far as the device has memory for it: the need is an upper
+/// bound, so less may do, and an overflow is reported when it happens. Returns the limit.
 fn raise(
     limit: usize,
     need: usize,
@@ -248,7 +248,8 @@ fn set_limit(api: &Api, bytes: usize) -> CUresult {
     }
 }
 
-/// Tells all recursive functions where the stack ends. Those of which it is not known check nothing.
+/// Tells all recursive functions where the stack ends. Those of which it is not known check
+/// nothing.
 fn set_floors(api: &Api, inner: &Inner, limit: usize) {
     let Some(Some(start)) = inner.start else {
         return;

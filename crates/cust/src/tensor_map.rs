@@ -125,8 +125,8 @@ pub struct TiledTensor<'a> {
 /// three of space, and the image.
 ///
 /// A copy begins at a pixel and goes on along the first dimension of space, then along the others,
-/// then in the next image, within a box around each image's pixels. The copy may say by how much all
-/// pixels are shifted: by the place in the filter.
+/// then in the next image, within a box around each image's pixels. The copy may say by how much
+/// all pixels are shifted: by the place in the filter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Im2colTensor<'a> {
     /// Elements along each dimension; three to five dimensions.
@@ -192,7 +192,7 @@ fn check_lengths(lengths: &[(usize, usize)]) -> CudaResult<()> {
     match lengths.iter().find(|(found, wanted)| found != wanted) {
         None => Ok(()),
         Some(&(found, expected)) => Err(Error::SizeMismatch {
-            doing: "making a tensor map",
+            doing: "creating a tensor map",
             source_len: found,
             destination_len: expected,
         }),
@@ -216,7 +216,7 @@ impl TensorMap {
         memory: DevicePointer<T>,
         tensor: &TiledTensor<'_>,
     ) -> CudaResult<TensorMap> {
-        let api = Context::current("making a tensor map")?.bind()?;
+        let api = Context::current("creating a tensor map")?.bind()?;
         let rank = tensor.sizes.len();
         check_lengths(&[
             (tensor.strides.len(), rank.saturating_sub(1)),
@@ -243,7 +243,7 @@ impl TensorMap {
                 raw_fill(tensor.nan_outside),
             )
         };
-        api.check(result, || format!("making a tensor map of {tensor:?}"))?;
+        api.check(result, || format!("creating a tensor map of {tensor:?}"))?;
         Ok(map)
     }
 
@@ -256,7 +256,7 @@ impl TensorMap {
         memory: DevicePointer<T>,
         tensor: &Im2colTensor<'_>,
     ) -> CudaResult<TensorMap> {
-        let api = Context::current("making a tensor map")?.bind()?;
+        let api = Context::current("creating a tensor map")?.bind()?;
         let rank = tensor.sizes.len();
         check_lengths(&[
             (tensor.strides.len(), rank.saturating_sub(1)),
@@ -286,7 +286,7 @@ impl TensorMap {
                 raw_fill(tensor.nan_outside),
             )
         };
-        api.check(result, || format!("making a tensor map of {tensor:?}"))?;
+        api.check(result, || format!("creating a tensor map of {tensor:?}"))?;
         Ok(map)
     }
 

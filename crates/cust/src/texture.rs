@@ -68,8 +68,8 @@ pub struct TextureConfig {
     pub mipmap_filter: FilterMode,
     /// What is added to the level that a kernel asks for.
     pub mipmap_level_bias: f32,
-    /// The levels to look at, of an array that has some: from the first number to the second, so the
-    /// first level alone unless this says more.
+    /// The levels to look at, of an array that has some: from the first number to the second, so
+    /// the first level alone unless this says more.
     pub mipmap_levels: [f32; 2],
 }
 
@@ -366,7 +366,7 @@ macro_rules! textures {
                     api.driver
                         .cuTexObjectCreate(&mut raw, &resource, &description, std::ptr::null())
                 };
-                api.check(result, || format!("making a texture of {source:?}"))?;
+                api.check(result, || format!("creating a texture of {source:?}"))?;
                 Ok($name { raw, view, $accessor })
             }
 
@@ -419,8 +419,8 @@ macro_rules! textures {
 textures! {
     /// A texture on an array, which it shares with whoever else holds it.
     Texture of Array, array: "an array";
-    /// A texture on an array with levels, which it shares with whoever else holds it. Its coordinates
-    /// are normalized.
+    /// A texture on an array with levels, which it shares with whoever else holds it. Its
+    /// coordinates are normalized.
     MipmappedTexture of MipmappedArray, array: "an array with levels";
     /// A texture on plain memory, which it shares with whoever else holds it. Kernels fetch whole
     /// elements of it: it has one dimension, no filter and no address modes.
@@ -463,7 +463,7 @@ impl<T: ArrayElement> Surface<T> {
         let mut raw = 0;
         // SAFETY: the pointers are valid for the call, and the array is alive.
         let result = unsafe { api.driver.cuSurfObjectCreate(&mut raw, &resource) };
-        api.check(result, || format!("making a surface of {array:?}"))?;
+        api.check(result, || format!("creating a surface of {array:?}"))?;
         Ok(Surface { raw, view, array })
     }
 

@@ -218,8 +218,8 @@ fn exited_threads_are_not_waited_for() {
 fn what_cannot_go_on_is_an_error() {
     assert_eq!(
         fault(3).to_string(),
-        "in block (0, 0, 0), 33 threads wait at barrier 0, 31 lanes of warp 0 wait at `bar.warp` with \
-         mask 0xffffffff, and no thread is left that could come"
+        "deadlock in block (0, 0, 0): 33 threads wait at barrier 0, 31 lanes of warp 0 wait at \
+         `bar.warp` with mask 0xffffffff, and no thread is left that could arrive"
     );
     assert!(matches!(fault(4), CpuFault::Invalid(text) if text.contains("own lane 0")));
     let CpuFault::Unsupported(what) = fault(5) else {

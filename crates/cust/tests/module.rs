@@ -72,7 +72,7 @@ fn a_missing_or_mistyped_global_is_an_error() {
     let error = unsafe { module.get_global::<u64>("counter").unwrap_err() };
     assert_eq!(
         error.to_string(),
-        "the global variable `counter` has 4 bytes, but the type asked for has 8"
+        "the global variable `counter` has 4 bytes, but the requested type has 8"
     );
 }
 

@@ -269,7 +269,7 @@ fn statics_that_the_module_lacks_are_errors() {
     let error = module.global::<plain::WIDE>().failure();
     assert_eq!(
         error.to_string(),
-        "the global variable `WIDE` has 4 bytes, but the type asked for has 8"
+        "the global variable `WIDE` has 4 bytes, but the requested type has 8"
     );
     let foreign = Module::from_ptx(".version 7.0\n.target sm_70\n.address_size 64", &[]).unwrap();
     let error = foreign.global::<TICKS>().failure();

@@ -129,7 +129,9 @@ impl Stream {
         let mut status = Status::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the stream is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuStreamIsCapturing(self.as_inner(), &mut status) };
-        api.check(result, || "asking whether a stream is captured".to_owned())?;
+        api.check(result, || {
+            "querying whether a stream is captured".to_owned()
+        })?;
         Ok(status != Status::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 }

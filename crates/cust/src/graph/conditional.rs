@@ -1,5 +1,5 @@
-//! Conditional nodes: parts of a graph that are done if, while, or depending on what a kernel of the
-//! graph says, without the host.
+//! Conditional nodes: parts of a graph that are done if, while, or depending on what a kernel of
+//! the graph says, without the host.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -63,7 +63,7 @@ impl GraphBuilder<'_> {
                 CU_GRAPH_COND_ASSIGN_DEFAULT,
             )
         };
-        api.check(result, || "making a condition of a graph".to_owned())?;
+        api.check(result, || "creating a condition of a graph".to_owned())?;
         let id = InGraph {
             graph: self.id,
             buffer: self.buffers.len(),
@@ -85,9 +85,9 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// Those of `body`, the driver's, [`Error::UsedCondition`] if `condition` has a node already, and
-    /// [`Error::GraphExchanged`] if `body` moves the graph away,
-    /// for instance with [`std::mem::swap`].
+    /// Those of `body`, the driver's, [`Error::UsedCondition`] if `condition` has a node already,
+    /// and [`Error::GraphExchanged`] if `body` moves the graph away, for instance with
+    /// [`std::mem::swap`].
     pub fn if_nonzero(
         &mut self,
         condition: GraphCondition,
@@ -98,8 +98,8 @@ impl GraphBuilder<'_> {
         self.conditional(condition, kind, 1, |graph, _| once(&mut body, graph))
     }
 
-    /// Adds what `then` adds, to be done if the condition is not zero, and what `otherwise` adds, to
-    /// be done if it is. Drivers before CUDA 12.8 do not have it.
+    /// Adds what `then` adds, to be done if the condition is not zero, and what `otherwise` adds,
+    /// to be done if it is. Drivers before CUDA 12.8 do not have it.
     ///
     /// # Errors
     ///

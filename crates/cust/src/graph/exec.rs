@@ -212,7 +212,7 @@ impl<'m> GraphExec<'m> {
 
     /// Whether a node is done in launches.
     pub fn is_enabled(&self, node: Node) -> CudaResult<bool> {
-        let doing = || "asking whether a node of a graph is enabled".to_owned();
+        let doing = || "querying whether a node of a graph is enabled".to_owned();
         let number = self.node(node, doing)?;
         let api = self.graph.context.bind()?;
         let mut enabled = 0;

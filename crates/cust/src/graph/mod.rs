@@ -30,9 +30,9 @@
 //! ```
 //!
 //! `capture.rs` is the other way to a graph, which records what is put into streams; it cannot know
-//! what memory the work uses, and is unsafe. This file is the builder, with kernels, copies and calls;
-//! `nodes.rs` adds the other kinds of nodes, `conditional.rs` those that choose and repeat, and
-//! `exec.rs` is what is launched.
+//! what memory the work uses, and is unsafe. This file is the builder, with kernels, copies and
+//! calls; `nodes.rs` adds the other kinds of nodes, `conditional.rs` those that choose and repeat,
+//! and `exec.rs` is what is launched.
 
 mod capture;
 mod conditional;
@@ -300,8 +300,8 @@ struct AnyBuffer {
     bytes: usize,
 }
 
-/// The value of an [`AnyBuffer`] that stands for an array which kernels use by textures and surfaces: the
-/// address of its tracker. The driver does not order nodes by what they use.
+/// The value of an [`AnyBuffer`] that stands for an array which kernels use by textures and
+/// surfaces: the address of its tracker. The driver does not order nodes by what they use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Image(usize);
 
@@ -344,12 +344,12 @@ impl<'m> GraphBuilder<'m> {
     /// An empty graph in the current context.
     pub fn new() -> CudaResult<GraphBuilder<'m>> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let context = Context::current("making a graph")?;
+        let context = Context::current("creating a graph")?;
         let api = context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuGraphCreate(&mut raw, 0) };
-        api.check(result, || "making a graph".to_owned())?;
+        api.check(result, || "creating a graph".to_owned())?;
         Ok(GraphBuilder {
             raw,
             context,
@@ -494,8 +494,8 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds a call of `function` on another thread, after the nodes given. What comes after it waits
-    /// until it returns, or calls a function of this crate that calls the driver, as with
+    /// Adds a call of `function` on another thread, after the nodes given. What comes after it
+    /// waits until it returns, or calls a function of this crate that calls the driver, as with
     /// [`Stream::add_callback`](crate::stream::Stream::add_callback). A panic in it is caught and
     /// dropped.
     pub fn call<F>(&mut self, after: &[Node], function: F) -> CudaResult<Node>
@@ -609,8 +609,8 @@ impl<'m> GraphBuilder<'m> {
         nodes.iter().map(number).collect()
     }
 
-    /// The graph's buffers that a kernel uses, and the arrays that it uses by textures and surfaces,
-    /// which live forever. Several arguments may be of one array.
+    /// The graph's buffers that a kernel uses, and the arrays that it uses by textures and
+    /// surfaces, which live forever. Several arguments may be of one array.
     fn uses(
         &mut self,
         collector: &Collector<'_>,

@@ -68,9 +68,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
             api.driver
                 .cuMemGetAllocationGranularity(&mut granularity, &properties, option)
         };
-        api.check(result, || {
-            "asking for the size of pieces of memory".to_owned()
-        })?;
+        api.check(result, || "querying the allocation granularity".to_owned())?;
         let bytes = byte_size::<T>(capacity)?.max(1);
         let reserved = bytes.checked_next_multiple_of(granularity.max(1));
         let reserved = reserved.ok_or(Error::AllocationTooLarge {

@@ -46,8 +46,8 @@ impl<T: ArrayElement> MipmappedArray<T> {
     ///
     /// The driver's, for instance for more levels than it takes to come to one element.
     pub fn new(extent: impl Into<Extent>, levels: u32, flags: ArrayFlags) -> CudaResult<Self> {
-        let (context, extent) = (Context::current("making an array")?, extent.into());
-        let doing = || format!("making an array of {extent:?} with {levels} levels");
+        let (context, extent) = (Context::current("creating an array")?, extent.into());
+        let doing = || format!("creating an array of {extent:?} with {levels} levels");
         let api = context.bind()?;
         let descriptor = array_description::<T>(extent, flags);
         let mut handle = std::ptr::null_mut();

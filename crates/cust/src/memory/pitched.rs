@@ -23,8 +23,8 @@ use crate::tracker::{self, Captured, Dependency, Tracker};
 
 /// The number of elements along each dimension; 1 where there is none.
 ///
-/// Arrays tell a dimension that is not there from one of a single element: `(8, 1)` is a picture of one
-/// row, `8` is none.
+/// Arrays tell a dimension that is not there from one of a single element: `(8, 1)` is a picture of
+/// one row, `8` is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// Elements in a row.
@@ -221,7 +221,7 @@ impl Stream {
         if copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0 {
             return Ok(());
         }
-        let doing = || format!("putting a copy of {extent:?} into a stream");
+        let doing = || format!("enqueuing a copy of {extent:?}");
         let dependencies = [to.dependency(Access::Write), from.dependency(Access::Read)];
         let refused = Captured::Refused;
         // SAFETY: both sides have the extent.
@@ -533,8 +533,8 @@ pub(crate) fn array_description<T: ArrayElement>(
     extent: Extent,
     flags: ArrayFlags,
 ) -> CUDA_ARRAY3D_DESCRIPTOR {
-    // The driver tells dimensions that are not there from those of one element. Lists of rows have one
-    // before the layers.
+    // The driver tells dimensions that are not there from those of one element. Lists of rows have
+    // one before the layers.
     let layered = flags.contains(ArrayFlags::LAYERED);
     let flat = extent.dimensions == 1 || (layered && extent.height == 1);
     let deep = layered || extent.dimensions == 3;
@@ -551,13 +551,13 @@ pub(crate) fn array_description<T: ArrayElement>(
 impl<T: ArrayElement> Array<T> {
     /// Allocates an array. What is in it is not defined, but any bytes make elements.
     pub fn new(extent: impl Into<Extent>, flags: ArrayFlags) -> CudaResult<Self> {
-        let (context, extent) = (Context::current("making an array")?, extent.into());
+        let (context, extent) = (Context::current("creating an array")?, extent.into());
         let api = context.bind()?;
         let descriptor = array_description::<T>(extent, flags);
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuArray3DCreate_v2(&mut raw, &descriptor) };
-        api.check(result, || format!("making an array of {extent:?}"))?;
+        api.check(result, || format!("creating an array of {extent:?}"))?;
         Ok(Array {
             tracker: Tracker::shared(context),
             raw,
@@ -611,7 +611,7 @@ impl<T: ArrayElement> Array<T> {
             api.driver
                 .cuArray3DGetDescriptor_v2(&mut descriptor, self.raw)
         };
-        api.check(result, || "asking for an array's description".to_owned())?;
+        api.check(result, || "querying an array's description".to_owned())?;
         Ok(descriptor)
     }
 

@@ -76,7 +76,7 @@ unsafe impl Sync for Inner {}
 impl MemoryPool {
     /// Makes a pool on the current context's device.
     pub fn new() -> CudaResult<MemoryPool> {
-        let context = Context::current("making a memory pool")?;
+        let context = Context::current("creating a memory pool")?;
         let api = context.bind()?;
         // SAFETY: plain numbers, for which zeros are valid.
         let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
@@ -86,7 +86,7 @@ impl MemoryPool {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuMemPoolCreate(&mut raw, &properties) };
-        api.check(result, || "making a memory pool".to_owned())?;
+        api.check(result, || "creating a memory pool".to_owned())?;
         let inner = Arc::new(Inner { raw, context });
         Ok(MemoryPool { inner })
     }
@@ -127,7 +127,7 @@ impl MemoryPool {
             api.driver
                 .cuMemPoolGetAttribute(self.inner.raw, attribute.raw(), pointer)
         };
-        api.check(result, || format!("asking for {attribute:?} of a pool"))?;
+        api.check(result, || format!("querying {attribute:?} of a pool"))?;
         Ok(value)
     }
 
@@ -150,7 +150,7 @@ impl MemoryPool {
         let api = self.inner.context.bind()?;
         // SAFETY: the pool is alive.
         let result = unsafe { api.driver.cuMemPoolTrimTo(self.inner.raw, keep) };
-        api.check(result, || "giving back a pool's unused memory".to_owned())
+        api.check(result, || "trimming a memory pool".to_owned())
     }
 
     /// The driver's handle.

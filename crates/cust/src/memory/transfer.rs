@@ -153,7 +153,7 @@ pub(crate) unsafe fn host_to_device_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting a copy of {bytes} bytes to the device into a stream");
+    let doing = || format!("enqueuing a copy of {bytes} bytes to the device");
     to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
@@ -190,7 +190,7 @@ pub(crate) unsafe fn device_to_host_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting a copy of {bytes} bytes from the device into a stream");
+    let doing = || format!("enqueuing a copy of {bytes} bytes from the device");
     from.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
@@ -225,7 +225,7 @@ pub(crate) unsafe fn device_to_device_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting a copy of {bytes} bytes on the device into a stream");
+    let doing = || format!("enqueuing a copy of {bytes} bytes on the device");
     to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
@@ -258,7 +258,7 @@ pub(crate) unsafe fn set_8_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting setting {bytes} bytes to {value:#x} into a stream");
+    let doing = || format!("enqueuing a fill of {bytes} bytes with {value:#x}");
     to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());

@@ -123,7 +123,7 @@ impl Library {
             // SAFETY: the kernel is the library's; its name lives as long.
             unsafe {
                 let result = api.driver.cuKernelGetName(&mut name, kernel);
-                api.check(result, || "asking for a kernel's name".to_owned())?;
+                api.check(result, || "querying a kernel's name".to_owned())?;
                 Ok(CStr::from_ptr(name).to_string_lossy().into_owned())
             }
         };
@@ -164,9 +164,7 @@ impl Library {
                 // One past the last.
                 return Ok(sizes);
             }
-            api.check(result, || {
-                format!("asking for the parameters of `{kernel}`")
-            })?;
+            api.check(result, || format!("querying the parameters of `{kernel}`"))?;
             sizes.push(size);
         }
     }
@@ -182,7 +180,7 @@ impl Library {
             api.driver
                 .cuKernelGetAttribute(&mut value, attribute.raw(), raw, device)
         };
-        api.check(result, || format!("asking for {attribute:?} of `{kernel}`"))?;
+        api.check(result, || format!("querying {attribute:?} of `{kernel}`"))?;
         Ok(value)
     }
 

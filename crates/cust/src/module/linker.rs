@@ -91,14 +91,14 @@ unsafe impl Send for Linker {}
 impl Linker {
     /// A linker for the current context's device.
     pub fn new(options: &[ModuleJitOption]) -> CudaResult<Linker> {
-        let context = Context::current("making a linker")?;
+        let context = Context::current("creating a linker")?;
         let api = context.bind()?;
         let mut jit = Box::new(JitOptions::new(options));
         let (count, names, values) = jit.as_raw();
         let mut raw = std::ptr::null_mut();
         // SAFETY: the lists have `count` entries, and live as long as the linker.
         let result = unsafe { api.driver.cuLinkCreate_v2(count, names, values, &mut raw) };
-        api.check(result, || "making a linker".to_owned())?;
+        api.check(result, || "creating a linker".to_owned())?;
         Ok(Linker { raw, context, jit })
     }
 

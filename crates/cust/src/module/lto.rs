@@ -1,9 +1,9 @@
 //! Linking with optimization across modules: LTO-IR, which `nvcc -dlto` and libnvvm with `-gen-lto`
 //! make, is linked by NVIDIA's library nvJitLink.
 //!
-//! The driver's own linker ([`Linker`](super::Linker)) takes LTO-IR of toolkits before CUDA 12 alone,
-//! and its options for that are deprecated. nvJitLink is part of the CUDA toolkit and not of the
-//! driver; it is loaded when it is first asked for.
+//! The driver's own linker ([`Linker`](super::Linker)) takes LTO-IR of toolkits before CUDA 12
+//! alone, and its options for that are deprecated. nvJitLink is part of the CUDA toolkit and not of
+//! the driver; it is loaded when it is first asked for.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
@@ -145,7 +145,7 @@ impl LtoLinker {
     ///
     /// [`Error::NoContext`], and as of [`LtoLinker::for_arch`].
     pub fn new() -> CudaResult<LtoLinker> {
-        let context = Context::current("making a linker")?;
+        let context = Context::current("creating a linker")?;
         let (major, minor) = context.device().compute_capability()?;
         LtoLinker::for_arch(&format!("sm_{major}{minor}"))
     }
@@ -165,7 +165,7 @@ impl LtoLinker {
         });
         if number.is_none_or(|number| number < OLDEST) {
             return Err(Error::Linker {
-                doing: format!("making a linker for {arch}"),
+                doing: format!("creating a linker for {arch}"),
                 code: UNSUPPORTED_ARCH,
                 log: "it is no architecture, or an old one".to_owned(),
             });
@@ -178,7 +178,7 @@ impl LtoLinker {
         if code != 0 {
             // What it wrote may be no linker; so there is nothing to destroy, and no log.
             return Err(Error::Linker {
-                doing: format!("making a linker for {arch}"),
+                doing: format!("creating a linker for {arch}"),
                 code,
                 log: String::new(),
             });
