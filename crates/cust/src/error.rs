@@ -155,8 +155,8 @@ pub enum Error {
 
     /// No context is alive.
     #[error(
-        "{doing}: there is no context\nhelp: call `cust::quick_init()` or `cust::init_auto()` first; \
-        after `Context::reset`, create a new context"
+        "{doing}: there is no context\nhelp: call `cust::quick_init()` or `cust::init_auto()` \
+        first; after `Context::reset`, create a new context"
     )]
     NoContext {
         /// The failed operation.
@@ -197,8 +197,8 @@ pub enum Error {
     /// A launch has a texture and a surface of the same array as arguments. Texture caches are not
     /// coherent with surface writes of the same launch.
     #[error(
-        "the kernel `{kernel}` would read an array through a texture and write it through a surface \
-        in the same launch\nhelp: read the array through the surface, or launch two kernels"
+        "the kernel `{kernel}` would read an array through a texture and write it through a \
+        surface in the same launch\nhelp: read the array through the surface, or launch two kernels"
     )]
     AliasedImage {
         /// The kernel.
@@ -380,8 +380,8 @@ pub enum Error {
 
     /// A typed kernel was requested from a module that is not known to be built from its crate.
     #[error(
-        "the module is not known to be built from the package `{package}`, which defines the kernel \
-        `{kernel}`\nhelp: load a module that `cuda_builder` embedded, with `cust::include_module!`"
+        "the module is not known to be built from the package `{package}`, which defines the \
+        kernel `{kernel}`\nhelp: load a module that `cuda_builder` embedded, with `cust::include_module!`"
     )]
     ForeignModule {
         /// The kernel.
@@ -393,8 +393,8 @@ pub enum Error {
     /// A kernel of the program was requested from a module that
     /// [`Module::own`](crate::module::Module::own) loaded for a kernel of another crate.
     #[error(
-        "the module does not contain the kernel `{kernel}`, which is compiled with another crate of \
-        the program\nhelp: load its module with `Module::own::<{kernel}>()`"
+        "the module does not contain the kernel `{kernel}`, which is compiled with another crate \
+        of the program\nhelp: load its module with `Module::own::<{kernel}>()`"
     )]
     OtherCrate {
         /// The kernel.
@@ -418,8 +418,8 @@ pub enum Error {
 
     /// A typed static was requested from a module that is not known to be built from its crate.
     #[error(
-        "the module is not known to be built from the package `{package}`, which defines the static \
-        `{global}`\nhelp: load a module that `cuda_builder` embedded, with `cust::include_module!`"
+        "the module is not known to be built from the package `{package}`, which defines the \
+        static `{global}`\nhelp: load a module that `cuda_builder` embedded, with `cust::include_module!`"
     )]
     ForeignGlobal {
         /// The static.
@@ -430,8 +430,8 @@ pub enum Error {
 
     /// The kernels call functions of the CUDA device runtime library, which was not found.
     #[error(
-        "the kernels require NVIDIA's `libcudadevrt.a`, which is part of the CUDA toolkit; searched: \
-        {}\nhelp: set CUST_CUDADEVRT to its path",
+        "the kernels require NVIDIA's `libcudadevrt.a`, which is part of the CUDA toolkit; \
+        searched: {}\nhelp: set CUST_CUDADEVRT to its path",
         searched.join(", ")
     )]
     DeviceRuntime {
@@ -772,8 +772,8 @@ impl fmt::Display for StackOverflow {
             )?;
         }
         f.write_str(
-            "\nhelp: set the kernel's stack size with `#[kernel(stack_size = BYTES)]`, the depth of \
-             all recursion with `CudaBuilder::recursion_depth`, or the context's limit with \
+            "\nhelp: set the kernel's stack size with `#[kernel(stack_size = BYTES)]`, the depth \
+             of all recursion with `CudaBuilder::recursion_depth`, or the context's limit with \
              `Context::set_resource_limit(ResourceLimit::StackSize, BYTES)`",
         )
     }
@@ -861,8 +861,8 @@ pub enum CpuFault {
     Unsupported(String),
     /// An argument of this type is in device memory.
     #[error(
-        "an argument of type `{0}` is in device memory\nhelp: pass slices, arrays or `Vec`s in host \
-        memory"
+        "an argument of type `{0}` is in device memory\nhelp: pass slices, arrays or `Vec`s in \
+        host memory"
     )]
     DeviceMemory(&'static str),
     /// Threads of a block wait for threads that never arrive.
@@ -968,15 +968,15 @@ impl std::fmt::Display for SignatureMismatch {
         };
         write!(
             f,
-            "`{name}` is not the same in this program and in the module\n  host:   {host}\n  device: \
-            {device}\nhelp: build both from the same source, with the same features \
+            "`{name}` is not the same in this program and in the module\n  host:   {host}\n  \
+            device: {device}\nhelp: build both from the same source, with the same features \
             (`CudaBuilder::features`) and the same versions of dependencies"
         )?;
         let by_compiler = host.contains("laid out by") || device.contains("laid out by");
         if by_compiler {
             f.write_str(
-                "\nhelp: build both with the same compiler, or add `repr(C)` or `repr(u32)` to each \
-                type whose layout the compiler chooses",
+                "\nhelp: build both with the same compiler, or add `repr(C)` or `repr(u32)` to \
+                each type whose layout the compiler chooses",
             )?;
         }
         if device.contains("not `DeviceCopy`") {

@@ -83,8 +83,8 @@ pub(crate) fn print_untold(pending: &mut Vec<Pending>) {
         // stderr may be closed: ignore the error.
         let _ = writeln!(
             std::io::stderr(),
-            "warning: {panic}\nhelp: call `synchronize` on the kernel's stream to receive the panic \
-             as an error"
+            "warning: {panic}\nhelp: call `synchronize` on the kernel's stream to receive the \
+             panic as an error"
         );
     }
 }
