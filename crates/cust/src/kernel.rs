@@ -954,7 +954,7 @@ fn wrong_block_size(kernel: &str, config: &LaunchConfig, [x, y, z]: [u32; 3]) ->
         kernel: kernel.to_owned(),
         grid: config.grid,
         block: config.block,
-        reason: format!("its blocks have {x} × {y} × {z} threads, as its `block_size` says"),
+        reason: format!("its `block_size` requires blocks of {x} × {y} × {z} threads"),
     }))
 }
 
@@ -1014,7 +1014,7 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     let all = grid.iter().map(|&size| u128::from(size)).product::<u128>() * u128::from(threads);
     if all > u128::from(u64::MAX >> 1) {
         return refuse(format!(
-            "the grid has {all} threads, which nothing can count"
+            "the grid has {all} threads, and at most 2^63 - 1 are supported"
         ));
     }
     if let Some(cluster) = config.cluster {

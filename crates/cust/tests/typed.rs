@@ -229,8 +229,8 @@ fn an_image_that_fits_is_chosen() {
     assert_eq!(
         none.load().unwrap_err().to_string(),
         format!(
-            "loading an embedded module: the device is sm_{major}{minor}, and there is only PTX \
-             for sm_999. Build for an architecture that is not newer than the device's"
+            "loading an embedded module: the device is sm_{major}{minor}, but the module has only \
+             PTX for sm_999\nhelp: build for an architecture that is not newer than the device's"
         )
     );
 }
@@ -310,8 +310,8 @@ fn blocks_have_the_size_that_the_kernel_says() {
     let error = module.launch(&stream, (1, 32), sized::limited::args());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "launching the kernel `limited` with grid (1, 1, 1) and block (32, 1, 1): its blocks have \
-         16 × 2 × 1 threads, as its `block_size` says"
+        "launching the kernel `limited` with grid (1, 1, 1) and block (32, 1, 1): its \
+         `block_size` requires blocks of 16 × 2 × 1 threads"
     );
     let args = sized::limited::args();
     module.launch(&stream, (1, (16, 2)), args).unwrap();

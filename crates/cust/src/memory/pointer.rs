@@ -79,7 +79,7 @@ impl<T> DevicePointer<T> {
         self.wrapping_offset((count as isize).wrapping_neg())
     }
 
-    /// Adds a signed offset of `count` elements, with the contract of [`pointer::offset`].
+    /// Adds a signed offset of `count` elements, with the contract of `pointer::offset`.
     ///
     /// # Safety
     ///
@@ -89,7 +89,7 @@ impl<T> DevicePointer<T> {
         self.wrapping_offset(count)
     }
 
-    /// Adds an offset of `count` elements, with the contract of [`pointer::add`].
+    /// Adds an offset of `count` elements, with the contract of `pointer::add`.
     ///
     /// # Safety
     ///
@@ -100,7 +100,7 @@ impl<T> DevicePointer<T> {
         self.wrapping_add(count)
     }
 
-    /// Subtracts an offset of `count` elements, with the contract of [`pointer::sub`].
+    /// Subtracts an offset of `count` elements, with the contract of `pointer::sub`.
     ///
     /// # Safety
     ///
