@@ -1,11 +1,11 @@
-//! Choosing the device, in processes of their own: the choice is made once for a process.
+//! Selecting the device. Each test runs child processes, because the selection is per process.
 
 use std::process::Command;
 
-/// Set in the processes that the tests start: what to call.
+/// Set in child processes: the function to call.
 const CHILD: &str = "CUST_TEST_CHILD";
 
-/// Runs a call in a fresh process with `CUST_DEVICE` set or not, and returns what it printed.
+/// Runs a call in a child process with or without `CUST_DEVICE`, and returns its output.
 fn child(call: &str, device: Option<&str>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command

@@ -1,4 +1,4 @@
-//! Launches without `unsafe`: arguments of all kinds, and sizes that are refused.
+//! Safe launches: arguments of all kinds, and errors for invalid dimensions.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -104,7 +104,7 @@ fn kernels_that_take_pointers_are_unsafe_to_pass_arguments_to() {
     let module = KERNELS.load().unwrap();
     let stream = stream();
     let number = DeviceBox::new(&1u32).unwrap();
-    // SAFETY: the box is one `u32`, alive until the stream is done.
+    // SAFETY: the box is a `u32` that lives until the stream is done.
     let args = unsafe { poke::args(number.as_device_ptr(), 42) };
     module.launch(&stream, (1, 1), args).unwrap();
     stream.synchronize().unwrap();
@@ -195,7 +195,7 @@ fn a_module_that_is_not_of_the_kernels_crate_is_refused() {
     let module = Module::from_ptx(include_str!("ptx/typed.ptx"), &[]).unwrap();
     let error = module.kernel::<nothing>().failure();
     assert!(matches!(error, Error::ForeignModule { .. }), "{error}");
-    // SAFETY: it is the module of these kernels all the same.
+    // SAFETY: the module nevertheless contains these kernels.
     let kernel = unsafe { module.kernel_unchecked::<nothing>() }.unwrap();
     kernel.launch(&stream(), (1, 1), nothing::args()).unwrap();
 
@@ -329,6 +329,6 @@ fn kernels_use_pinned_memory_where_it_is() {
     module
         .launch(&stream, (1, 32), add::args(&a, &b, &mut c))
         .unwrap();
-    // Looking at it waits for the kernel.
+    // The access waits for the kernel.
     assert_eq!(*c, [1.5, 2.5, 3.5]);
 }
