@@ -1,12 +1,12 @@
-//! What the safe interface costs beside the driver's own calls: launches, launches with slices of the
-//! host, and copies from pinned memory, each by both ways in turns.
+//! Measures the overhead of the safe API over direct driver calls: launches, launches with host
+//! slices, and copies from pinned memory, alternating between the two.
 //!
 //! ```sh
 //! CUST_DEVICE=gpu cargo run --release -p cust --example costs
 //! ```
 //!
-//! The figures are for one stream, which needs no waits. They are nanoseconds for each launch, the
-//! best of many rounds, and gigabytes a second.
+//! The measurements use one stream, which needs no synchronization. The results are nanoseconds per
+//! launch and gigabytes per second, the best of several rounds.
 
 #[path = "../tests/common/typed.rs"]
 mod kernels;
@@ -17,7 +17,7 @@ use std::time::Instant;
 use cust::prelude::*;
 use kernels::{KERNELS, add};
 
-/// Launches in a round: few enough that the driver's queue does not fill up.
+/// The number of launches per round: small enough that the driver's queue does not fill up.
 const LAUNCHES: usize = 500;
 const ROUNDS: usize = 40;
 
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (&raw const output).cast_mut().cast(),
         ];
         raw = raw.min(time(&stream, || {
-            // SAFETY: the parameters are the kernel's, and the buffers live to the end.
+            // SAFETY: the parameters have the kernel's types, and the buffers live to the end.
             let result = unsafe {
                 let (function, stream) = (kernel.to_raw(), stream.as_inner());
                 let (list, none) = (pointers.as_mut_ptr(), std::ptr::null_mut());
@@ -86,11 +86,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     println!("launch, safe:           {safe:8.1} ns ({:.3})", safe / raw);
 
-    println!("launch with three slices of the host, of which one comes back:");
+    println!("launch with three host slices, of which one is copied back:");
     for len in [32, 16 << 10, 1 << 20] {
         let (by_hand, slices) = host_slices(&kernel, &stream, driver, len)?;
         println!(
-            "{len:8} floats: copies by hand {by_hand:10.1} ns, slices {slices:10.1} ns (+{:.1})",
+            "{len:8} floats: driver calls {by_hand:10.1} ns, slices {slices:10.1} ns (+{:.1})",
             slices - by_hand
         );
     }
@@ -104,7 +104,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut raw, mut safe) = (f64::MAX, f64::MAX);
     for _ in 0..10 {
         let start = Instant::now();
-        // SAFETY: both have as many bytes, and live until the stream is done.
+        // SAFETY: both have `bytes` bytes, and live until the stream is done.
         let result = unsafe {
             let (to, from) = (memory.as_device_ptr().as_raw(), pinned.as_slice().as_ptr());
             driver.cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, stream.as_inner())
@@ -123,8 +123,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Nanoseconds for a launch with copies of slices: by the driver's calls into buffers that are there, and
-/// with the slices as arguments.
+/// Returns the nanoseconds per launch with copies of slices: with driver calls that copy into
+/// existing buffers, and with the slices as arguments.
 fn host_slices(
     kernel: &Kernel<'_, add>,
     stream: &Stream,
@@ -142,7 +142,7 @@ fn host_slices(
         let copies = [(&to_a, &a), (&to_b, &b), (&to_c, &c)];
         for (to, from) in copies {
             let to = to.as_device_ptr().as_raw();
-            // SAFETY: both have as many bytes, and live until the stream is done.
+            // SAFETY: both have `bytes` bytes, and live until the stream is done.
             let result = unsafe {
                 driver.cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), bytes, stream.as_inner())
             };
@@ -165,7 +165,7 @@ fn host_slices(
     Ok((by_hand, slices))
 }
 
-/// Nanoseconds for each launch.
+/// Returns the nanoseconds per launch.
 fn time(stream: &Stream, mut launch: impl FnMut() -> CudaResult<()>) -> CudaResult<f64> {
     stream.synchronize()?;
     let start = Instant::now();

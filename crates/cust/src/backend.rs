@@ -1,5 +1,5 @@
-//! The devices' drivers: libcuda for GPUs, the emulator's functions for the emulator, both as the
-//! same table. Everything else in this crate reaches a device through the [`Api`] chosen here.
+//! Backends: libcuda for GPUs, and the PTX emulator, behind the same table of driver functions. The
+//! rest of this crate accesses devices through [`Api`].
 
 use std::ffi::CStr;
 use std::sync::{OnceLock, RwLock};
@@ -8,20 +8,26 @@ use cust_raw::{CUresult, Driver, LoadError};
 
 use crate::error::{CudaError, CudaResult, DriverError, Error};
 
-/// The environment variable that says which backend to use: `gpu` or `emulator`.
+/// The environment variable that selects the backend: `gpu` or `emulator`.
 pub const DEVICE_VARIABLE: &str = "CUST_DEVICE";
 
-/// What executes kernels.
+/// An implementation of the driver API, which executes kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Backend {
     /// NVIDIA's driver, loaded from libcuda at run time.
     Gpu,
-    /// The PTX emulator, in this process, on the CPU.
+    /// The PTX emulator, which runs on the CPU in this process.
     Emulator,
 }
 
 impl Backend {
-    /// What the environment variable `CUST_DEVICE` says, if it is set.
+    /// Returns the backend that the environment variable `CUST_DEVICE` selects, or `None` if the
+    /// variable is unset or empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::UnknownBackend`] if the variable has another value than `gpu` or
+    /// `emulator`.
     pub fn from_env() -> CudaResult<Option<Backend>> {
         match std::env::var(DEVICE_VARIABLE) {
             Err(std::env::VarError::NotPresent) => Ok(None),
@@ -53,7 +59,7 @@ impl std::fmt::Display for Backend {
     }
 }
 
-/// A driver's functions, initialised.
+/// The functions of an initialized driver.
 pub(crate) struct Api {
     pub(crate) driver: &'static Driver,
     pub(crate) backend: Backend,
@@ -65,12 +71,13 @@ static EMULATOR: OnceLock<CudaResult<Api>> = OnceLock::new();
 /// The backend that functions without a context use, such as `Device::get_device`.
 static DEFAULT: RwLock<Option<Backend>> = RwLock::new(None);
 
-/// Makes `backend` what `Device::get_device` and its like refer to.
+/// Makes `backend` the default of functions without a context, such as `Device::get_device`.
 pub(crate) fn set_default(backend: Backend) {
     *DEFAULT.write().unwrap_or_else(|e| e.into_inner()) = Some(backend);
 }
 
-/// The backend last initialised, else what the environment says, else the GPU.
+/// Returns the default backend's functions: the backend of the context created last, else the one
+/// that `CUST_DEVICE` selects, else the GPU.
 pub(crate) fn default_api() -> CudaResult<&'static Api> {
     let chosen = *DEFAULT.read().unwrap_or_else(|e| e.into_inner());
     let backend = match chosen {
@@ -80,16 +87,16 @@ pub(crate) fn default_api() -> CudaResult<&'static Api> {
     api(backend)
 }
 
-/// The backend's functions; loads and initialises the driver on the first call.
+/// Returns the backend's functions. The first call loads and initializes the driver.
 pub(crate) fn api(backend: Backend) -> CudaResult<&'static Api> {
     let loaded = match backend {
         Backend::Gpu => GPU.get_or_init(|| {
             let driver = Driver::load().map_err(|error| no_driver(&error))?;
-            // The driver stays loaded for the process: its functions are called from `Drop`.
-            Api::initialise(Box::leak(Box::new(driver)), Backend::Gpu)
+            // The driver is never unloaded: `Drop` implementations call its functions.
+            Api::initialize(Box::leak(Box::new(driver)), Backend::Gpu)
         }),
         Backend::Emulator => EMULATOR
-            .get_or_init(|| Api::initialise(ptx_emulator::driver::driver(), Backend::Emulator)),
+            .get_or_init(|| Api::initialize(ptx_emulator::driver::driver(), Backend::Emulator)),
     };
     loaded.as_ref().map_err(Clone::clone)
 }
@@ -101,7 +108,7 @@ fn no_driver(error: &LoadError) -> Error {
 }
 
 impl Api {
-    fn initialise(driver: &'static Driver, backend: Backend) -> CudaResult<Api> {
+    fn initialize(driver: &'static Driver, backend: Backend) -> CudaResult<Api> {
         let api = Api { driver, backend };
         // SAFETY: `cuInit` takes no pointers.
         let result = unsafe { driver.cuInit(0) };
@@ -114,26 +121,26 @@ impl Api {
                 text: api.text(result),
             }),
             Some(_) => {
-                api.check(result, || "initialising the CUDA driver".to_owned())?;
+                api.check(result, || "initializing the CUDA driver".to_owned())?;
                 Ok(api)
             }
         }
     }
 
-    /// The driver's text for a result code.
+    /// Returns the driver's description of a result code.
     pub(crate) fn text(&self, result: CUresult) -> String {
         let mut text = std::ptr::null();
         // SAFETY: `text` is valid for the call; the driver's strings live as long as it does.
         unsafe {
             let found = self.driver.cuGetErrorString(result, &mut text);
             if found != CUresult::CUDA_SUCCESS || text.is_null() {
-                return "no text".to_owned();
+                return "no description".to_owned();
             }
             CStr::from_ptr(text).to_string_lossy().into_owned()
         }
     }
 
-    /// Turns a result code into an error that says what was being done.
+    /// Converts a result code into an error. `doing` describes the failed operation.
     #[inline]
     pub(crate) fn check(&self, result: CUresult, doing: impl FnOnce() -> String) -> CudaResult<()> {
         if result == CUresult::CUDA_SUCCESS {
@@ -161,12 +168,12 @@ impl Api {
         }))
     }
 
-    /// The CUDA version that the driver supports, as 1000 × major + 10 × minor.
+    /// Returns the CUDA version that the driver supports, as 1000 × major + 10 × minor.
     pub(crate) fn version(&self) -> CudaResult<i32> {
         let mut version = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { self.driver.cuDriverGetVersion(&mut version) };
-        self.check(result, || "asking for the driver's version".to_owned())?;
+        self.check(result, || "querying the driver's version".to_owned())?;
         Ok(version)
     }
 }
@@ -182,7 +189,7 @@ mod tests {
         assert_eq!(Backend::parse(""), Ok(None));
         assert_eq!(
             Backend::parse("cpu").unwrap_err().to_string(),
-            "CUST_DEVICE is `cpu`, but it has to be `gpu` or `emulator`"
+            "invalid value `cpu` of CUST_DEVICE: expected `gpu` or `emulator`"
         );
     }
 

@@ -1,11 +1,13 @@
 //! Contexts: a device in use by this process, with everything allocated on it.
 //!
-//! This crate uses each device's *primary* context, which libraries such as cuBLAS share.
+//! This crate uses each device's *primary* context, which it shares with libraries such as cuBLAS.
 //! Objects (buffers, streams, modules …) keep their context alive, and make it current in the
-//! driver for their own calls, whatever thread these come from. What has no object to tell the
-//! context from (`DeviceBuffer::new`, `Stream::new`, `Module::from_ptx`) uses the context that
-//! the thread made current with [`CurrentContext::set_current`], else the process's default: the
-//! one made last.
+//! driver for their own calls, on whatever thread. Functions that create objects
+//! (`DeviceBuffer::zeroed`, `Stream::new`, `Module::from_ptx`) use the context that the calling
+//! thread made current with [`CurrentContext::set_current`], or the process's default context,
+//! which is the context created last.
+//!
+//! [`Context`] has an example.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -27,44 +29,44 @@ use crate::report::{self, Pending, Report, Reported};
 use crate::stack::{self, Stack};
 use crate::stream::StreamInner;
 
-/// Freed device memory is kept for later buffers up to this part of all.
+/// The reciprocal of the fraction of device memory that the pool keeps after it was freed.
 const KEPT_FRACTION: usize = 16;
 
 bitflags::bitflags! {
-    /// How the host waits for the device, and what the context keeps.
+    /// How host threads wait for the device, and what the context keeps.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct ContextFlags: u32 {
-        /// Spin if there are more cores than contexts, else yield.
+        /// Spin if there are more cores than contexts, otherwise yield.
         const SCHED_AUTO = 0;
-        /// Spin while waiting: lowest latency, one busy core.
+        /// Spin while waiting: lowest latency, at the cost of a busy core.
         const SCHED_SPIN = 1;
         /// Yield the core while waiting.
         const SCHED_YIELD = 2;
-        /// Sleep while waiting.
+        /// Block on a synchronization primitive while waiting.
         const SCHED_BLOCKING_SYNC = 4;
-        /// Map pinned memory into the device's address space (always so on 64-bit systems).
+        /// Map pinned memory into the device's address space. Always set on 64-bit systems.
         const MAP_HOST = 8;
-        /// Keep local memory at its largest size so far.
+        /// Do not shrink local memory after a launch.
         const LMEM_RESIZE_TO_MAX = 16;
     }
 }
 
-/// A limit of a context's resources.
+/// A resource limit of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResourceLimit {
-    /// Bytes of stack for each thread of a kernel with recursion or calls through pointers. Launches
-    /// raise the limit to what their kernels need, until it is set: then it stays as it was set.
+    /// Bytes of stack per thread of a kernel with recursion or indirect calls. Launches raise the
+    /// limit to their kernels' needs, unless the program has set it.
     StackSize,
-    /// Bytes for `print!` output until the host fetches it at a synchronize.
+    /// Bytes of the buffer for `print!` output, which the host fetches when it synchronizes.
     PrintfFifoSize,
-    /// Bytes that kernels may allocate (`Vec`, `String`, `Box`).
+    /// Bytes of the device heap, from which kernels allocate (`Vec`, `String`, `Box`).
     MallocHeapSize,
-    /// Depth of nested synchronizing launches from kernels.
+    /// The maximum nesting depth at which a kernel may synchronize with the kernels it launched.
     DeviceRuntimeSynchronizeDepth,
-    /// Launches from kernels that may be pending.
+    /// The maximum number of pending launches from kernels.
     DeviceRuntimePendingLaunchCount,
-    /// Largest fetch of the L2 cache, in bytes.
+    /// The maximum L2 cache fetch granularity in bytes.
     MaxL2FetchGranularity,
 }
 
@@ -85,9 +87,13 @@ impl ResourceLimit {
     }
 }
 
-/// A device in use. Clones refer to the same context. The context made last stays alive until the
-/// process ends, another one is made, or [`Context::reset`]; earlier ones until the last `Context`
-/// and the last object made in them are dropped.
+/// The primary context of a device.
+///
+/// Clones refer to the same context. The context created last stays alive until another context is
+/// created, [`Context::reset`] is called, or the process exits. Other contexts stay alive until the
+/// last `Context` and the last object created in them are dropped.
+///
+/// # Examples
 ///
 /// ```
 /// let context = cust::quick_init_on(cust::Backend::Emulator)?;
@@ -105,35 +111,36 @@ struct ContextInner {
     raw: CUcontext,
     /// The reports of the modules that can panic.
     reports: Mutex<Vec<Arc<Report>>>,
-    /// Panics that somebody has still to be told of.
+    /// Panics that were read from the reports, and are still to be returned by a wait.
     pending: Mutex<Vec<Pending>>,
-    /// Set by `Context::reset`: everything made in the context is gone.
+    /// Set by `Context::reset`, which destroys everything created in the context.
     destroyed: AtomicBool,
-    /// The fault that lost the context, as the driver's code: no work in it runs any more, and the
-    /// driver is not called for it again. 0 if there was none.
+    /// The driver's code of the fault that lost the context, or 0. A lost context executes no more
+    /// work, and the driver is not called for it again.
     lost: AtomicU32,
-    /// Futures that wait for the driver to call back.
+    /// Futures that wait for the driver's callback.
     waiting: Mutex<Vec<Weak<Waiting>>>,
-    /// The kernels launched last, for errors that come later.
+    /// The most recent launches, for errors that are detected later.
     launched: Mutex<VecDeque<Launched>>,
-    /// The last of them, which is usually launched again and again.
+    /// The last entry of `launched`, which is usually repeated.
     last: LastLaunch,
-    /// The event that orders streams among each other; made on first use.
+    /// The event that orders streams; created on first use.
     ordering: Mutex<Option<Handle<CUevent>>>,
-    /// See [`Context::private_stream`]: those that nobody uses now.
+    /// The idle private streams: see [`Context::private_stream`].
     private_streams: Mutex<Vec<Handle<CUstream>>>,
-    /// What the device allows launches; looked up on first use.
+    /// The device's limits of launches; queried on first use.
     limits: OnceLock<DeviceLimits>,
-    /// The pool that device memory comes from, where the device has pools; made on first use.
+    /// The pool that device memory is allocated from, or `None` if the device does not support
+    /// memory pools; created on first use.
     pool: OnceLock<Option<Handle<CUmemoryPool>>>,
     stack: Stack,
 }
 
-/// A launch that may not be done.
+/// A launch that may be pending.
 struct Launched {
     kernel: Arc<str>,
     stream: Weak<StreamInner>,
-    /// Its number in the stream.
+    /// The launch's sequence number in the stream.
     number: u64,
 }
 
@@ -144,65 +151,71 @@ impl Launched {
     }
 }
 
-/// The entry of the list that was made last, so that launching the same kernel in the same stream
-/// takes no lock. It serves messages alone, so it may lag behind.
+/// The last entry of the list of launches. With it, launching the same kernel in the same stream
+/// repeatedly takes no lock. It is used only for error messages, so it may lag behind.
 #[derive(Default)]
 struct LastLaunch {
-    /// The stream's own number.
+    /// The stream's ID.
     stream: AtomicU64,
-    /// Where the kernel's name is; the list keeps it there.
+    /// The address of the kernel's name, which the list keeps alive.
     kernel: AtomicUsize,
-    /// The number of the last such launch in the stream.
+    /// The sequence number of the last launch of this kernel in this stream.
     number: AtomicU64,
 }
 
-/// As many launches are remembered.
+/// The maximum number of launches that are recorded.
 const LAUNCHES: usize = 32;
 
-/// What a device allows launches.
+/// A device's limits of launches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLimits {
     /// Blocks along each axis.
     pub(crate) grid: [u32; 3],
     /// Threads along each axis.
     pub(crate) block: [u32; 3],
-    /// Bytes of shared memory for a block that asks for them.
+    /// Bytes of shared memory per block, with opt-in.
     pub(crate) shared: u32,
 }
 
-/// A handle of the driver's that any thread may use.
+/// A driver handle that any thread may use.
 #[derive(Clone, Copy)]
 struct Handle<T>(T);
 
-// SAFETY: the driver's handles are good on every thread.
+// SAFETY: the driver's handles may be used from any thread.
 unsafe impl<T> Send for Handle<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Handle<T> {}
 
 // SAFETY: the driver's functions may be called from any thread.
 unsafe impl Send for ContextInner {}
-// SAFETY: as above; what is ours is behind mutexes.
+// SAFETY: as above; the other mutable fields are atomic or behind a mutex.
 unsafe impl Sync for ContextInner {}
 
-/// The contexts alive, so that a device's context is one object however often it is asked for.
+/// The live contexts, so that each device has at most one `ContextInner`.
 static ALIVE: Mutex<Option<Alive>> = Mutex::new(None);
 type Alive = HashMap<(Backend, i32), Weak<ContextInner>>;
-/// The context made last: that of threads which made none current. It stays alive, so that a
-/// program need not keep the `Context` only to go on using the device.
+/// The context created last, which threads without a current context use. It is kept alive, so that
+/// a program need not keep the `Context` in order to use the device.
 static PROCESS_DEFAULT: RwLock<Option<Arc<ContextInner>>> = RwLock::new(None);
 
 thread_local! {
     /// The context that this thread made current.
     static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
-    /// Where the context is that this crate made current for this thread in the driver last.
+    /// The address of the context that this crate last made current in the driver on this thread.
     static BOUND: Cell<usize> = const { Cell::new(0) };
-    /// That context. It also keeps the place from being another context's.
+    /// The context whose address `BOUND` is. The weak reference prevents reuse of the address.
     static BOUND_TO: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
 }
 
 impl Context {
-    /// The device's primary context. It becomes current for this thread, and the default of
-    /// threads that made none current.
+    /// Returns the device's primary context, creating it if necessary.
+    ///
+    /// The context becomes the current context of this thread, and the default context of threads
+    /// that have no current context.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot create the context.
     pub fn new(device: Device) -> CudaResult<Context> {
         let context = Context::retain(device)?;
         CurrentContext::set_current(&context)?;
@@ -224,7 +237,7 @@ impl Context {
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuDevicePrimaryCtxRetain(&mut raw, device.raw) };
         api.check(result, || {
-            format!("making a context on device {}", device.raw)
+            format!("creating a context on device {}", device.raw)
         })?;
         let inner = Arc::new(ContextInner {
             device,
@@ -247,7 +260,7 @@ impl Context {
         Ok(Context { inner })
     }
 
-    /// The current context: this thread's, else the process's default.
+    /// Returns the current context: this thread's, or the process's default context.
     pub(crate) fn current(doing: &'static str) -> CudaResult<Context> {
         let inner = CURRENT
             .try_with(|current| current.borrow().upgrade())
@@ -263,7 +276,7 @@ impl Context {
         }
     }
 
-    /// Calls `f` with this as the thread's current context.
+    /// Calls `f` with this context as the thread's current context.
     pub(crate) fn with_current<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Restore(Weak<ContextInner>);
         impl Drop for Restore {
@@ -292,28 +305,32 @@ impl Context {
         })
     }
 
-    /// The context's flags.
+    /// Returns the context's flags.
     pub fn flags(&self) -> CudaResult<ContextFlags> {
         let api = self.bind()?;
         let mut flags = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuCtxGetFlags(&mut flags) };
-        api.check(result, || "asking for the context's flags".to_owned())?;
+        api.check(result, || "querying the context's flags".to_owned())?;
         Ok(ContextFlags::from_bits_truncate(flags))
     }
 
-    /// The device that it is on.
+    /// Returns the context's device.
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// What executes its kernels.
+    /// Returns the backend that executes the context's kernels.
     pub fn backend(&self) -> Backend {
         self.inner.device.backend()
     }
 
-    /// Waits for everything that was started in the context; returns a panic that a kernel
-    /// reported, or the fault that stopped one, as an error.
+    /// Waits until all work in the context is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::KernelPanic`] or [`Error::StackOverflow`] if a kernel reported one, and
+    /// [`Error::Driver`] if a kernel faulted.
     pub fn synchronize(&self) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no arguments.
@@ -322,20 +339,26 @@ impl Context {
         self.finish_wait(waited, None)
     }
 
-    /// A limit's value.
+    /// Returns a resource limit.
     pub fn get_resource_limit(&self, limit: ResourceLimit) -> CudaResult<usize> {
         let api = self.bind()?;
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuCtxGetLimit(&mut value, limit.raw()) };
-        api.check(result, || format!("asking for the limit {limit:?}"))?;
+        api.check(result, || format!("querying the limit {limit:?}"))?;
         Ok(value)
     }
 
-    /// Sets a limit. The driver may round the value.
+    /// Sets a resource limit. The driver may round the value.
     ///
-    /// [`ResourceLimit::StackSize`] stays as it is set: launches no longer raise it, and unloading
-    /// modules no longer lowers it.
+    /// After [`ResourceLimit::StackSize`] has been set, launches no longer raise the limit, and
+    /// unloading modules no longer lowers it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the value is too large, or the limit can no longer be changed:
+    /// [`ResourceLimit::MallocHeapSize`] and [`ResourceLimit::PrintfFifoSize`] are fixed by the
+    /// first launch of a kernel that uses the heap or prints.
     pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no pointers.
@@ -347,13 +370,13 @@ impl Context {
         Ok(())
     }
 
-    /// The CUDA version that the driver supports, as (major, minor).
+    /// Returns the CUDA version that the driver supports, as (major, minor).
     pub fn driver_version(&self) -> CudaResult<(u32, u32)> {
         let version = self.api().version()? as u32;
         Ok((version / 1000, version % 1000 / 10))
     }
 
-    /// The lowest and highest priority of streams; lower numbers are served first.
+    /// Returns the lowest and the highest stream priority. Lower numbers are higher priorities.
     pub fn stream_priority_range(&self) -> CudaResult<StreamPriorityRange> {
         let api = self.bind()?;
         let (mut least, mut greatest) = (0, 0);
@@ -362,42 +385,45 @@ impl Context {
             api.driver
                 .cuCtxGetStreamPriorityRange(&mut least, &mut greatest)
         };
-        api.check(result, || "asking for the priorities of streams".to_owned())?;
+        api.check(result, || {
+            "querying the range of stream priorities".to_owned()
+        })?;
         Ok(StreamPriorityRange { least, greatest })
     }
 
-    /// The context's number, unique in the process.
+    /// Returns the driver's ID of the context, which is unique in the process.
     pub fn id(&self) -> CudaResult<u64> {
         let api = self.bind()?;
         let mut id = 0;
         // SAFETY: the context is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuCtxGetId(self.inner.raw, &mut id) };
-        api.check(result, || "asking for the context's number".to_owned())?;
+        api.check(result, || "querying the context's ID".to_owned())?;
         Ok(id)
     }
 
-    /// The version of the driver's interface that the context is of.
+    /// Returns the driver API version of the context.
     pub fn get_api_version(&self) -> CudaResult<u32> {
         let api = self.bind()?;
         let mut version = 0;
         // SAFETY: the context is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuCtxGetApiVersion(self.inner.raw, &mut version) };
-        api.check(result, || "asking for the context's version".to_owned())?;
+        api.check(result, || "querying the context's API version".to_owned())?;
         Ok(version)
     }
 
-    /// What kernels prefer the first-level cache and shared memory to be divided for, unless they
-    /// say so themselves.
+    /// Returns the preferred partition of L1 cache and shared memory, for kernels without a
+    /// preference of their own.
     pub fn get_cache_config(&self) -> CudaResult<CacheConfig> {
         let api = self.bind()?;
         let mut config = CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuCtxGetCacheConfig(&mut config) };
-        api.check(result, || "asking for the cache preference".to_owned())?;
+        api.check(result, || "querying the cache preference".to_owned())?;
         Ok(CacheConfig::from_raw(config))
     }
 
-    /// Sets what kernels prefer, unless they say so themselves.
+    /// Sets the preferred partition of L1 cache and shared memory, for kernels without a
+    /// preference of their own.
     pub fn set_cache_config(&self, config: CacheConfig) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no pointers.
@@ -407,7 +433,7 @@ impl Context {
         })
     }
 
-    /// Lets all lines of the second-level cache that were to stay in it go.
+    /// Resets all persisting lines of the L2 cache to normal.
     pub fn reset_persisting_l2_cache(&self) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no arguments.
@@ -417,8 +443,13 @@ impl Context {
         })
     }
 
-    /// Lets kernels of this context access memory of another device's; once for each direction. It
-    /// is no error if they can already.
+    /// Enables access from kernels of this context to the memory of `peer`, in this direction only.
+    ///
+    /// Enabling access that is already enabled has no effect.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device cannot access the peer's memory.
     pub fn enable_peer_access(&self, peer: &Context) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: both contexts are alive.
@@ -427,28 +458,39 @@ impl Context {
             return Ok(());
         }
         api.check(result, || {
-            format!("giving {self:?} access to the memory of {peer:?}")
+            format!("enabling access of {self:?} to the memory of {peer:?}")
         })
     }
 
-    /// Takes back [`Context::enable_peer_access`].
+    /// Disables the access that [`Context::enable_peer_access`] enabled.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if access is not enabled.
     pub fn disable_peer_access(&self, peer: &Context) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: both contexts are alive.
         let result = unsafe { api.driver.cuCtxDisablePeerAccess(peer.inner.raw) };
         api.check(result, || {
-            format!("taking access to the memory of {peer:?} from {self:?}")
+            format!("disabling access of {self:?} to the memory of {peer:?}")
         })
     }
 
-    /// Destroys everything on the device's primary context, also in other libraries of this
-    /// process. After a fault in a kernel, which loses the context, work goes on with a new one
-    /// from [`Context::new`]: always on the emulator, and where the driver allows it on a GPU.
+    /// Destroys the device's primary context with all its resources, including those of other
+    /// libraries in this process.
+    ///
+    /// A fault in a kernel makes the context unusable. After a reset, [`Context::new`] creates a
+    /// new one: always on the emulator, and on a GPU if the driver allows it.
+    ///
+    /// Objects created in the old context may still be dropped; their other methods return errors.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot reset the device.
     ///
     /// # Safety
     ///
-    /// Pinned and managed memory made in the context must not be accessed afterwards. Calls of
-    /// the objects made in it return errors, and dropping them is allowed.
+    /// Pinned and unified memory allocated in the context must not be accessed afterwards.
     pub unsafe fn reset(device: &Device) -> CudaResult<()> {
         let_stream_go_on();
         let mut alive = lock(&ALIVE);
@@ -473,13 +515,13 @@ impl Context {
             .check(result, || format!("resetting device {}", device.raw))
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUcontext {
         self.inner.raw
     }
 
-    /// The table of the driver's functions, for what this crate does not wrap. The context is
-    /// made current for this thread.
+    /// Makes the context current in the driver for this thread, and returns the table of the
+    /// driver's functions, for functions that this crate does not wrap.
     pub fn driver(&self) -> CudaResult<&'static cust_raw::Driver> {
         Ok(self.bind()?.driver)
     }
@@ -492,8 +534,8 @@ impl Context {
         self.inner.device.api
     }
 
-    /// Makes the context current for the calling thread in the driver. Every object does this
-    /// before its own calls, since another library may have changed it.
+    /// Makes the context current in the driver for the calling thread. Every object does this
+    /// before its calls, since another library may have changed the current context.
     #[inline]
     pub(crate) fn bind(&self) -> CudaResult<&'static Api> {
         let api = self.api();
@@ -516,7 +558,7 @@ impl Context {
         Ok(api)
     }
 
-    /// As [`Api::check`], of a result that is known to be of this context.
+    /// Like [`Api::check`], for a result that is known to belong to this context.
     pub(crate) fn check(&self, result: CUresult, doing: impl FnOnce() -> String) -> CudaResult<()> {
         match CudaError::from_raw(result) {
             None => return Ok(()),
@@ -526,21 +568,21 @@ impl Context {
         Err(self.api().error(result, doing()))
     }
 
-    /// Notes that the context is this thread's in the driver.
+    /// Records that this crate made the context current in the driver for this thread.
     #[cold]
     fn note_bound(&self) {
         let _ = BOUND_TO.try_with(|bound| *bound.borrow_mut() = Arc::downgrade(&self.inner));
         let _ = BOUND.try_with(|bound| bound.set(self.address()));
     }
 
-    /// Notes that a fault has lost the context.
+    /// Records that a fault has lost the context.
     fn note_lost(&self, code: CUresult) {
         let lost = &self.inner.lost;
         let _ = lost.compare_exchange(0, code.0, Ordering::SeqCst, Ordering::SeqCst);
         self.finish_waiting(code);
     }
 
-    /// Ends the futures' waits.
+    /// Finishes all waiting futures with `code`.
     fn finish_waiting(&self, code: CUresult) {
         let waiting = std::mem::take(&mut *lock(&self.inner.waiting));
         for waiting in waiting.iter().filter_map(Weak::upgrade) {
@@ -548,15 +590,19 @@ impl Context {
         }
     }
 
-    /// Remembers a future that waits for the driver to call back, so that it ends with the context.
+    /// Records a future that waits for the driver's callback, so that it finishes if the context
+    /// is lost or destroyed.
     pub(crate) fn note_waiting(&self, future: &Arc<Waiting>) {
         let mut waiting = lock(&self.inner.waiting);
         waiting.retain(|known| known.strong_count() > 0);
         waiting.push(Arc::downgrade(future));
     }
 
-    /// As [`Context::bind`], unless this crate made it current for this thread last: then another
-    /// library may have changed it since, and `false` says so.
+    /// Like [`Context::bind`], but calls the driver only if this context is not the one that this
+    /// crate last made current for this thread.
+    ///
+    /// The flag in the result is `true` if the context is certainly current, and `false` if another
+    /// library may have changed the current context since.
     #[inline]
     pub(crate) fn bind_for_launch(&self) -> CudaResult<(&'static Api, bool)> {
         let bound = BOUND.try_with(Cell::get).unwrap_or(0);
@@ -566,9 +612,11 @@ impl Context {
         Ok((self.bind()?, true))
     }
 
-    /// Launches, after [`Context::bind_for_launch`], which also said whether it is `sure`. Else
-    /// another library may have made another context current: then the driver refuses, since the
-    /// stream and the kernel are of this one, and it is tried again.
+    /// Calls `launch` after [`Context::bind_for_launch`], which returned `sure`.
+    ///
+    /// If `sure` is false, another library may have made another context current. The driver then
+    /// rejects the launch, since the stream and the kernel belong to this context; in that case,
+    /// makes the context current and retries.
     #[inline]
     pub(crate) fn launch(&self, sure: bool, mut launch: impl FnMut() -> CUresult) -> CUresult {
         let result = launch();
@@ -578,7 +626,7 @@ impl Context {
         launch()
     }
 
-    /// A number that no other context has as long as this one is alive.
+    /// Returns a number that is unique among live contexts.
     #[inline]
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.inner).addr()
@@ -599,11 +647,12 @@ impl Context {
         Err(Error::WrongContext { doing: doing() })
     }
 
-    /// A stream for work that the calling thread waits for, or that has nothing to wait for.
+    /// Returns an idle stream, for work that the calling thread waits for, or that does not depend
+    /// on other work.
     ///
-    /// The driver's own stream for each thread would do, but a thread that used it in a context
-    /// that is then lost never ends: libcuda's destructor for the thread waits for the stream
-    /// (driver 580.159.04, `tests/fault_kinds.rs`).
+    /// The driver's per-thread default stream does not serve: a thread that used it in a context
+    /// that is lost afterwards never exits, because libcuda's thread-local destructor waits for the
+    /// stream (driver 580.159.04, `tests/fault_kinds.rs`).
     pub(crate) fn private_stream(&self) -> CudaResult<PrivateStream<'_>> {
         let unused = lock(&self.inner.private_streams).pop();
         let raw = match unused {
@@ -621,12 +670,13 @@ impl Context {
         Ok(PrivateStream { context: self, raw })
     }
 
-    /// Lets the work put into a stream from now on come after all that is in `other`.
+    /// Orders later work in a stream after all pending work in `other`.
     pub(crate) fn order(&self, stream: CUstream, other: &StreamInner) -> CudaResult<()> {
-        let doing = || "letting a stream wait for another".to_owned();
+        let doing = || "making a stream wait for another stream".to_owned();
         let api = self.bind()?;
-        // One event for all: the driver takes down what it stands for when it is waited for, so
-        // it may be recorded anew at once; but not in between.
+        // One event serves all calls: `cuStreamWaitEvent` captures the event's position, so the
+        // event may be recorded again at once. The lock prevents recording it between the two
+        // calls.
         let mut ordering = lock(&self.inner.ordering);
         let event = match *ordering {
             Some(Handle(event)) => event,
@@ -647,7 +697,7 @@ impl Context {
         }
     }
 
-    /// What the device allows launches.
+    /// Returns the device's limits of launches.
     pub(crate) fn device_limits(&self) -> CudaResult<DeviceLimits> {
         if let Some(limits) = self.inner.limits.get() {
             return Ok(*limits);
@@ -671,7 +721,8 @@ impl Context {
         Ok(*self.inner.limits.get_or_init(|| limits))
     }
 
-    /// The pool that device memory comes from; `None` for devices without pools.
+    /// Returns the pool that device memory is allocated from, or `None` if the device does not
+    /// support memory pools.
     pub(crate) fn pool(&self) -> Option<CUmemoryPool> {
         let pool = self.inner.pool.get_or_init(|| self.make_pool().map(Handle));
         pool.map(|Handle(pool)| pool)
@@ -686,7 +737,7 @@ impl Context {
         if supported == 0 {
             return None;
         }
-        // SAFETY: plain numbers, for which zeros are valid.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
         properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
@@ -697,14 +748,15 @@ impl Context {
         if result != CUresult::CUDA_SUCCESS {
             return None;
         }
-        // What is freed stays at hand up to a part of the memory. The host waits for allocations,
-        // so these must not come to wait for frees in streams that are busy.
+        // Keep freed memory up to a fraction of the device's memory. The host waits for
+        // allocations, so an allocation must not depend on a free in a busy stream.
         let mut kept = (device.total_memory().unwrap_or(0) / KEPT_FRACTION) as u64;
         let mut no = 0i32;
         use cust_raw::CUmemPool_attribute as Attribute;
         let threshold = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         let dependencies = Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
-        // SAFETY: the values are of the attributes' types. Both are only advice.
+        // SAFETY: the values have the attributes' types. Errors are ignored: the attributes affect
+        // only performance.
         unsafe {
             let _ = api
                 .driver
@@ -716,8 +768,8 @@ impl Context {
         Some(pool)
     }
 
-    /// Gives freed device memory that is kept for later buffers back to the system, but for
-    /// `keep` bytes.
+    /// Releases freed device memory that is kept for later buffers to the system, except for `keep`
+    /// bytes.
     pub fn trim_memory(&self, keep: usize) -> CudaResult<()> {
         let api = self.bind()?;
         let Some(pool) = self.pool() else {
@@ -725,28 +777,28 @@ impl Context {
         };
         // SAFETY: the pool is alive.
         let result = unsafe { api.driver.cuMemPoolTrimTo(pool, keep) };
-        api.check(result, || "giving back unused memory".to_owned())
+        api.check(result, || "trimming the memory pool".to_owned())
     }
 
     pub(crate) fn add_report(&self, report: &Arc<Report>) {
         lock(&self.inner.reports).push(Arc::clone(report));
     }
 
-    /// Takes the report of a module that is being dropped off the list; a panic in it is kept for
-    /// the next synchronize.
+    /// Removes the report of a module that is being dropped. A panic in the report is kept for the
+    /// next `synchronize`.
     pub(crate) fn remove_report(&self, report: &Arc<Report>) {
         let mut reports = lock(&self.inner.reports);
         if self.inner.destroyed.load(Ordering::Relaxed) {
             return;
         }
         reports.retain(|known| !Arc::ptr_eq(known, report));
-        // Only read: the variable that would have to be armed went with the module.
+        // `read` instead of `take`: the variable that `take` would rearm is unloaded.
         if let Some(panic) = report.read(true) {
             lock(&self.inner.pending).push(panic);
         }
     }
 
-    /// Forgets the kernels launched in a stream that is done and goes away.
+    /// Forgets the launches in a stream whose work is complete and which is being destroyed.
     pub(crate) fn forget_stream(&self, stream: usize) {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
@@ -759,11 +811,11 @@ impl Context {
         }
     }
 
-    /// Notes that a kernel was launched.
+    /// Records a launch.
     pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<StreamInner>, number: u64) {
         let last = &self.inner.last;
         let (stream_id, place) = (stream.id(), kernel.as_ptr().addr());
-        // The usual case: one kernel again and again.
+        // Fast path: the same kernel is launched repeatedly.
         if last.stream.load(Ordering::Relaxed) == stream_id
             && last.kernel.load(Ordering::Relaxed) == place
         {
@@ -784,7 +836,7 @@ impl Context {
         last.stream.store(stream_id, Ordering::Relaxed);
     }
 
-    /// The launches remembered, the last of them up to date.
+    /// Returns the recorded launches, after updating the last entry from `last`.
     fn launched(&self) -> MutexGuard<'_, VecDeque<Launched>> {
         let mut launched = lock(&self.inner.launched);
         if let Some(back) = launched.back_mut() {
@@ -794,7 +846,7 @@ impl Context {
         launched
     }
 
-    /// The kernels that may have been running just now, those launched last if there are many.
+    /// Returns the names of the recorded kernels that may be pending.
     fn kernels_in_flight(&self) -> Vec<String> {
         let mut kernels: Vec<String> = Vec::new();
         for launched in self.launched().iter() {
@@ -806,8 +858,11 @@ impl Context {
         kernels
     }
 
-    /// Ends a wait: looks for panic reports. `stream` is what was waited for, `None` for the whole
-    /// context.
+    /// Completes a wait: checks for panic reports, and adds the pending kernels to the error of a
+    /// fault.
+    ///
+    /// `stream` is the stream that was waited for, `None` for the whole context, and `usize::MAX`
+    /// for a wait that is not for a single stream.
     pub(crate) fn finish_wait(
         &self,
         waited: CudaResult<()>,
@@ -846,13 +901,12 @@ impl Context {
         }
     }
 
-    /// The next panic that was reported, and that whoever waits for this stream, or for several, has
-    /// not been told.
+    /// Returns the next reported panic that a wait for `stream` has to return.
     fn take_panic(&self, stream: Option<usize>) -> Option<Reported> {
         let reports = lock(&self.inner.reports);
         let mut pending = lock(&self.inner.pending);
         self.take_reports(&reports, &mut pending, stream);
-        // What is no stream's handle stands for several.
+        // `usize::MAX` stands for several streams.
         let stream = stream.filter(|&stream| stream != usize::MAX);
         let mut reported = report::tell(&mut pending, stream)?;
         if let Reported::Panic(panic) = &mut reported
@@ -864,7 +918,8 @@ impl Context {
         Some(reported)
     }
 
-    /// Takes complete reports out. `waited` is the stream that was waited for, `None` for all.
+    /// Moves complete reports to `pending`. `waited` is the stream that was waited for, `None` for
+    /// all streams.
     fn take_reports(
         &self,
         reports: &[Arc<Report>],
@@ -878,7 +933,8 @@ impl Context {
     }
 }
 
-/// A stream that one call uses; then the next may. See [`Context::private_stream`].
+/// A private stream in use by one call; returned to the context on drop. See
+/// [`Context::private_stream`].
 pub(crate) struct PrivateStream<'a> {
     context: &'a Context,
     raw: CUstream,
@@ -899,17 +955,17 @@ impl Drop for PrivateStream<'_> {
 fn set_process_default(inner: Option<Arc<ContextInner>>) {
     let mut default = PROCESS_DEFAULT.write().unwrap_or_else(|e| e.into_inner());
     let former = std::mem::replace(&mut *default, inner);
-    // It may be the last reference, and its drop calls the driver.
+    // Drop `former` after unlocking: it may be the last reference, whose drop calls the driver.
     drop(default);
     drop(former);
 }
 
-/// Says on stderr at the end of the process which kernels panicked without anybody's having waited
-/// for them, as the standard library does for threads. It looks at memory of the host alone.
+/// Registers a function that prints panics that were never returned to stderr when the process
+/// exits. It reads host memory only, and does not call the driver.
 fn report_untold_at_exit() {
     extern "C" fn report() {
-        // Unwinding into the C library would be undefined. What is locked is left alone: nobody may
-        // be there any more to unlock it.
+        // Unwinding into the C library is undefined behavior. `try_lock`, because the thread that
+        // holds a lock may no longer exist.
         let _ = std::panic::catch_unwind(|| {
             let Ok(alive) = ALIVE.try_lock() else { return };
             let alive = alive.iter().flat_map(HashMap::values);
@@ -920,7 +976,7 @@ fn report_untold_at_exit() {
                     pending.extend(reports.iter().filter_map(|report| report.read(false)));
                     report::print_untold(&mut pending);
                 }
-                // The driver may be about to go: nothing is released any more.
+                // The driver may be shutting down: release nothing.
                 std::mem::forget(inner);
             }
         });
@@ -929,8 +985,8 @@ fn report_untold_at_exit() {
         fn atexit(callback: extern "C" fn()) -> std::ffi::c_int;
     }
     static ONCE: std::sync::Once = std::sync::Once::new();
-    // After the driver was initialized, so that this comes before what the driver does at exit.
-    // SAFETY: the function is there as long as the process.
+    // Registered after the driver was initialized, so that it runs before the driver's exit
+    // handler. SAFETY: the function is valid for the lifetime of the process.
     ONCE.call_once(|| {
         if !cfg!(miri) {
             let _ = unsafe { atexit(report) };
@@ -938,12 +994,13 @@ fn report_untold_at_exit() {
     });
 }
 
-/// Before another caller's work on this thread, which may begin with a launch.
+/// Forgets which context this crate made current for this thread, before the thread runs another
+/// host function, which may begin with a launch.
 pub(crate) fn forget_bound() {
     let _ = BOUND.try_with(|bound| bound.set(0));
 }
 
-/// Notes that the context that this thread called the driver for is lost.
+/// Records that the context that this crate last made current for this thread is lost.
 #[cold]
 pub(crate) fn note_lost(code: CUresult) {
     let bound = BOUND_TO.try_with(|bound| bound.borrow().upgrade());
@@ -965,13 +1022,13 @@ impl Drop for ContextInner {
         let pool = self.pool.take().flatten();
         let_stream_go_on();
         if self.lost.load(Ordering::SeqCst) != 0 && !self.destroyed.load(Ordering::SeqCst) {
-            // The driver's calls fail, and some were seen to hang.
+            // In a lost context, the driver's calls fail, and some have been observed to hang.
             return;
         }
         let own_nothing = ordering.is_none() && streams.is_empty() && pool.is_none();
         if !self.destroyed.load(Ordering::SeqCst) && !own_nothing {
-            // SAFETY: all were made in this context, which is alive, and go only here. The pool's
-            // memory goes with the last of its allocations.
+            // SAFETY: all were created in this context, which is alive, and are destroyed only
+            // here. The driver releases the pool after the last of its allocations is freed.
             unsafe {
                 let _ = api.driver.cuCtxSetCurrent(self.raw);
                 for Handle(stream) in streams {
@@ -985,8 +1042,8 @@ impl Drop for ContextInner {
                 }
             }
         }
-        // SAFETY: retained once in `retain`, released once here. At the process's end the driver
-        // may be gone already, and says so; there is nothing left to do then.
+        // SAFETY: retained once in `retain`, released once here. When the process exits, the driver
+        // may be deinitialized already; the error is ignored.
         let _ = unsafe { api.driver.cuDevicePrimaryCtxRelease_v2(self.device.raw) };
     }
 }
@@ -1005,7 +1062,7 @@ impl PartialEq for Context {
 
 impl Eq for Context {}
 
-/// The priorities that streams can have; lower numbers are served first.
+/// The range of stream priorities. Lower numbers are higher priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPriorityRange {
     /// The lowest priority (the largest number).
@@ -1014,31 +1071,40 @@ pub struct StreamPriorityRange {
     pub greatest: i32,
 }
 
-/// The context that the calling thread works in.
+/// The calling thread's current context: the context that it made current with
+/// [`CurrentContext::set_current`], or the process's default context.
 #[derive(Debug)]
 pub struct CurrentContext;
 
 impl CurrentContext {
     /// Makes a context current for this thread.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn set_current(context: &Context) -> CudaResult<()> {
         context.bind()?;
         let weak = Arc::downgrade(&context.inner);
-        // A thread that is ending has no place to keep it, and no further calls to make either.
+        // The access fails on a thread that is exiting, which makes no further calls.
         let _ = CURRENT.try_with(|current| *current.borrow_mut() = weak);
         Ok(())
     }
 
-    /// The current context: this thread's, else the process's default.
+    /// Returns the current context.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] if no context is alive.
     pub fn get() -> CudaResult<Context> {
-        Context::current("asking for the current context")
+        Context::current("querying the current context")
     }
 
-    /// The current context's device.
+    /// Returns the current context's device.
     pub fn get_device() -> CudaResult<Device> {
         Ok(CurrentContext::get()?.device())
     }
 
-    /// The current context's flags.
+    /// Returns the current context's flags.
     pub fn get_flags() -> CudaResult<ContextFlags> {
         CurrentContext::get()?.flags()
     }

@@ -1,4 +1,16 @@
-//! The devices of a backend, and what they can do.
+//! The devices of a backend, and their attributes.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::device::{Device, DeviceAttribute};
+//!
+//! let device = Device::of(cust::Backend::Emulator, 0)?;
+//! let (major, minor) = device.compute_capability()?;
+//! let multiprocessors = device.get_attribute(DeviceAttribute::MultiprocessorCount)?;
+//! println!("{}: sm_{major}{minor}, {multiprocessors} multiprocessors", device.name()?);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::ffi::CStr;
 
@@ -17,7 +29,7 @@ pub struct Device {
 
 macro_rules! device_attribute {
     ($($variant:ident = $name:ident;)*) => {
-        /// An attribute of a device: a number that the driver tells.
+        /// An attribute of a device.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct DeviceAttribute(pub CUdevice_attribute);
 
@@ -29,7 +41,7 @@ macro_rules! device_attribute {
                     DeviceAttribute(CUdevice_attribute::$name);
             )*
 
-            /// Every attribute with its name in `cuda.h`.
+            /// All attributes with their names in `cuda.h`.
             pub const ALL: &'static [(DeviceAttribute, &'static str)] =
                 &[$((DeviceAttribute::$variant, stringify!($name)),)*];
         }
@@ -39,18 +51,30 @@ macro_rules! device_attribute {
 cust_raw::for_each_device_attribute!(device_attribute);
 
 impl Device {
-    /// The number of devices of the default backend.
+    /// Returns the number of devices of the default backend.
     pub fn num_devices() -> CudaResult<u32> {
         count(default_api()?)
     }
 
-    /// The device with this number, of the default backend: the one initialised last, else what
-    /// `CUST_DEVICE` says, else the GPU.
+    /// Returns a device of the default backend by its ordinal.
+    ///
+    /// The default backend is that of the context created last, else the one that `CUST_DEVICE`
+    /// selects, else the GPU.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if there is no device with this ordinal.
     pub fn get_device(ordinal: u32) -> CudaResult<Device> {
         get(default_api()?, ordinal)
     }
 
-    /// The device with this number, of the backend given.
+    /// Returns a device of the given backend by its ordinal.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if there is no device with this ordinal.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use cust::{Backend, device::Device};
@@ -63,46 +87,47 @@ impl Device {
         get(api(backend)?, ordinal)
     }
 
-    /// All devices of the default backend.
+    /// Returns an iterator over all devices of the default backend.
     pub fn devices() -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
         let api = default_api()?;
         Ok((0..count(api)?).map(move |ordinal| get(api, ordinal)))
     }
 
-    /// The device's name, such as `NVIDIA H200` or `PTX emulator (2 threads)`.
+    /// Returns the device's name, such as `NVIDIA H200` or `PTX emulator (2 threads)`.
     pub fn name(&self) -> CudaResult<String> {
         let mut name = [0u8; 256];
-        // SAFETY: the buffer is valid for its length, and the driver ends the name with a NUL.
+        // SAFETY: the buffer is valid for its length, and the driver terminates the name with a
+        // NUL.
         let result = unsafe {
             let buffer = name.as_mut_ptr().cast();
             self.api
                 .driver
                 .cuDeviceGetName(buffer, name.len() as i32, self.raw)
         };
-        self.check(result, "asking for the name")?;
+        self.check(result, "querying the name")?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// The device's universally unique number.
+    /// Returns the device's UUID.
     pub fn uuid(&self) -> CudaResult<[u8; 16]> {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { self.api.driver.cuDeviceGetUuid_v2(&mut uuid, self.raw) };
-        self.check(result, "asking for the UUID")?;
+        self.check(result, "querying the UUID")?;
         Ok(uuid.bytes.map(|byte| byte as u8))
     }
 
-    /// The size of the device's memory in bytes.
+    /// Returns the size of the device's memory in bytes.
     pub fn total_memory(&self) -> CudaResult<usize> {
         let mut bytes = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { self.api.driver.cuDeviceTotalMem_v2(&mut bytes, self.raw) };
-        self.check(result, "asking for the size of the memory")?;
+        self.check(result, "querying the size of the memory")?;
         Ok(bytes)
     }
 
-    /// An attribute's value.
+    /// Returns an attribute of the device.
     pub fn get_attribute(&self, attribute: DeviceAttribute) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
@@ -112,37 +137,38 @@ impl Device {
                 .cuDeviceGetAttribute(&mut value, attribute.0, self.raw)
         };
         self.api.check(result, || {
-            format!(
-                "device {}: asking for attribute {}",
-                self.raw, attribute.0.0
-            )
+            format!("device {}: querying attribute {}", self.raw, attribute.0.0)
         })?;
         Ok(value)
     }
 
-    /// The compute capability: (9, 0) for `sm_90`.
+    /// Returns the compute capability as (major, minor), for example (9, 0) for `sm_90`.
     pub fn compute_capability(&self) -> CudaResult<(u32, u32)> {
         let major = self.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         let minor = self.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?;
         Ok((major as u32, minor as u32))
     }
 
-    /// The device's place on the PCI bus, such as `0000:3b:00.0`.
+    /// Returns the device's PCI bus ID, such as `0000:3b:00.0`.
     pub fn pci_bus_id(&self) -> CudaResult<String> {
         let mut name = [0u8; 32];
-        // SAFETY: the buffer is valid for its length, and the driver ends the text with a NUL.
+        // SAFETY: the buffer is valid for its length, and the driver terminates the ID with a NUL.
         let result = unsafe {
             let buffer = name.as_mut_ptr().cast();
             self.api
                 .driver
                 .cuDeviceGetPCIBusId(buffer, name.len() as i32, self.raw)
         };
-        self.check(result, "asking for its place on the PCI bus")?;
+        self.check(result, "querying its PCI bus ID")?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// The device of the default backend at a place on the PCI bus.
+    /// Returns the device of the default backend with the given PCI bus ID.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if there is no such device.
     pub fn from_pci_bus_id(id: &str) -> CudaResult<Device> {
         let api = default_api()?;
         let name = crate::module::c_name(id)?;
@@ -153,20 +179,19 @@ impl Device {
         Ok(Device { raw, api })
     }
 
-    /// The device's locally unique number, and which of the nodes of a linked adapter it is. Only
-    /// Windows knows it.
+    /// Returns the device's LUID and its node mask. Only available on Windows.
     pub fn luid(&self) -> CudaResult<([u8; 8], u32)> {
         let (mut luid, mut nodes) = ([0u8; 8], 0);
-        // SAFETY: the pointers are valid for the call; the number has eight bytes.
+        // SAFETY: the pointers are valid for the call; a LUID has 8 bytes.
         let result = unsafe {
             let luid = luid.as_mut_ptr().cast();
             self.api.driver.cuDeviceGetLuid(luid, &mut nodes, self.raw)
         };
-        self.check(result, "asking for the LUID")?;
+        self.check(result, "querying the LUID")?;
         Ok((luid, nodes))
     }
 
-    /// Whether this device can access the memory of another; see
+    /// Returns whether this device can access the memory of `peer`; see
     /// [`Context::enable_peer_access`](crate::context::Context::enable_peer_access).
     pub fn can_access_peer(&self, peer: &Device) -> CudaResult<bool> {
         if self.api.backend != peer.api.backend {
@@ -179,11 +204,11 @@ impl Device {
                 .driver
                 .cuDeviceCanAccessPeer(&mut can, self.raw, peer.raw)
         };
-        self.check(result, "asking whether it can access a peer")?;
+        self.check(result, "querying whether it can access a peer")?;
         Ok(can != 0)
     }
 
-    /// What is known of the connection from this device to another.
+    /// Returns an attribute of the link from this device to `peer`.
     pub fn peer_attribute(&self, attribute: PeerAttribute, peer: &Device) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
@@ -192,11 +217,12 @@ impl Device {
                 .driver
                 .cuDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw, peer.raw)
         };
-        self.check(result, "asking for the connection to a peer")?;
+        self.check(result, "querying a peer-to-peer attribute")?;
         Ok(value)
     }
 
-    /// Whether somebody in the process uses the device's primary context, and its flags.
+    /// Returns the flags of the device's primary context, and whether the context is active in this
+    /// process.
     pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
         let (mut flags, mut active) = (0, 0);
         // SAFETY: the pointers are valid for the call.
@@ -205,16 +231,16 @@ impl Device {
                 .driver
                 .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
         };
-        self.check(result, "asking for the state of its primary context")?;
+        self.check(result, "querying the state of its primary context")?;
         Ok((ContextFlags::from_bits_truncate(flags), active != 0))
     }
 
-    /// The backend that the device belongs to.
+    /// Returns the backend that the device belongs to.
     pub fn backend(&self) -> Backend {
         self.api.backend
     }
 
-    /// The driver's number of the device.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUdevice {
         self.raw
     }
@@ -225,17 +251,17 @@ impl Device {
     }
 }
 
-/// What is known of the connection between two devices.
+/// An attribute of the link between two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerAttribute {
-    /// How it compares to others: the lower, the faster.
+    /// The relative performance of the link. Lower numbers are faster.
     PerformanceRank,
-    /// Whether one can access the other.
+    /// Whether peer access is supported.
     AccessSupported,
-    /// Whether atomic operations work over it.
+    /// Whether native atomic operations are supported over the link.
     NativeAtomicSupported,
-    /// Whether arrays can be accessed over it.
+    /// Whether CUDA arrays can be accessed over the link.
     ArrayAccessSupported,
 }
 

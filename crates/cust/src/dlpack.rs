@@ -1,5 +1,5 @@
-//! Tensors of other libraries and languages, in the form of DLPack: PyTorch, JAX, CuPy and others
-//! give and take it.
+//! Tensor exchange with other libraries and languages through DLPack, which PyTorch, JAX, CuPy and
+//! others support.
 //!
 //! ```
 //! use cust::dlpack::Tensor;
@@ -8,8 +8,8 @@
 //! let _context = cust::quick_init_on(Backend::Emulator)?;
 //! let buffer = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 //! let tensor = Tensor::new(buffer, &[2, 3])?;
-//! let raw = tensor.into_raw(); // to whoever wants it: a capsule named `dltensor` in Python
-//! // SAFETY: it is a tensor that nobody else has.
+//! let raw = tensor.into_raw(); // for the consumer: a capsule named `dltensor` in Python
+//! // SAFETY: the tensor has no other owner.
 //! let tensor = unsafe { Tensor::<f32>::from_raw(raw)? };
 //! assert_eq!(tensor.shape(), [2, 3]);
 //! assert_eq!(tensor.to_vec()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -26,59 +26,59 @@ use crate::error::{CudaResult, Error};
 use crate::memory::{DeviceBuffer, DeviceCopy, DevicePointer, RangeOnDevice, transfer};
 use crate::tracker::Tracker;
 
-/// `DLDevice`: where a tensor is.
+/// `DLDevice`: the device of a tensor.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DlDevice {
-    /// 1 for the host, 2 for GPUs of CUDA, 3 for memory pinned by it, 13 for managed memory.
+    /// The kind of device: 1 for the host, 2 for CUDA devices, 3 for CUDA pinned memory, 13 for
+    /// CUDA managed memory.
     pub device_type: i32,
-    /// The device's number.
+    /// The device's ordinal.
     pub device_id: i32,
 }
 
-/// `DLDataType`: what a tensor's elements are.
+/// `DLDataType`: the element type of a tensor.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DlDataType {
-    /// 0 for signed integers, 1 for unsigned ones, 2 for floats, 4 for bfloat, 5 for complex
-    /// numbers, 6 for booleans.
+    /// The type code: 0 for signed integers, 1 for unsigned integers, 2 for floats, 4 for bfloat, 5
+    /// for complex numbers, 6 for booleans.
     pub code: u8,
-    /// The bits of each number.
+    /// The number of bits per lane.
     pub bits: u8,
-    /// The numbers of each element.
+    /// The number of lanes, for vector types.
     pub lanes: u16,
 }
 
-/// `DLTensor`.
+/// `DLTensor`: the description of a tensor.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DlTensor {
-    /// The address.
+    /// The data's address.
     pub data: *mut c_void,
-    /// Where it is.
+    /// The device.
     pub device: DlDevice,
-    /// How many dimensions it has.
+    /// The number of dimensions.
     pub ndim: i32,
-    /// What the elements are.
+    /// The element type.
     pub dtype: DlDataType,
-    /// The elements along each dimension.
+    /// The number of elements along each dimension.
     pub shape: *mut i64,
-    /// The elements from one index to the next along each dimension; null if the last is fastest
-    /// and there are no gaps.
+    /// The stride of each dimension, in elements; null for a contiguous row-major tensor.
     pub strides: *mut i64,
-    /// Bytes from the address to the first element.
+    /// The offset in bytes from the address to the first element.
     pub byte_offset: u64,
 }
 
-/// `DLManagedTensor`: a tensor with who gives it back.
+/// `DLManagedTensor`: a tensor with its deleter.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DlManagedTensor {
     /// The tensor.
     pub dl_tensor: DlTensor,
-    /// What belongs to whoever made it.
+    /// Data of the tensor's producer.
     pub manager_ctx: *mut c_void,
-    /// Gives it back; may be null.
+    /// The function that releases the tensor; may be null.
     pub deleter: Option<unsafe extern "C" fn(*mut DlManagedTensor)>,
 }
 
@@ -86,20 +86,20 @@ const ON_HOST: i32 = 1;
 const ON_GPU: i32 = 2;
 const MANAGED: i32 = 13;
 
-/// A type of elements that tensors can have.
+/// An element type of tensors.
 ///
 /// # Safety
 ///
-/// The type is what its description says.
+/// `TYPE` must describe the type.
 pub unsafe trait Element: DeviceCopy {
-    /// The description.
+    /// The DLPack data type.
     const TYPE: DlDataType;
 }
 
 macro_rules! elements {
     ($($ty:ty: $code:literal)*) => {
         $(
-            // SAFETY: a number of this kind and size.
+            // SAFETY: the type is a number of this kind and size.
             unsafe impl Element for $ty {
                 const TYPE: DlDataType = DlDataType {
                     code: $code,
@@ -116,17 +116,18 @@ elements!(half::f16: 2 half::bf16: 4);
 #[cfg(feature = "num-complex")]
 elements!(num_complex::Complex<f32>: 5 num_complex::Complex<f64>: 5);
 
-/// A tensor in memory of the device, ours or another library's. Dropping it gives it back.
+/// A tensor in device memory, which this crate or another library allocated. Dropping it calls its
+/// deleter.
 pub struct Tensor<T> {
     raw: NonNull<DlManagedTensor>,
     context: Context,
     elements: PhantomData<T>,
 }
 
-// SAFETY: it owns what it refers to, and gives it back on whatever thread.
+// SAFETY: it owns the tensor, whose deleter may be called from any thread.
 unsafe impl<T: Send> Send for Tensor<T> {}
 
-/// What a tensor that is ours keeps.
+/// The resources of a tensor that this crate produced.
 struct Owner {
     #[expect(dead_code, reason = "freed with it")]
     buffer: Box<dyn std::any::Any + Send>,
@@ -136,29 +137,34 @@ struct Owner {
 }
 
 impl<T: Element + Send + 'static> Tensor<T> {
-    /// Makes a tensor of a buffer, with the last dimension fastest. Waits for the work that uses
-    /// it: who takes a tensor expects it to be ready.
+    /// Creates a row-major tensor from a buffer.
+    ///
+    /// Waits for all pending work that uses the buffer, because consumers of a tensor do not wait.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the shape does not have the buffer's number of elements.
     pub fn new(buffer: DeviceBuffer<T>, shape: &[usize]) -> CudaResult<Tensor<T>> {
         let elements = shape
             .iter()
             .try_fold(1usize, |len, &size| len.checked_mul(size));
         if elements != Some(buffer.len()) {
             return Err(Error::SizeMismatch {
-                doing: "making a tensor of a buffer",
+                doing: "creating a tensor of a buffer",
                 source_len: buffer.len(),
                 destination_len: elements.unwrap_or(usize::MAX),
             });
         }
         buffer.settle()?;
         let context = buffer.context().clone();
-        // Without elements the sizes may be anything, and strides do not matter.
+        // The sizes of an empty tensor may be any numbers, and its strides do not matter.
         let size = |&size: &usize| i64::try_from(size).unwrap_or(i64::MAX);
         let sizes: Box<[i64]> = shape.iter().map(size).collect();
         let mut strides: Vec<i64> = vec![1; shape.len()];
         for i in (1..shape.len()).rev() {
             strides[i - 1] = strides[i].saturating_mul(sizes[i]);
         }
-        // The emulator's memory is the host's.
+        // The emulator's device memory is host memory.
         let device_type = match context.backend() {
             Backend::Gpu => ON_GPU,
             Backend::Emulator => ON_HOST,
@@ -181,14 +187,14 @@ impl<T: Element + Send + 'static> Tensor<T> {
                     byte_offset: 0,
                 },
                 manager_ctx: std::ptr::null_mut(),
-                deleter: Some(give_back),
+                deleter: Some(delete),
             },
             buffer: Box::new(buffer),
         });
         owner.managed.dl_tensor.shape = owner.shape.as_mut_ptr();
         owner.managed.dl_tensor.strides = owner.strides.as_mut_ptr();
         let owner = Box::into_raw(owner);
-        // SAFETY: the owner is alive until `give_back`.
+        // SAFETY: the owner is alive until `delete`.
         let raw = unsafe {
             (*owner).managed.manager_ctx = owner.cast();
             NonNull::new_unchecked(&raw mut (*owner).managed)
@@ -201,24 +207,28 @@ impl<T: Element + Send + 'static> Tensor<T> {
     }
 }
 
-/// The deleter of tensors that are ours.
-unsafe extern "C" fn give_back(tensor: *mut DlManagedTensor) {
+/// The deleter of tensors that this crate produced.
+unsafe extern "C" fn delete(tensor: *mut DlManagedTensor) {
     if !tensor.is_null() {
-        // SAFETY: made by `Tensor::new`; who calls a deleter is done with the tensor.
+        // SAFETY: created by `Tensor::new`; the caller of a deleter no longer uses the tensor.
         drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Owner>()) });
     }
 }
 
 impl<T: Element> Tensor<T> {
-    /// Takes a tensor over, whose elements have to be `T`, without gaps and with the last dimension
-    /// fastest, on the current context's device. An error leaves it to the caller.
+    /// Takes ownership of a tensor.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Tensor`] if the tensor is not a contiguous row-major tensor of `T` on the
+    /// current context's device. The caller then keeps ownership.
     ///
     /// # Safety
     ///
-    /// It is a tensor as DLPack describes it, which nobody else takes, and work that writes it is
-    /// done. Any thread may call its deleter.
+    /// `raw` must be null or point to a valid DLPack tensor that has no other owner. All work that
+    /// writes the tensor must be complete, and any thread may call its deleter.
     pub unsafe fn from_raw(raw: *mut DlManagedTensor) -> CudaResult<Tensor<T>> {
-        let context = Context::current("taking over a tensor")?;
+        let context = Context::current("importing a tensor")?;
         let refuse = |reason: String| Err(Error::Tensor { reason });
         let Some(raw) = NonNull::new(raw) else {
             return refuse("it is null".to_owned());
@@ -227,7 +237,7 @@ impl<T: Element> Tensor<T> {
         let tensor = unsafe { &raw.as_ref().dl_tensor };
         if tensor.dtype != T::TYPE {
             return refuse(format!(
-                "its elements are {:?}, and {:?} are expected",
+                "its elements are {:?}, but {:?} are expected",
                 tensor.dtype,
                 T::TYPE
             ));
@@ -257,17 +267,17 @@ impl<T: Element> Tensor<T> {
         let address = taken.as_device_ptr().as_raw();
         if !dense || !sizes || !address.is_multiple_of(align_of::<T>() as u64) {
             let shape = taken.raw_shape().to_vec();
-            // It stays the caller's.
+            // The caller keeps ownership.
             let _ = taken.into_raw();
             return refuse(format!(
-                "its shape {shape:?} has gaps, or it is not aligned"
+                "its shape {shape:?} is not contiguous and row-major, or its address is not aligned"
             ));
         }
         Ok(taken)
     }
 
     fn tensor(&self) -> &DlTensor {
-        // SAFETY: it is a tensor until it is given back.
+        // SAFETY: the tensor is valid until its deleter is called.
         unsafe { &self.raw.as_ref().dl_tensor }
     }
 
@@ -276,7 +286,7 @@ impl<T: Element> Tensor<T> {
         if tensor.ndim <= 0 || tensor.shape.is_null() {
             return &[];
         }
-        // SAFETY: it has as many sizes as dimensions.
+        // SAFETY: the list has one entry per dimension.
         unsafe { std::slice::from_raw_parts(tensor.shape, tensor.ndim as usize) }
     }
 
@@ -285,21 +295,21 @@ impl<T: Element> Tensor<T> {
         if tensor.ndim <= 0 || tensor.strides.is_null() {
             return None;
         }
-        // SAFETY: it has as many strides as dimensions.
+        // SAFETY: the list has one entry per dimension.
         Some(unsafe { std::slice::from_raw_parts(tensor.strides, tensor.ndim as usize) })
     }
 
-    /// The number of elements along each dimension.
+    /// Returns the number of elements along each dimension.
     pub fn shape(&self) -> Vec<usize> {
         self.raw_shape().iter().map(|&size| size as usize).collect()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.elements().unwrap_or(0)
     }
 
-    /// The product of the sizes, if it is a number.
+    /// Returns the product of the sizes, or `None` if it overflows.
     fn elements(&self) -> Option<usize> {
         let shape = self.shape();
         if shape.contains(&0) {
@@ -309,25 +319,25 @@ impl<T: Element> Tensor<T> {
         shape.iter().try_fold(1, product)
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The address of the first element, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         let tensor = self.tensor();
         let start = tensor.data.expose_provenance() as u64;
         DevicePointer::from_raw(start + tensor.byte_offset)
     }
 
-    /// Copies the elements to the host.
+    /// Copies the elements to a `Vec` on the host, in row-major order.
     pub fn to_vec(&self) -> CudaResult<Vec<T>> {
         let len = self.len();
         let tracker = Tracker::new(self.context.clone());
         let range = RangeOnDevice::<T>::new(&tracker, self.as_device_ptr().as_raw(), len);
         let mut vec = Vec::with_capacity(len);
-        // SAFETY: the tensor has this many elements, and the copy fills them.
+        // SAFETY: the tensor has `len` elements, and the copy initializes them.
         unsafe {
             transfer::device_to_host(vec.as_mut_ptr() as *mut _, range, len * size_of::<T>())?;
             vec.set_len(len);
@@ -335,10 +345,10 @@ impl<T: Element> Tensor<T> {
         Ok(vec)
     }
 
-    /// Gives the tensor away: whoever gets it calls its deleter.
+    /// Releases ownership of the tensor. The new owner must call its deleter.
     pub fn into_raw(self) -> *mut DlManagedTensor {
         let mut this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the context is not used again: the value is never dropped.
+        // SAFETY: the context is not used again, since `this` is never dropped.
         unsafe { std::ptr::drop_in_place(&mut this.context) };
         this.raw.as_ptr()
     }
@@ -346,7 +356,7 @@ impl<T: Element> Tensor<T> {
 
 impl<T> Drop for Tensor<T> {
     fn drop(&mut self) {
-        // SAFETY: it was given to this value, which gives it back once.
+        // SAFETY: this value owns the tensor, and calls its deleter once.
         unsafe {
             if let Some(deleter) = self.raw.as_ref().deleter {
                 deleter(self.raw.as_ptr());

@@ -1,7 +1,7 @@
-//! Buffers of plain bytes, of arrays of `ndarray`, and shared with `cudarc`.
+//! Interoperability with `bytemuck`, `ndarray` and `cudarc`.
 //!
-//! The types of `glam`, `half`, `nalgebra` and `num-complex` are `DeviceCopy` with the features of
-//! those names; [`dlpack`](crate::dlpack) is the way to other languages.
+//! With the features of these names, the types of `glam`, `half`, `nalgebra` and `num-complex` are
+//! `DeviceCopy`. [`dlpack`](crate::dlpack) exchanges tensors with other languages.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -9,8 +9,14 @@ use crate::error::{CudaResult, Error};
 use crate::memory::{DeviceBuffer, DeviceCopy};
 
 impl<T: DeviceCopy + NoUninit> DeviceBuffer<T> {
-    /// The same memory as elements of another type, which any bytes make. The size has to be a
-    /// multiple of the other type's.
+    /// Reinterprets the buffer as elements of another type, which must accept any bit pattern.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the size in bytes is not a multiple of the size of `U`,
+    /// or the address is not aligned for `U`.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use cust::prelude::*;
@@ -43,7 +49,13 @@ mod of_ndarray {
     use ndarray::{Array, ArrayRef, Dimension, ShapeError, StrideShape};
 
     impl<T: DeviceCopy> DeviceBuffer<T> {
-        /// A copy of an array's elements, in the order of its indices, the last fastest.
+        /// Allocates a buffer and copies an array's elements into it, in row-major order.
+        ///
+        /// # Errors
+        ///
+        /// Returns the errors of [`DeviceBuffer::from_slice`].
+        ///
+        /// # Examples
         ///
         /// ```
         /// use cust::prelude::*;
@@ -66,7 +78,12 @@ mod of_ndarray {
             }
         }
 
-        /// A copy of the elements as an array of the shape given.
+        /// Copies the elements to an array of the given shape.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`Error::SizeMismatch`] if the shape does not have the buffer's number of
+        /// elements.
         pub fn as_ndarray<D, S>(&self, shape: S) -> CudaResult<Array<T, D>>
         where
             D: Dimension,
@@ -76,7 +93,7 @@ mod of_ndarray {
             let size = shape.size();
             let array: Result<_, ShapeError> = Array::from_shape_vec(shape, self.as_host_vec()?);
             array.map_err(|_| Error::SizeMismatch {
-                doing: "making an array of a buffer",
+                doing: "creating an array of a buffer",
                 source_len: self.len(),
                 destination_len: size,
             })
@@ -84,8 +101,8 @@ mod of_ndarray {
     }
 }
 
-/// Buffers of `cudarc`, through which cuBLAS, cuFFT and others are called. Both work in the
-/// devices' primary contexts.
+/// Buffers of `cudarc`, which wraps cuBLAS, cuFFT and other libraries. Both crates use the devices'
+/// primary contexts.
 #[cfg(feature = "cudarc")]
 mod of_cudarc {
     use std::sync::Arc;
@@ -96,24 +113,29 @@ mod of_cudarc {
     use crate::memory::DevicePointer;
 
     impl<T: DeviceCopy + DeviceRepr> DeviceBuffer<T> {
-        /// Gives the memory to `cudarc`, whose `stream` it is used in from now on. Waits for the
-        /// work that uses it.
+        /// Waits for all pending work that uses the buffer, and transfers ownership of its memory
+        /// to `cudarc`, which uses it in `stream`.
         ///
         /// # Safety
         ///
-        /// The stream is of the buffer's device.
+        /// The stream must belong to the buffer's device.
         pub unsafe fn into_cudarc(self, stream: &Arc<CudaStream>) -> CudaSlice<T> {
             let len = self.len();
             let address = self.into_device_ptr().as_raw();
-            // SAFETY: the memory has this many elements, and belongs to nobody else.
+            // SAFETY: the memory has `len` elements, and no other owner.
             unsafe { stream.upgrade_device_ptr(address, len) }
         }
 
-        /// Takes memory over from `cudarc`. Waits for the work in its stream.
+        /// Waits for all pending work in the slice's stream, and takes ownership of its memory.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`Error::Foreign`] if `cudarc` cannot wait for the stream, and
+        /// [`Error::NoContext`] without a context.
         ///
         /// # Safety
         ///
-        /// The slice is of the current context's device, and its elements are valid.
+        /// The slice must belong to the current context's device, and its elements must be valid.
         pub unsafe fn from_cudarc(slice: CudaSlice<T>) -> CudaResult<Self> {
             let (stream, len) = (Arc::clone(slice.stream()), slice.len());
             if let Err(error) = stream.synchronize() {
@@ -123,7 +145,7 @@ mod of_cudarc {
                 });
             }
             let pointer = DevicePointer::from_raw(slice.leak());
-            // SAFETY: allocated in the primary context, and used by nobody else any more.
+            // SAFETY: the memory was allocated in the primary context, and has no other owner.
             unsafe { DeviceBuffer::from_raw_parts(pointer, len) }
         }
     }

@@ -1,5 +1,22 @@
-//! Every way in which a call of this crate can fail, as types: [`Error`] says what was being done
-//! and what went wrong; [`CudaError`] is the driver's own code.
+//! Error types: [`Error`] describes the failed operation and the cause; [`CudaError`] is the
+//! driver's error code.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::error::Error;
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let mut buffer = DeviceBuffer::<u32>::zeroed(3)?;
+//! match buffer.copy_from(&[1, 2]) {
+//!     Err(Error::SizeMismatch { source_len, destination_len, .. }) => {
+//!         assert_eq!((source_len, destination_len), (2, 3));
+//!     }
+//!     other => other?,
+//! }
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::fmt;
 
@@ -7,12 +24,13 @@ use cust_raw::CUresult;
 
 use crate::function::{BlockSize, GridSize};
 
-/// What calls of this crate return.
+/// The result type of this crate.
 pub type CudaResult<T> = Result<T, Error>;
 
 macro_rules! cuda_error {
     ($($variant:ident = $name:ident;)*) => {
-        /// A result code of the driver, by the name that `cuda.h` gives it.
+        /// An error code of the driver. The variants are named after those of `CUresult` in
+        /// `cuda.h`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum CudaError {
@@ -20,12 +38,12 @@ macro_rules! cuda_error {
                 #[doc = concat!("`", stringify!($name), "`")]
                 $variant,
             )*
-            /// A code that this version of `cuda.h` does not know: the driver is newer.
+            /// A code that this crate does not know, from a newer driver.
             Unrecognised(u32),
         }
 
         impl CudaError {
-            /// The error for a result code, or `None` for success.
+            /// Converts a result code. Returns `None` for `CUDA_SUCCESS`.
             pub fn from_raw(result: CUresult) -> Option<CudaError> {
                 match result {
                     CUresult::CUDA_SUCCESS => None,
@@ -34,7 +52,7 @@ macro_rules! cuda_error {
                 }
             }
 
-            /// The result code.
+            /// Returns the result code.
             pub fn as_raw(self) -> CUresult {
                 match self {
                     $(CudaError::$variant => CUresult::$name,)*
@@ -42,7 +60,7 @@ macro_rules! cuda_error {
                 }
             }
 
-            /// Its name in `cuda.h`, such as `CUDA_ERROR_INVALID_VALUE`.
+            /// Returns the name in `cuda.h`, such as `CUDA_ERROR_INVALID_VALUE`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(CudaError::$variant => stringify!($name),)*
@@ -56,8 +74,8 @@ macro_rules! cuda_error {
 cust_raw::for_each_result!(cuda_error);
 
 impl CudaError {
-    /// Whether the context is lost: every later call in it returns the same error, until the
-    /// device's context is reset or the process ends.
+    /// Returns whether the error is sticky: the context is lost, and every later call in it returns
+    /// the same error, until the device's context is reset or the process exits.
     pub fn is_sticky(self) -> bool {
         use CudaError::*;
         matches!(
@@ -88,7 +106,7 @@ impl fmt::Display for CudaError {
 
 impl std::error::Error for CudaError {}
 
-/// What went wrong, and what was being done.
+/// The error type of this crate. Its message states the failed operation and the cause.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -96,226 +114,232 @@ pub enum Error {
     #[error(transparent)]
     Driver(Box<DriverError>),
 
-    /// A kernel panicked. The context goes on working; what the panicking thread had not yet
-    /// written is missing.
+    /// A kernel panicked. The context stays usable; the panicking thread's remaining writes did not
+    /// happen.
     #[error(transparent)]
     KernelPanic(Box<KernelPanic>),
 
-    /// A recursive function of a kernel had too little stack left. The context goes on working; what
-    /// the thread had not yet written is missing.
+    /// A recursive function of a kernel had too little stack left. The context stays usable; the
+    /// thread's remaining writes did not happen.
     #[error(transparent)]
     StackOverflow(Box<StackOverflow>),
 
     /// There is no CUDA driver on this machine.
     #[error(
-        "{reason}. Install NVIDIA's driver, or run on the PTX emulator: \
+        "{reason}\nhelp: install NVIDIA's driver, or run on the PTX emulator: \
         set CUST_DEVICE=emulator, or pass Backend::Emulator"
     )]
     NoDriver {
-        /// Which library was searched for, and the loader's message.
+        /// The library that was searched for, and the loader's message.
         reason: String,
     },
 
     /// The driver is installed, but it finds no usable GPU.
     #[error(
-        "the CUDA driver finds no GPU ({code}: {text}). To run on the PTX emulator, \
+        "the CUDA driver finds no GPU ({code}: {text})\nhelp: to run on the PTX emulator, \
         set CUST_DEVICE=emulator, or pass Backend::Emulator"
     )]
     NoDevice {
-        /// What the driver said.
+        /// The driver's code.
         code: CudaError,
-        /// The driver's text for it.
+        /// The driver's description of the code.
         text: String,
     },
 
-    /// `CUST_DEVICE` has a value that is not a device.
-    #[error("CUST_DEVICE is `{value}`, but it has to be `gpu` or `emulator`")]
+    /// The environment variable `CUST_DEVICE` has an invalid value.
+    #[error("invalid value `{value}` of CUST_DEVICE: expected `gpu` or `emulator`")]
     UnknownBackend {
         /// The variable's value.
         value: String,
     },
 
-    /// No context is alive, so there is no device to work on.
+    /// No context is alive.
     #[error(
-        "{doing}: there is no context\nhelp: call `cust::quick_init()` or `cust::init_auto()` first, \
-        and after `Context::reset` make a new context"
+        "{doing}: there is no context\nhelp: call `cust::quick_init()` or `cust::init_auto()` \
+        first; after `Context::reset`, create a new context"
     )]
     NoContext {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
     },
 
-    /// Two objects that have to belong to one context belong to different ones.
+    /// Objects that must belong to the same context belong to different contexts.
     #[error("{doing}: the objects belong to different contexts")]
     WrongContext {
-        /// What was being done.
+        /// The failed operation.
         doing: String,
     },
 
-    /// The stream is being captured into a graph: what is put in now happens when the graph is
-    /// launched, and nothing would keep the buffers alive until then.
+    /// A safe operation was enqueued into a stream that is being captured into a graph. The
+    /// operation would execute when the graph is launched, and nothing would keep its buffers alive
+    /// until then.
     #[error(
-        "{doing}: the stream is being captured into a graph, which only the unsafe forms of \
-        launches and copies can be"
+        "{doing}: the stream is being captured into a graph, which records only unsafe launches \
+        and copies"
     )]
     Capturing {
-        /// What was being done.
+        /// The failed operation.
         doing: String,
     },
 
-    /// A buffer that a graph owns was used outside of that graph.
-    #[error("{doing}: a buffer of a graph is used only by the nodes of that graph")]
+    /// A buffer that belongs to a graph was used outside the graph.
+    #[error("{doing}: a buffer of a graph can be used only by the nodes of that graph")]
     BufferOfGraph {
-        /// What was being done.
+        /// The failed operation.
         doing: String,
     },
 
-    /// One buffer of a graph as two arguments of a kernel, of which it writes at least one.
+    /// A buffer of a graph is passed to a kernel twice, and the kernel writes to it through at
+    /// least one of the arguments.
     #[error("a buffer is passed to a kernel twice, and the kernel writes to it")]
     AliasedBuffer,
 
-    /// A texture and a surface of one array as two arguments of a launch: what the texture would
-    /// read of what the surface writes is undefined.
+    /// A launch has a texture and a surface of the same array as arguments. Texture caches are not
+    /// coherent with surface writes of the same launch.
     #[error(
-        "the kernel `{kernel}` would read an array by a texture and write it by a surface in the \
-        same launch: read it by the surface, or launch two kernels"
+        "the kernel `{kernel}` would read an array through a texture and write it through a \
+        surface in the same launch\nhelp: read the array through the surface, or launch two kernels"
     )]
     AliasedImage {
         /// The kernel.
         kernel: String,
     },
 
-    /// A node of a graph cannot come after one that was added later.
-    #[error("a node of a graph can only be told to come after nodes that were added before it")]
+    /// A node of a graph was made to depend on a node that was added later.
+    #[error("a node of a graph can depend only on nodes that were added before it")]
     GraphOrder,
 
-    /// A closure that fills the body of a conditional node put another graph in the place of its
-    /// graph. Neither graph can be used any further.
-    #[error(
-        "the closure that fills the body of a conditional node exchanged the graph for another one"
-    )]
+    /// The closure that fills the body of a conditional node replaced its graph by another one.
+    /// Neither graph can be used afterwards.
+    #[error("the closure that fills the body of a conditional node replaced the graph by another")]
     GraphExchanged,
 
-    /// A condition of the graph has no conditional node, so the driver would refuse the graph.
+    /// A condition of the graph has no conditional node, so the driver would reject the graph.
     #[error("a condition of the graph has no conditional node")]
     UnusedCondition,
 
-    /// A second conditional node was added for one condition.
-    #[error("the condition has a conditional node already: each node needs a condition of its own")]
+    /// A second conditional node was added for the same condition.
+    #[error("the condition already has a conditional node\nhelp: create a condition for each node")]
     UsedCondition,
 
-    /// A node of another kind was expected.
-    #[error("the node of the graph is not a launch of a kernel")]
+    /// A node is not a kernel node.
+    #[error("the node of the graph is not a kernel launch")]
     GraphNodeKind,
 
-    /// A node cannot be changed by itself: it is in the body of a conditional node or in a child
+    /// A node cannot be changed individually: it is in the body of a conditional node or in a child
     /// graph, or the graph was updated since the node was added.
-    #[error("the node cannot be changed by itself, only by an update of the whole graph")]
+    #[error(
+        "the node cannot be changed individually\nhelp: update the whole graph with \
+        `GraphExec::update`"
+    )]
     GraphNode,
 
-    /// A graph cannot be updated to one that differs too much.
+    /// A graph cannot be updated to another graph because they differ too much.
     #[error("updating a graph to another one: {reason}")]
     GraphUpdate {
-        /// In what they differ.
+        /// The difference.
         reason: crate::graph::GraphUpdateFailure,
     },
 
-    /// A launch in a graph that was to be changed would use other buffers, or use them otherwise.
+    /// A change to a launch in a graph would make it use other buffers, or write buffers that it
+    /// only read.
     #[error(
-        "the node of the graph would use other buffers than before, or write to what it only read: \
-        the order of the graph's nodes would no longer be right"
+        "the changed node of the graph would use other buffers, or write buffers that it only \
+        read, so the dependencies between the graph's nodes would be wrong"
     )]
     GraphUses,
 
-    /// A launch in a graph that may begin early, or a launch in a graph that is changed to one with
+    /// A launch in a graph uses programmatic dependent launch, or is changed to one with launch
     /// attributes.
     #[error(
-        "launches in graphs do not begin early, and keep the attributes that they were added with"
+        "launches in graphs do not support programmatic dependent launch, and their launch \
+        attributes cannot be changed"
     )]
     GraphLaunchAttribute,
 
-    /// A tensor of another library that cannot be taken over.
+    /// A tensor of another library cannot be imported.
     #[error("the tensor cannot be used: {reason}")]
     Tensor {
-        /// What is wrong with it.
+        /// The cause.
         reason: String,
     },
 
     /// Another library's part of an exchange failed.
     #[error("{doing}: {reason}")]
     Foreign {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
-        /// What the other library said.
+        /// The other library's message.
         reason: String,
     },
 
-    /// The two sides of a copy differ in length.
+    /// Source and destination of a copy differ in length.
     #[error("{doing}: the source has {source_len} elements, the destination {destination_len}")]
     SizeMismatch {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
-        /// Elements to be copied.
+        /// The number of elements of the source.
         source_len: usize,
-        /// Elements that there is room for.
+        /// The number of elements of the destination.
         destination_len: usize,
     },
 
-    /// A range that lies outside a buffer.
+    /// A range is not inside a buffer.
     #[error("the range {start}..{end} is not inside a buffer of {len} elements")]
     OutOfBounds {
-        /// The first element asked for.
+        /// The start of the range.
         start: usize,
-        /// One past the last element asked for.
+        /// The end of the range.
         end: usize,
         /// The buffer's length.
         len: usize,
     },
 
-    /// An allocation's size in bytes does not fit the address space.
-    #[error("{len} elements of {element_size} bytes are more than the address space holds")]
+    /// The size of an allocation in bytes overflows the address space.
+    #[error("{len} elements of {element_size} bytes are larger than the address space")]
     AllocationTooLarge {
-        /// Elements asked for.
+        /// The number of elements.
         len: usize,
-        /// The size of one.
+        /// The size of an element in bytes.
         element_size: usize,
     },
 
-    /// A type whose alignment the driver's allocations do not have.
+    /// The alignment of a type exceeds that of the driver's allocations.
     #[error(
-        "`{type_name}` is aligned to {align} bytes, and allocations are aligned to {most} bytes"
+        "the type `{type_name}` requires an alignment of {align} bytes, but allocations are \
+        aligned to {most} bytes"
     )]
     Alignment {
-        /// The type of the elements.
+        /// The element type.
         type_name: &'static str,
-        /// Its alignment.
+        /// The type's alignment.
         align: usize,
         /// The alignment of allocations.
         most: usize,
     },
 
-    /// PTX that is newer than the driver understands.
+    /// The PTX version is newer than the driver supports.
     #[error(transparent)]
     PtxTooNew(Box<PtxTooNew>),
 
-    /// Text that is no PTX, or PTX that the driver's compiler refuses.
+    /// A string is not PTX, or is PTX that the driver's compiler rejects.
     #[error(transparent)]
     InvalidPtx(Box<InvalidPtx>),
 
-    /// A module that is not for this device.
+    /// A module is not for this device.
     #[error(transparent)]
     WrongDevice(Box<WrongDevice>),
 
-    /// A file that could not be read.
+    /// A file cannot be read.
     #[error("reading `{path}`: {reason}")]
     File {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The operating system's message.
         reason: String,
     },
 
-    /// A name that contains a NUL byte, which no name in a module does.
+    /// A name contains a NUL byte.
     #[error("the name {name:?} contains a NUL byte")]
     NulInName {
         /// The name.
@@ -328,22 +352,22 @@ pub enum Error {
         list_names("its kernels are", available)
     )]
     KernelNotFound {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The kernels it has, as far as the driver tells.
+        /// The names of the module's kernels, as far as they are known.
         available: Vec<String>,
     },
 
     /// The module has no global variable of this name.
     #[error("the module has no global variable `{name}`")]
     GlobalNotFound {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
 
-    /// A global variable is not of the size of the type asked for.
+    /// The size of a global variable differs from that of the requested type.
     #[error(
-        "the global variable `{name}` has {found} bytes, but the type asked for has {expected}"
+        "the global variable `{name}` has {found} bytes, but the requested type has {expected}"
     )]
     GlobalSize {
         /// The variable.
@@ -354,33 +378,34 @@ pub enum Error {
         found: usize,
     },
 
-    /// A kernel of a crate was asked of a module that is not known to be built from that crate.
+    /// A typed kernel was requested from a module that is not known to be built from its crate.
     #[error(
-        "the module is not known to be built from the package `{package}`, which the kernel \
-        `{kernel}` is of. Load a module that `cuda_builder` embedded, with `cust::include_module!`"
+        "the module is not known to be built from the package `{package}`, which defines the \
+        kernel `{kernel}`\nhelp: load a module that `cuda_builder` embedded, with `cust::include_module!`"
     )]
     ForeignModule {
         /// The kernel.
         kernel: &'static str,
-        /// The package that it is in.
+        /// The kernel's package.
         package: &'static str,
     },
 
-    /// A kernel of the program was asked of a module that
+    /// A kernel of the program was requested from a module that
     /// [`Module::own`](crate::module::Module::own) loaded for a kernel of another crate.
     #[error(
-        "the module does not have the kernel `{kernel}`, which is compiled with another crate of the \
-        program. Load the module that has it with `Module::own::<{kernel}>()`"
+        "the module does not contain the kernel `{kernel}`, which is compiled with another crate \
+        of the program\nhelp: load its module with `Module::own::<{kernel}>()`"
     )]
     OtherCrate {
         /// The kernel.
         kernel: &'static str,
     },
 
-    /// A static that several modules of the program have.
+    /// A requested static is in several modules of the program.
     #[error(
-        "the program has the static `{global}` more than once: kernels that different crates launch use \
-        it, and the device code of each crate has its own. Load one of the modules with `Module::own`"
+        "the program has several copies of the static `{global}`: kernels that different crates \
+        launch use it, and the device code of each crate has its own copy\nhelp: load one of the \
+        modules with `Module::own`"
     )]
     SeveralGlobals {
         /// The static.
@@ -391,60 +416,60 @@ pub enum Error {
     #[error(transparent)]
     Signature(Box<SignatureMismatch>),
 
-    /// A typed global variable of a module that may be built from something else.
+    /// A typed static was requested from a module that is not known to be built from its crate.
     #[error(
-        "the module is not known to be built from the package `{package}`, which the static \
-        `{global}` is of. Load a module that `cuda_builder` embedded, with `cust::include_module!`"
+        "the module is not known to be built from the package `{package}`, which defines the \
+        static `{global}`\nhelp: load a module that `cuda_builder` embedded, with `cust::include_module!`"
     )]
     ForeignGlobal {
         /// The static.
         global: &'static str,
-        /// The package that it is in.
+        /// The static's package.
         package: &'static str,
     },
 
-    /// Kernels call functions of the device's runtime library, which is not there.
+    /// The kernels call functions of the CUDA device runtime library, which was not found.
     #[error(
-        "the kernels need NVIDIA's `libcudadevrt.a`, which is part of the CUDA toolkit; set \
-        CUST_CUDADEVRT to where it is. Not found: {}",
+        "the kernels require NVIDIA's `libcudadevrt.a`, which is part of the CUDA toolkit; \
+        searched: {}\nhelp: set CUST_CUDADEVRT to its path",
         searched.join(", ")
     )]
     DeviceRuntime {
-        /// Where it was looked for.
+        /// The paths that were searched.
         searched: Vec<String>,
     },
 
     /// The linker for LTO-IR cannot be used.
     #[error("NVIDIA's nvJitLink, which is part of the CUDA toolkit, cannot be used: {reason}")]
     NoLinker {
-        /// Why not.
+        /// The cause.
         reason: String,
     },
 
-    /// The linker for LTO-IR refused something.
+    /// The linker for LTO-IR returned an error.
     #[error("{doing}: nvJitLink's error {code}{}", log_text(log))]
     Linker {
-        /// What was being done.
+        /// The failed operation.
         doing: String,
-        /// The linker's number of the error.
+        /// The linker's error code.
         code: i32,
-        /// What the linker says of it.
+        /// The linker's error log.
         log: String,
     },
 
-    /// A kernel that needs more shared memory than a block can have.
+    /// A kernel needs more shared memory than a block can have.
     #[error(transparent)]
     SharedMemory(Box<SharedMemory>),
 
-    /// A launch with sizes that the kernel or the device does not allow.
+    /// The grid or block dimensions of a launch exceed a limit of the kernel or the device.
     #[error(transparent)]
     LaunchSize(Box<LaunchSize>),
 
-    /// A launch on the CPU that could not be carried out.
+    /// A launch on the CPU failed.
     #[error(transparent)]
     CpuLaunch(Box<CpuLaunch>),
 
-    /// A launch with too few or too many arguments.
+    /// A launch has too few or too many arguments.
     #[error(
         "the kernel `{kernel}` takes {expected} parameters, but {found} arguments were given \
         (a slice is two: pointer and length; a zero-sized argument is none)"
@@ -452,13 +477,13 @@ pub enum Error {
     ArgumentCount {
         /// The kernel.
         kernel: String,
-        /// The parameters of its entry in the module.
+        /// The number of parameters of the kernel's entry in the module.
         expected: usize,
-        /// Arguments that take up space.
+        /// The number of arguments that are not zero-sized.
         found: usize,
     },
 
-    /// A launch with an argument of a size that its parameter does not have.
+    /// The size of an argument differs from that of the kernel's parameter.
     #[error(
         "argument {index} of the kernel `{kernel}` is a {type_name} of {found} bytes, \
         but the parameter has {expected}"
@@ -466,9 +491,9 @@ pub enum Error {
     ArgumentSize {
         /// The kernel.
         kernel: String,
-        /// The argument's position, from 0.
+        /// The argument's index, from 0.
         index: usize,
-        /// Its type in Rust.
+        /// The argument's Rust type.
         type_name: &'static str,
         /// The parameter's size in bytes.
         expected: usize,
@@ -476,18 +501,19 @@ pub enum Error {
         found: usize,
     },
 
-    /// A launch in a graph with elements of the host's memory, which are there for one launch only.
+    /// A launch in a graph has a host slice as an argument. Host slices are borrowed for a single
+    /// launch.
     #[error(
-        "{doing}: slices of the host cannot be arguments of a graph's launches\n\
-        help: give the graph a buffer with `GraphBuilder::buffer`"
+        "{doing}: host slices cannot be arguments of launches in a graph\n\
+        help: add a buffer to the graph with `GraphBuilder::buffer`"
     )]
     HostMemoryInGraph {
-        /// What was being done.
+        /// The failed operation.
         doing: String,
     },
 
-    /// A launch by [`Stream::launch`](crate::stream::Stream::launch) in a program without device code
-    /// of its own.
+    /// [`Stream::launch`](crate::stream::Stream::launch) was called in a program without embedded
+    /// device code.
     #[error(
         "launching the kernel `{kernel}`: the program has no embedded device code\n\
         help: build it with `cargo cuda`, or launch the kernel from a module that `cuda_builder` \
@@ -498,26 +524,25 @@ pub enum Error {
         kernel: &'static str,
     },
 
-    /// A launch by [`Stream::launch`](crate::stream::Stream::launch) of a kernel that the program's
-    /// device code lacks.
+    /// [`Stream::launch`](crate::stream::Stream::launch) was called with a kernel that the
+    /// program's embedded device code does not contain.
     #[error(
-        "launching the kernel `{kernel}`: the program's device code does not have it; the crate \
-        `{package}` was compiled without `cargo cuda`"
+        "launching the kernel `{kernel}`: the program's embedded device code does not contain it, \
+        because the crate `{package}` was compiled without `cargo cuda`"
     )]
     NotEmbedded {
         /// The kernel.
         kernel: &'static str,
-        /// The package that it is in.
+        /// The kernel's package.
         package: &'static str,
     },
 
-    /// A launch with a texture or a surface that shows something else than its parameter reads.
+    /// A texture or surface argument of a launch does not match its parameter.
     #[error(transparent)]
     Image(Box<ImageMismatch>),
 }
 
-/// `main` and `unwrap` print errors by `Debug`: the same text as by `Display`. What an error is made of
-/// can be had from its fields.
+/// Implements `Debug` as `Display`, because `main` and `unwrap` print errors with `Debug`.
 macro_rules! debug_as_display {
     ($($ty:ident)*) => {$(
         impl fmt::Debug for $ty {
@@ -532,13 +557,13 @@ debug_as_display! {
     CpuLaunch
 }
 
-/// `prefix a, b, c`, or that nothing is known.
+/// Returns `prefix` followed by the sorted names, or that the module has no kernels.
 fn list_names(prefix: &str, names: &[String]) -> String {
     const SHOWN: usize = 20;
     if names.is_empty() {
         return "it has no kernels".to_owned();
     }
-    // The order of drivers differs.
+    // Drivers return the names in different orders.
     let mut names: Vec<&String> = names.iter().collect();
     names.sort();
     let shown: Vec<_> = names
@@ -556,7 +581,7 @@ fn list_names(prefix: &str, names: &[String]) -> String {
 }
 
 impl Error {
-    /// The driver's code, where the driver is what failed.
+    /// Returns the driver's error code, if the driver reported the error.
     pub fn code(&self) -> Option<CudaError> {
         match self {
             Error::GraphUpdate { .. } => Some(CudaError::GraphExecUpdateFailure),
@@ -569,7 +594,8 @@ impl Error {
         }
     }
 
-    /// Whether the context is gone or lost, so that no work in it runs any more.
+    /// Returns whether the error means that the context was destroyed or lost, so that no work in
+    /// it executes any more.
     pub(crate) fn ends_all_work(&self) -> bool {
         self.code().is_some_and(|code| {
             code.is_sticky()
@@ -582,7 +608,7 @@ impl Error {
         })
     }
 
-    /// The panic, if a kernel panicked.
+    /// Returns the panic, if a kernel panicked.
     pub fn panic(&self) -> Option<&KernelPanic> {
         match self {
             Error::KernelPanic(panic) => Some(panic),
@@ -602,14 +628,15 @@ impl Error {
 pub struct DriverError {
     /// The driver's code.
     pub code: CudaError,
-    /// The driver's text for the code.
+    /// The driver's description of the code.
     pub text: String,
-    /// What was being done, with names and sizes.
+    /// The failed operation, with names and sizes.
     pub doing: String,
-    /// What else is known, such as where in the kernel the emulator found the fault.
+    /// Further information, such as the location in the kernel at which the emulator detected the
+    /// fault.
     pub detail: Option<String>,
-    /// For a fault in a kernel, the kernels that may have been running: launched, and not known to
-    /// be done when the error came.
+    /// For a fault in a kernel, the kernels that may have been running: those that were launched
+    /// and not known to be complete when the error occurred.
     pub kernels: Vec<String>,
 }
 
@@ -633,25 +660,25 @@ fn detail_text(detail: &Option<String>) -> String {
 pub struct KernelPanic {
     /// The panic's message.
     pub message: String,
-    /// How many bytes of the message did not fit the report.
+    /// The number of bytes of the message that did not fit into the report.
     pub truncated: usize,
-    /// The source file; empty where the location is not known, as for an allocation that fails behind a
-    /// call through a pointer.
+    /// The source file; empty if the location is not known, as for an allocation failure behind an
+    /// indirect call.
     pub file: String,
-    /// The line in it.
+    /// The line number.
     pub line: u32,
-    /// The column in that line.
+    /// The column number.
     pub column: u32,
     /// The index of the thread's block in the grid.
     pub block: [u32; 3],
     /// The index of the thread in its block.
     pub thread: [u32; 3],
-    /// The kernels of the module that were launched and not yet waited for: one of them panicked.
+    /// The kernels of the module that were launched and not yet waited for. One of them panicked.
     pub kernels: Vec<String>,
 }
 
 impl KernelPanic {
-    /// The kernel that panicked, if only one of the module's can have been running.
+    /// Returns the kernel that panicked, if only one kernel of the module can have been running.
     pub fn kernel(&self) -> Option<&str> {
         match &self.kernels[..] {
             [kernel] => Some(kernel),
@@ -659,7 +686,7 @@ impl KernelPanic {
         }
     }
 
-    /// Whether it is the report of `cuda_std`'s allocator.
+    /// Returns whether the panic reports an allocation failure of `cuda_std`'s allocator.
     pub(crate) fn is_out_of_heap(&self) -> bool {
         self.message.starts_with("memory allocation of ")
             && self
@@ -667,7 +694,7 @@ impl KernelPanic {
                 .ends_with(" bytes failed: the device's heap is used up")
     }
 
-    /// Adds the heap's size and what to do.
+    /// Adds the heap's size and a hint to enlarge it to the message.
     pub(crate) fn explain_heap(&mut self, limit: Option<usize>) {
         if let Some(limit) = limit {
             self.message += &format!(", which has {limit} bytes");
@@ -703,21 +730,22 @@ impl fmt::Display for KernelPanic {
 
 impl std::error::Error for KernelPanic {}
 
-/// A stack overflow that a recursive function found before it happened.
+/// A stack overflow that a recursive function detected before it occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StackOverflow {
-    /// The function that was entered.
+    /// The function that was called.
     pub function: String,
-    /// The bytes of stack that were left in it.
+    /// The bytes of stack that were left.
     pub left: i32,
-    /// The stack's size in bytes, as the context's limit is now.
+    /// The stack size per thread in bytes: the context's limit when the error was returned.
     pub limit: Option<usize>,
     /// The index of the thread's block in the grid.
     pub block: [u32; 3],
     /// The index of the thread in its block.
     pub thread: [u32; 3],
-    /// The kernels of the module that were launched and not yet waited for: one of them did it.
+    /// The kernels of the module that were launched and not yet waited for. One of them overflowed
+    /// its stack.
     pub kernels: Vec<String>,
 }
 
@@ -744,8 +772,8 @@ impl fmt::Display for StackOverflow {
             )?;
         }
         f.write_str(
-            "\nhelp: set the stack of the kernel with `#[kernel(stack_size = BYTES)]`, that of all \
-             recursion with `CudaBuilder::recursion_depth`, or the limit with \
+            "\nhelp: set the kernel's stack size with `#[kernel(stack_size = BYTES)]`, the depth \
+             of all recursion with `CudaBuilder::recursion_depth`, or the context's limit with \
              `Context::set_resource_limit(ResourceLimit::StackSize, BYTES)`",
         )
     }
@@ -753,16 +781,16 @@ impl fmt::Display for StackOverflow {
 
 impl std::error::Error for StackOverflow {}
 
-/// PTX of a newer version than the driver knows.
+/// PTX of a newer version than the driver supports.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the driver, of CUDA {driver}, is too old for this PTX{}. Update the driver, or build a cubin \
-     for this device's architecture, which older drivers load too",
+    "the driver, of CUDA {driver}, is too old for this PTX{}\nhelp: update the driver, or build a \
+     cubin for this device's architecture, which older drivers can load",
     version_text(ptx)
 )]
 #[non_exhaustive]
 pub struct PtxTooNew {
-    /// The PTX's version, if it could be read from the text.
+    /// The PTX version, if the PTX states it.
     pub ptx: Option<String>,
     /// The CUDA version that the driver supports.
     pub driver: String,
@@ -780,11 +808,11 @@ fn version_text(version: &Option<String>) -> String {
 #[error("the PTX could not be loaded: {reason}{}", log_text(log))]
 #[non_exhaustive]
 pub struct InvalidPtx {
-    /// What is wrong.
+    /// The cause.
     pub reason: String,
     /// The log of the driver's compiler.
     pub log: String,
-    /// The driver's code, unless the text was refused before it reached the driver.
+    /// The driver's code, or `None` if this crate rejected the string before calling the driver.
     pub code: Option<CudaError>,
 }
 
@@ -795,68 +823,71 @@ fn log_text(log: &str) -> String {
     }
 }
 
-/// A launch with sizes that the kernel or the device does not allow.
+/// A launch whose grid or block dimensions exceed a limit of the kernel or the device.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("launching the kernel `{kernel}` with grid {grid} and block {block}: {reason}")]
 #[non_exhaustive]
 pub struct LaunchSize {
     /// The kernel.
     pub kernel: String,
-    /// The grid asked for.
+    /// The requested grid dimensions.
     pub grid: GridSize,
-    /// The block asked for.
+    /// The requested block dimensions.
     pub block: BlockSize,
-    /// What does not fit, and what would.
+    /// The value that exceeds its limit, and the limit.
     pub reason: String,
 }
 
-/// A launch on the CPU that could not be carried out, and why.
+/// A launch on the CPU that failed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("running the kernel `{kernel}` on the CPU: {reason}")]
 #[non_exhaustive]
 pub struct CpuLaunch {
     /// The kernel.
     pub kernel: String,
-    /// What went wrong.
+    /// The cause.
     pub reason: CpuFault,
 }
 
-/// Why a launch on the CPU could not be carried out.
+/// The cause of a failed launch on the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CpuFault {
-    /// The kernel, or its launch, uses what only a device has: a function, by its name, or clusters.
-    #[error("{0} has no form on the CPU\nhelp: launch it on a device, or on the PTX emulator")]
-    Unsupported(String),
-    /// An argument of this type is in memory of a device.
+    /// The kernel or its launch uses a feature that only devices have: the named function, or
+    /// clusters.
     #[error(
-        "an argument of the type `{0}` is in memory of a device\nhelp: pass slices, arrays or `Vec`s of the \
-        host"
+        "{0} is not supported on the CPU\nhelp: launch the kernel on a device or on the PTX emulator"
+    )]
+    Unsupported(String),
+    /// An argument of this type is in device memory.
+    #[error(
+        "an argument of type `{0}` is in device memory\nhelp: pass slices, arrays or `Vec`s in \
+        host memory"
     )]
     DeviceMemory(&'static str),
-    /// Threads of a block wait for others that never come.
-    #[error("in block ({}, {}, {}), {waiting}, and no thread is left that could come", .block[0], .block[1], .block[2])]
+    /// Threads of a block wait for threads that never arrive.
+    #[error("deadlock in block ({}, {}, {}): {waiting}, and no thread is left that could arrive", .block[0], .block[1], .block[2])]
     Deadlock {
         /// The block's index.
         block: [u32; 3],
-        /// How many threads wait, and where.
+        /// How many threads wait, and for what.
         waiting: String,
     },
-    /// A barrier or an operation of a warp that no device can carry out.
+    /// An invalid use of a barrier or of a warp operation.
     #[error("{0}")]
     Invalid(String),
     /// The kernel called `trap`.
     #[error("the kernel trapped")]
     Trap,
-    /// The program is compiled with `panic = "abort"`, so that threads cannot end.
-    #[error("the program is compiled with `panic = \"abort\"`\nhelp: leave it out of the profile")]
+    /// The program is compiled with `panic = "abort"`, so threads cannot exit by unwinding.
+    #[error("the program is compiled with `panic = \"abort\"`\nhelp: remove it from the profile")]
     NoUnwinding,
-    /// The operating system provided no thread or no stack.
-    #[error("the system provides no more threads or stacks: {0}")]
+    /// The operating system could not create a thread or allocate a stack.
+    #[error("the operating system cannot provide more threads or stacks: {0}")]
     System(String),
 }
 
-/// A texture or a surface that shows something else than the kernel's parameter reads.
+/// A texture or surface that does not match the kernel's parameter.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the kernel `{kernel}` has a parameter {parameter}, which is {expected}, but the argument has \
@@ -866,16 +897,18 @@ pub enum CpuFault {
 pub struct ImageMismatch {
     /// The kernel.
     pub kernel: String,
-    /// The parameter's type in Rust.
+    /// The parameter's Rust type.
     pub parameter: &'static str,
-    /// What the parameter shows.
+    /// The kind of texture or surface that the parameter requires.
     pub expected: String,
-    /// What the texture or surface shows.
+    /// The kind of texture or surface that was passed.
     pub found: String,
 }
 
-/// A kernel that needs more shared memory than a block can have: found when its module is loaded if
-/// its own is too much, or at a launch that asks for too much besides.
+/// A kernel that needs more shared memory than a block can have.
+///
+/// Loading a module returns this error if a kernel's static shared memory is too large; a launch
+/// returns it if the sum of static and dynamic shared memory is.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{doing}: the kernel `{kernel}` has {own} bytes of shared memory{}, and a block can have {most}",
@@ -887,15 +920,15 @@ pub struct ImageMismatch {
 )]
 #[non_exhaustive]
 pub struct SharedMemory {
-    /// What was being done.
+    /// The failed operation.
     pub doing: String,
     /// The kernel.
     pub kernel: String,
-    /// Bytes of shared memory that it declares.
+    /// The bytes of static shared memory that the kernel declares.
     pub own: u64,
-    /// Bytes of dynamic shared memory that the launch asks for.
+    /// The bytes of dynamic shared memory that the launch requests.
     pub dynamic: u64,
-    /// The most bytes that a block can have.
+    /// The maximum number of bytes per block.
     pub most: u64,
 }
 
@@ -904,11 +937,11 @@ pub struct SharedMemory {
 #[error("{doing}: {reason}")]
 #[non_exhaustive]
 pub struct WrongDevice {
-    /// What was being done.
+    /// The failed operation.
     pub doing: String,
-    /// Why it does not fit, and what would.
+    /// Why the module does not fit the device, and which device it fits.
     pub reason: String,
-    /// The driver's code, or the one that it would have returned.
+    /// The driver's code, or the code that it would have returned.
     pub code: CudaError,
 }
 
@@ -916,11 +949,11 @@ pub struct WrongDevice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignatureMismatch {
-    /// The kernel's or static's name.
+    /// The name of the kernel or static.
     pub name: String,
-    /// Its signature in this program.
+    /// The signature in this program.
     pub host: String,
-    /// Its signature in the module; empty if the module has none for it.
+    /// The signature in the module; empty if the module has no signature for the name.
     pub device: String,
 }
 
@@ -935,15 +968,15 @@ impl std::fmt::Display for SignatureMismatch {
         };
         write!(
             f,
-            "`{name}` is not the same in this program and in the module\n  host:   {host}\n  device: \
-            {device}\nhelp: build both from the same source, with the same features \
+            "`{name}` is not the same in this program and in the module\n  host:   {host}\n  \
+            device: {device}\nhelp: build both from the same source, with the same features \
             (`CudaBuilder::features`) and the same versions of dependencies"
         )?;
         let by_compiler = host.contains("laid out by") || device.contains("laid out by");
         if by_compiler {
             f.write_str(
-                "\nhelp: build both with the same compiler, or give each type whose layout is the \
-                compiler's choice a `repr(C)` or `repr(u32)`",
+                "\nhelp: build both with the same compiler, or add `repr(C)` or `repr(u32)` to \
+                each type whose layout the compiler chooses",
             )?;
         }
         if device.contains("not `DeviceCopy`") {

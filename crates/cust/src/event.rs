@@ -1,4 +1,6 @@
-//! Events: marks in streams, to wait for and to measure time between.
+//! Events: markers in streams, for synchronization and timing.
+//!
+//! [`Event`] has an example.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -10,30 +12,35 @@ use crate::error::CudaResult;
 use crate::stream::{Stream, StreamInner};
 
 bitflags::bitflags! {
-    /// What an event is for.
+    /// Properties of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct EventFlags: u32 {
-        /// Waiting spins; time is measured.
+        /// A host thread that waits spins, and the event records a timestamp.
         const DEFAULT = 0;
-        /// Waiting sleeps.
+        /// A host thread that waits sleeps.
         const BLOCKING_SYNC = 1;
-        /// No time is measured, which makes the event cheaper.
+        /// The event records no timestamp, which makes it cheaper.
         const DISABLE_TIMING = 2;
-        /// Other processes may use it.
+        /// The event can be shared with other processes. Requires `DISABLE_TIMING`.
         const INTERPROCESS = 4;
     }
 }
 
-/// Whether the work before an event is done.
+/// The status of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventStatus {
-    /// All of it is done.
+    /// All work before the event is complete.
     Ready,
-    /// Some of it is not.
+    /// Some work before the event is pending.
     NotReady,
 }
 
-/// A mark in a stream.
+/// A marker in a stream.
+///
+/// Recording an event into a stream places it after all work that is pending in the stream. The
+/// event completes when this work is complete. Recording an event again moves it.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -52,16 +59,16 @@ pub struct Event {
     raw: CUevent,
     context: Context,
     mark: Mutex<Mark>,
-    /// Another process may record it: what it stands for is never known.
+    /// Whether another process may record the event, so that its position is never known.
     interprocess: bool,
 }
 
-/// Where an event was recorded last.
+/// The position at which an event was last recorded.
 #[derive(Clone, Default)]
 pub(crate) struct Mark {
-    /// The stream, and the number of the last work before the mark.
+    /// The stream, and the sequence number of the last work before the event.
     pub(crate) at: Option<(Arc<StreamInner>, u64)>,
-    /// How often it was recorded.
+    /// How many times the event was recorded.
     count: u64,
 }
 
@@ -80,9 +87,14 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Makes an event in the current context.
+    /// Creates an event in the current context.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the
+    /// driver's error if it cannot create the event.
     pub fn new(flags: EventFlags) -> CudaResult<Event> {
-        Event::new_in(Context::current("making an event")?, flags)
+        Event::new_in(Context::current("creating an event")?, flags)
     }
 
     pub(crate) fn new_in(context: Context, flags: EventFlags) -> CudaResult<Event> {
@@ -90,12 +102,12 @@ impl Event {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuEventCreate(&mut raw, flags.bits()) };
-        api.check(result, || format!("making an event with flags {flags:?}"))?;
+        api.check(result, || format!("creating an event with flags {flags:?}"))?;
         let interprocess = flags.contains(EventFlags::INTERPROCESS);
         Ok(Event::of_raw(raw, context, interprocess))
     }
 
-    /// An event that the driver made.
+    /// Wraps the driver's handle of an event.
     pub(crate) fn of_raw(raw: CUevent, context: Context, interprocess: bool) -> Event {
         Event {
             raw,
@@ -105,7 +117,12 @@ impl Event {
         }
     }
 
-    /// Puts the mark into a stream, after the work that is in it now.
+    /// Records the event into a stream, after all work that is pending in it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the stream belongs to
+    /// another context.
     pub fn record(&self, stream: &Stream) -> CudaResult<()> {
         let doing = || "recording an event".to_owned();
         self.context.require_same(stream.context(), doing)?;
@@ -121,13 +138,14 @@ impl Event {
         })
     }
 
-    /// Calls `f` with where the event was recorded last; nobody records it meanwhile.
+    /// Calls `f` with the position at which the event was last recorded. No other thread records
+    /// the event during the call.
     pub(crate) fn with_mark<R>(&self, f: impl FnOnce(&mut Mark) -> R) -> R {
         f(&mut self.mark.lock().unwrap_or_else(|e| e.into_inner()))
     }
 
-    /// Notes that the event is being recorded by something whose place in a stream is not known.
-    /// Nobody records it or looks where it is until the guard is dropped.
+    /// Forgets the event's position, because the caller records it at a position that is not known.
+    /// Until the guard is dropped, no other thread records the event or reads its position.
     pub(crate) fn forget_mark(&self) -> MutexGuard<'_, Mark> {
         let mut mark = self.mark.lock().unwrap_or_else(|e| e.into_inner());
         mark.at = None;
@@ -135,8 +153,8 @@ impl Event {
         mark
     }
 
-    /// What is before the mark is done, unless somebody has recorded it anew since: then which
-    /// mark was waited for is not known.
+    /// Records that the work before `waited` is complete, unless the event was recorded again in
+    /// the meantime: then it is not known which position the driver waited for.
     fn mark_past(&self, waited: &Mark) {
         let same = self.with_mark(|mark| mark.count == waited.count);
         if let Some((stream, number)) = &waited.at
@@ -146,7 +164,7 @@ impl Event {
         }
     }
 
-    /// Whether the work before the mark is done.
+    /// Returns whether the work before the event is complete, without waiting.
     pub fn query(&self) -> CudaResult<EventStatus> {
         let api = self.context.bind()?;
         let mark = self.with_mark(|mark| mark.clone());
@@ -155,12 +173,16 @@ impl Event {
         if result == CUresult::CUDA_ERROR_NOT_READY {
             return Ok(EventStatus::NotReady);
         }
-        api.check(result, || "asking for an event's status".to_owned())?;
+        api.check(result, || "querying an event's status".to_owned())?;
         self.mark_past(&mark);
         Ok(EventStatus::Ready)
     }
 
-    /// Waits until the work before the mark is done; errors as [`Stream::synchronize`].
+    /// Waits until the work before the event is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Stream::synchronize`].
     pub fn synchronize(&self) -> CudaResult<()> {
         let api = self.context.bind()?;
         let mark = self.with_mark(|mark| mark.clone());
@@ -170,11 +192,16 @@ impl Event {
         if waited.is_ok() {
             self.mark_past(&mark);
         }
-        // Which launches lie before the mark is not known: forget none of them.
+        // It is not known which launches precede the event, so forget none of them.
         self.context.finish_wait(waited, Some(usize::MAX))
     }
 
-    /// Milliseconds from `start` to this event; both have to have happened.
+    /// Returns the time from `start` to this event in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if one of the events was not recorded, is not complete, or has
+    /// the flag [`EventFlags::DISABLE_TIMING`].
     pub fn elapsed_time_f32(&self, start: &Event) -> CudaResult<f32> {
         let doing = || "measuring the time between two events".to_owned();
         self.context.require_same(&start.context, doing)?;
@@ -189,7 +216,11 @@ impl Event {
         Ok(milliseconds)
     }
 
-    /// The time from `start` to this event; both have to have happened.
+    /// Returns the time from `start` to this event.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Event::elapsed_time_f32`].
     pub fn elapsed(&self, start: &Event) -> CudaResult<Duration> {
         let milliseconds = self.elapsed_time_f32(start)?;
         Ok(Duration::from_secs_f64(
@@ -197,7 +228,7 @@ impl Event {
         ))
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUevent {
         self.raw
     }

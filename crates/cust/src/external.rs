@@ -1,9 +1,9 @@
-//! Memory and semaphores of other interfaces, such as Vulkan, by file descriptors.
+//! External resource interoperability: importing memory and semaphores of other APIs, such as
+//! Vulkan, through file descriptors.
 //!
-//! The other interface allocates memory that may be exported, and CUDA maps it, as a buffer or as an
-//! array. Semaphores, exported likewise, order what both do with it: a stream waits for one that the
-//! other interface signals, and signals one that the other waits for. `tests/interop` shows it with
-//! Vulkan.
+//! The other API allocates exportable memory, and CUDA maps it as a buffer or as an array. Exported
+//! semaphores synchronize the two APIs: a stream waits for a semaphore that the other API signals,
+//! and signals a semaphore that the other API waits for. `tests/interop` is an example with Vulkan.
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ use crate::memory::{
 };
 use crate::stream::Stream;
 
-/// Memory that another interface allocated. What is mapped of it keeps it.
+/// Memory that another API allocated. Mappings keep it alive.
 #[derive(Debug)]
 pub struct ExternalMemory {
     imported: Arc<Imported>,
@@ -43,12 +43,17 @@ unsafe impl Send for Imported {}
 unsafe impl Sync for Imported {}
 
 impl ExternalMemory {
-    /// Imports memory of `size` bytes, which another interface exported as an opaque file
-    /// descriptor. `dedicated` says whether the memory is dedicated to one resource there.
+    /// Imports `size` bytes of memory that another API exported as an opaque file descriptor.
+    ///
+    /// `dedicated` states whether the memory is a dedicated allocation of one resource.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot import the memory.
     ///
     /// # Safety
     ///
-    /// The descriptor is of such memory, of that size.
+    /// The descriptor must refer to exported memory of this size.
     pub unsafe fn from_fd(fd: OwnedFd, size: u64, dedicated: bool) -> CudaResult<ExternalMemory> {
         let context = Context::current("importing external memory")?;
         let api = context.bind()?;
@@ -57,8 +62,8 @@ impl ExternalMemory {
         description.type_ = CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
         description.size = size;
         description.flags = u32::from(dedicated) * cust_raw::CUDA_EXTERNAL_MEMORY_DEDICATED;
-        // The driver owns the descriptor if it takes it. If it does not, `cuda.h` leaves it to the
-        // caller, but a driver of series 580 closes it all the same: so nobody closes it then.
+        // On success, the driver owns the descriptor. On failure, `cuda.h` leaves it to the caller,
+        // but drivers of series 580 close it anyway, so leak it rather than close it twice.
         description.handle.fd = fd.into_raw_fd();
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call; the descriptor is as the caller promises.
@@ -68,7 +73,12 @@ impl ExternalMemory {
         Ok(ExternalMemory { imported })
     }
 
-    /// The memory from `offset` bytes on as elements of the device's.
+    /// Maps `len` elements, starting at `offset` bytes, as device memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`] if the range is not inside the memory, and the driver's error
+    /// if it cannot map the memory.
     pub fn map<T: DeviceCopy>(&self, offset: u64, len: usize) -> CudaResult<MappedMemory<T>> {
         let memory = &self.imported;
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64);
@@ -101,18 +111,18 @@ impl ExternalMemory {
         })
     }
 
-    /// The memory from `offset` bytes on as an array with levels: an image of the other interface.
-    /// One without smaller images has one level.
+    /// Maps an image of the other API at `offset` bytes as a mipmapped array. An image without mip
+    /// levels has one level.
     ///
     /// # Errors
     ///
-    /// The driver's, for instance for an array that does not fit into the memory.
+    /// Returns the driver's error, for example if the array does not fit into the memory.
     ///
     /// # Safety
     ///
-    /// There is such an image in the memory: of this extent, with so many levels, of elements of
-    /// this type, laid out as the device likes best (in Vulkan `OPTIMAL` tiling). Who accesses it
-    /// when is agreed upon with the other interface.
+    /// The memory must contain an image with this extent, number of mip levels and element type, in
+    /// the device's optimal layout (`VK_IMAGE_TILING_OPTIMAL` in Vulkan). Accesses must be
+    /// synchronized with the other API.
     pub unsafe fn map_array<T: ArrayElement>(
         &self,
         offset: u64,
@@ -146,14 +156,15 @@ impl Drop for Imported {
     fn drop(&mut self) {
         // An error means that the context is gone, and the handle with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: imported once, destroyed once; what was mapped has kept it until now.
+            // SAFETY: imported once, destroyed once; all mappings are dropped, since they keep it
+            // alive.
             let _ = unsafe { api.driver.cuDestroyExternalMemory(self.raw) };
         }
     }
 }
 
-/// A part of [`ExternalMemory`], mapped. Who accesses it when is agreed upon with the other
-/// interface, usually by an [`ExternalSemaphore`].
+/// A mapping of [`ExternalMemory`]. Accesses must be synchronized with the other API, usually with
+/// an [`ExternalSemaphore`].
 #[derive(Debug)]
 pub struct MappedMemory<T> {
     memory: Arc<Imported>,
@@ -163,17 +174,17 @@ pub struct MappedMemory<T> {
 }
 
 impl<T: DeviceCopy> MappedMemory<T> {
-    /// Its address, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.address)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the mapping has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -182,21 +193,22 @@ impl<T: DeviceCopy> MappedMemory<T> {
 impl<T> Drop for MappedMemory<T> {
     fn drop(&mut self) {
         if let Ok(api) = self.memory.context.bind() {
-            // SAFETY: mapped once, freed once, as `cuda.h` asks for mapped buffers.
+            // SAFETY: mapped once, freed once; `cuda.h` requires freeing mapped buffers.
             let _ = unsafe { api.driver.cuMemFree_v2(self.address) };
         }
     }
 }
 
-/// A semaphore of another interface.
+/// A semaphore of another API.
 ///
-/// One that is dropped while a stream has still to signal it or to wait for it stays with the driver
-/// until the context ends.
+/// If a semaphore is dropped while a pending signal or wait uses it, the driver keeps it until the
+/// context is destroyed.
 #[derive(Debug)]
 pub struct ExternalSemaphore {
     raw: CUexternalSemaphore,
     context: Context,
-    /// For each use that may not be over an event behind it; `None` where there could be none.
+    /// For each use that may be pending, an event recorded after it; `None` if no event could be
+    /// recorded.
     uses: Mutex<Vec<Option<Event>>>,
 }
 
@@ -206,12 +218,17 @@ unsafe impl Send for ExternalSemaphore {}
 unsafe impl Sync for ExternalSemaphore {}
 
 impl ExternalSemaphore {
-    /// Imports a semaphore, which another interface exported as an opaque file descriptor;
-    /// `timeline` says whether it counts.
+    /// Imports a semaphore that another API exported as an opaque file descriptor.
+    ///
+    /// `timeline` states whether it is a timeline semaphore.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot import the semaphore.
     ///
     /// # Safety
     ///
-    /// The descriptor is of such a semaphore.
+    /// The descriptor must refer to an exported semaphore of this kind.
     pub unsafe fn from_fd(fd: OwnedFd, timeline: bool) -> CudaResult<ExternalSemaphore> {
         use CUexternalSemaphoreHandleType as Type;
         let context = Context::current("importing an external semaphore")?;
@@ -223,7 +240,7 @@ impl ExternalSemaphore {
         } else {
             Type::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
         };
-        // As for memory.
+        // On failure, the descriptor is leaked, as in `ExternalMemory::from_fd`.
         description.handle.fd = fd.into_raw_fd();
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call; the descriptor is as the caller promises.
@@ -236,7 +253,7 @@ impl ExternalSemaphore {
         })
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUexternalSemaphore {
         self.raw
     }
@@ -245,9 +262,14 @@ impl ExternalSemaphore {
         &self.context
     }
 
-    /// Puts signalling it, with a value if it counts, into a stream.
+    /// Enqueues a signal of the semaphore into a stream. For a timeline semaphore, `value` is the
+    /// new value.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context.
     pub fn signal(&self, value: u64, stream: &Stream) -> CudaResult<()> {
-        let doing = || "putting signalling of an external semaphore into a stream".to_owned();
+        let doing = || "enqueuing a signal of an external semaphore".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
         // SAFETY: zeros are valid for these plain numbers and pointers.
@@ -262,10 +284,14 @@ impl ExternalSemaphore {
         api.check(result, doing)
     }
 
-    /// Lets the work put into a stream from now on wait for it, until it has the value if it
-    /// counts.
+    /// Makes later work in a stream wait for the semaphore. For a timeline semaphore, the stream
+    /// waits until the semaphore has at least the value `value`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context.
     pub fn wait(&self, value: u64, stream: &Stream) -> CudaResult<()> {
-        let doing = || "letting a stream wait for an external semaphore".to_owned();
+        let doing = || "making a stream wait for an external semaphore".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
         // SAFETY: zeros are valid for these plain numbers and pointers.
@@ -280,7 +306,7 @@ impl ExternalSemaphore {
         api.check(result, doing)
     }
 
-    /// Notes that the stream uses it.
+    /// Records that pending work in the stream uses the semaphore.
     fn used(&self, stream: &Stream) {
         let mut uses = self.uses.lock().unwrap_or_else(|e| e.into_inner());
         uses.retain(in_use);
@@ -293,8 +319,8 @@ impl ExternalSemaphore {
     }
 }
 
-/// Whether what comes before the event may not be over. A graph that is being captured may use it
-/// at any time.
+/// Returns whether the use before the event may be pending. Without an event, as for a use captured
+/// into a graph, it may be pending at any time.
 fn in_use(mark: &Option<Event>) -> bool {
     !matches!(
         mark.as_ref().map(Event::query),
@@ -305,7 +331,7 @@ fn in_use(mark: &Option<Event>) -> bool {
 impl Drop for ExternalSemaphore {
     fn drop(&mut self) {
         let uses = self.uses.get_mut().unwrap_or_else(|e| e.into_inner());
-        // The driver wants all uses to be over, and one may wait for what never comes.
+        // The driver requires that all uses are complete. Waiting for them could block forever.
         if uses.iter().any(in_use) {
             return;
         }

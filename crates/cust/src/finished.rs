@@ -1,8 +1,10 @@
-//! Futures of streams and events: awaiting them takes no thread.
+//! Futures for streams and events. Awaiting one does not block a thread.
 //!
-//! The driver calls back when the work is done, and that wakes the task. A future that is dropped
-//! or leaked leaves nothing behind that could dangle: what the callback uses is shared with it and
-//! goes when both are done with it, and buffers know by themselves what uses them.
+//! The driver's callback wakes the task when the work is complete. Dropping or leaking a future is
+//! safe: it shares ownership of its state with the callback, and buffers track pending work
+//! independently of the future.
+//!
+//! # Examples
 //!
 //! ```
 //! use cust::prelude::*;
@@ -52,13 +54,13 @@ use crate::event::Event;
 use crate::host_call;
 use crate::stream::{Stream, StreamInner};
 
-/// What a future and the driver's callback share.
+/// The state shared by a future and the driver's callback.
 #[derive(Default)]
 pub(crate) struct Shared(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// How it went, once it is over.
+    /// The driver's result code, once the work is complete.
     result: Option<CUresult>,
     waker: Option<Waker>,
 }
@@ -68,35 +70,40 @@ impl Shared {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Notes how it went, unless that is known, and wakes the task.
+    /// Stores the result, unless one is stored already, and wakes the task.
     pub(crate) fn finish(&self, result: CUresult) {
         let waker = {
             let mut state = self.lock();
             state.result.get_or_insert(result);
             state.waker.take()
         };
-        // An executor may do or drop anything here, so it must not be on the driver's thread.
+        // `wake` runs code of the executor, which may call the driver or drop buffers: not allowed
+        // on the driver's callback thread.
         if let Some(waker) = waker {
             host_call::call(move || waker.wake());
         }
     }
 }
 
-/// A future that is ready when the work that was in a stream, or before an event, is done. Its
-/// result is that of the `synchronize` of the same object.
+/// A future that completes when the work that was pending in a stream, or before an event, is
+/// complete. Its output is the result of `synchronize` of the same object.
 ///
-/// It does not have to be awaited: the work goes on without it.
+/// The work proceeds even if the future is dropped or never polled.
 #[must_use = "a future waits for nothing unless it is awaited"]
 pub struct Finished {
     shared: Arc<Shared>,
     context: Context,
-    /// The stream, and up to which number its work is then done.
+    /// The stream, and the sequence number up to which its work is then complete.
     stream: Option<(Arc<StreamInner>, u64)>,
     doing: &'static str,
 }
 
 impl Stream {
-    /// A future that is ready when the work that is in the stream now is done.
+    /// Returns a future that completes when all work that is pending in the stream now is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot add a callback to the stream.
     pub fn finished(&self) -> CudaResult<Finished> {
         let doing = "waiting for a stream";
         let issued = self.inner().issued();
@@ -112,9 +119,13 @@ impl Stream {
 }
 
 impl Event {
-    /// A future that is ready when the work before the event's mark is done.
+    /// Returns a future that completes when the work before the event is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot create a stream that waits for the event.
     pub fn finished(&self) -> CudaResult<Finished> {
-        // The driver calls back from streams only. This one has nothing else to do.
+        // The driver supports callbacks only in streams: use one that waits for the event.
         let helper = Stream::new(crate::stream::StreamFlags::NON_BLOCKING, None)?;
         let flags = crate::stream::StreamWaitEventFlags::DEFAULT;
         helper.wait_event(self, flags)?;
@@ -123,14 +134,14 @@ impl Event {
         Ok(Finished {
             shared,
             context: self.context().clone(),
-            // Which mark of the event's it waits for, other threads may have changed since.
+            // Another thread may have recorded the event again, so its position is not known.
             stream: None,
             doing: "waiting for an event",
         })
     }
 }
 
-/// Lets the driver note in `shared` that the stream's work so far is done, also if it fails.
+/// Makes the driver finish `shared` when the stream's pending work completes or fails.
 fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaResult<()> {
     unsafe extern "C" fn call(_stream: CUstream, result: CUresult, shared: *mut c_void) {
         // SAFETY: made by `Arc::into_raw` below, and passed here once.
@@ -140,28 +151,26 @@ fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaRe
     let api = context.bind()?;
     context.note_waiting(&shared);
     let raw = Arc::into_raw(shared);
-    // This call, unlike that for host functions, is made when the context is lost as well: a task
-    // that waits has to hear of it.
+    // Unlike `cuLaunchHostFunc`, `cuStreamAddCallback` also calls back if the context is lost, so
+    // that the waiting task is woken.
     // SAFETY: `call` takes exactly this pointer, once.
     let result = unsafe {
         api.driver
             .cuStreamAddCallback(stream, Some(call), raw.cast_mut().cast(), 0)
     };
     if result != CUresult::CUDA_SUCCESS {
-        // SAFETY: the driver did not take it.
+        // SAFETY: the driver rejected the callback, and will not call it.
         drop(unsafe { Arc::from_raw(raw) });
     }
-    api.check(result, || {
-        "asking to be called when a stream is done".to_owned()
-    })
+    api.check(result, || "adding a callback to a stream".to_owned())
 }
 
 impl Future for Finished {
     type Output = CudaResult<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<CudaResult<()>> {
-        // Cloning and dropping a waker calls code of the executor's, which may wait for the stream: the
-        // lock is not held meanwhile, since the driver's thread takes it.
+        // Cloning and dropping a waker calls code of the executor, which may wait for the stream.
+        // The driver's callback takes the lock, so it must not be held here.
         let new = context.waker().clone();
         let result = {
             let mut state = self.shared.lock();

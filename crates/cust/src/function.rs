@@ -1,4 +1,4 @@
-//! Kernels of a loaded module, and the sizes that they are launched with.
+//! Kernels of a loaded module, their attributes, and grid and block dimensions.
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,28 +19,28 @@ macro_rules! dimensions {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// In the first dimension.
+            /// The size in the x dimension.
             pub x: u32,
-            /// In the second dimension.
+            /// The size in the y dimension.
             pub y: u32,
-            /// In the third dimension.
+            /// The size in the z dimension.
             pub z: u32,
         }
 
         impl $name {
-            /// One-dimensional.
+            /// Creates a one-dimensional size.
             #[inline]
             pub const fn x(x: u32) -> Self {
                 Self::xyz(x, 1, 1)
             }
 
-            /// Two-dimensional.
+            /// Creates a two-dimensional size.
             #[inline]
             pub const fn xy(x: u32, y: u32) -> Self {
                 Self::xyz(x, y, 1)
             }
 
-            /// Three-dimensional.
+            /// Creates a three-dimensional size.
             #[inline]
             pub const fn xyz(x: u32, y: u32, z: u32) -> Self {
                 Self { x, y, z }
@@ -92,37 +92,38 @@ macro_rules! dimensions {
 }
 
 dimensions! {
-    /// The number of blocks in a grid. A `u32` or a tuple of up to three converts to it.
+    /// The dimensions of a grid in blocks. A `u32` or a tuple of up to three `u32`s converts to it.
     GridSize
 }
 dimensions! {
-    /// The number of threads in a block. A `u32` or a tuple of up to three converts to it.
+    /// The dimensions of a block in threads. A `u32` or a tuple of up to three `u32`s converts to
+    /// it.
     BlockSize
 }
 
-/// What the driver tells about a kernel.
+/// An attribute of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FunctionAttribute {
-    /// The most threads that a block of it may have.
+    /// The maximum number of threads per block.
     MaxThreadsPerBlock,
-    /// Bytes of static shared memory.
+    /// Bytes of static shared memory per block.
     SharedMemorySizeBytes,
     /// Bytes of constant memory.
     ConstSizeBytes,
-    /// Bytes of local memory for each thread.
+    /// Bytes of local memory per thread.
     LocalSizeBytes,
-    /// Registers for each thread.
+    /// Registers per thread.
     NumRegisters,
-    /// The PTX version that it was compiled from, as 10 × major + minor.
+    /// The architecture that the kernel's PTX was compiled for, as 10 × major + minor.
     PtxVersion,
-    /// The architecture of its machine code, as 10 × major + minor.
+    /// The architecture of the kernel's machine code, as 10 × major + minor.
     BinaryVersion,
-    /// Whether it was compiled with caching of global loads.
+    /// Whether the kernel was compiled with caching of global loads (`-Xptxas --dlcm=ca`).
     CacheModeCa,
-    /// The most bytes of dynamic shared memory that a launch may ask for.
+    /// The maximum number of bytes of dynamic shared memory per block of a launch.
     MaxDynamicSharedSizeBytes,
-    /// The preferred share of shared memory in the cache, in percent.
+    /// The preferred share of shared memory in the unified L1 cache, in percent.
     PreferredSharedMemoryCarveout,
 }
 
@@ -148,16 +149,16 @@ impl FunctionAttribute {
     }
 }
 
-/// What the first-level cache and shared memory, which share their space, are preferred for.
+/// The preferred partition of the storage that L1 cache and shared memory share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CacheConfig {
     /// No preference.
     None,
-    /// Much shared memory.
+    /// Prefers larger shared memory.
     PreferShared,
-    /// Much cache.
+    /// Prefers a larger L1 cache.
     PreferL1,
-    /// Both alike.
+    /// Prefers L1 cache and shared memory of equal size.
     PreferEqual,
 }
 
@@ -181,34 +182,34 @@ impl CacheConfig {
     }
 }
 
-/// What is known of a kernel once it was looked up.
+/// The properties of a kernel that was looked up in a module.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) raw: CUfunction,
     pub(crate) name: Arc<str>,
-    /// The sizes of its parameters in bytes, where the driver or the PTX text tells.
+    /// The sizes of the parameters in bytes, if the driver or the PTX provides them.
     pub(crate) parameters: Option<Box<[usize]>>,
-    /// The stack that its threads need.
+    /// The stack that the kernel's threads need.
     pub(crate) stack: Need,
-    /// The signature, if the module's are known.
+    /// The signature, if the module's signatures are known.
     signature: Option<&'static str>,
-    /// The address of the host's signature that was found to be the same last.
+    /// The address of the host's signature that was last compared and found equal.
     checked: AtomicPtr<u8>,
-    /// What its launches may ask for; looked up on the first that is checked.
+    /// The limits of launches; queried on first use.
     limits: OnceLock<Limits>,
-    /// The dynamic shared memory that launches may ask for now.
+    /// The current limit of dynamic shared memory per block, in bytes.
     shared: AtomicU32,
 }
 
-/// What launches of a kernel may ask for.
+/// The limits of launches of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) device: DeviceLimits,
-    /// Threads in a block.
+    /// Threads per block.
     pub(crate) threads: u32,
-    /// Bytes of dynamic shared memory, if they are asked for.
+    /// Bytes of dynamic shared memory per block, with opt-in.
     shared: u32,
-    /// Bytes of shared memory that the kernel itself declares.
+    /// Bytes of static shared memory that the kernel declares.
     pub(crate) own_shared: u32,
 }
 
@@ -232,7 +233,8 @@ impl Kernel {
         }
     }
 
-    /// Compares the signature with the host's; in later calls only where the host's lies.
+    /// Compares the signature with the host's. Later calls with the same host signature compare
+    /// only its address.
     #[inline]
     pub(crate) fn check_signature(&self, host: &'static str) -> CudaResult<()> {
         if std::ptr::eq(self.checked.load(Ordering::Relaxed), host.as_ptr()) {
@@ -267,18 +269,20 @@ pub struct Function<'m> {
 }
 
 impl Function<'_> {
-    /// The kernel's name in the module.
+    /// Returns the kernel's name in the module.
     pub fn name(&self) -> &str {
         &self.kernel.name
     }
 
-    /// The sizes in bytes of the parameters that its entry in the module has, where known. A
-    /// slice parameter of the Rust function is two (pointer, length), a zero-sized one none.
+    /// Returns the sizes in bytes of the parameters of the kernel's entry, if known.
+    ///
+    /// A slice parameter of the Rust function is two parameters of the entry (pointer and length);
+    /// a zero-sized parameter is none.
     pub fn parameter_sizes(&self) -> Option<&[usize]> {
         self.kernel.parameters.as_deref()
     }
 
-    /// An attribute's value.
+    /// Returns an attribute of the kernel.
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
         let api = self.context().bind()?;
         let mut value = 0;
@@ -287,12 +291,17 @@ impl Function<'_> {
             api.driver
                 .cuFuncGetAttribute(&mut value, attribute.raw(), self.kernel.raw)
         };
-        api.check(result, || format!("asking for {attribute:?} of {self:?}"))?;
+        api.check(result, || format!("querying {attribute:?} of {self:?}"))?;
         Ok(value)
     }
 
     /// Sets an attribute: [`FunctionAttribute::MaxDynamicSharedSizeBytes`] or
-    /// [`FunctionAttribute::PreferredSharedMemoryCarveout`]; the others are fixed.
+    /// [`FunctionAttribute::PreferredSharedMemoryCarveout`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error for other attributes, which are read-only, and for values that
+    /// the device does not support.
     pub fn set_attribute(&self, attribute: FunctionAttribute, value: i32) -> CudaResult<()> {
         let api = self.context().bind()?;
         // SAFETY: the function is alive.
@@ -305,7 +314,7 @@ impl Function<'_> {
         })
     }
 
-    /// Sets what the cache is preferred for while it runs.
+    /// Sets the preferred partition of L1 cache and shared memory while the kernel runs.
     pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
         let raw = config.raw();
         let api = self.context().bind()?;
@@ -316,7 +325,8 @@ impl Function<'_> {
         })
     }
 
-    /// The number of blocks of the given size that run on one multiprocessor at a time.
+    /// Returns the occupancy: the maximum number of blocks of the given size that are resident on a
+    /// multiprocessor at the same time.
     pub fn max_active_blocks_per_multiprocessor(
         &self,
         block_size: BlockSize,
@@ -338,8 +348,8 @@ impl Function<'_> {
         Ok(blocks as u32)
     }
 
-    /// The dynamic shared memory that `blocks` blocks of the given size may use each, to run on
-    /// one multiprocessor at a time.
+    /// Returns the maximum number of bytes of dynamic shared memory per block for which `blocks`
+    /// blocks of the given size are resident on a multiprocessor at the same time.
     pub fn available_dynamic_shared_memory_per_block(
         &self,
         blocks: u32,
@@ -363,8 +373,9 @@ impl Function<'_> {
         Ok(bytes)
     }
 
-    /// The grid and block sizes with which the kernel fills the device: `(blocks, threads)`, the
-    /// fewest blocks that do, of the best size up to `block_size_limit` (0: no limit).
+    /// Returns the launch configuration with maximum occupancy as `(blocks, threads)`: the block
+    /// size of at most `block_size_limit` threads (0: no limit) with maximum occupancy, and the
+    /// minimum number of blocks that fills the device.
     pub fn suggested_launch_configuration(
         &self,
         dynamic_shared_memory: usize,
@@ -388,7 +399,7 @@ impl Function<'_> {
         Ok((blocks as u32, block_size as u32))
     }
 
-    /// The largest cluster, in blocks, that a launch with this grid and block size can have.
+    /// Returns the maximum cluster size, in blocks, of a launch with this configuration.
     pub fn max_cluster_size(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
         let api = self.context().bind()?;
         let raw = raw_config(&config.into());
@@ -402,7 +413,8 @@ impl Function<'_> {
         Ok(blocks as u32)
     }
 
-    /// The number of clusters of this launch that run at the same time on the whole device.
+    /// Returns the maximum number of clusters of a launch with this configuration that are resident
+    /// on the device at the same time.
     pub fn max_active_clusters(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
         let api = self.context().bind()?;
         let config = config.into();
@@ -420,17 +432,17 @@ impl Function<'_> {
         Ok(clusters as u32)
     }
 
-    /// Whether the kernel's code is on the device already: modules may be loaded lazily.
+    /// Returns whether the kernel's code is loaded: the driver may load modules lazily.
     pub fn is_loaded(&self) -> CudaResult<bool> {
         let api = self.context().bind()?;
         let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
         // SAFETY: the function is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuFuncIsLoaded(&mut state, self.kernel.raw) };
-        api.check(result, || format!("asking whether {self:?} is loaded"))?;
+        api.check(result, || format!("querying whether {self:?} is loaded"))?;
         Ok(state == CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED)
     }
 
-    /// Brings the kernel's code to the device, so that the first launch is as fast as others.
+    /// Loads the kernel's code in advance, so that the first launch is as fast as later ones.
     pub fn load(&self) -> CudaResult<()> {
         let api = self.context().bind()?;
         // SAFETY: the function is alive.
@@ -438,7 +450,7 @@ impl Function<'_> {
         api.check(result, || format!("loading {self:?}"))
     }
 
-    /// What launches may ask for.
+    /// Returns the limits of launches.
     pub(crate) fn limits(&self) -> CudaResult<&Limits> {
         if let Some(limits) = self.kernel.limits.get() {
             return Ok(limits);
@@ -457,8 +469,8 @@ impl Function<'_> {
         Ok(self.kernel.limits.get_or_init(|| limits))
     }
 
-    /// Sees to it that launches may ask for so much dynamic shared memory; `Some` is the most that
-    /// there is, if that is less.
+    /// Ensures that launches may use `bytes` bytes of dynamic shared memory per block, raising the
+    /// kernel's limit if necessary. Returns `Some` with the maximum if `bytes` exceeds it.
     pub(crate) fn allow_shared(&self, bytes: u32) -> CudaResult<Option<u32>> {
         let limits = self.limits()?;
         if bytes <= self.kernel.shared.load(Ordering::Relaxed) {
@@ -467,7 +479,7 @@ impl Function<'_> {
         if bytes > limits.shared {
             return Ok(Some(limits.shared));
         }
-        // All that there is, so that no other thread's launch finds less than it asked for.
+        // Raise the limit to the maximum, so that concurrent calls cannot lower it.
         let attribute = FunctionAttribute::MaxDynamicSharedSizeBytes;
         self.set_attribute(attribute, limits.shared as i32)?;
         self.kernel
@@ -476,7 +488,7 @@ impl Function<'_> {
         Ok(None)
     }
 
-    /// The driver's handle; valid as long as the module.
+    /// Returns the driver's handle, which is valid as long as the module.
     pub fn to_raw(&self) -> CUfunction {
         self.kernel.raw
     }
@@ -496,9 +508,9 @@ impl std::fmt::Debug for Function<'_> {
     }
 }
 
-/// The sizes, without attributes and without a stream.
+/// Returns the driver's launch configuration, without attributes and stream.
 fn raw_config(config: &LaunchConfig) -> CUlaunchConfig {
-    // SAFETY: zeros are valid for these plain numbers and pointers.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
     let (grid, block) = (config.grid, config.block);
     (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);

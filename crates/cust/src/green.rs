@@ -1,5 +1,5 @@
-//! Green contexts: parts of a device's multiprocessors, with streams whose kernels run on these alone,
-//! so that latency-bound work is not held up by what fills the rest.
+//! Green contexts: parts of a device's multiprocessors, with streams whose kernels run on these
+//! alone, so that latency-bound work is not held up by what fills the rest.
 //!
 //! ```
 //! use cust::green::GreenContext;
@@ -29,7 +29,7 @@ use crate::error::CudaResult;
 use crate::event::Event;
 use crate::stream::Stream;
 
-/// A number of multiprocessors of a device.
+/// A set of multiprocessors of a device.
 #[derive(Clone, Copy)]
 pub struct Multiprocessors {
     device: Device,
@@ -43,11 +43,12 @@ impl std::fmt::Debug for Multiprocessors {
 }
 
 impl Device {
-    /// All its multiprocessors, to be divided.
+    /// Returns all multiprocessors of the device, which [`Multiprocessors::split`] partitions.
     ///
     /// # Errors
     ///
-    /// [`CudaError::NotFound`](crate::error::CudaError::NotFound) from drivers before CUDA 12.4.
+    /// Returns [`CudaError::NotFound`](crate::error::CudaError::NotFound) for drivers before CUDA
+    /// 12.4.
     pub fn multiprocessors(&self) -> CudaResult<Multiprocessors> {
         // SAFETY: zeros are valid for these plain numbers.
         let mut raw: CUdevResource = unsafe { std::mem::zeroed() };
@@ -60,31 +61,33 @@ impl Device {
                 .cuDeviceGetDevResource(device, &mut raw, kind)
         };
         self.api.check(result, || {
-            format!("asking for the multiprocessors of {self:?}")
+            format!("querying the multiprocessors of {self:?}")
         })?;
         Ok(Multiprocessors { device: *self, raw })
     }
 }
 
 impl Multiprocessors {
-    /// How many there are.
+    /// Returns the number of multiprocessors.
     pub fn count(&self) -> u32 {
-        // SAFETY: this is the part of the union that there is for multiprocessors.
+        // SAFETY: this is the union's field for multiprocessors.
         unsafe { self.raw.__bindgen_anon_1.sm.smCount }
     }
 
-    /// Divides them into `groups` groups of at least `least` each, or as many such groups as there
-    /// are, and the rest. The device may need more in a group than asked for.
+    /// Splits the multiprocessors into up to `groups` groups of at least `least` multiprocessors
+    /// each, and the remaining multiprocessors.
+    ///
+    /// The device may require larger groups than requested.
     ///
     /// # Errors
     ///
-    /// The driver's, for more than there are.
+    /// Returns the driver's error if there are fewer than `least` multiprocessors.
     pub fn split(&self, groups: u32, least: u32) -> CudaResult<(Vec<Multiprocessors>, Self)> {
         let api = self.device.api;
         let mut count = groups;
         let mut list = vec![self.raw; groups as usize];
         let mut rest = self.raw;
-        // SAFETY: the list has room for as many groups, and the pointers are valid for the call.
+        // SAFETY: the list has room for `groups` groups, and the pointers are valid for the call.
         let result = unsafe {
             api.driver.cuDevSmResourceSplitByCount(
                 list.as_mut_ptr(),
@@ -96,7 +99,7 @@ impl Multiprocessors {
             )
         };
         api.check(result, || {
-            format!("dividing {self:?} into {groups} of {least}")
+            format!("splitting {self:?} into {groups} groups of {least}")
         })?;
         list.truncate(count as usize);
         let device = self.device;
@@ -105,13 +108,13 @@ impl Multiprocessors {
     }
 }
 
-/// A part of a device. See the [module's documentation](self).
+/// A green context: a set of multiprocessors of a device. See the [module's documentation](self).
 #[derive(Debug, Clone)]
 pub struct GreenContext {
     inner: Arc<Inner>,
 }
 
-/// Streams keep it alive.
+/// The green context, kept alive by its streams.
 #[derive(Debug)]
 pub(crate) struct Inner {
     raw: CUgreenCtx,
@@ -124,16 +127,17 @@ unsafe impl Send for Inner {}
 unsafe impl Sync for Inner {}
 
 impl GreenContext {
-    /// Makes a context of parts of a device.
+    /// Creates a green context with the multiprocessors of `parts`.
     ///
     /// # Errors
     ///
-    /// The driver's, for no parts, and for those of another device or another division.
+    /// Returns the driver's error if `parts` is empty, or contains multiprocessors of another
+    /// device or of different splits.
     pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
-        let doing = || format!("making a green context of {parts:?}");
+        let doing = || format!("creating a green context of {parts:?}");
         let api = context.bind()?;
         if parts.is_empty() {
-            // Drivers end the process instead of refusing it.
+            // Drivers abort the process instead of returning an error.
             api.check(CUresult::CUDA_ERROR_INVALID_VALUE, doing)?;
         }
         let mut list: Vec<CUdevResource> = parts.iter().map(|part| part.raw).collect();
@@ -157,11 +161,13 @@ impl GreenContext {
         Ok(GreenContext { inner })
     }
 
-    /// A stream whose kernels run on the context's multiprocessors, with a priority if given.
+    /// Creates a stream whose kernels run on the context's multiprocessors.
+    ///
+    /// Lower numbers are higher priorities; `None` is the default priority, 0.
     ///
     /// # Errors
     ///
-    /// The driver's.
+    /// Returns the driver's error if it cannot create the stream.
     pub fn stream(&self, priority: Option<i32>) -> CudaResult<Stream> {
         let context = &self.inner.context;
         let api = context.bind()?;
@@ -173,7 +179,7 @@ impl GreenContext {
             api.driver
                 .cuGreenCtxStreamCreate(&mut raw, self.inner.raw, flags, priority)
         };
-        api.check(result, || "making a stream of a green context".to_owned())?;
+        api.check(result, || "creating a stream of a green context".to_owned())?;
         Ok(Stream::of_green(
             raw,
             context.clone(),
@@ -181,11 +187,11 @@ impl GreenContext {
         ))
     }
 
-    /// Its multiprocessors.
+    /// Returns the context's multiprocessors.
     ///
     /// # Errors
     ///
-    /// The driver's.
+    /// Returns the driver's error if the query fails.
     pub fn multiprocessors(&self) -> CudaResult<Multiprocessors> {
         let api = self.inner.context.bind()?;
         // SAFETY: zeros are valid for these plain numbers.
@@ -197,18 +203,19 @@ impl GreenContext {
                 .cuGreenCtxGetDevResource(self.inner.raw, &mut raw, kind)
         };
         api.check(result, || {
-            "asking for a green context's multiprocessors".to_owned()
+            "querying a green context's multiprocessors".to_owned()
         })?;
         let device = self.inner.context.device();
         Ok(Multiprocessors { device, raw })
     }
 
-    /// Records an event after all work that is in the context's streams now. The emulator has no
-    /// such mark.
+    /// Records an event after all work that is pending in the context's streams. The emulator does
+    /// not support it.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongContext`](crate::error::Error::WrongContext), and the driver's.
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// another context, and the driver's error if it does not support the operation.
     pub fn record(&self, event: &Event) -> CudaResult<()> {
         let doing = || "recording an event after the work of a green context".to_owned();
         self.events(event, doing, |driver, event| {
@@ -217,17 +224,18 @@ impl GreenContext {
         })
     }
 
-    /// Lets the work put into the context's streams from now on wait for an event.
+    /// Makes later work in the context's streams wait for an event.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongContext`](crate::error::Error::WrongContext), and the driver's.
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// another context.
     pub fn wait(&self, event: &Event) -> CudaResult<()> {
-        let doing = || "letting a green context wait for an event".to_owned();
+        let doing = || "making a green context wait for an event".to_owned();
         let context = &self.inner.context;
         context.require_same(event.context(), doing)?;
         let api = context.bind()?;
-        // SAFETY: both are alive, and the driver keeps what it needs of the event.
+        // SAFETY: both are alive, and the event may be destroyed while streams wait for it.
         let result = unsafe {
             api.driver
                 .cuGreenCtxWaitEvent(self.inner.raw, event.as_raw())
@@ -244,7 +252,7 @@ impl GreenContext {
         let context = &self.inner.context;
         context.require_same(event.context(), &doing)?;
         let api = context.bind()?;
-        // Where it is among the work of each stream is not known.
+        // The event's position in each stream is not known.
         let mark = event.forget_mark();
         let result = record(api.driver, event.as_raw());
         drop(mark);
@@ -256,7 +264,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // An error means that the context is gone, and this with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made once, destroyed once; its streams are gone.
+            // SAFETY: created once, destroyed once; its streams are destroyed already.
             let _ = unsafe { api.driver.cuGreenCtxDestroy(self.raw) };
         }
     }

@@ -1,17 +1,17 @@
-//! Functions of the host that streams and graphs call.
+//! Host functions that streams and graphs call.
 //!
-//! The driver calls them on a thread of its own, on which CUDA's functions must not be called: a
-//! buffer that is dropped there would wait for the stream that waits for the function. So the
-//! functions run on threads of this module, and the driver's thread waits for them, as the stream's
-//! later work does. Before a function first calls the driver, it stops holding its stream up
-//! ([`let_stream_go_on`]), so whatever it then waits for can happen.
+//! The driver calls host functions on its own thread, on which CUDA functions must not be called:
+//! for example, dropping a buffer there would wait for the stream, which waits for the host
+//! function. Host functions therefore run on this module's threads, and the driver's thread, and
+//! with it later work in the stream, waits for them. When a host function first calls the driver,
+//! it releases its stream ([`let_stream_go_on`]), so that it cannot deadlock.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// A call, which holds up the stream that made it.
+/// A call of a host function, which blocks the stream until it is released.
 #[derive(Default)]
 struct Held {
     released: Mutex<bool>,
@@ -36,25 +36,25 @@ type Call = Box<dyn FnOnce() + Send>;
 type Job = (Call, Arc<Held>);
 
 thread_local! {
-    /// What the function that runs on this thread holds up.
+    /// The call that the host function running on this thread belongs to.
     static HELD: RefCell<Option<Arc<Held>>> = const { RefCell::new(None) };
 }
 
-/// The threads that have nothing to do. Each call gets one of them, or a new one, since a call may
-/// wait for a later one.
+/// The idle threads. Each call gets an idle thread or a new one, since a call may wait for a later
+/// call.
 static IDLE: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
-/// More idle threads than this are not kept.
+/// The maximum number of idle threads that are kept.
 const KEPT: usize = 8;
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Lets the stream that the function on this thread holds up go on, if there is one. Comes before
-/// every call of the driver's.
+/// If this thread runs a host function, releases the stream that it blocks. Called before every
+/// call of the driver.
 #[inline]
 pub(crate) fn let_stream_go_on() {
-    // A thread that is ending holds nothing up.
+    // The access fails on a thread that is exiting, which blocks no stream.
     let _ = HELD.try_with(|held| {
         if held.borrow().is_some()
             && let Some(held) = held.take()
@@ -65,12 +65,12 @@ pub(crate) fn let_stream_go_on() {
 }
 
 /// Calls `function` on another thread, and waits until it returns or calls the driver. A panic in
-/// it is caught and dropped.
+/// `function` is caught and discarded.
 pub(crate) fn call_and_wait(function: impl FnOnce() + Send + 'static) {
     start(Box::new(function)).wait();
 }
 
-/// Calls `function` on another thread.
+/// Calls `function` on another thread, without waiting.
 pub(crate) fn call(function: impl FnOnce() + Send + 'static) {
     start(Box::new(function));
 }
@@ -83,7 +83,7 @@ fn start(call: Call) -> Arc<Held> {
         let Some(thread) = idle else { break };
         match thread.send(job) {
             Ok(()) => return held,
-            // It ended: at the end of the process threads may be stopped.
+            // The thread exited: threads may be stopped when the process exits.
             Err(refused) => job = refused.0,
         }
     }
@@ -96,8 +96,8 @@ fn start(call: Call) -> Arc<Held> {
             run_and_serve(job);
         }
     });
-    // Without a thread the driver's has to do: only a function that waits for its own stream
-    // cannot go on then.
+    // If no thread can be created, run the function on the driver's thread. A function that waits
+    // for its own stream then deadlocks.
     if started.is_err()
         && let Some((call, held)) = take(&job)
     {
@@ -107,8 +107,8 @@ fn start(call: Call) -> Arc<Held> {
 }
 
 fn run(call: Call, held: &Arc<Held>) {
-    // What the function captured is dropped by then. The panic's payload may panic when it is dropped,
-    // so its stream goes on before that.
+    // The function's captures are dropped inside `catch_unwind`. Release the stream before dropping
+    // the panic's payload, whose drop may panic.
     let result = catch_unwind(AssertUnwindSafe(call));
     held.release();
     let _ = catch_unwind(AssertUnwindSafe(|| drop(result)));

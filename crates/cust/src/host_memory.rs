@@ -1,9 +1,9 @@
-//! Launches with memory of the host: its elements are copied to memory of the device, and back if
-//! the kernel writes them, and the launch waits for that.
+//! Launches with host slices: the launch copies the elements to device memory, copies those that
+//! the kernel writes back, and waits for completion.
 //!
-//! The copies and the launch are in the caller's stream, so they come after all that is in it. The
-//! slices are borrowed by the arguments, which a launch consumes: when it returns, in whatever way,
-//! no work accesses them any more.
+//! The copies and the launch are enqueued into the caller's stream, after its pending work. The
+//! arguments borrow the slices, and a launch consumes its arguments: when it returns or unwinds, no
+//! work accesses the slices any more.
 
 use std::ffi::c_void;
 
@@ -17,23 +17,23 @@ use crate::memory::MOST_ALIGNMENT;
 use crate::stream::{Stream, StreamInner};
 use crate::tracker::{self, Captured};
 
-/// An argument in memory of the host.
+/// An argument in host memory.
 pub(crate) struct HostArgument<'a> {
     pub(crate) memory: HostMemory<'a>,
-    /// The first of the entry's parameters that it is passed as.
+    /// The index of the argument's first parameter in the kernel's entry.
     pub(crate) index: usize,
 }
 
 impl HostArgument<'_> {
-    /// Puts copying the elements to `address` into the stream.
+    /// Enqueues a copy of the elements to `address`.
     fn copy_in(&self, stream: &Stream, address: u64) -> CudaResult<()> {
         let (pointer, bytes) = (self.memory.pointer(), self.memory.bytes());
         if bytes == 0 {
             return Ok(());
         }
         let doing = || format!("copying {bytes} bytes of an argument to the device");
-        // SAFETY: the elements are borrowed until the stream was waited for, and nobody else knows
-        // of the memory of the device, which has room for them.
+        // SAFETY: the elements are borrowed until the stream has been waited for. The device memory
+        // is large enough, and nothing else uses it.
         unsafe {
             tracker::enqueue(stream.inner(), &[], Captured::Refused, doing, |api, raw| {
                 api.driver
@@ -42,14 +42,14 @@ impl HostArgument<'_> {
         }
     }
 
-    /// Puts copying them back into the stream, if the kernel writes them.
+    /// Enqueues a copy of the elements back from `address`, if the kernel writes them.
     fn copy_out(&self, stream: &Stream, address: u64) -> CudaResult<()> {
         let (pointer, bytes) = (self.memory.pointer(), self.memory.bytes());
         if bytes == 0 || self.memory.access() == Access::Read {
             return Ok(());
         }
         let doing = || format!("copying {bytes} bytes of an argument from the device");
-        // SAFETY: as above, and they are borrowed exclusively.
+        // SAFETY: as above, and the elements are borrowed exclusively.
         unsafe {
             tracker::enqueue(stream.inner(), &[], Captured::Refused, doing, |api, raw| {
                 api.driver
@@ -59,13 +59,14 @@ impl HostArgument<'_> {
     }
 }
 
-/// Copies the arguments to the device, calls `launch` with the pointers to the parameters, copies back
-/// what the kernel writes, and waits.
+/// Copies the arguments to the device, calls `launch` with the pointers to the parameters, copies
+/// back the elements that the kernel writes, and waits.
 ///
 /// # Safety
 ///
-/// `pointers` are to the parameters of a launch that `launch` puts into the stream, which accesses the
-/// arguments' elements as they say. Nobody else accesses the elements meanwhile.
+/// `pointers` must point to the parameters of a launch that `launch` enqueues into the stream. The
+/// kernel must access the arguments' elements only as the arguments declare, and nothing else may
+/// access the elements during the call.
 pub(crate) unsafe fn launch(
     stream: &Stream,
     arguments: &[HostArgument<'_>],
@@ -102,7 +103,7 @@ pub(crate) unsafe fn launch(
     let scratch = Scratch::take(inner, total)?;
     for (HostArgument { memory, index }, words) in arguments.iter().zip(&mut words) {
         words[0] = match memory.bytes() {
-            // References are never null, also to nothing.
+            // Rust references are never null, even if they refer to zero bytes.
             0 => memory.align() as u64,
             _ => words[0] + scratch.address,
         };
@@ -126,7 +127,7 @@ pub(crate) unsafe fn launch(
     inner.context.finish_wait(worked, Some(inner.raw as usize))
 }
 
-/// Waits when it is dropped: nothing may unwind over work on borrowed memory.
+/// Waits for the stream on drop, so that no panic unwinds past pending work on borrowed memory.
 struct Settle<'a>(&'a StreamInner);
 
 impl Drop for Settle<'_> {
@@ -135,21 +136,22 @@ impl Drop for Settle<'_> {
     }
 }
 
-/// Memory of the device for one launch at a time. A stream keeps one that is not large, so that small
-/// launches need no allocation; the time for that does not matter beside a large copy.
+/// Device memory for one launch at a time. A stream keeps one small allocation, so that small
+/// launches need not allocate; the cost of allocating is negligible beside that of a large copy.
 pub(crate) struct Scratch {
     address: u64,
     bytes: usize,
-    /// Whether it is from the context's pool.
+    /// Whether the memory is from the context's pool.
     pooled: bool,
 }
 
-/// The largest memory that a stream keeps, and the smallest that is allocated.
+/// The size in bytes of the largest allocation that a stream keeps.
 const KEPT: usize = 1 << 20;
+/// The size in bytes of the smallest allocation.
 const LEAST: usize = 1 << 16;
 
 impl Scratch {
-    /// Memory that work put into the stream from now on may use.
+    /// Returns memory that later work in the stream may use.
     fn take(stream: &StreamInner, bytes: usize) -> CudaResult<Scratch> {
         if bytes == 0 {
             return Ok(Scratch {
@@ -185,13 +187,13 @@ impl Scratch {
         };
         let mut result = allocate();
         if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-            // What was freed comes back when the streams get there.
+            // Memory freed in stream order becomes available when the streams reach the frees.
             // SAFETY: takes no arguments.
             let _ = unsafe { api.driver.cuCtxSynchronize() };
             result = allocate();
         }
         api.check(result, || {
-            format!("allocating {bytes} bytes for a launch with slices of the host")
+            format!("allocating {bytes} bytes for a launch with host slices")
         })?;
         Ok(Scratch {
             address,
@@ -200,7 +202,7 @@ impl Scratch {
         })
     }
 
-    /// Takes back what no work uses any more.
+    /// Returns memory that no work uses any more to the stream, or frees it.
     fn give_back(self, stream: &StreamInner) {
         if self.bytes == 0 {
             return;
@@ -217,7 +219,7 @@ impl Scratch {
         }
     }
 
-    /// Frees the memory, which no work uses.
+    /// Frees the memory, which no work may use any more.
     pub(crate) fn free(self, api: &Api, stream: CUstream) {
         // SAFETY: allocated once, freed once. An error means that the context is gone.
         let _ = unsafe {

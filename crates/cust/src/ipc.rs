@@ -1,4 +1,5 @@
-//! Memory and events of other processes, on Linux. The emulator has no other process to share with.
+//! Inter-process communication: sharing device memory and events with other processes, on Linux.
+//! The emulator does not support it.
 
 use cust_raw::{CUdeviceptr, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 
@@ -7,31 +8,40 @@ use crate::error::CudaResult;
 use crate::event::Event;
 use crate::memory::{DeviceCopy, DevicePointer};
 
-/// Names memory of a process to others: 64 bytes to send them.
+/// An IPC handle of device memory, to be sent to another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpcMemory(pub [u8; 64]);
 
-/// Names an event of a process to others: 64 bytes to send them.
+/// An IPC handle of an event, to be sent to another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpcEvent(pub [u8; 64]);
 
-/// The name of memory that [`cuda_malloc`](crate::memory::cuda_malloc) allocated; that of a
-/// `DeviceBuffer` is a pool's, and cannot be shared so.
+/// Returns an IPC handle of memory allocated by [`cuda_malloc`](crate::memory::cuda_malloc).
+///
+/// The memory of a `DeviceBuffer` comes from a memory pool and cannot be shared this way.
+///
+/// # Errors
+///
+/// Returns the driver's error if the memory cannot be shared.
 pub fn share_memory<T>(pointer: DevicePointer<T>) -> CudaResult<IpcMemory> {
     let api = Context::current("sharing memory with other processes")?.bind()?;
-    // SAFETY: zeros are valid for these plain bytes.
+    // SAFETY: all-zero bytes are valid for a byte array.
     let mut handle: CUipcMemHandle = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is valid for the call; an address that is none is an error.
+    // SAFETY: the pointer is valid for the call; the driver rejects invalid addresses.
     let result = unsafe { api.driver.cuIpcGetMemHandle(&mut handle, pointer.as_raw()) };
     api.check(result, || format!("sharing the memory at {pointer:?}"))?;
     Ok(IpcMemory(handle.reserved.map(|byte| byte as u8)))
 }
 
-/// The name of an event that was made with
+/// Returns an IPC handle of an event that was created with
 /// [`EventFlags::INTERPROCESS`](crate::event::EventFlags::INTERPROCESS).
+///
+/// # Errors
+///
+/// Returns the driver's error if the event cannot be shared.
 pub fn share_event(event: &Event) -> CudaResult<IpcEvent> {
     let api = event.context().bind()?;
-    // SAFETY: zeros are valid for these plain bytes.
+    // SAFETY: all-zero bytes are valid for a byte array.
     let mut handle: CUipcEventHandle = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is valid for the call, and the event is alive.
     let result = unsafe { api.driver.cuIpcGetEventHandle(&mut handle, event.as_raw()) };
@@ -39,7 +49,11 @@ pub fn share_event(event: &Event) -> CudaResult<IpcEvent> {
     Ok(IpcEvent(handle.reserved.map(|byte| byte as u8)))
 }
 
-/// An event of another process.
+/// Opens an event of another process in the current context.
+///
+/// # Errors
+///
+/// Returns the driver's error if the handle is invalid.
 pub fn open_event(name: IpcEvent) -> CudaResult<Event> {
     let context = Context::current("opening an event of another process")?;
     let api = context.bind()?;
@@ -47,13 +61,13 @@ pub fn open_event(name: IpcEvent) -> CudaResult<Event> {
         reserved: name.0.map(|byte| byte as std::ffi::c_char),
     };
     let mut raw = std::ptr::null_mut();
-    // SAFETY: the pointer is valid for the call; a name that is none is an error.
+    // SAFETY: the pointer is valid for the call; the driver rejects invalid handles.
     let result = unsafe { api.driver.cuIpcOpenEventHandle(&mut raw, handle) };
     api.check(result, || "opening an event of another process".to_owned())?;
     Ok(Event::of_raw(raw, context, true))
 }
 
-/// Memory of another process.
+/// Device memory of another process, mapped into this one. Dropping it closes the mapping.
 #[derive(Debug)]
 pub struct OpenedMemory<T> {
     address: CUdeviceptr,
@@ -62,12 +76,16 @@ pub struct OpenedMemory<T> {
 }
 
 impl<T: DeviceCopy> OpenedMemory<T> {
-    /// Opens it.
+    /// Opens memory of another process in the current context.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the handle is invalid.
     ///
     /// # Safety
     ///
-    /// The other process keeps the memory as long as this lives, and both agree on what is in it
-    /// and who accesses it when.
+    /// The other process must not free the memory while the `OpenedMemory` exists, the memory must
+    /// hold values of type `T`, and the processes must synchronize their accesses.
     pub unsafe fn open(name: IpcMemory) -> CudaResult<OpenedMemory<T>> {
         let context = Context::current("opening memory of another process")?;
         let api = context.bind()?;
@@ -76,7 +94,7 @@ impl<T: DeviceCopy> OpenedMemory<T> {
         };
         let flags = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0;
         let mut address = 0;
-        // SAFETY: the pointer is valid for the call; a name that is none is an error.
+        // SAFETY: the pointer is valid for the call; the driver rejects invalid handles.
         let result = unsafe {
             api.driver
                 .cuIpcOpenMemHandle_v2(&mut address, handle, flags)
@@ -89,7 +107,7 @@ impl<T: DeviceCopy> OpenedMemory<T> {
         })
     }
 
-    /// Its address, as kernels take it.
+    /// Returns the address, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.address)
     }

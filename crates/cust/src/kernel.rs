@@ -1,5 +1,5 @@
-//! Launches without `unsafe`: kernels of a crate that the program depends on, with arguments that
-//! are checked when the program is compiled.
+//! Safe launches: kernels of a crate that the program depends on, with arguments that are checked
+//! at compile time.
 //!
 //! ```text
 //! use kernels::vecadd;                        // a crate with `#[kernel] pub fn vecadd(…)`
@@ -10,18 +10,20 @@
 //! module.launch(&stream, (blocks, threads), vecadd::args(&a, &b, &mut c))?;
 //! ```
 //!
-//! Buffers are borrowed while work is put into the stream, and from then on know what uses them:
-//! later work in other streams, copies to the host and the freeing of memory wait for it. So a
-//! launch needs no guard that must not be forgotten, and nobody has to synchronize for safety.
+//! A launch borrows its buffers only until it is enqueued. Each buffer then records the stream that
+//! uses it: work in other streams, copies to the host and deallocation wait for the pending launch
+//! automatically. A launch therefore returns no guard, and safety does not depend on explicit
+//! synchronization.
 //!
 //! `args` is unsafe for kernels that are `unsafe fn`s or take raw pointers.
 //!
-//! # Slices of the host
+//! # Host slices
 //!
-//! Slices, arrays and `Vec`s of the host are arguments as well: `&` of them for `&[T]` parameters,
-//! `&[T; N]` for `&[T; N]`, and `&mut` for `PerThread<T>` and the other outputs. The launch copies
-//! their elements to the device, and those of `&mut` back, and returns when that is done, with a
-//! panic of the kernel as its error. They may stand beside buffers of the device, which are not copied:
+//! Arguments may also be slices, arrays and `Vec`s in host memory: a shared reference for a `&[T]`
+//! parameter, `&[T; N]` for `&[T; N]`, and a mutable reference for `PerThread<T>` and the other
+//! output types. The launch copies the elements to the device, copies those of mutable references
+//! back, and returns when the copies are complete. If the kernel panics, the launch returns the
+//! panic as its error. Host slices can be combined with device buffers, which are not copied:
 //!
 //! ```text
 //! let (a, b): (Vec<f32>, DeviceBuffer<f32>) = …;
@@ -30,8 +32,9 @@
 //! println!("{c:?}");
 //! ```
 //!
-//! The elements are [`DeviceCopy`]. A graph's launches take no slices of the host, and a stream that is
-//! captured refuses them. What several launches use is better in a [`DeviceBuffer`]: it is copied once.
+//! The element type must implement [`DeviceCopy`]. Launches in a graph, and launches into a stream
+//! that is being captured, reject host slices. Data that several launches use is better kept in a
+//! [`DeviceBuffer`], which is copied once.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -65,10 +68,13 @@ use crate::tracker::{self, Captured, Dependency, Tracker};
 
 pub use cust_core::kernel::{Args, Kernel as KernelType};
 
-/// How many threads a launch has, and what else there is to say about it.
+/// The configuration of a launch: grid and block dimensions, dynamic shared memory, and launch
+/// attributes.
 ///
-/// A tuple of grid and block size converts to it, or of these and the bytes of dynamic shared
-/// memory.
+/// A tuple of grid and block dimensions converts to a `LaunchConfig`, as does a tuple of grid and
+/// block dimensions and the number of bytes of dynamic shared memory.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -80,23 +86,25 @@ pub use cust_core::kernel::{Args, Kernel as KernelType};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaunchConfig {
-    /// The number of blocks.
+    /// The number of blocks of the grid.
     pub grid: GridSize,
-    /// The number of threads in each.
+    /// The number of threads per block.
     pub block: BlockSize,
-    /// Bytes of dynamic shared memory for each block.
+    /// Bytes of dynamic shared memory per block.
     pub shared_mem_bytes: u32,
-    /// The number of blocks in each cluster, which share their shared memory.
+    /// The number of blocks per cluster. The blocks of a cluster can access each other's shared
+    /// memory.
     pub cluster: Option<GridSize>,
-    /// Whether all blocks run at the same time and may wait for each other.
+    /// Whether the launch is cooperative: all blocks are resident at the same time and may
+    /// synchronize with each other.
     pub cooperative: bool,
-    /// The priority, if it is not the stream's.
+    /// The priority of the launch; `None` for the stream's priority.
     pub priority: Option<i32>,
-    /// The rarer attributes.
+    /// The rarely used attributes.
     rare: Rare,
 }
 
-/// Attributes that few launches have.
+/// Rarely used launch attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Rare {
     any: bool,
@@ -109,53 +117,55 @@ struct Rare {
     window: Option<AccessWindow>,
 }
 
-/// How clusters are distributed over the device.
+/// The cluster scheduling policy of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClusterPolicy {
-    /// The blocks of a cluster spread over the multiprocessors.
+    /// Spreads the blocks of a cluster over the multiprocessors.
     Spread,
-    /// The hardware balances the load.
+    /// Lets the hardware balance the load.
     LoadBalancing,
 }
 
-/// Which of the kernels' writes a fence waits for: those of kernels in the same domain.
+/// The memory synchronization domain of a launch. A fence orders only the writes of kernels in the
+/// same domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyncDomain {
-    /// That of most kernels.
+    /// The default domain.
     Default,
-    /// For kernels that write to other devices, so that others do not wait for that.
+    /// The domain for kernels that write to other devices, so that fences of kernels in the default
+    /// domain do not wait for these writes.
     Remote,
 }
 
-/// What the second-level cache does with lines of a range of memory.
+/// How the L2 cache treats the lines of an [`AccessWindow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CacheProperty {
-    /// As with all other lines.
+    /// No preference.
     Normal,
-    /// They are the first to go.
+    /// The lines are evicted first.
     Streaming,
-    /// They stay, as far as there is room set aside.
+    /// The lines stay in the part of the L2 cache that is set aside for persisting accesses.
     Persisting,
 }
 
-/// A range of memory that a kernel uses again and again, or just once: advice for the second-level
-/// cache, which changes no result.
+/// An access policy window: advice to the L2 cache about a range of memory that a kernel accesses
+/// repeatedly, or only once. It affects performance, never results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AccessWindow {
     /// The first address.
     pub address: u64,
     /// The number of bytes.
     pub bytes: usize,
-    /// For how many lines of a hundred `hit` holds; for the others `miss` does.
+    /// The percentage of lines that get the property `hit`; the others get `miss`.
     pub hit_percent: u8,
-    /// For most lines, usually [`CacheProperty::Persisting`].
+    /// The property of `hit_percent` percent of the lines, usually [`CacheProperty::Persisting`].
     pub hit: CacheProperty,
-    /// For the other lines: not `Persisting`.
+    /// The property of the other lines: not [`CacheProperty::Persisting`].
     pub miss: CacheProperty,
 }
 
 impl LaunchConfig {
-    /// A launch of so many blocks of so many threads.
+    /// Creates the configuration of a launch with the given grid and block dimensions.
     pub fn new(grid: impl Into<GridSize>, block: impl Into<BlockSize>) -> LaunchConfig {
         LaunchConfig {
             grid: grid.into(),
@@ -168,43 +178,44 @@ impl LaunchConfig {
         }
     }
 
-    /// As many blocks of `block` threads, in one dimension, as make a thread for each element: at
-    /// least one, and at most as many as a grid can have.
+    /// Creates a one-dimensional configuration with at least one thread per element: the number of
+    /// blocks is `elements / block`, rounded up and clamped to 1 ..= 2³¹ − 1.
     pub fn for_elements(elements: usize, block: u32) -> LaunchConfig {
         const MOST: usize = i32::MAX as usize;
         let blocks = elements.div_ceil(block.max(1) as usize).clamp(1, MOST);
         LaunchConfig::new(blocks as u32, block)
     }
 
-    /// With so many bytes of dynamic shared memory for each block.
+    /// Sets the number of bytes of dynamic shared memory per block.
     #[must_use]
     pub fn shared_mem_bytes(mut self, bytes: u32) -> LaunchConfig {
         self.shared_mem_bytes = bytes;
         self
     }
 
-    /// With so many blocks in each cluster.
+    /// Sets the number of blocks per cluster.
     #[must_use]
     pub fn cluster(mut self, blocks: impl Into<GridSize>) -> LaunchConfig {
         self.cluster = Some(blocks.into());
         self
     }
 
-    /// With all blocks at the same time, so that they may wait for each other.
+    /// Makes the launch cooperative: all blocks are resident at the same time and may synchronize
+    /// with each other.
     #[must_use]
     pub fn cooperative(mut self) -> LaunchConfig {
         self.cooperative = true;
         self
     }
 
-    /// Lets the kernel begin before the one before it in the stream has ended: when all of its
-    /// blocks have said `griddepcontrol_launch_dependents`, or have ended. Needs compute
-    /// capability 9.0.
+    /// Enables programmatic dependent launch: the kernel may start before the preceding kernel in
+    /// the stream has completed, as soon as every block of the preceding kernel has called
+    /// `griddepcontrol_launch_dependents` or exited. Requires compute capability 9.0.
     ///
     /// # Safety
     ///
-    /// The kernel calls `griddepcontrol_wait` before it accesses memory that earlier work in the
-    /// stream accesses, and before it ends.
+    /// The kernel must call `griddepcontrol_wait` before it accesses memory that earlier work in
+    /// the stream accesses, and before it exits.
     #[must_use]
     pub unsafe fn programmatic(mut self) -> LaunchConfig {
         self.rare.any = true;
@@ -212,8 +223,9 @@ impl LaunchConfig {
         self
     }
 
-    /// With so many blocks in each cluster where that fits, else as many as [`cluster`] says, of
-    /// which it is a multiple. Needs compute capability 10.0.
+    /// Sets the preferred number of blocks per cluster, a multiple of the number set by
+    /// [`cluster`], which is used where the preferred number does not fit. Requires compute
+    /// capability 10.0.
     ///
     /// [`cluster`]: LaunchConfig::cluster
     #[must_use]
@@ -223,7 +235,7 @@ impl LaunchConfig {
         self
     }
 
-    /// With clusters distributed like this.
+    /// Sets the cluster scheduling policy.
     #[must_use]
     pub fn cluster_policy(mut self, policy: ClusterPolicy) -> LaunchConfig {
         self.rare.any = true;
@@ -231,7 +243,8 @@ impl LaunchConfig {
         self
     }
 
-    /// With so many hundredths of the first-level cache as shared memory, if that is possible.
+    /// Sets the preferred share of the unified L1 cache and shared memory that is used as shared
+    /// memory, in percent.
     #[must_use]
     pub fn shared_memory_carveout(mut self, percent: u8) -> LaunchConfig {
         self.rare.any = true;
@@ -239,7 +252,7 @@ impl LaunchConfig {
         self
     }
 
-    /// In this domain of memory synchronization.
+    /// Sets the memory synchronization domain.
     #[must_use]
     pub fn sync_domain(mut self, domain: SyncDomain) -> LaunchConfig {
         self.rare.any = true;
@@ -247,7 +260,7 @@ impl LaunchConfig {
         self
     }
 
-    /// Distributed such that the links to other devices are used best.
+    /// Sets whether the launch is scheduled to maximize NVLink utilization.
     #[must_use]
     pub fn nvlink_centric(mut self, centric: bool) -> LaunchConfig {
         self.rare.any = true;
@@ -255,7 +268,7 @@ impl LaunchConfig {
         self
     }
 
-    /// With advice for the second-level cache.
+    /// Sets the access policy window, which advises the L2 cache.
     #[must_use]
     pub fn access_window(mut self, window: AccessWindow) -> LaunchConfig {
         self.rare.any = true;
@@ -263,18 +276,18 @@ impl LaunchConfig {
         self
     }
 
-    /// Whether there are attributes, for which `cuLaunchKernel` has no place.
+    /// Returns whether the launch has attributes, which `cuLaunchKernel` cannot take.
     #[inline]
     pub(crate) fn has_attributes(&self) -> bool {
         self.cluster.is_some() || self.cooperative || self.priority.is_some() || self.rare.any
     }
 
-    /// Whether it may begin early.
+    /// Returns whether programmatic dependent launch is enabled.
     pub(crate) fn is_programmatic(&self) -> bool {
         self.rare.programmatic
     }
 
-    /// With this priority instead of the stream's.
+    /// Sets the priority of the launch, which overrides the stream's priority.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> LaunchConfig {
         self.priority = Some(priority);
@@ -294,9 +307,10 @@ impl<G: Into<GridSize>, B: Into<BlockSize>> From<(G, B, u32)> for LaunchConfig {
     }
 }
 
-/// A kernel of a module, known to be the one that `K` stands for.
+/// A kernel of a module, whose signature is that of the kernel type `K`.
 ///
-/// [`Module::kernel`] looks it up once for many launches. It is a [`Function`] as well.
+/// [`Module::kernel`] looks up a kernel, once for any number of launches. A `Kernel` dereferences
+/// to its [`Function`].
 pub struct Kernel<'m, K> {
     function: Function<'m>,
     kernel: PhantomData<fn() -> K>,
@@ -326,11 +340,21 @@ impl<'m, K> Deref for Kernel<'m, K> {
 }
 
 impl<K: KernelType> Kernel<'_, K> {
-    /// Puts a launch into a stream, after the work that it depends on. What goes wrong in the
-    /// kernel is returned by the next `synchronize`, or copy to the host.
+    /// Enqueues a launch into a stream, after the pending work in other streams that it depends on.
     ///
-    /// A launch with slices, arrays or `Vec`s of the host copies them to the device, and back those
-    /// that the kernel writes, and waits for that: it also returns what goes wrong in the kernel.
+    /// The launch is asynchronous: the next `synchronize`, or the next copy to the host, returns
+    /// errors that occur while the kernel runs.
+    ///
+    /// A launch with host slices, arrays or `Vec`s as arguments copies them to the device, copies
+    /// those that the kernel writes back, and returns when the copies are complete. It also returns
+    /// errors that occur while the kernel runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the launch configuration exceeds a limit of the kernel or the device
+    /// ([`Error::LaunchSize`], [`Error::SharedMemory`]), if an object belongs to another context
+    /// ([`Error::WrongContext`]) or to a graph ([`Error::BufferOfGraph`]), if the stream is being
+    /// captured ([`Error::Capturing`]), or if the driver rejects the launch.
     pub fn launch<A: Pass>(
         &self,
         stream: &Stream,
@@ -342,9 +366,10 @@ impl<K: KernelType> Kernel<'_, K> {
 }
 
 impl<K: KernelType> Kernel<'static, K> {
-    /// Returns a kernel of the program itself in the current context, which [`Stream::launch`] looks
-    /// up by itself: for graphs, and for the functions of [`Function`], such as the number of blocks
-    /// that fit a multiprocessor.
+    /// Returns a kernel of the program itself in the current context.
+    ///
+    /// [`Stream::launch`] does not need this lookup. It is for launches in graphs, and for the
+    /// methods of [`Function`], such as those that compute the occupancy.
     ///
     /// ```text
     /// let kernel = Kernel::<vecadd>::own()?;
@@ -353,7 +378,8 @@ impl<K: KernelType> Kernel<'static, K> {
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::launch`] for the module, and [`Error::NoContext`] without a context.
+    /// Returns the errors of [`Stream::launch`] that concern the module, and [`Error::NoContext`]
+    /// without a context.
     pub fn own() -> CudaResult<Self> {
         let context = Context::current("looking up a kernel of the program")?;
         Ok(Kernel {
@@ -363,7 +389,7 @@ impl<K: KernelType> Kernel<'static, K> {
     }
 }
 
-/// Launches the kernel `K`, which `function` is.
+/// Launches the kernel `K`, whose function in the module is `function`.
 fn launch_function<K: KernelType, A: Pass>(
     function: &Function<'_>,
     stream: &Stream,
@@ -373,24 +399,26 @@ fn launch_function<K: KernelType, A: Pass>(
     check_block_size::<K>(config)?;
     let mut collector = Collector::default();
     args.pass(&mut collector);
-    // SAFETY: the arguments are the kernel's, and tell what they use; they are consumed, so this is
-    // the only launch with memory of the host that they borrow.
+    // SAFETY: the arguments have the types of the kernel's parameters, and record the memory that
+    // they use. They are consumed, so no other launch has the host memory that they borrow.
     unsafe { collector.launch(function, stream, config) }
 }
 
-/// Launches a kernel of the program itself in the current context, as [`Stream::launch`] does, in a
-/// stream that all of these launches share.
+/// Launches a kernel of the program itself in the current context.
+///
+/// This is [`Stream::launch`] on a stream that all calls of this function share, from all threads;
+/// its launches run one after the other. To run kernels concurrently, create streams.
 ///
 /// ```text
 /// cust::launch((blocks, threads), vecadd::args(&a, &b, &mut c))?;
 /// ```
 ///
-/// With buffers of the device alone the launch is asynchronous; copies to the host wait for it. The
-/// launches of all threads run one after the other. For kernels that run at the same time, make streams.
+/// If all arguments are in device memory, the launch is asynchronous; copies to the host wait for
+/// it.
 ///
 /// # Errors
 ///
-/// Those of [`Stream::launch`], and [`Error::NoContext`] without a context.
+/// Returns the errors of [`Stream::launch`], and [`Error::NoContext`] without a context.
 pub fn launch<K: KernelType, A: Pass>(
     config: impl Into<LaunchConfig>,
     args: Args<K, A>,
@@ -399,10 +427,11 @@ pub fn launch<K: KernelType, A: Pass>(
     own_stream(&context)?.launch(config, args)
 }
 
-/// The stream of [`launch`] in a context. It stays, as the program's modules do.
+/// Returns the stream that [`launch`] uses in a context. The stream is never destroyed, like the
+/// program's own modules.
 fn own_stream(context: &Context) -> CudaResult<&'static Stream> {
     static STREAMS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
-    // Before the lock: a function that holds up a stream lets it go on here.
+    // Before the lock: inside a host callback, `bind` releases the stream that the callback blocks.
     context.bind()?;
     let mut streams = STREAMS.lock().unwrap_or_else(|e| e.into_inner());
     let found = streams.iter().find(|s| s.context().is_same(context));
@@ -416,21 +445,23 @@ fn own_stream(context: &Context) -> CudaResult<&'static Stream> {
 }
 
 impl Stream {
-    /// Launches a kernel of the program itself, whose device code `cargo cuda` embedded. The module
-    /// is loaded on the first launch in a context, and stays loaded; the context stays alive until
-    /// the process ends or [`Context::reset`](crate::context::Context::reset).
+    /// Launches a kernel of the program itself, whose device code `cargo cuda` embedded.
+    ///
+    /// The first launch in a context loads the module, which stays loaded. The context stays alive
+    /// until the process exits or [`Context::reset`](crate::context::Context::reset) is called.
     ///
     /// ```text
     /// stream.launch((blocks, threads), vecadd::args(&a, &b, &mut c))?;
     /// ```
     ///
-    /// With buffers of the device alone the launch is asynchronous, and the rest is as for
-    /// [`Kernel::launch`].
+    /// If all arguments are in device memory, the launch is asynchronous. Otherwise it behaves as
+    /// described for [`Kernel::launch`].
     ///
     /// # Errors
     ///
-    /// [`Error::NoDeviceCode`] if nothing of the program was built with `cargo cuda`,
-    /// [`Error::NotEmbedded`] if the kernel's crate was not, and those of loading a module.
+    /// Returns [`Error::NoDeviceCode`] if the program was not built with `cargo cuda`,
+    /// [`Error::NotEmbedded`] if the kernel's crate was not, the errors of loading a module, and
+    /// those of [`Kernel::launch`].
     pub fn launch<K: KernelType, A: Pass>(
         &self,
         config: impl Into<LaunchConfig>,
@@ -442,15 +473,18 @@ impl Stream {
 }
 
 impl Module {
-    /// The kernel that `K` stands for. The module has to be an embedded one, built from the crate
-    /// that `K` is of; see [`include_module!`](crate::include_module).
+    /// Returns the kernel with the name and signature of the kernel type `K`.
+    ///
+    /// The module must be an embedded module that was built from `K`'s crate; see
+    /// [`include_module!`](crate::include_module).
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignModule`] for other modules, [`Error::KernelNotFound`], and
-    /// [`Error::Signature`] if the kernel has other parameters there: if host and device were built
-    /// with other features, other versions of a dependency, or by other compilers that lay out a
-    /// parameter's type in another way.
+    /// Returns [`Error::ForeignModule`] if the module was not built from `K`'s crate,
+    /// [`Error::KernelNotFound`] if it does not contain the kernel, and [`Error::Signature`] if the
+    /// kernel's parameters in the module differ from those of `K`. Signatures differ if host and
+    /// device code were built with different features or different versions of a dependency, or by
+    /// different compilers that choose different layouts for a parameter's type.
     pub fn kernel<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
         if self.is_own() {
             return Ok(Kernel {
@@ -471,19 +505,25 @@ impl Module {
                 package: K::PACKAGE,
             });
         }
-        // SAFETY: what was embedded was built from the package that `K` is of, and the signatures,
-        // which describe all parameters on both sides, are compared below.
+        // SAFETY: the embedded module was built from `K`'s package, and the signatures, which
+        // describe all parameters on both sides, are compared below.
         let kernel = unsafe { self.kernel_unchecked::<K>()? };
         kernel.function.kernel.check_signature(K::SIGNATURE)?;
         Ok(kernel)
     }
 
-    /// As [`Module::kernel`], for modules loaded by other means.
+    /// Returns the kernel with the name of the kernel type `K`, without comparing signatures.
+    ///
+    /// This is [`Module::kernel`] for modules that are not embedded.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::KernelNotFound`] if the module does not contain the kernel.
     ///
     /// # Safety
     ///
-    /// The module was built from the very crate that `K` is of, with the same features and, unless
-    /// the types of all parameters have a layout that Rust promises, with the same compiler.
+    /// The module must have been built from the same version of `K`'s crate, with the same features
+    /// and, unless Rust guarantees the layout of all parameter types, with the same compiler.
     pub unsafe fn kernel_unchecked<K: KernelType>(&self) -> CudaResult<Kernel<'_, K>> {
         Ok(Kernel {
             function: self.get_function(K::NAME)?,
@@ -491,7 +531,11 @@ impl Module {
         })
     }
 
-    /// Launches a kernel: short for [`Module::kernel`] and [`Kernel::launch`].
+    /// Launches a kernel: shorthand for [`Module::kernel`] followed by [`Kernel::launch`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Module::kernel`] and [`Kernel::launch`].
     pub fn launch<K: KernelType, A: Pass>(
         &self,
         stream: &Stream,
@@ -502,29 +546,29 @@ impl Module {
     }
 }
 
-/// One parameter of the kernel's entry: its bytes, and what to call its type in an error.
+/// One parameter of the kernel's entry: its bytes, and its type's name for errors.
 #[derive(Clone, Copy)]
 struct Parameter<'a> {
     bytes: &'a [MaybeUninit<u8>],
     type_name: fn() -> &'static str,
 }
 
-/// Takes down the arguments of a launch.
+/// Collects the parameters and dependencies of a launch.
 #[derive(Default)]
 pub(crate) struct Collector<'a> {
     parameters: SmallVec<[Parameter<'a>; 16]>,
     dependencies: SmallVec<[Dependency<'a>; 8]>,
-    /// Memory of the host.
+    /// Arguments in host memory.
     host: SmallVec<[HostArgument<'a>; 4]>,
-    /// What belongs to graphs.
+    /// Buffers that belong to graphs.
     in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
-    /// A texture or surface that is not what its parameter wants.
+    /// A texture or surface that does not match its parameter.
     mismatch: Option<&'a Mismatch>,
-    /// There are textures or surfaces, which are whole resources.
+    /// Whether there are textures or surfaces. They are tracked as whole resources.
     images: bool,
 }
 
-/// Memory that belongs to a graph: the graph's number, and which of its buffers.
+/// A buffer that belongs to a graph: the graph's ID, and the buffer's index in the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InGraph {
     pub(crate) graph: u64,
@@ -541,7 +585,7 @@ impl<'a> Launch<'a> for Collector<'a> {
 
     #[inline]
     fn resource(&mut self, resource: &'a dyn Any, access: Access, address: u64, bytes: usize) {
-        // Only this crate's types name resources, and these are what they name.
+        // Only types of this crate call this function, with resources of these types.
         if let Some(tracker) = resource.downcast_ref::<Tracker>() {
             let dependency = Dependency::new(tracker, access, address, bytes);
             self.dependencies.push(dependency);
@@ -554,7 +598,7 @@ impl<'a> Launch<'a> for Collector<'a> {
     }
 
     fn host(&mut self, memory: HostMemory<'a>) {
-        // In place of the address, which is known when the memory of the device is.
+        // A placeholder for the address, which is known once the device memory is allocated.
         static LATER: [MaybeUninit<u8>; 40] = [MaybeUninit::new(0); 40];
         let type_name = memory.type_name();
         let index = self.parameters.len();
@@ -570,7 +614,8 @@ impl<'a> Launch<'a> for Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// Pointers to the parameters, checked against what the module says of them.
+    /// Returns pointers to the parameters, after comparing their number and sizes with the
+    /// module's.
     pub(crate) fn pointers(
         &self,
         function: &Function<'_>,
@@ -611,9 +656,8 @@ impl<'a> Collector<'a> {
         Ok(self.parameters.iter().map(pointer).collect())
     }
 
-    /// What the kernel uses.
-    /// Textures are read through caches that see nothing of what a surface of the same array writes
-    /// in the same launch.
+    /// Returns an error if one array is used as a texture and as a surface: texture caches are not
+    /// coherent with surface writes of the same launch.
     #[cold]
     fn refuse_aliased_images(&self, function: &Function<'_>) -> CudaResult<()> {
         for (index, one) in self.dependencies.iter().enumerate() {
@@ -629,7 +673,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Whether there is memory of the host, which is there for one launch only.
+    /// Returns whether an argument is in host memory. Such arguments are borrowed for one launch
+    /// only.
     pub(crate) fn has_host_memory(&self) -> bool {
         !self.host.is_empty()
     }
@@ -638,21 +683,24 @@ impl<'a> Collector<'a> {
         &self.dependencies
     }
 
-    /// The trackers of textures and surfaces.
+    /// Returns the trackers of textures and surfaces.
     pub(crate) fn images(&self) -> impl Iterator<Item = (&'a Tracker, Access)> {
         let images = self.dependencies.iter().filter(|image| image.is_whole());
         images.map(|image| (image.tracker, image.access))
     }
 
-    /// The buffers of graphs that the kernel uses.
+    /// Returns the graphs' buffers that the kernel uses.
     pub(crate) fn in_graphs(&self) -> &[(&'a InGraph, Access)] {
         &self.in_graphs
     }
 
+    /// Checks the launch, then enqueues it.
+    ///
     /// # Safety
     ///
-    /// The parameters are the kernel's, what it does with them is sound, and it accesses just
-    /// what the dependencies say. No other launch has the memory of the host.
+    /// The parameters must have the types of the kernel's parameters, the kernel must be sound for
+    /// these arguments, and it must access only the memory in `dependencies`. No other launch may
+    /// have the host memory.
     unsafe fn launch(
         &self,
         function: &Function<'_>,
@@ -670,7 +718,7 @@ impl<'a> Collector<'a> {
             // SAFETY: as the caller promises.
             return unsafe { self.enqueue(function, stream, config, &mut pointers) };
         }
-        // SAFETY: the arguments are those that the pointers are to.
+        // SAFETY: `self.host` describes the arguments that `pointers` refers to.
         unsafe {
             host_memory::launch(stream, &self.host, &mut pointers, doing, |pointers| {
                 self.enqueue(function, stream, config, pointers)
@@ -678,7 +726,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Puts the launch with these pointers to its parameters into the stream.
+    /// Enqueues the launch with the given pointers to its parameters.
     ///
     /// # Safety
     ///
@@ -716,7 +764,7 @@ pub(crate) fn doing(function: &Function<'_>, config: &LaunchConfig) -> String {
     )
 }
 
-/// Calls the driver.
+/// Calls the driver's launch function.
 ///
 /// # Safety
 ///
@@ -748,7 +796,7 @@ unsafe fn call(
         };
     }
     let mut attributes = attributes(config);
-    // SAFETY: zeros are valid for these plain numbers and pointers.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
     (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);
     (raw.blockDimX, raw.blockDimY, raw.blockDimZ) = (block.x, block.y, block.z);
@@ -770,14 +818,14 @@ unsafe fn call(
 pub(crate) fn attributes(config: &LaunchConfig) -> SmallVec<[CUlaunchAttribute; 4]> {
     let mut attributes = SmallVec::new();
     let attribute = |id| {
-        // SAFETY: zeros are a value of every kind of attribute.
+        // SAFETY: all-zero bytes are valid for every kind of attribute.
         let mut attribute: CUlaunchAttribute = unsafe { std::mem::zeroed() };
         attribute.id = id;
         attribute
     };
     if let Some(cluster) = config.cluster {
         let mut a = attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-        // Each field of a union by itself, which is safe to write.
+        // Writing a single field of a union is safe.
         a.value.clusterDim.x = cluster.x;
         a.value.clusterDim.y = cluster.y;
         a.value.clusterDim.z = cluster.z;
@@ -871,24 +919,26 @@ impl AccessWindow {
 }
 
 impl Stream {
-    /// Gives the second-level cache advice for all launches of the stream from now on.
+    /// Sets the access policy window of all later launches in the stream.
     ///
     /// # Errors
     ///
-    /// The driver's, for a window that is larger than the device has.
+    /// Returns the driver's error if the window is larger than the device supports.
     pub fn set_access_window(&self, window: AccessWindow) -> CudaResult<()> {
         let api = self.context().bind()?;
-        // SAFETY: zeros are a value of every kind of attribute.
+        // SAFETY: all-zero bytes are valid for every kind of attribute.
         let mut value: cust_raw::CUlaunchAttributeValue = unsafe { std::mem::zeroed() };
         value.accessPolicyWindow = window.raw();
         let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
-        // SAFETY: the stream is alive, and the value is of the attribute's kind.
+        // SAFETY: the stream is alive, and the value has the attribute's kind.
         let result = unsafe { api.driver.cuStreamSetAttribute(self.as_inner(), id, &value) };
-        api.check(result, || format!("giving a stream {window:?}"))
+        api.check(result, || {
+            format!("setting a stream's access policy window to {window:?}")
+        })
     }
 }
 
-/// Compares the blocks' size with that which the kernel says they have.
+/// Compares the block dimensions with those that the kernel declares with `block_size`, if any.
 #[inline]
 pub(crate) fn check_block_size<K: KernelType>(config: &LaunchConfig) -> CudaResult<()> {
     let block = [config.block.x, config.block.y, config.block.z];
@@ -904,16 +954,19 @@ fn wrong_block_size(kernel: &str, config: &LaunchConfig, [x, y, z]: [u32; 3]) ->
         kernel: kernel.to_owned(),
         grid: config.grid,
         block: config.block,
-        reason: format!("its blocks have {x} × {y} × {z} threads, as its `block_size` says"),
+        reason: format!("its `block_size` requires blocks of {x} × {y} × {z} threads"),
     }))
 }
 
-/// Compares the sizes with what the kernel and the device allow, with an error that says which is
-/// too large. Dynamic shared memory beyond the default is allowed as far as the device has it.
+/// Checks the launch configuration against the limits of the kernel and the device; the error names
+/// the value that exceeds its limit.
+///
+/// If necessary, raises the function's limit of dynamic shared memory, up to the device's opt-in
+/// maximum.
 pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
     let limits = function.limits()?;
     let (grid, block) = (config.grid, config.block);
-    // The usual launch, which fits in all that follows.
+    // Fast path: a one-dimensional launch that passes all of the checks below.
     let wide = |n: u32| n.wrapping_sub(1) < (i32::MAX as u32).min(limits.device.grid[0]);
     if [grid.y, grid.z, block.y, block.z] == [1; 4]
         && wide(grid.x)
@@ -957,11 +1010,11 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
             limits.threads
         ));
     }
-    // Threads are numbered with 64 bits.
+    // Thread indices are 64-bit.
     let all = grid.iter().map(|&size| u128::from(size)).product::<u128>() * u128::from(threads);
     if all > u128::from(u64::MAX >> 1) {
         return refuse(format!(
-            "the grid has {all} threads, which nothing can count"
+            "the grid has {all} threads, and at most 2^63 - 1 are supported"
         ));
     }
     if let Some(cluster) = config.cluster {
@@ -986,9 +1039,9 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     }
 }
 
-/// A range of the device's memory, as the kernel's parameters tell of it.
+/// A range of device memory, as passed to a kernel's parameters.
 pub struct Range<'a> {
-    /// Address, number of elements, those in a row, the number of rows, and that of layers.
+    /// Address, number of elements, width, height and depth.
     words: [u64; 5],
     shape: Shape,
     access: Access,
@@ -997,22 +1050,23 @@ pub struct Range<'a> {
     type_name: fn() -> &'static str,
 }
 
+/// The words that a [`Range`] passes, and the number of parameters that it passes them in.
 enum Shape {
     /// One parameter: the address.
     Thin,
-    /// Two parameters.
+    /// Two parameters: the address and the number of elements.
     Wide,
-    /// Both in one parameter.
+    /// One parameter: the address and the number of elements.
     Struct,
-    /// And width and height, in one parameter.
+    /// One parameter: the address, the number of elements, width and height.
     Rows,
-    /// And the depth.
+    /// One parameter: the address, the number of elements, width, height and depth.
     Volume,
 }
 
 impl<'a> Range<'a> {
     fn new<T>(range: RangeOnDevice<'a, T>, shape: Shape, access: Access) -> Range<'a> {
-        // Rust's references are never null, also to nothing.
+        // Rust references are never null, even if they refer to zero bytes.
         let address = match range.address {
             0 => align_of::<T>() as u64,
             address => address,
@@ -1029,11 +1083,11 @@ impl<'a> Range<'a> {
 }
 
 fn slice_bytes(words: &[u64]) -> &[MaybeUninit<u8>] {
-    // SAFETY: any byte is a valid `MaybeUninit<u8>`, and the words are borrowed as long.
+    // SAFETY: any byte is a valid `MaybeUninit<u8>`, and the result borrows the words.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
-// SAFETY: address and length are those of memory that the tracker is of.
+// SAFETY: address and length describe memory that the tracker tracks.
 unsafe impl Pass for Range<'_> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
@@ -1051,7 +1105,8 @@ unsafe impl Pass for Range<'_> {
     }
 }
 
-/// What is passed by reference: for `&[T]`, `&T`, and the types for output.
+/// Implements `Argument` for types that are passed by reference: for parameters of type `&[T]` and
+/// `&T`, and for the output types.
 macro_rules! arguments {
     ($([$($lifetimes:tt)*] $ty:ty => $range:ident, $kind:ident;)*) => {
         $(arguments!(@$kind [$($lifetimes)*] $ty, $range);)*
@@ -1065,7 +1120,7 @@ macro_rules! arguments {
         arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, T>, Thin);
     };
     (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident $(, $hint:meta)?) => {
-        // SAFETY: what it refers to is there, and nothing writes to it before the work is done.
+        // SAFETY: the referent is alive, and nothing writes to it before the work is done.
         $(#[$hint])?
         unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<$parameter> for $ty {
             type Passed = Range<'a>;
@@ -1123,14 +1178,14 @@ arguments! {
     [] &'a mut UnifiedBox<T> => range_mut, write_value;
 }
 
-/// The most columns that a kernel is told of: more elements than any device's memory has, and few enough
-/// that a row and a column behind the end have an index below 2⁶⁴.
+/// The maximum number of columns that is passed to a kernel: larger than any device's memory, and
+/// small enough that the index of an element one row and one column past the end is below 2⁶⁴.
 const MOST_COLUMNS: u64 = 1 << 40;
-/// As [`MOST_COLUMNS`], of rows: only elements without a size have more.
+/// The maximum number of rows that is passed to a kernel. Only zero-sized elements have more.
 const MOST_ROWS: u64 = 1 << 62;
 
-/// Elements of the device's memory as the rows of a matrix, for a kernel's parameter `PerThread2d`,
-/// `PerTile`, `PerRow` or `PerColumn`: what `rows_mut` of a buffer returns.
+/// Elements in device memory viewed as the rows of a matrix, for a kernel parameter of type
+/// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by `rows_mut` of a buffer.
 pub struct RowsMut<'a, T: DeviceCopy> {
     elements: DeviceSliceMut<'a, T>,
     width: usize,
@@ -1154,14 +1209,14 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
     }
 }
 
-/// Width and height of so many elements in rows.
+/// Returns width and height of `length` elements in rows of `width`.
 fn row_sizes(length: u64, width: usize) -> [u64; 2] {
     let width = (width as u64).min(MOST_COLUMNS);
     [width, length.div_ceil(width.max(1)).min(MOST_ROWS)]
 }
 
-/// Elements of the device's memory as the rows of layers, for a kernel's parameter `PerThread3d`: what
-/// `volume_mut` of a buffer returns.
+/// Elements in device memory viewed as layers of rows, for a kernel parameter of type
+/// `PerThread3d`. Returned by `volume_mut` of a buffer.
 pub struct VolumeMut<'a, T: DeviceCopy> {
     elements: DeviceSliceMut<'a, T>,
     width: usize,
@@ -1194,11 +1249,11 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
     }
 }
 
-/// Width, height and depth of so many elements in layers.
+/// Returns width, height and depth of `length` elements in layers of `height` rows of `width`.
 fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
     let width = (width as u64).min(MOST_COLUMNS);
-    // A layer of more elements than any memory has gets the rows that there are: indices of others
-    // might wrap.
+    // If a layer is larger than any memory, clamp the height to the rows that exist: the indices of
+    // other rows might wrap.
     let (height, layer) = match width.checked_mul(height as u64) {
         Some(layer) if layer <= MOST_COLUMNS => (height as u64, layer),
         _ => (length.div_ceil(width).min(MOST_ROWS), length),
@@ -1206,16 +1261,17 @@ fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
     [width, height, length.div_ceil(layer.max(1))]
 }
 
-/// Elements of the host as the rows of a matrix, for a kernel's parameter `PerThread2d`, `PerTile`,
-/// `PerRow` or `PerColumn`: what [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut) returns.
+/// Elements in host memory viewed as the rows of a matrix, for a kernel parameter of type
+/// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by
+/// [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut).
 #[derive(Debug)]
 pub struct HostRowsMut<'a, T> {
     pub(crate) elements: &'a mut [T],
     pub(crate) width: usize,
 }
 
-/// Elements of the host as the rows of layers, for a kernel's parameter `PerThread3d`: what
-/// [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut) returns.
+/// Elements in host memory viewed as layers of rows, for a kernel parameter of type `PerThread3d`.
+/// Returned by [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut).
 #[derive(Debug)]
 pub struct HostVolumeMut<'a, T> {
     pub(crate) elements: &'a mut [T],
@@ -1223,7 +1279,7 @@ pub struct HostVolumeMut<'a, T> {
     pub(crate) height: usize,
 }
 
-/// Elements of the host that a kernel writes, with sizes behind their number.
+/// Elements in host memory that a kernel writes, passed as address, length and `N` dimensions.
 pub struct PassedSizes<'a, T, const N: usize> {
     pointer: *mut T,
     len: usize,
@@ -1231,22 +1287,22 @@ pub struct PassedSizes<'a, T, const N: usize> {
     borrow: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it stands for an exclusive reference to the elements.
+// SAFETY: `PassedSizes` represents an exclusive reference to the elements.
 unsafe impl<T: Send, const N: usize> Send for PassedSizes<'_, T, N> {}
 
-// SAFETY: the launch puts the address of a copy and the sizes into the parameter. `Args` gives its
-// arguments to one launch only, which so is the only one that accesses the elements.
+// SAFETY: the launch writes the address of a copy and the dimensions into the parameter. `Args`
+// passes its arguments to one launch only, so no other launch accesses the elements.
 unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
-        // SAFETY: the elements are borrowed exclusively, and the sizes are made for the parameter.
+        // SAFETY: the elements are borrowed exclusively, and the dimensions fit their number.
         launch.host(unsafe {
             HostMemory::new(self.pointer, self.len, false, Access::Write).with_sizes(self.sizes)
         });
     }
 }
 
-// SAFETY: the elements are copied, the copies are there until the launch is done, and it alone uses
-// them meanwhile.
+// SAFETY: the elements are copied, and the copies live until the launch completes, which has
+// exclusive use of them.
 unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputRows<Element = T> + OutputOf<'p>> Argument<P>
     for HostRowsMut<'a, T>
 {
@@ -1280,7 +1336,8 @@ unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputVolume<Element = T> + OutputOf<'
 
 macro_rules! pointers {
     ($($pointer:ty)*) => {
-        // SAFETY: `args` is unsafe for kernels that take raw pointers: the caller vouches.
+        // SAFETY: `args` is unsafe for kernels that take raw pointers: the caller guarantees that
+        // the kernel's accesses are valid.
         $(unsafe impl<T> Argument<$pointer> for DevicePointer<T> {
             type Passed = ByValue<u64>;
 

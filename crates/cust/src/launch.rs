@@ -1,4 +1,4 @@
-//! Launching kernels: the `launch!` macro, and the checks made before the driver is called.
+//! The `launch!` macro, and the checks it makes before it calls the driver.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -11,23 +11,31 @@ use crate::stream::{Stream, StreamInner};
 
 /// Launches a kernel: `launch!(module.kernel<<<grid, block, shared, stream>>>(arguments…))`.
 ///
-/// - `module.kernel` is a [`Module`](crate::module::Module) and the name of a kernel in it; or
-///   just a variable that holds a [`Function`](crate::function::Function).
-/// - `grid` and `block` are sizes: a `u32`, a tuple of up to three, [`GridSize`] and [`BlockSize`].
+/// - `module.kernel` is a [`Module`](crate::module::Module) and the name of a kernel in it.
+///   Alternatively, a single variable that holds a [`Function`](crate::function::Function).
+/// - `grid` and `block` are dimensions: a `u32`, a tuple of up to three `u32`s, or a [`GridSize`]
+///   and a [`BlockSize`].
 /// - `shared` is the number of bytes of dynamic shared memory.
 /// - `stream` is a [`Stream`](crate::stream::Stream): a variable, or a field such as `self.stream`.
-/// - Each argument is [`DeviceCopy`]. The number of arguments and their sizes are compared with
-///   the kernel's parameters before the launch, and an error says which differs. A slice parameter
-///   of the kernel takes two arguments: `buffer.as_device_ptr(), buffer.len()`.
+/// - Each argument implements [`DeviceCopy`]. A slice parameter of the kernel takes two arguments:
+///   `buffer.as_device_ptr(), buffer.len()`.
 ///
-/// The value is a `CudaResult<()>`. The launch is asynchronous: what goes wrong in the kernel is
-/// returned by the next `synchronize`.
+/// The macro evaluates to a `CudaResult<()>`. The launch is asynchronous: the next `synchronize`
+/// returns errors that occur while the kernel runs.
+///
+/// # Errors
+///
+/// The number and sizes of the arguments are compared with the kernel's parameters before the
+/// launch; a mismatch is an [`ArgumentCount`](crate::error::Error::ArgumentCount) or
+/// [`ArgumentSize`](crate::error::Error::ArgumentSize) error.
 ///
 /// # Safety
 ///
-/// The macro calls an unsafe function: whoever writes it vouches that the arguments are of the
-/// types that the kernel expects, that memory which it accesses stays alive and unused by others
-/// until the kernel is done, and that the kernel's accesses stay inside it.
+/// The macro calls an unsafe function. The caller must ensure that the arguments have the types
+/// that the kernel expects, that the memory which the kernel accesses stays alive and is not
+/// accessed concurrently until the kernel completes, and that all accesses are in bounds.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -89,7 +97,7 @@ macro_rules! launch {
     };
 }
 
-/// An argument of a launch: where its bytes are, how many, and what to call it in an error.
+/// An argument of a launch: the address and size of its bytes, and its type's name for errors.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
     pointer: *const c_void,
@@ -99,7 +107,7 @@ pub struct Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    /// Passes `value` by value.
+    /// Creates an argument that passes `value` by value.
     pub fn new<T: DeviceCopy>(value: &'a T) -> Argument<'a> {
         Argument {
             pointer: (value as *const T).cast(),
@@ -110,8 +118,8 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// What `launch!` calls: checks the arguments against the kernel's parameters, then launches.
-/// Arguments without a size are left out, as in the kernel's own parameters.
+/// Checks the arguments against the kernel's parameters, then launches; `launch!` calls this.
+/// Zero-sized arguments are omitted, since they have no parameter in the kernel's entry.
 ///
 /// # Safety
 ///
@@ -146,8 +154,8 @@ where
         heap = pointers.collect();
         &heap
     };
-    // SAFETY: the pointers are to arguments of the parameters' number and sizes; the rest as the
-    // caller promises.
+    // SAFETY: the number and sizes of the arguments match the parameters; the caller guarantees
+    // the rest.
     unsafe {
         launch_raw(
             function,
@@ -173,7 +181,7 @@ fn check_arguments<'a>(
             return Err(wrong_count(function, parameters, arguments.count()));
         };
         if size != argument.size {
-            // A wrong count explains a wrong size better than the size does.
+            // If the count is wrong as well, report the count: it probably caused the wrong size.
             let found = arguments.count();
             if found != parameters.len() {
                 return Err(wrong_count(function, parameters, found));
@@ -202,7 +210,7 @@ fn wrong_count(function: &Function<'_>, parameters: &[usize], found: usize) -> E
     }
 }
 
-/// Launches with pointers to the arguments, one for each parameter.
+/// Launches `function` with one pointer to an argument for each parameter.
 ///
 /// # Safety
 ///
@@ -231,7 +239,7 @@ pub(crate) unsafe fn launch_raw(
     }
     let (api, sure) = context.bind_for_launch()?;
     note_launch(function, stream)?;
-    // SAFETY: the handles are alive; the arguments are as the caller promises. The driver copies
+    // SAFETY: the handles are alive, and the caller guarantees the arguments. The driver copies
     // them before it returns, and does not write to them.
     let launch = || unsafe {
         api.driver.cuLaunchKernel(
@@ -253,7 +261,8 @@ pub(crate) unsafe fn launch_raw(
     Ok(())
 }
 
-/// Before a launch: a panic may be this kernel's, and it has the stack that it needs.
+/// Prepares a launch: ensures that the context's stack limit suffices for the kernel, and records
+/// the kernel in its module's panic report.
 pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResult<()> {
     let kernel = &function.kernel;
     function
@@ -265,13 +274,15 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResul
     Ok(())
 }
 
-/// After a launch: its number in the stream.
+/// Records a completed call of the driver's launch function: `number` is the launch's sequence
+/// number in `stream`.
 pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
     function.module.tracker().note_stream(stream);
     (stream.context).note_kernel(&function.kernel.name, stream, number);
 }
 
-/// After a launch: the module's code and variables are in use.
+/// Assigns a sequence number to a launch and records that the stream uses the module, unless the
+/// stream is being captured.
 fn note_work(function: &Function<'_>, stream: &Arc<StreamInner>) {
     if stream.is_capturing() {
         return;

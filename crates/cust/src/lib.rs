@@ -1,9 +1,9 @@
 //! Safe access to the CUDA driver API, on a GPU or on the emulator.
 //!
-//! A program picks a device, loads a module of kernels, copies data to buffers, launches, waits
-//! and copies back. Nothing links against CUDA: libcuda is loaded at run time, and where there is
-//! none, or where `CUST_DEVICE=emulator` says so, the PTX emulator takes its place behind the same
-//! functions.
+//! A program selects a device, loads a module, copies data to device buffers, launches kernels,
+//! synchronizes, and copies the results back. Nothing links against CUDA: libcuda is loaded at run
+//! time. Without a CUDA driver, or with `CUST_DEVICE=emulator`, the PTX emulator implements the
+//! same functions.
 //!
 //! ```
 //! use cust::prelude::*;
@@ -25,7 +25,7 @@
 //!     }";
 //!
 //! fn main() -> CudaResult<()> {
-//!     // The GPU if there is one, else the emulator.
+//!     // The GPU if there is one, otherwise the emulator.
 //!     let device = cust::init_auto()?;
 //!     println!("running on {device}");
 //!
@@ -44,11 +44,15 @@
 //!
 //! # Without `unsafe`
 //!
-//! Kernels of a crate that the program depends on are launched by [`Module::launch`] with arguments
-//! that the compiler checks (see [`kernel`]), from a module that [`include_module!`] embeds. Buffers
-//! know the streams that use them ([`memory`]); [`graph`]s own theirs; [`finished`] has futures.
-//! `launch!` is for modules from elsewhere. What wraps each function of the driver API is listed in
-//! `docs/driver-api.md`; [`Context::driver`] has all of them.
+//! - [`Module::launch`] launches kernels of a crate that the program depends on. The module is
+//!   embedded by [`include_module!`], and the arguments are checked at compile time (see
+//!   [`kernel`]).
+//! - Buffers record the streams that use them (see [`memory`]); a [`graph`] owns its buffers.
+//! - [`finished`] provides futures for pending work.
+//! - [`launch!`] launches kernels of modules from other sources.
+//!
+//! `docs/driver-api.md` lists the wrapper of each driver API function; [`Context::driver`] gives
+//! access to all of them.
 //!
 //! [`Module::launch`]: module::Module::launch
 //!
@@ -56,33 +60,35 @@
 //!
 //! | call | device |
 //! |---|---|
-//! | [`quick_init`] | what `CUST_DEVICE` says (`gpu`, `emulator`), else the GPU; without one, an error |
-//! | [`quick_init_on`] | the backend given |
-//! | [`init_auto`] | what `CUST_DEVICE` says, else the GPU, else the emulator; says what and why |
+//! | [`quick_init`] | the value of `CUST_DEVICE` (`gpu`, `emulator`), else the GPU; without a GPU, an error |
+//! | [`quick_init_on`] | the given backend |
+//! | [`init_auto`] | the value of `CUST_DEVICE`, else the GPU, else the emulator; reports the choice and the reason |
 //!
-//! On the emulator a note on stderr names a kernel that has run for 20 s. The environment variable
-//! `PTX_EMULATOR_TIME_LIMIT` sets a limit in seconds, after which the launch fails with
-//! [`CudaError::LaunchTimeout`](error::CudaError::LaunchTimeout).
-//! The emulator has the limits of an `sm_90` device and refuses PTX for later architectures;
-//! `PTX_EMULATOR_ARCH` selects another one: `sm_100`, `sm_103`, `sm_120` or `sm_121`.
+//! If a kernel runs for 20 s on the emulator, the emulator prints the kernel's name to stderr. The
+//! environment variable `PTX_EMULATOR_TIME_LIMIT` sets a time limit in seconds, after which the
+//! launch fails with [`CudaError::LaunchTimeout`](error::CudaError::LaunchTimeout).
+//! The emulator has the limits of an `sm_90` device and rejects PTX for later architectures;
+//! `PTX_EMULATOR_ARCH` selects another architecture: `sm_100`, `sm_103`, `sm_120` or `sm_121`.
 //!
 //! # Panics in kernels
 //!
-//! A panic in a kernel is returned by the next `synchronize` of its stream, of an event or of the
-//! context, and by the next copy that waits for the stream, as [`Error::KernelPanic`]: message, file,
-//! line, column, block and thread. If other streams had kernels of the same module in flight, each is
-//! told, once: which of them panicked is not known. The panicking thread ends; the other threads, and
-//! the context, go on. A panic that nobody was told of when the process exits is printed to stderr.
+//! If a kernel panics, the next `synchronize` of its stream, of an event or of the context, or the
+//! next copy that waits for the stream, returns [`Error::KernelPanic`] with the message, file,
+//! line, column, block and thread. If kernels of the same module were pending in several streams,
+//! it is not known which of them panicked, and each of these streams reports the panic once. The
+//! panicking thread exits; the other threads continue, and the context stays usable. A panic that
+//! was not returned before the process exits is printed to stderr.
 //!
 //! # Threads
 //!
 //! Objects may be used from any thread; each call makes its object's context current in the
-//! driver for the calling thread. What needs a context but has no object to take it from uses the
-//! one made current by this thread, else the process's default (see [`context`]).
+//! driver for the calling thread. A function that creates an object uses the calling thread's
+//! current context, or the process's default context if the thread has none (see [`context`]).
 //!
-//! # Names
+//! # Compatibility
 //!
-//! They are those of `cust` 0.3 where its interface is sound, so that programs move over.
+//! Names and signatures are those of `cust` 0.3 wherever its API is sound, so that programs can
+//! migrate.
 
 pub mod context;
 mod cpu;
@@ -122,7 +128,7 @@ use std::fmt;
 pub use backend::{Backend, DEVICE_VARIABLE};
 pub use cpu::launch_cpu;
 pub use cust_derive::DeviceCopy;
-/// The raw bindings, for what this crate does not wrap.
+/// The raw bindings to the driver API, for functions that this crate does not wrap.
 pub use cust_raw as raw;
 pub use kernel::launch;
 
@@ -134,25 +140,44 @@ use error::{CudaResult, Error};
 extern crate self as cust;
 
 bitflags::bitflags! {
-    /// Flags of [`init`]. The driver defines none.
+    /// Flags of [`init`]. The driver API defines none.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct CudaFlags: u32 {}
 }
 
-/// Loads and initialises the driver that `CUST_DEVICE` chooses, else that of GPUs. The other
-/// functions of this module do so by themselves.
+/// Loads and initializes the backend that `CUST_DEVICE` selects, by default the CUDA driver.
+///
+/// Calling this function is optional: all other functions initialize the backend themselves.
+///
+/// # Errors
+///
+/// Returns [`Error::NoDriver`] if libcuda cannot be loaded, [`Error::UnknownBackend`] if
+/// `CUST_DEVICE` has an invalid value, and the driver's error if initialization fails.
 pub fn init(_flags: CudaFlags) -> CudaResult<()> {
     backend::default_api().map(|_| ())
 }
 
-/// Initialises the driver and makes a context on the first device: the GPU, or what the
-/// environment variable `CUST_DEVICE` says (`gpu` or `emulator`). The context stays alive until the
-/// process ends, or until a context on another device is made.
+/// Initializes the driver and creates a context on its first device.
+///
+/// The backend is the value of the environment variable `CUST_DEVICE` (`gpu` or `emulator`), by
+/// default the GPU. The context stays alive until the process exits or a context on another device
+/// is created.
+///
+/// # Errors
+///
+/// Returns [`Error::NoDriver`] or [`Error::NoDevice`] if there is no CUDA driver or no GPU, and
+/// [`Error::UnknownBackend`] if `CUST_DEVICE` has an invalid value.
 pub fn quick_init() -> CudaResult<Context> {
     quick_init_on(Backend::from_env()?.unwrap_or(Backend::Gpu))
 }
 
-/// Initialises the given backend and makes a context on its first device.
+/// Initializes the given backend and creates a context on its first device.
+///
+/// # Errors
+///
+/// Returns [`Error::NoDriver`] or [`Error::NoDevice`] if there is no CUDA driver or no GPU.
+///
+/// # Examples
 ///
 /// ```
 /// let context = cust::quick_init_on(cust::Backend::Emulator)?;
@@ -163,10 +188,19 @@ pub fn quick_init_on(backend: Backend) -> CudaResult<Context> {
     Context::new(Device::of(backend, 0)?)
 }
 
-/// Makes a context on the GPU if there is one, else on the emulator. `CUST_DEVICE` overrides the
-/// choice; then a GPU that is not there is an error.
+/// Creates a context on the GPU if there is one, otherwise on the emulator.
 ///
-/// The result displays as the device's name, with the reason if it is not a GPU:
+/// The environment variable `CUST_DEVICE` overrides the choice; with `CUST_DEVICE=gpu`, a missing
+/// GPU is an error.
+///
+/// # Errors
+///
+/// Returns the errors of [`quick_init_on`], and [`Error::UnknownBackend`] if `CUST_DEVICE` has an
+/// invalid value.
+///
+/// # Examples
+///
+/// The result displays as the device's name, followed by the reason if the device is not a GPU:
 ///
 /// ```
 /// let chosen = cust::init_auto()?;
@@ -193,7 +227,8 @@ pub fn init_auto() -> CudaResult<ChosenDevice> {
     })
 }
 
-/// Why there is no GPU, without the hint at the emulator that is already in use.
+/// Returns the reason why no GPU is usable, without the hint to use the emulator, which is already
+/// in use.
 fn why_no_gpu(error: &Error) -> String {
     match error {
         Error::NoDriver { reason } => reason.clone(),
@@ -202,8 +237,9 @@ fn why_no_gpu(error: &Error) -> String {
     }
 }
 
-/// The device that [`init_auto`] chose, with its context. Like that of [`quick_init`], it stays
-/// alive without this value.
+/// The device that [`init_auto`] selected, with its context.
+///
+/// As with [`quick_init`], the context stays alive when this value is dropped.
 #[derive(Debug)]
 pub struct ChosenDevice {
     context: Context,
@@ -212,27 +248,27 @@ pub struct ChosenDevice {
 }
 
 impl ChosenDevice {
-    /// The context.
+    /// Returns the context.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The context alone.
+    /// Converts into the context.
     pub fn into_context(self) -> Context {
         self.context
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What executes kernels.
+    /// Returns the backend that executes kernels.
     pub fn backend(&self) -> Backend {
         self.context.backend()
     }
 
-    /// Why it is the emulator.
+    /// Returns the reason why the emulator was selected, or `None` on a GPU.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }

@@ -1,4 +1,4 @@
-//! What most programs use: `use cust::prelude::*;`.
+//! The items that most programs use: `use cust::prelude::*;`.
 
 pub use crate::backend::Backend;
 pub use crate::context::{Context, ContextFlags, CurrentContext, ResourceLimit};

@@ -1,10 +1,10 @@
-//! Which part of a program a profiler looks at: `nsys profile -c cudaProfilerApi` and its like
-//! record between [`start`] and [`stop`] only.
+//! Restricts profiling to a part of a program: `nsys profile -c cudaProfilerApi` and similar
+//! profilers record only between [`start`] and [`stop`].
 
 use crate::context::Context;
 use crate::error::CudaResult;
 
-/// Lets a profiler that runs the program record from here on.
+/// Starts recording in the profiler that runs the program, if there is one.
 pub fn start() -> CudaResult<()> {
     let api = Context::current("starting the profiler")?.bind()?;
     // SAFETY: takes no arguments.
@@ -12,7 +12,7 @@ pub fn start() -> CudaResult<()> {
     api.check(result, || "starting the profiler".to_owned())
 }
 
-/// Lets it stop recording.
+/// Stops recording in the profiler that runs the program.
 pub fn stop() -> CudaResult<()> {
     let api = Context::current("stopping the profiler")?.bind()?;
     // SAFETY: takes no arguments.

@@ -1,11 +1,11 @@
-//! Panic reports: how a panic in a kernel comes back to the host.
+//! Panic reports: how the host learns of a panic in a kernel.
 //!
-//! A module that can panic has a global variable `__cuda_std_report`. After loading it, the host
-//! writes the address of a mapped, pinned buffer there. The first thread that panics claims the
-//! report, fills the buffer and exits; the grid and the context go on. Every `synchronize` of this
-//! crate looks at the buffers, takes complete reports out, and makes the buffers ready for the
-//! next. A report is returned as [`Error::KernelPanic`] to whoever waits for a stream in which the
-//! module's kernels were in flight, once for each, and not to others.
+//! A module whose kernels can panic has a global variable `__cuda_std_report`. After loading the
+//! module, the host stores the address of a mapped, pinned buffer in it. The first thread that
+//! panics claims the report, fills the buffer and exits; the grid continues and the context stays
+//! usable. Every `synchronize` of this crate checks the buffers, takes complete reports, and rearms
+//! the buffers. A report is returned as [`Error::KernelPanic`] once for each stream in which
+//! kernels of the module were pending, by the next wait for that stream.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use cust_core::report::{self, Slot};
 use crate::backend::Api;
 use crate::error::{CudaResult, KernelPanic, StackOverflow};
 
-/// What a report is of.
+/// The content of a report.
 #[derive(Clone)]
 pub(crate) enum Reported {
     Panic(KernelPanic),
@@ -34,17 +34,17 @@ impl std::fmt::Display for Reported {
     }
 }
 
-/// A panic that somebody has still to be told of.
+/// A panic that is still to be returned by a wait.
 pub(crate) struct Pending {
     pub(crate) panic: Reported,
-    /// The streams that it may have happened in: whoever waits for one of them is told. If there
-    /// is none left, whoever waits next.
+    /// The streams in which the panic may have occurred, each of which has to report it. If empty,
+    /// the next wait reports it.
     streams: Vec<usize>,
 }
 
 impl Pending {
-    /// Tells it to a wait for a stream, or for what is not one stream; whether that is to be told,
-    /// and whether somebody else has to be told as well.
+    /// Offers the panic to a wait for `stream`, or for several streams if `None`. Returns whether
+    /// the wait has to return it, and whether another stream has to report it as well.
     fn tell(&mut self, stream: Option<usize>) -> (bool, bool) {
         let Some(stream) = stream.filter(|_| !self.streams.is_empty()) else {
             return (true, false);
@@ -54,13 +54,14 @@ impl Pending {
         (self.streams.len() != before, !self.streams.is_empty())
     }
 
-    /// Nobody can wait for the stream any more.
+    /// Removes a stream, because its wait has returned the panic or because it is destroyed.
     pub(crate) fn forget(&mut self, stream: usize) {
         self.streams.retain(|known| *known != stream);
     }
 }
 
-/// The first that a wait for a stream, or for what is not one stream, is told.
+/// Returns the first panic that a wait for `stream`, or for several streams if `None`, has to
+/// return.
 pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<Reported> {
     for at in 0..pending.len() {
         let (told, more) = pending[at].tell(stream);
@@ -75,15 +76,15 @@ pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<
     None
 }
 
-/// Says on stderr what nobody was told.
+/// Prints the panics that no wait has returned to stderr.
 pub(crate) fn print_untold(pending: &mut Vec<Pending>) {
     for Pending { panic, .. } in pending.drain(..) {
         use std::io::Write;
-        // A closed stderr is nobody's fault.
+        // stderr may be closed: ignore the error.
         let _ = writeln!(
             std::io::stderr(),
-            "warning: {panic}\nhelp: nobody waited for the kernel; `synchronize` of its stream \
-             returns the panic as an error"
+            "warning: {panic}\nhelp: call `synchronize` on the kernel's stream to receive the \
+             panic as an error"
         );
     }
 }
@@ -96,17 +97,18 @@ pub(crate) struct Report {
     device: CUdeviceptr,
     /// The address of the module's [`Slot`].
     slot: CUdeviceptr,
-    /// Kernels launched and not yet waited for, each with its stream.
+    /// The kernels that were launched and not yet waited for, each with its stream.
     launched: Mutex<Vec<(usize, Arc<str>)>>,
 }
 
-// SAFETY: the buffer is read through volatile reads, and freed by `Report::free` alone.
+// SAFETY: the buffer is accessed through volatile reads, and freed only by `Report::free`.
 unsafe impl Send for Report {}
 // SAFETY: as above.
 unsafe impl Sync for Report {}
 
 impl Report {
-    /// Gives the module a report buffer, if it can panic. The context has to be current.
+    /// Allocates a report buffer for the module if its kernels can panic. The context must be
+    /// current.
     pub(crate) fn install(api: &Api, module: CUmodule) -> CudaResult<Option<Report>> {
         let (mut slot, mut size) = (0, 0);
         // SAFETY: the pointers are valid for the call, and the module is loaded.
@@ -120,7 +122,7 @@ impl Report {
         let doing = || "preparing the module's panic report".to_owned();
         api.check(found, doing)?;
         if size != size_of::<Slot>() {
-            // Some other program's variable of that name.
+            // An unrelated variable that happens to have this name.
             return Ok(None);
         }
         let mut host: *mut c_void = std::ptr::null_mut();
@@ -149,14 +151,14 @@ impl Report {
         Ok(Some(report))
     }
 
-    /// Writes the slot: the buffer's address, and no claim.
+    /// Arms the report: stores the buffer's address in the slot, and clears the claim.
     fn arm(&self, api: &Api) -> CudaResult<()> {
         let slot = Slot {
             buffer: self.device.into(),
             claim: 0.into(),
             pad: 0.into(),
         };
-        // SAFETY: the slot is a variable of exactly this size.
+        // SAFETY: `install` checked that the variable has this size.
         let result = unsafe {
             api.driver
                 .cuMemcpyHtoD_v2(self.slot, (&raw const slot).cast(), size_of::<Slot>())
@@ -164,7 +166,7 @@ impl Report {
         api.check(result, || "arming the module's panic report".to_owned())
     }
 
-    /// Notes that a kernel was launched, so that a panic can be told to be its.
+    /// Records a launch, so that a panic can be attributed to its kernel.
     pub(crate) fn note_launch(&self, stream: usize, kernel: &Arc<str>) {
         let mut launched = self.launched();
         let known = |(s, k): &(usize, Arc<str>)| *s == stream && Arc::ptr_eq(k, kernel);
@@ -173,7 +175,7 @@ impl Report {
         }
     }
 
-    /// Forgets the kernels of a stream that was waited for, or of all.
+    /// Forgets the launches in a stream that was waited for, or in all streams if `None`.
     pub(crate) fn note_synchronized(&self, stream: Option<usize>) {
         match stream {
             Some(stream) => self.launched().retain(|(s, _)| *s != stream),
@@ -186,28 +188,27 @@ impl Report {
     }
 
     fn word(&self, offset: usize) -> u32 {
-        // SAFETY: `offset` is a multiple of four inside the header. The device may write at any
-        // time, hence volatile.
+        // SAFETY: `offset` is a multiple of four inside the header. The read is volatile because
+        // the device may write at any time.
         unsafe { self.host.add(offset).cast::<u32>().read_volatile() }
     }
 
-    /// Takes a complete report out, and makes the buffer ready for the next. `waited` is the stream
-    /// that was waited for, `None` for all. In a context that is lost there is no next, and `api` is
-    /// none.
+    /// Takes a complete report and rearms the buffer. `waited` is the stream that was waited for,
+    /// `None` for all streams. `api` is `None` in a lost context, where no further reports occur.
     pub(crate) fn take(&self, api: Option<&Api>, waited: Option<usize>) -> Option<Pending> {
         let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
         let pending = self.read(over)?;
-        // SAFETY: the buffer has this size, and its writer is done.
+        // SAFETY: the buffer has this size, and its writer has finished.
         unsafe { self.host.write_bytes(0, report::SIZE) };
         if let Some(api) = api {
-            // An error means that the context is gone; then there are no further reports either.
+            // An error means that the context is gone, so there are no further reports.
             let _ = self.arm(api);
         }
         Some(pending)
     }
 
-    /// The report, if it is complete, or if nobody is there any more to complete it: where no launch is
-    /// pending (`over`), a thread that writes one has exited in a `Display` of the message.
+    /// Returns the report if it is complete, or if it is incomplete and no launch is pending
+    /// (`over`): then the thread that was writing it exited while it formatted the message.
     pub(crate) fn read(&self, over: bool) -> Option<Pending> {
         let state = self.word(report::STATE);
         if state != report::COMPLETE && !(over && state == report::WRITING) {
@@ -263,7 +264,7 @@ impl Report {
     }
 
     fn text(&self, offset: usize, len: usize) -> String {
-        // SAFETY: the caller keeps the range inside the buffer; the writer is done.
+        // SAFETY: the caller keeps the range inside the buffer, and the writer has finished.
         let bytes = unsafe { std::slice::from_raw_parts(self.host.add(offset), len) };
         String::from_utf8_lossy(bytes).into_owned()
     }

@@ -1,12 +1,14 @@
-//! The stack limit of a context, which follows what its kernels need.
+//! The stack limit of a context, which adapts to the needs of its kernels.
 //!
-//! The compiler stores with a module how much stack each kernel needs that has recursion or calls
-//! through pointers; for other kernels the driver knows. Before the first launch of a kernel that
-//! needs more than the limit, the limit is raised to the kernel's need. When a module goes, the limit
-//! is lowered to what the others need. A limit that the user set stays as it is.
+//! A module contains a stack record for each kernel with recursion or indirect calls, which states
+//! how much stack the kernel needs; for other kernels, the driver computes it. Before the first
+//! launch of a kernel that needs more than the limit, the limit is raised to the kernel's need.
+//! When a module is unloaded, the limit is lowered to the need of the remaining modules. A limit
+//! that the user has set is not changed.
 //!
-//! Recursive functions compare the stack pointer with the stack's end, which is in a variable of
-//! their module. The stack's start is measured by a kernel, once for each context.
+//! Recursive functions compare the stack pointer with the end of the stack, which the host stores
+//! in a variable of their module. The end is the start minus the limit; a kernel measures the
+//! start, once per context.
 
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -18,41 +20,43 @@ use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaError, CudaResult, DriverError};
 
-/// The start of the names of records, which a kernel's name follows.
+/// The prefix of the name of a stack record, which is followed by the kernel's name.
 pub(crate) const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
-/// The variable that tells recursive functions where the stack ends.
+/// The variable that contains the end of the stack, for recursive functions.
 pub(crate) const FLOOR: &std::ffi::CStr = c"__cuda_std_stack_floor";
 
-/// A limit is not raised by fewer bytes than this.
+/// The minimum number of bytes by which a limit is raised.
 const LEAST_RAISE: usize = 16;
 
-/// What a kernel needs.
+/// The stack that a kernel needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// Bytes; 0 if the driver knows by itself.
+    /// The number of bytes; 0 if the driver computes it.
     pub(crate) bytes: usize,
-    /// Whether the kernel may need any number of bytes.
+    /// Whether the kernel is recursive, so that it may need any number of bytes.
     pub(crate) recursive: bool,
 }
 
-/// The state of a context's limit.
+/// The state of a context's stack limit.
 #[derive(Default)]
 pub(crate) struct Stack {
-    /// Launches that need no more than this may go ahead. `usize::MAX` once the user set the limit.
+    /// Launches that need at most this number of bytes need no check. `usize::MAX` once the user
+    /// has set the limit.
     enough: AtomicUsize,
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// The limit before it was raised.
+    /// The limit before it was first raised.
     base: Option<usize>,
-    /// Whether the limit is the user's.
+    /// Whether the user has set the limit.
     user: bool,
-    /// The stack pointer with which threads start, if it could be measured.
+    /// The initial stack pointer of threads: `None` if it was not measured yet, and `Some(None)` if
+    /// the measurement failed.
     start: Option<Option<u64>>,
     modules: Vec<Loaded>,
-    /// Kernels launched whose stack may not be enough.
+    /// Launched kernels that may need more stack than the limit.
     doubtful: Vec<String>,
 }
 
@@ -60,12 +64,12 @@ struct Inner {
 struct Loaded {
     module: usize,
     need: usize,
-    /// The address of its [`FLOOR`].
+    /// The address of the module's [`FLOOR`].
     floor: Option<CUdeviceptr>,
 }
 
 impl Stack {
-    /// Which of these kernels may have had too little stack.
+    /// Returns those of `kernels` that may have had too little stack.
     pub(crate) fn doubtful_among(&self, kernels: &[String]) -> Vec<String> {
         let inner = self.lock();
         let known = |kernel: &&String| inner.doubtful.contains(kernel);
@@ -78,7 +82,7 @@ impl Stack {
 }
 
 impl Context {
-    /// Raises the limit before a launch, if the kernel needs that.
+    /// Raises the limit before a launch, if the kernel needs more.
     #[inline]
     pub(crate) fn ensure_stack(&self, need: Need, kernel: &str) -> CudaResult<()> {
         if need.bytes <= self.stack().enough.load(Ordering::Relaxed) {
@@ -116,7 +120,7 @@ impl Context {
         Ok(())
     }
 
-    /// The user's own limit: from now on it stays.
+    /// Records that the user has set the limit, which is not changed from now on.
     pub(crate) fn user_set_stack(&self) {
         let stack = self.stack();
         let mut inner = stack.lock();
@@ -129,7 +133,7 @@ impl Context {
         }
     }
 
-    /// Records what a kernel of a module needs, so that the limit is not lowered below that.
+    /// Records the need of a kernel of a module, so that the limit is not lowered below it.
     pub(crate) fn note_need(&self, module: CUmodule, need: Need) {
         let mut inner = self.stack().lock();
         if let Some(loaded) = inner
@@ -167,7 +171,7 @@ impl Context {
         Ok(())
     }
 
-    /// Lowers the limit to what is still needed, after a module was unloaded.
+    /// Lowers the limit to the need of the remaining modules, after a module was unloaded.
     pub(crate) fn remove_stack(&self, module: CUmodule) {
         let stack = self.stack();
         let mut inner = stack.lock();
@@ -193,14 +197,14 @@ impl Context {
             .max(base);
         if limit(api).is_ok_and(|limit| limit > needed) {
             set_floors(api, &inner, needed);
-            // Without success there is more stack than needed.
+            // On failure, the limit stays larger than necessary.
             if set_limit(api, needed) == CUresult::CUDA_SUCCESS {
                 stack.enough.store(needed, Ordering::Relaxed);
             }
         }
     }
 
-    /// The limit, for messages.
+    /// Returns the limit, for error messages.
     pub(crate) fn stack_limit(&self) -> Option<usize> {
         limit(self.bind().ok()?).ok()
     }
@@ -213,12 +217,14 @@ fn limit(api: &Api) -> CudaResult<usize> {
         api.driver
             .cuCtxGetLimit(&mut value, CUlimit::CU_LIMIT_STACK_SIZE)
     };
-    api.check(result, || "asking for the stack's limit".to_owned())?;
+    api.check(result, || "querying the stack limit".to_owned())?;
     Ok(value)
 }
 
-/// Raises the limit to `need`, or as far as the device has memory for it: the need is an upper bound, so
-/// less may do, and an overflow is reported when it happens. Returns the limit.
+/// Raises the limit to `need`, or as far as the device's memory allows, and returns the new limit.
+///
+/// The need is an upper bound, so a smaller limit may suffice; an actual overflow is reported when
+/// it occurs.
 fn raise(
     limit: usize,
     need: usize,
@@ -238,7 +244,7 @@ fn raise(
     Ok(limit)
 }
 
-/// Sets the limit, also while a stream of this thread is captured.
+/// Sets the limit. Allowed even during a stream capture by this thread.
 fn set_limit(api: &Api, bytes: usize) -> CUresult {
     let _relaxed = Relaxed::new(api);
     // SAFETY: takes no pointers.
@@ -248,7 +254,8 @@ fn set_limit(api: &Api, bytes: usize) -> CUresult {
     }
 }
 
-/// Tells all recursive functions where the stack ends. Those of which it is not known check nothing.
+/// Writes the end of the stack to the [`FLOOR`] of all modules. Without a measured stack start, the
+/// variables stay 0, and recursive functions do not check the stack.
 fn set_floors(api: &Api, inner: &Inner, limit: usize) {
     let Some(Some(start)) = inner.start else {
         return;
@@ -264,7 +271,7 @@ fn set_floors(api: &Api, inner: &Inner, limit: usize) {
     }
 }
 
-/// What the record of a kernel says; nothing for a kernel without one.
+/// Reads the stack record of a kernel. Returns the default for a kernel without a record.
 pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResult<Need> {
     let Ok(name) = std::ffi::CString::new(format!("{RECORD_PREFIX}{kernel}")) else {
         return Ok(Need::default());
@@ -280,7 +287,7 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
     }
     let mut record = [0u32; 2];
     let _relaxed = Relaxed::new(api);
-    // SAFETY: the variable has 8 bytes, as the array.
+    // SAFETY: the variable and the array have 8 bytes.
     let result = unsafe {
         api.driver
             .cuMemcpyDtoH_v2(record.as_mut_ptr().cast(), address, 8)
@@ -306,7 +313,7 @@ const PROBE: &str = ".version 7.5
 }
 \0";
 
-/// The stack pointer with which threads start, as a kernel sees it that has nothing on its stack.
+/// Measures the initial stack pointer of threads, with a kernel that has an empty stack frame.
 fn measure(api: &Api) -> Option<u64> {
     let _relaxed = Relaxed::new(api);
     let ok = |result| (result == CUresult::CUDA_SUCCESS).then_some(());
@@ -352,7 +359,8 @@ fn measure(api: &Api) -> Option<u64> {
     }
 }
 
-/// As long as it lives, calls of this thread that a capture forbids are allowed.
+/// Switches this thread to the relaxed capture mode until it is dropped, so that calls are allowed
+/// that a capture otherwise prohibits.
 struct Relaxed<'a> {
     api: &'a Api,
     before: CUstreamCaptureMode,
@@ -361,7 +369,7 @@ struct Relaxed<'a> {
 impl<'a> Relaxed<'a> {
     fn new(api: &'a Api) -> Relaxed<'a> {
         let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is valid for the call. Without success the mode stays.
+        // SAFETY: the pointer is valid for the call. On failure, the mode is unchanged.
         let _ = unsafe { api.driver.cuThreadExchangeStreamCaptureMode(&mut before) };
         Relaxed { api, before }
     }
@@ -378,7 +386,7 @@ impl Drop for Relaxed<'_> {
     }
 }
 
-/// A hint for an error that a stack overflow may have caused.
+/// Adds a hint to an error that a stack overflow may have caused.
 pub(crate) fn hint(error: &mut DriverError, kernels: &[String]) {
     if !matches!(
         error.code,
@@ -387,9 +395,9 @@ pub(crate) fn hint(error: &mut DriverError, kernels: &[String]) {
         return;
     }
     let text = format!(
-        "help: this may be a stack overflow, since `{}` has recursion or got less stack than it \
-         may need: \
-         `#[kernel(stack_size = BYTES)]` or `ResourceLimit::StackSize` gives it a larger stack",
+        "help: this may be a stack overflow, since `{}` is recursive or may need more stack than \
+         the limit; set a larger stack size with `#[kernel(stack_size = BYTES)]` or \
+         `ResourceLimit::StackSize`",
         kernels.join("`, `")
     );
     let detail = error.detail.take();

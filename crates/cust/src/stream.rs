@@ -1,4 +1,20 @@
-//! Streams: queues of work that a device does in order.
+//! Streams: queues of work that a device executes in order.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let (first, second) = (
+//!     Stream::new(StreamFlags::NON_BLOCKING, None)?,
+//!     Stream::new(StreamFlags::NON_BLOCKING, None)?,
+//! );
+//! // … enqueue work into `first` …
+//! second.wait_for(&first)?; // later work in `second` starts after it
+//! second.synchronize()?;
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,27 +33,31 @@ use crate::memory::{DeviceBox, DevicePointer};
 use crate::tracker::{self, Captured, Dependency};
 
 bitflags::bitflags! {
-    /// How a stream behaves towards the default stream.
+    /// How a stream synchronizes with the legacy default stream.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct StreamFlags: u32 {
-        /// Its work waits for the default stream's, and the other way round.
+        /// The stream synchronizes implicitly with the default stream.
         const DEFAULT = 0;
-        /// Its work runs beside the default stream's.
+        /// The stream does not synchronize implicitly with the default stream.
         const NON_BLOCKING = 1;
     }
 }
 
 bitflags::bitflags! {
-    /// How a stream waits for an event. No flags are defined.
+    /// How a stream waits for an event. Only the default is defined.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct StreamWaitEventFlags: u32 {
-        /// As usual.
+        /// The default.
         const DEFAULT = 0;
     }
 }
 
-/// A queue of work. Copies and kernels put into it run in order; those of different streams may
-/// run at the same time.
+/// A queue of work.
+///
+/// Copies and kernels in one stream execute in order; those in different streams may execute
+/// concurrently. Dropping a stream does not wait: pending work in it still completes.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -47,36 +67,34 @@ bitflags::bitflags! {
 /// stream.synchronize()?;
 /// # Ok::<(), cust::error::Error>(())
 /// ```
-///
-/// Dropping a stream does not wait: work in it still completes.
 #[derive(Debug)]
 pub struct Stream {
     inner: Arc<StreamInner>,
 }
 
-/// A stream, and what is known of the order of work in it. Buffers that it used keep it alive.
+/// A stream, and what is known about the order of its work. Buffers that it used keep it alive.
 pub(crate) struct StreamInner {
     pub(crate) raw: CUstream,
     pub(crate) context: Context,
-    /// Unlike the driver's handle, never used again.
+    /// Unlike the driver's handle, never reused.
     id: u64,
-    /// The number of the work put in last.
+    /// The sequence number of the last enqueued work.
     issued: AtomicU64,
-    /// All work up to this number is known to be done.
+    /// All work up to this sequence number is known to be complete.
     past: AtomicU64,
-    /// For other streams, by their ids: up to which number of theirs this one has waited.
+    /// For each other stream, by ID: the sequence number up to which this stream has waited for it.
     seen: Mutex<Vec<(u64, u64)>>,
-    /// Work put in is recorded into a graph, and not done.
+    /// Whether enqueued work is recorded into a graph instead of executed.
     capturing: AtomicBool,
-    /// Device memory for launches with memory of the host, if nobody uses it now.
+    /// Device memory for launches with host slices, while no launch uses it.
     pub(crate) scratch: Mutex<Option<Scratch>>,
-    /// The part of the device that it is of.
+    /// The green context that the stream belongs to, kept alive.
     green: Option<Arc<crate::green::Inner>>,
 }
 
 // SAFETY: the driver's streams may be used from any thread.
 unsafe impl Send for StreamInner {}
-// SAFETY: as above; what is ours is atomic or behind a mutex.
+// SAFETY: as above; the other fields are atomic or behind a mutex.
 unsafe impl Sync for StreamInner {}
 
 impl std::fmt::Debug for StreamInner {
@@ -104,30 +122,30 @@ impl StreamInner {
         }
     }
 
-    /// Its own number, which is never 0 and never another stream's.
+    /// Returns the stream's ID, which is not 0 and unique in the process.
     #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// The number of the work put in last. All work with this number or a lower one is in the
-    /// stream when this returns.
+    /// Returns the sequence number of the last enqueued work. All work with this number or a lower
+    /// one has been enqueued when this function returns.
     pub(crate) fn issued(&self) -> u64 {
         self.issued.load(Ordering::SeqCst)
     }
 
-    /// A number for work that was just put in.
+    /// Returns the next sequence number, for work that was just enqueued.
     pub(crate) fn next_number(&self) -> u64 {
         self.issued.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Whether all work up to the number is known to be done.
+    /// Returns whether all work up to `number` is known to be complete.
     #[inline]
     pub(crate) fn is_past(&self, number: u64) -> bool {
         self.past.load(Ordering::Acquire) >= number
     }
 
-    /// Notes that all work up to the number is done.
+    /// Records that all work up to `number` is complete.
     pub(crate) fn mark_past(&self, number: u64) {
         self.past.fetch_max(number, Ordering::AcqRel);
     }
@@ -136,7 +154,8 @@ impl StreamInner {
         self.seen.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Whether what is put into this stream from now on comes after that work of the other.
+    /// Returns whether later work in this stream is already ordered after the work of `other` up to
+    /// `number`.
     #[inline]
     pub(crate) fn is_after(&self, other: &StreamInner, number: u64) -> bool {
         if self.id == other.id || other.is_past(number) {
@@ -147,7 +166,7 @@ impl StreamInner {
             .any(|&(id, up_to)| id == other.id && up_to >= number)
     }
 
-    /// Lets what is put into this stream from now on come after all that is in the other.
+    /// Orders later work in this stream after all pending work in `other`.
     pub(crate) fn wait_for(&self, other: &StreamInner) -> CudaResult<()> {
         let issued = other.issued();
         if self.is_after(other, issued) {
@@ -158,7 +177,7 @@ impl StreamInner {
         Ok(())
     }
 
-    /// Notes that this stream has waited for the other's work up to the number.
+    /// Records that this stream has waited for the work of `other` up to `number`.
     pub(crate) fn note_seen(&self, other: &StreamInner, number: u64) {
         let mut seen = self.seen();
         match seen.iter_mut().find(|(id, _)| *id == other.id) {
@@ -167,13 +186,13 @@ impl StreamInner {
         }
     }
 
-    /// Waits until nothing of the stream's work touches memory any more. Panics of kernels are
-    /// left for the next `synchronize`.
+    /// Waits until no work of the stream accesses memory any more. Kernel panics are left for the
+    /// next `synchronize`.
     ///
     /// # Errors
     ///
-    /// The driver's, if it cannot wait, for instance because other code captures the stream: the
-    /// work may still run.
+    /// Returns the driver's error if it cannot wait, for example because other code is capturing
+    /// the stream. Work may then still be running.
     pub(crate) fn settle(&self) -> CudaResult<()> {
         let issued = self.issued();
         let waited = self.context.bind().and_then(|api| {
@@ -183,17 +202,21 @@ impl StreamInner {
         });
         match waited {
             Err(error) if !error.ends_all_work() => return Err(error),
-            // A context that is gone or lost does nothing any more.
+            // A destroyed or lost context executes no more work.
             _ => self.mark_past(issued),
         }
         Ok(())
     }
 
-    /// Waits until nothing of the stream's work touches memory any more, whatever happens: for work
-    /// on memory that the caller has only borrowed. The error is one that ended all work.
+    /// Waits until no work of the stream accesses memory any more, and aborts the process if that
+    /// is impossible. For work on memory that the caller has only borrowed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error only if the error ended all work in the context.
     pub(crate) fn settle_surely(&self) -> CudaResult<()> {
         let issued = self.issued();
-        // Other code may capture the stream, for which the driver refuses to wait.
+        // The driver refuses to wait while other code is capturing the stream.
         for _ in 0..1000 {
             let waited = self.context.bind().and_then(|api| {
                 // SAFETY: the stream is alive.
@@ -211,10 +234,10 @@ impl StreamInner {
             }
         }
         use std::io::Write;
-        // A closed stderr is nobody's fault.
+        // stderr may be closed: ignore the error.
         let _ = writeln!(
             std::io::stderr(),
-            "fatal: cannot wait for a stream whose work uses memory of the host"
+            "fatal: cannot wait for a stream whose pending work accesses host memory"
         );
         std::process::abort()
     }
@@ -223,7 +246,7 @@ impl StreamInner {
         self.capturing.store(capturing, Ordering::Release);
     }
 
-    /// Whether work put in is only recorded.
+    /// Returns whether enqueued work is recorded into a graph instead of executed.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {
         self.capturing.load(Ordering::Acquire)
@@ -231,7 +254,7 @@ impl StreamInner {
 }
 
 impl Stream {
-    /// A stream of a part of the device.
+    /// Wraps a stream of a green context.
     pub(crate) fn of_green(
         raw: CUstream,
         context: Context,
@@ -244,10 +267,17 @@ impl Stream {
         }
     }
 
-    /// Makes a stream in the current context, with a priority if given: lower numbers are served
-    /// first (see [`Context::stream_priority_range`]).
+    /// Creates a stream in the current context.
+    ///
+    /// Lower numbers are higher priorities; `None` is the default priority, 0. See
+    /// [`Context::stream_priority_range`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, and the driver's error if it cannot create
+    /// the stream.
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Stream> {
-        let context = Context::current("making a stream")?;
+        let context = Context::current("creating a stream")?;
         let api = context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
@@ -256,13 +286,17 @@ impl Stream {
             api.driver
                 .cuStreamCreateWithPriority(&mut raw, flags.bits(), priority)
         };
-        api.check(result, || "making a stream".to_owned())?;
+        api.check(result, || "creating a stream".to_owned())?;
         let inner = Arc::new(StreamInner::new(raw, context));
         Ok(Stream { inner })
     }
 
-    /// Waits until all work in the stream is done. Returns a panic that a kernel of the context
-    /// reported, or the fault that stopped one, as an error.
+    /// Waits until all work in the stream is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::KernelPanic`] or [`Error::StackOverflow`] if a kernel reported one, and
+    /// [`Error::Driver`] if a kernel faulted.
     pub fn synchronize(&self) -> CudaResult<()> {
         let api = self.inner.context.bind()?;
         let issued = self.inner.issued();
@@ -276,7 +310,7 @@ impl Stream {
         self.inner.context.finish_wait(waited, Some(raw))
     }
 
-    /// Whether all work in the stream is done.
+    /// Returns whether all work in the stream is complete, without waiting.
     pub fn query(&self) -> CudaResult<bool> {
         let api = self.inner.context.bind()?;
         let issued = self.inner.issued();
@@ -285,19 +319,23 @@ impl Stream {
         if result == CUresult::CUDA_ERROR_NOT_READY {
             return Ok(false);
         }
-        api.check(result, || "asking whether a stream is done".to_owned())?;
+        api.check(result, || "querying whether a stream is done".to_owned())?;
         self.inner.mark_past(issued);
         Ok(true)
     }
 
-    /// Lets the work put into the stream from now on wait for the event. The host does not wait.
+    /// Makes later work in the stream wait for the event. The host does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the event belongs to another context.
     pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
-        let doing = || "letting a stream wait for an event".to_owned();
+        let doing = || "making a stream wait for an event".to_owned();
         let context = &self.inner.context;
         context.require_same(event.context(), doing)?;
         let api = context.bind()?;
         event.with_mark(|mark| {
-            // SAFETY: both are alive, and the driver keeps what it needs of the event.
+            // SAFETY: both are alive, and the event may be destroyed while a stream waits for it.
             let result = unsafe {
                 api.driver
                     .cuStreamWaitEvent(self.inner.raw, event.as_raw(), flags.bits())
@@ -310,29 +348,34 @@ impl Stream {
         })
     }
 
-    /// Lets the work put into the stream from now on wait for all that is in `other` now. The
-    /// host does not wait.
-    pub fn wait_for(&self, other: &Stream) -> CudaResult<()> {
-        let doing = || "letting a stream wait for another".to_owned();
-        let context = &self.inner.context;
-        context.require_same(&other.inner.context, doing)?;
-        // Work that was put in by hand is not numbered: the numbers may say that there is nothing
-        // to wait for.
-        context.order(self.inner.raw, &other.inner)
-    }
-
-    /// Calls `callback` on another thread when all work put into the stream so far is done. Work put
-    /// in later waits until the callback returns, or calls a function of this crate that calls the
-    /// driver: from then on the callback no longer holds its stream up. So it may use and drop
-    /// whatever it likes, and wait for any stream, its own included.
-    ///
-    /// A panic in it is caught and dropped. If the context is lost before its turn comes, it is
-    /// dropped without being called.
+    /// Makes later work in the stream wait for all work that is pending in `other` now. The host
+    /// does not wait.
     ///
     /// # Errors
     ///
-    /// [`Error::Capturing`](crate::error::Error::Capturing) while the stream is captured: a
-    /// callback is called once, a graph any number of times.
+    /// Returns [`Error::WrongContext`] if `other` belongs to another context.
+    pub fn wait_for(&self, other: &Stream) -> CudaResult<()> {
+        let doing = || "making a stream wait for another stream".to_owned();
+        let context = &self.inner.context;
+        context.require_same(&other.inner.context, doing)?;
+        // Work that was enqueued through the raw handle has no sequence number, so the numbers
+        // cannot show that there is nothing to wait for.
+        context.order(self.inner.raw, &other.inner)
+    }
+
+    /// Calls `callback` on another thread when all work that is pending in the stream is complete.
+    ///
+    /// Work enqueued later waits until the callback returns or calls a function of this crate that
+    /// calls the driver; from then on, the callback no longer blocks its stream. A callback may
+    /// therefore use and drop any object, and wait for any stream, including its own.
+    ///
+    /// A panic in the callback is caught and discarded. If the context is lost before the callback
+    /// is called, the callback is dropped instead.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Capturing`] while the stream is being captured, because a callback can be
+    /// called only once, but a graph launched any number of times.
     pub fn add_callback<F>(&self, callback: F) -> CudaResult<()>
     where
         F: FnOnce() + Send + 'static,
@@ -356,15 +399,16 @@ impl Stream {
         }
         let api = self.inner.context.bind()?;
         let callback = Box::into_raw(Box::new(callback));
-        // Unlike `cuLaunchHostFunc` this calls back after a fault as well, so that nobody waits for
-        // what the callback captured, such as the sender of a channel.
+        // Unlike `cuLaunchHostFunc`, `cuStreamAddCallback` also calls back after a fault. The
+        // callback is then dropped, which unblocks threads that wait for an object it captured,
+        // such as the sender of a channel.
         // SAFETY: `call` takes exactly this pointer, once.
         let result = unsafe {
             api.driver
                 .cuStreamAddCallback(self.inner.raw, Some(call::<F>), callback.cast(), 0)
         };
         if result != CUresult::CUDA_SUCCESS {
-            // SAFETY: the driver did not take it.
+            // SAFETY: the driver rejected the callback, and will not call it.
             drop(unsafe { Box::from_raw(callback) });
         } else {
             self.inner.next_number();
@@ -372,12 +416,20 @@ impl Stream {
         api.check(result, doing)
     }
 
-    /// Launches a kernel with raw pointers to its arguments; `launch!` is the checked form.
+    /// Launches a kernel with raw pointers to its arguments.
+    ///
+    /// [`launch!`](crate::launch!) also checks the sizes of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the kernel belongs to another context, and
+    /// [`Error::ArgumentCount`] if the number of arguments is wrong and the kernel's parameters are
+    /// known.
     ///
     /// # Safety
     ///
-    /// Each element of `args` points to an argument of the size and type of the kernel's
-    /// parameter, and what the kernel does with them has to be sound.
+    /// Each element of `args` must point to an argument with the size and type of the kernel's
+    /// parameter, and the kernel must be sound for these arguments.
     pub unsafe fn launch_raw<G, B>(
         &self,
         function: &Function<'_>,
@@ -403,17 +455,17 @@ impl Stream {
         }
     }
 
-    /// Its flags.
+    /// Returns the stream's flags.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
         let api = self.inner.context.bind()?;
         let mut flags = 0;
         // SAFETY: the stream is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuStreamGetFlags(self.inner.raw, &mut flags) };
-        api.check(result, || "asking for a stream's flags".to_owned())?;
+        api.check(result, || "querying a stream's flags".to_owned())?;
         Ok(StreamFlags::from_bits_truncate(flags))
     }
 
-    /// Its priority; lower numbers are served first.
+    /// Returns the stream's priority. Lower numbers are higher priorities.
     pub fn get_priority(&self) -> CudaResult<i32> {
         let api = self.inner.context.bind()?;
         let mut priority = 0;
@@ -422,30 +474,35 @@ impl Stream {
             api.driver
                 .cuStreamGetPriority(self.inner.raw, &mut priority)
         };
-        api.check(result, || "asking for a stream's priority".to_owned())?;
+        api.check(result, || "querying a stream's priority".to_owned())?;
         Ok(priority)
     }
 
-    /// The driver's number of it, as profilers show it.
+    /// Returns the driver's ID of the stream, which profilers display.
     pub fn id(&self) -> CudaResult<u64> {
         let api = self.inner.context.bind()?;
         let mut id = 0;
         // SAFETY: the stream is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuStreamGetId(self.inner.raw, &mut id) };
-        api.check(result, || "asking for a stream's number".to_owned())?;
+        api.check(result, || "querying a stream's ID".to_owned())?;
         Ok(id)
     }
 
-    /// Puts writing `value` to `to` into the stream: a cheap message to others that wait for it
-    /// with [`Stream::wait_value`], or poll it.
+    /// Enqueues a write of `value` to `to`: a cheap signal to streams that wait for the value with
+    /// [`Stream::wait_value`], or to kernels that poll it.
     ///
-    /// The box is one of [`DeviceBox::outside_pools`]; the driver refuses memory of a pool, where
-    /// other boxes are.
+    /// `to` must have been created by [`DeviceBox::outside_pools`]: the driver rejects memory from
+    /// a memory pool, which other boxes use.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the box is in pool memory, [`Error::WrongContext`] if it
+    /// belongs to another context, and [`Error::Capturing`] while the stream is being captured.
     pub fn write_value<T: StreamValue>(&self, to: &mut DeviceBox<T>, value: T) -> CudaResult<()> {
-        let doing = || "putting writing of a value into a stream".to_owned();
+        let doing = || "enqueuing a write of a value".to_owned();
         let to = to.range();
         let write = Dependency::new(to.tracker, Access::Write, to.address, size_of::<T>());
-        // SAFETY: the value is of the box's type.
+        // SAFETY: the value has the box's type.
         unsafe {
             let refused = Captured::Refused;
             tracker::enqueue(&self.inner, &[write], refused, doing, |api, stream| {
@@ -454,13 +511,14 @@ impl Stream {
         }
     }
 
-    /// Lets the work put into the stream from now on wait until the value at `of` is as asked for:
-    /// something that only a kernel or another device may write there meanwhile, through pointers.
+    /// Makes later work in the stream wait until the value at `of` satisfies the condition `until`
+    /// with respect to `value`.
+    ///
+    /// If nothing writes such a value, the stream waits forever.
     ///
     /// # Safety
     ///
-    /// The box stays alive until the wait is over. If nothing ever writes such a value, the stream
-    /// waits forever.
+    /// The memory at `of` must stay alive until the wait is over.
     pub unsafe fn wait_value<T: StreamValue>(
         &self,
         of: DevicePointer<T>,
@@ -478,17 +536,17 @@ impl Stream {
                 until.raw().0,
             )
         };
-        api.check(result, || "letting a stream wait for a value".to_owned())?;
+        api.check(result, || "making a stream wait for a value".to_owned())?;
         self.inner.next_number();
         Ok(())
     }
 
-    /// The context that it belongs to.
+    /// Returns the context that the stream belongs to.
     pub fn context(&self) -> &Context {
         &self.inner.context
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_inner(&self) -> CUstream {
         self.inner.raw
     }
@@ -498,16 +556,17 @@ impl Stream {
     }
 }
 
-/// What a stream waits for a value to be.
+/// The condition of [`Stream::wait_value`]. `found` is the value in memory, and `value` the
+/// argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WaitUntil {
-    /// At least the value given, counting around: `(found - value) as signed >= 0`.
+    /// `found` is at least `value`, with wraparound: `(found - value) as signed >= 0`.
     AtLeast,
-    /// The value given.
+    /// `found == value`.
     Equal,
-    /// One with bits in common with the value given.
+    /// `found & value != 0`.
     AnyBit,
-    /// One for which `!(found | value)` is not zero.
+    /// `!(found | value) != 0`.
     Nor,
 }
 
@@ -527,16 +586,20 @@ mod value {
         CUdeviceptr, CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType, Driver,
     };
 
-    /// A type that streams write and wait for.
+    /// A type that streams can write and wait for: `u32` or `u64`.
     pub trait StreamValue: crate::memory::DeviceCopy {
+        /// Enqueues a write of `value` to the address `to`.
+        ///
         /// # Safety
         ///
-        /// The address is good for a write of the type.
+        /// The address must be valid for a write of the type.
         unsafe fn write(d: &Driver, stream: CUstream, to: CUdeviceptr, value: Self) -> CUresult;
 
+        /// Makes the stream wait for the value at the address `of`.
+        ///
         /// # Safety
         ///
-        /// The address is good for reads of the type until the wait is over.
+        /// The address must be valid for reads of the type until the wait is over.
         unsafe fn wait(
             d: &Driver,
             stream: CUstream,
@@ -545,7 +608,7 @@ mod value {
             flags: u32,
         ) -> CUresult;
 
-        /// The write as one of a batch.
+        /// Returns the write as an operation of a batch.
         fn write_operation(self, to: CUdeviceptr) -> CUstreamBatchMemOpParams;
     }
 
@@ -574,7 +637,7 @@ mod value {
                 }
 
                 fn write_operation(self, to: CUdeviceptr) -> CUstreamBatchMemOpParams {
-                    // SAFETY: zeros are valid for these plain numbers.
+                    // SAFETY: all-zero bytes are valid for these integers.
                     let mut operation: CUstreamBatchMemOpParams = unsafe { std::mem::zeroed() };
                     operation.writeValue.operation = CUstreamBatchMemOpType::$operation;
                     operation.writeValue.address = to;
@@ -595,8 +658,8 @@ pub(crate) use value::StreamValue;
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
-        // Work in the stream still completes. An error means that the context is gone, and the
-        // stream with it.
+        // Pending work in the stream still completes. An error means that the context is gone, and
+        // the stream with it.
         if let Ok(api) = self.context.bind() {
             // SAFETY: the stream is alive.
             if unsafe { api.driver.cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {

@@ -1,5 +1,7 @@
-//! Tensor maps: what bulk copies of tensors on the device (TMA) need to know of the memory. They
-//! are made on the host and passed to kernels by value, from compute capability 9.0 on.
+//! Tensor maps: descriptors of tensors in device memory for the Tensor Memory Accelerator (TMA).
+//!
+//! Tensor maps are created on the host and passed to kernels by value. They require compute
+//! capability 9.0.
 
 use std::ffi::c_void;
 
@@ -12,30 +14,31 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::memory::{DeviceCopy, DevicePointer};
 
-/// A tensor map, to be passed to kernels by value. It holds an address, without keeping the memory.
+/// A tensor map, which is passed to kernels by value. It contains the memory's address, but does
+/// not keep the memory alive.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct TensorMap {
     opaque: [u64; 16],
 }
 
-// SAFETY: plain numbers; whose memory they name is the business of the kernel that uses it.
+// SAFETY: plain integers; accessing the memory through the map is unsafe.
 unsafe impl DeviceCopy for TensorMap {}
 
-/// A type of elements that tensor maps know.
+/// An element type of tensor maps.
 ///
 /// # Safety
 ///
-/// The type has the size of `TYPE`.
+/// The type must have the size of `TYPE`.
 pub unsafe trait TensorElement: DeviceCopy {
-    /// What the driver calls it.
+    /// The driver's data type.
     const TYPE: CUtensorMapDataType;
 }
 
 macro_rules! elements {
     ($($ty:ty: $name:ident;)*) => {
         $(
-            // SAFETY: of this type.
+            // SAFETY: the types are the same.
             unsafe impl TensorElement for $ty {
                 const TYPE: CUtensorMapDataType = CUtensorMapDataType::$name;
             }
@@ -58,24 +61,24 @@ elements! {
     half::bf16: CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-/// How the rows of a box are permuted in shared memory, against conflicts of banks.
+/// The swizzle mode: how the rows of a box are permuted in shared memory to avoid bank conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Swizzle {
-    /// Not at all.
+    /// No swizzling.
     #[default]
     None,
-    /// Within 32 bytes.
+    /// Swizzles within 32 bytes.
     Bytes32,
-    /// Within 64 bytes.
+    /// Swizzles within 64 bytes.
     Bytes64,
-    /// Within 128 bytes.
+    /// Swizzles within 128 bytes.
     Bytes128,
 }
 
-/// How much the second-level cache fetches at a time.
+/// The L2 promotion: the granularity with which the L2 cache fetches memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum L2Promotion {
-    /// What is asked for.
+    /// No promotion.
     #[default]
     None,
     /// 64 bytes.
@@ -86,70 +89,73 @@ pub enum L2Promotion {
     Bytes256,
 }
 
-/// How channels lie in memory beside each other, of tensors of three and more dimensions.
+/// The interleaved layout of channels, for tensors of three and more dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Interleave {
-    /// As the strides say.
+    /// Not interleaved: the strides determine the layout.
     #[default]
     None,
-    /// In groups of 16 bytes, of which each pixel has one.
+    /// Channels are stored in slices of 16 bytes per pixel (`NC/8HWC8` with 2-byte channels).
     Bytes16,
-    /// In groups of 32 bytes; with [`Swizzle::Bytes32`].
+    /// Channels are stored in slices of 32 bytes per pixel (`NC/16HWC16` with 2-byte channels).
+    /// Requires [`Swizzle::Bytes32`].
     Bytes32,
 }
 
-/// Which memory a tensor map describes, and which boxes of it are copied at once. Dimensions are
-/// in the order of CUDA: the one whose elements lie side by side first.
+/// The description of a tensor for [`TensorMap::tiled`], and of the boxes that are copied.
+///
+/// Dimensions are in CUDA's order: the innermost dimension, whose elements are contiguous, is
+/// first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TiledTensor<'a> {
-    /// Elements along each dimension; one to five dimensions.
+    /// The number of elements along each dimension; one to five dimensions.
     pub sizes: &'a [u64],
-    /// Bytes from one index to the next along each dimension but the first; multiples of 16.
+    /// The stride in bytes of each dimension but the first; multiples of 16.
     pub strides: &'a [u64],
-    /// Elements of a box along each dimension; at most 256.
+    /// The number of elements of a box along each dimension; at most 256.
     pub box_sizes: &'a [u32],
-    /// Which elements of a box are copied along each dimension: every one, every second, …
+    /// The traversal stride along each dimension: 1 copies every element, 2 every second, …
     pub element_strides: &'a [u32],
-    /// How a box lies in shared memory.
+    /// The swizzle mode in shared memory.
     pub swizzle: Swizzle,
-    /// Whether floats outside of the tensor are NaN; else they are zero.
+    /// Whether out-of-bounds elements of floating-point type are filled with NaN instead of zero.
     pub nan_outside: bool,
-    /// How much the second-level cache fetches at a time.
+    /// The L2 promotion.
     pub l2_promotion: L2Promotion,
-    /// How channels lie in memory.
+    /// The interleaved layout.
     pub interleave: Interleave,
 }
 
-/// Which images a tensor map describes, and how many of their pixels are copied at once: one row of
-/// a matrix for each pixel, as convolutions want it (`im2col`). The dimensions are channels, one to
-/// three of space, and the image.
+/// The description of images for [`TensorMap::im2col`], and of the pixels that are copied: one row
+/// of a matrix per pixel, for convolutions. The dimensions are the channels, one to three spatial
+/// dimensions, and the image.
 ///
-/// A copy begins at a pixel and goes on along the first dimension of space, then along the others,
-/// then in the next image, within a box around each image's pixels. The copy may say by how much all
-/// pixels are shifted: by the place in the filter.
+/// A copy starts at a pixel and continues along the first spatial dimension, then along the others,
+/// then in the next image, inside a bounding box of each image's pixels. The copy may specify an
+/// offset that is added to all pixel coordinates: the position in the filter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Im2colTensor<'a> {
-    /// Elements along each dimension; three to five dimensions.
+    /// The number of elements along each dimension; three to five dimensions.
     pub sizes: &'a [u64],
-    /// Bytes from one index to the next along each dimension but the first; multiples of 16.
+    /// The stride in bytes of each dimension but the first; multiples of 16.
     pub strides: &'a [u64],
-    /// Where the box begins, for each dimension of space.
+    /// The start of the bounding box, for each spatial dimension.
     pub lower_corner: &'a [i32],
-    /// By how much the box ends after the image does (or before it, if negative).
+    /// The end of the bounding box, for each spatial dimension, relative to the end of the image.
     pub upper_corner: &'a [i32],
-    /// Channels that are copied of each pixel; at most 256.
+    /// The number of channels copied per pixel; at most 256.
     pub channels: u32,
-    /// Pixels that are copied; at most 1024.
+    /// The number of pixels copied; at most 1024.
     pub pixels: u32,
-    /// Which pixels are copied along each dimension: every one, every second, …
+    /// The traversal stride along each dimension: 1 copies every pixel, 2 every second, …
     pub element_strides: &'a [u32],
-    /// How a row lies in shared memory.
+    /// The swizzle mode in shared memory.
     pub swizzle: Swizzle,
-    /// Whether floats outside of the tensor are NaN; else they are zero.
+    /// Whether out-of-bounds elements of floating-point type are filled with NaN instead of zero.
     pub nan_outside: bool,
-    /// How much the second-level cache fetches at a time.
+    /// The L2 promotion.
     pub l2_promotion: L2Promotion,
-    /// How channels lie in memory.
+    /// The interleaved layout.
     pub interleave: Interleave,
 }
 
@@ -187,12 +193,13 @@ fn raw_interleave(interleave: Interleave) -> CUtensorMapInterleave {
     }
 }
 
-/// Lists have as many entries as the dimensions that they are for: the driver reads so many.
+/// Checks the lengths of lists, given as (found, expected): the driver reads one entry per
+/// dimension.
 fn check_lengths(lengths: &[(usize, usize)]) -> CudaResult<()> {
     match lengths.iter().find(|(found, wanted)| found != wanted) {
         None => Ok(()),
         Some(&(found, expected)) => Err(Error::SizeMismatch {
-            doing: "making a tensor map",
+            doing: "creating a tensor map",
             source_len: found,
             destination_len: expected,
         }),
@@ -200,23 +207,28 @@ fn check_lengths(lengths: &[(usize, usize)]) -> CudaResult<()> {
 }
 
 impl TensorMap {
-    /// The map as the driver made it, for kernels that declare a type of their own for it
-    /// (`cuda_std::copy::TensorMap::from_words`).
+    /// Returns the driver's representation of the map, for kernels that declare their own type for
+    /// it (`cuda_std::copy::TensorMap::from_words`).
     #[must_use]
     pub fn to_words(self) -> [u64; 16] {
         self.opaque
     }
 
-    /// A map of memory in tiles.
+    /// Creates a tensor map for copies of tiles.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::SizeMismatch`] if the lists'
+    /// lengths do not match the number of dimensions, and the driver's error for invalid values.
     ///
     /// # Safety
     ///
-    /// The memory is as described, as long as kernels use the map.
+    /// While kernels use the map, the memory must be valid and have the described layout.
     pub unsafe fn tiled<T: TensorElement>(
         memory: DevicePointer<T>,
         tensor: &TiledTensor<'_>,
     ) -> CudaResult<TensorMap> {
-        let api = Context::current("making a tensor map")?.bind()?;
+        let api = Context::current("creating a tensor map")?.bind()?;
         let rank = tensor.sizes.len();
         check_lengths(&[
             (tensor.strides.len(), rank.saturating_sub(1)),
@@ -225,8 +237,8 @@ impl TensorMap {
         ])?;
         let mut map = TensorMap { opaque: [0; 16] };
         let address: *mut c_void = std::ptr::without_provenance_mut(memory.as_raw() as usize);
-        // SAFETY: the map has the size and alignment of the driver's, and the lists have as many
-        // entries as there are dimensions.
+        // SAFETY: the map has the size and alignment of the driver's, and the lists have one entry
+        // per dimension.
         let result = unsafe {
             api.driver.cuTensorMapEncodeTiled(
                 (&raw mut map).cast::<CUtensorMap>(),
@@ -243,20 +255,24 @@ impl TensorMap {
                 raw_fill(tensor.nan_outside),
             )
         };
-        api.check(result, || format!("making a tensor map of {tensor:?}"))?;
+        api.check(result, || format!("creating a tensor map of {tensor:?}"))?;
         Ok(map)
     }
 
-    /// A map of images in rows of pixels.
+    /// Creates a tensor map for copies of pixels in im2col mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`TensorMap::tiled`].
     ///
     /// # Safety
     ///
-    /// The memory is as described, as long as kernels use the map.
+    /// While kernels use the map, the memory must be valid and have the described layout.
     pub unsafe fn im2col<T: TensorElement>(
         memory: DevicePointer<T>,
         tensor: &Im2colTensor<'_>,
     ) -> CudaResult<TensorMap> {
-        let api = Context::current("making a tensor map")?.bind()?;
+        let api = Context::current("creating a tensor map")?.bind()?;
         let rank = tensor.sizes.len();
         check_lengths(&[
             (tensor.strides.len(), rank.saturating_sub(1)),
@@ -286,11 +302,15 @@ impl TensorMap {
                 raw_fill(tensor.nan_outside),
             )
         };
-        api.check(result, || format!("making a tensor map of {tensor:?}"))?;
+        api.check(result, || format!("creating a tensor map of {tensor:?}"))?;
         Ok(map)
     }
 
-    /// The same map of other memory.
+    /// Returns the map with another address.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the address is not sufficiently aligned.
     ///
     /// # Safety
     ///

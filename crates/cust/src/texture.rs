@@ -1,9 +1,9 @@
-//! Textures and surfaces: arrays, and plain memory, as kernels read them with filtering, and arrays
-//! as kernels write them.
+//! Texture and surface objects: kernels read arrays and linear memory through textures, with
+//! filtering, and read and write arrays through surfaces.
 //!
-//! References to them are passed to kernels' parameters of the types of `cuda_std::texture`; the
-//! launch checks that dimensions and elements are those of the parameter. The emulator has neither
-//! cubes, nor levels, nor sRGB.
+//! A reference to a texture or surface is the argument for a kernel parameter of a type in
+//! `cuda_std::texture`. The launch checks that dimensionality and element type match the parameter.
+//! The emulator does not support cubemaps, mipmaps and sRGB.
 
 use std::any::type_name;
 use std::sync::Arc;
@@ -23,60 +23,60 @@ use crate::error::CudaResult;
 use crate::memory::{Array, ArrayElement, DeviceBuffer, MipmappedArray, PitchedBuffer};
 use crate::tracker::Tracker;
 
-/// What a texture says of coordinates outside of it.
+/// How a texture handles coordinates that are out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum AddressMode {
-    /// It repeats; for normalized coordinates.
+    /// Repeats the texture. Requires normalized coordinates.
     Wrap,
-    /// Its edge goes on.
+    /// Clamps coordinates to the edge.
     #[default]
     Clamp,
-    /// It repeats, mirrored; for normalized coordinates.
+    /// Repeats the texture, mirrored. Requires normalized coordinates.
     Mirror,
-    /// There is the border's colour.
+    /// Returns the border color.
     Border,
 }
 
-/// What a texture says of coordinates between its elements.
+/// How a texture handles coordinates between its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FilterMode {
-    /// What the nearest element says.
+    /// Returns the nearest element.
     #[default]
     Nearest,
-    /// What lies between its neighbours; for floats.
+    /// Interpolates linearly between neighboring elements. Requires reads as floating point.
     Linear,
 }
 
-/// How a texture reads its array.
+/// The sampling configuration of a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TextureConfig {
-    /// For each dimension.
+    /// The address mode of each dimension.
     pub address_modes: [AddressMode; 3],
-    /// Between elements.
+    /// The filter mode.
     pub filter: FilterMode,
-    /// Whether integers stay integers; else they become floats between 0 and 1, or -1 and 1.
+    /// Whether integers are read as integers. Otherwise, 8-bit and 16-bit integers are converted to
+    /// floats in the range 0 to 1 (unsigned) or -1 to 1 (signed).
     pub read_as_integer: bool,
-    /// Whether coordinates run from 0 to 1.
+    /// Whether coordinates are normalized to the range 0 to 1.
     pub normalized_coordinates: bool,
-    /// Whether the elements are sRGB colours.
+    /// Whether elements are converted from sRGB to linear values.
     pub srgb: bool,
-    /// The most neighbours to look at along a line of sight.
+    /// The maximum anisotropy ratio.
     pub max_anisotropy: u32,
-    /// The colour beyond the border.
+    /// The border color, for [`AddressMode::Border`].
     pub border_color: [f32; 4],
-    /// Between levels, of an array that has some.
+    /// The filter mode between mip levels.
     pub mipmap_filter: FilterMode,
-    /// What is added to the level that a kernel asks for.
+    /// The offset that is added to the requested mip level.
     pub mipmap_level_bias: f32,
-    /// The levels to look at, of an array that has some: from the first number to the second, so the
-    /// first level alone unless this says more.
+    /// The range of mip levels that are read: the lowest and the highest. By default, only level 0.
     pub mipmap_levels: [f32; 2],
 }
 
 impl TextureConfig {
     fn raw(&self) -> CUDA_TEXTURE_DESC {
         let config = self;
-        // SAFETY: zeros are valid for these plain numbers.
+        // SAFETY: all-zero bytes are valid for these numbers.
         let mut description: CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
         description.addressMode = config.address_modes.map(|mode| match mode {
             AddressMode::Wrap => CUaddress_mode::CU_TR_ADDRESS_MODE_WRAP,
@@ -110,21 +110,21 @@ impl TextureConfig {
     }
 }
 
-/// What a texture is made of.
+/// The memory that a texture reads.
 trait Source<T> {
-    /// What the driver is told of it.
+    /// Returns the driver's resource descriptor.
     fn resource(&self) -> CUDA_RESOURCE_DESC;
     fn shape(&self) -> CudaResult<ImageShape>;
     fn context(&self) -> &Context;
-    /// What knows who uses it.
+    /// Returns the trackers of the memory.
     fn trackers(&self) -> Trackers<'_>;
 }
 
-/// One, but for arrays with levels.
+/// One tracker, or one per level of a mipmapped array.
 type Trackers<'a> = SmallVec<[&'a Tracker; 1]>;
 
 fn resource(kind: CUresourcetype) -> CUDA_RESOURCE_DESC {
-    // SAFETY: zeros are valid for these plain numbers and pointers.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut resource: CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = kind;
     resource
@@ -168,7 +168,7 @@ impl<T: ArrayElement> Source<T> for MipmappedArray<T> {
     }
 
     fn shape(&self) -> CudaResult<ImageShape> {
-        // There are no arrays without levels.
+        // Every mipmapped array has a level 0.
         self.level(0)
             .map_or(Ok(ImageShape::Plain(1)), |level| level.shape())
     }
@@ -231,12 +231,12 @@ impl<T: ArrayElement> Source<T> for PitchedBuffer<T> {
     }
 }
 
-/// What kernels get of a texture or a surface.
+/// The elements that kernels read from a texture or a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gives {
-    /// A texture: numbers, so many for each element.
+    /// For a texture: the type of the numbers, and their number per element.
     Numbers(ImageNumbers, u32),
-    /// A surface: elements of so many bytes.
+    /// For a surface: the size of an element in bytes.
     Bytes(usize),
 }
 
@@ -251,7 +251,7 @@ impl std::fmt::Display for Gives {
     }
 }
 
-/// How a kernel sees a texture or a surface.
+/// The shape and the elements of a texture or a surface, as kernels access it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     shape: ImageShape,
@@ -272,7 +272,7 @@ pub struct ImageArgument<'a> {
     mismatch: Option<Mismatch>,
 }
 
-/// A parameter sees other things than there are.
+/// A texture or surface that does not match the kernel's parameter.
 pub(crate) struct Mismatch {
     pub(crate) wanted: View,
     pub(crate) there: View,
@@ -301,7 +301,7 @@ impl<'a> ImageArgument<'a> {
     }
 }
 
-// SAFETY: the handle is of what the trackers are of.
+// SAFETY: the handle refers to the memory that the trackers track.
 unsafe impl Pass for ImageArgument<'_> {
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         launch.parameter(bytes_of(&self.handle), type_name::<u64>);
@@ -326,7 +326,7 @@ fn texture_view<T: ArrayElement>(
         F::CU_AD_FORMAT_FLOAT | F::CU_AD_FORMAT_HALF => None,
         _ => Some(false),
     };
-    // The widest have no float that they could become.
+    // 32-bit integers are not converted to floats.
     let whole = config.read_as_integer || size_of::<T>() == 4 * T::CHANNELS as usize;
     let numbers = match signed {
         Some(true) if whole => ImageNumbers::Signed,
@@ -339,7 +339,7 @@ fn texture_view<T: ArrayElement>(
     })
 }
 
-/// Textures, by what they are made of.
+/// Defines a texture type for each kind of memory.
 macro_rules! textures {
     ($($(#[$doc:meta])* $name:ident of $source:ident, $accessor:ident: $what:literal;)*) => {$(
         $(#[$doc])*
@@ -350,40 +350,43 @@ macro_rules! textures {
         }
 
         impl<T: ArrayElement> $name<T> {
-            #[doc = concat!("Makes a texture of ", $what, ".")]
+            #[doc = concat!("Creates a texture that reads ", $what, ".")]
             ///
             /// # Errors
             ///
-            /// The driver's, for what textures of such elements do not have.
+            /// Returns the driver's error if textures of such elements do not support the
+            /// configuration.
             pub fn new($accessor: Arc<$source<T>>, config: &TextureConfig) -> CudaResult<Self> {
                 let source: &$source<T> = &$accessor;
                 let (description, resource) = (config.raw(), source.resource());
                 let api = Source::context(source).bind()?;
                 let view = texture_view(source, config)?;
                 let mut raw = 0;
-                // SAFETY: the pointers are valid for the call, and what it is made of is alive.
+                // SAFETY: the pointers are valid for the call, and the source is alive.
                 let result = unsafe {
                     api.driver
                         .cuTexObjectCreate(&mut raw, &resource, &description, std::ptr::null())
                 };
-                api.check(result, || format!("making a texture of {source:?}"))?;
+                api.check(result, || format!("creating a texture of {source:?}"))?;
                 Ok($name { raw, view, $accessor })
             }
 
-            #[doc = concat!("What it is made of: ", $what, ".")]
+            #[doc = concat!("Returns the memory that the texture reads: ", $what, ".")]
             pub fn $accessor(&self) -> &$source<T> {
                 &self.$accessor
             }
 
-            /// The driver's handle. What kernels read through it is not tracked: they have to be
-            /// done before the memory changes or the texture is dropped.
+            /// Returns the driver's handle.
+            ///
+            /// Kernels that receive the handle are not tracked: they must complete before the
+            /// memory changes or the texture is dropped.
             pub fn as_raw(&self) -> CUtexObject {
                 self.raw
             }
         }
 
-        // SAFETY: the texture is there until the work is done, and nothing writes to it meanwhile;
-        // a launch with another view than the parameter's is refused.
+        // SAFETY: the texture is alive until the work is done, and nothing writes to it before; a
+        // launch returns an error if the texture does not match the parameter.
         #[diagnostic::do_not_recommend]
         unsafe impl<'a, T: ArrayElement, P: TextureParam> Argument<P> for &'a $name<T> {
             type Passed = ImageArgument<'a>;
@@ -401,8 +404,8 @@ macro_rules! textures {
         impl<T: ArrayElement> Drop for $name<T> {
             fn drop(&mut self) {
                 let source: &$source<T> = &self.$accessor;
-                done_with(Source::context(source), &source.trackers(), |driver| {
-                    // SAFETY: made once, destroyed once.
+                destroy_when_unused(Source::context(source), &source.trackers(), |driver| {
+                    // SAFETY: created once, destroyed once.
                     let _ = unsafe { driver.cuTexObjectDestroy(self.raw) };
                 });
             }
@@ -417,13 +420,16 @@ macro_rules! textures {
 }
 
 textures! {
-    /// A texture on an array, which it shares with whoever else holds it.
+    /// A texture that reads an array. It shares ownership of the array.
     Texture of Array, array: "an array";
-    /// A texture on an array with levels, which it shares with whoever else holds it. Its coordinates
+    /// A texture that reads a mipmapped array. It shares ownership of the array. Its coordinates
     /// are normalized.
-    MipmappedTexture of MipmappedArray, array: "an array with levels";
-    /// A texture on plain memory, which it shares with whoever else holds it. Kernels fetch whole
-    /// elements of it: it has one dimension, no filter and no address modes.
+    MipmappedTexture of MipmappedArray, array: "a mipmapped array";
+    /// A texture that reads linear memory. It shares ownership of the buffer. Kernels fetch
+    /// elements by integer index: the texture is one-dimensional, without filtering and address
+    /// modes.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::sync::Arc;
@@ -437,13 +443,12 @@ textures! {
     /// assert_eq!(texture.buffer().len(), 3);
     /// # Ok::<(), cust::error::Error>(())
     /// ```
-    BufferTexture of DeviceBuffer, buffer: "plain memory";
-    /// A texture on plain memory in rows, which it shares with whoever else holds it: it has two
-    /// dimensions.
-    PitchedTexture of PitchedBuffer, buffer: "plain memory in rows";
+    BufferTexture of DeviceBuffer, buffer: "linear memory";
+    /// A two-dimensional texture that reads pitched memory. It shares ownership of the buffer.
+    PitchedTexture of PitchedBuffer, buffer: "pitched memory";
 }
 
-/// A surface on an array, through which kernels read and write it.
+/// A surface, through which kernels read and write an array. It shares ownership of the array.
 pub struct Surface<T: ArrayElement> {
     raw: CUsurfObject,
     view: View,
@@ -451,8 +456,12 @@ pub struct Surface<T: ArrayElement> {
 }
 
 impl<T: ArrayElement> Surface<T> {
-    /// Makes a surface of an array, which has to be made with
+    /// Creates a surface for an array, which must have been created with
     /// [`ArrayFlags::SURFACE_LDST`](crate::memory::ArrayFlags::SURFACE_LDST).
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error for an array without this flag.
     pub fn new(array: Arc<Array<T>>) -> CudaResult<Surface<T>> {
         let api = Source::context(&*array).bind()?;
         let view = View {
@@ -463,24 +472,27 @@ impl<T: ArrayElement> Surface<T> {
         let mut raw = 0;
         // SAFETY: the pointers are valid for the call, and the array is alive.
         let result = unsafe { api.driver.cuSurfObjectCreate(&mut raw, &resource) };
-        api.check(result, || format!("making a surface of {array:?}"))?;
+        api.check(result, || format!("creating a surface of {array:?}"))?;
         Ok(Surface { raw, view, array })
     }
 
-    /// The array.
+    /// Returns the array.
     pub fn array(&self) -> &Array<T> {
         &self.array
     }
 
-    /// The driver's handle. What kernels do through it is not tracked: they have to be done before
-    /// the array is used otherwise or the surface is dropped.
+    /// Returns the driver's handle.
+    ///
+    /// Kernels that receive the handle are not tracked: they must complete before the array is used
+    /// otherwise or the surface is dropped.
     pub fn as_raw(&self) -> CUsurfObject {
         self.raw
     }
 }
 
-// SAFETY: the surface is there until the work is done, its array takes turns, and any bytes make
-// elements; a launch with another view than the parameter's is refused.
+// SAFETY: the surface is alive until the work is done, its array's tracker locks (`turns`), and all
+// bit patterns are valid elements; a launch returns an error if the surface does not match the
+// parameter.
 #[diagnostic::do_not_recommend]
 unsafe impl<'a, T: ArrayElement, P: SurfaceParam> Argument<P> for &'a Surface<T> {
     type Passed = ImageArgument<'a>;
@@ -495,9 +507,13 @@ unsafe impl<'a, T: ArrayElement, P: SurfaceParam> Argument<P> for &'a Surface<T>
     }
 }
 
-/// Waits for what uses the memory, and says how to call the driver.
-fn done_with(context: &Context, trackers: &[&Tracker], destroy: impl FnOnce(&cust_raw::Driver)) {
-    // An object that work may still use is leaked.
+/// Waits for all pending work that uses the memory, then calls `destroy`.
+fn destroy_when_unused(
+    context: &Context,
+    trackers: &[&Tracker],
+    destroy: impl FnOnce(&cust_raw::Driver),
+) {
+    // Leak an object that pending work may use.
     let settle = |tracker: &&Tracker| tracker.settle(Access::Write);
     let settled = trackers.iter().try_for_each(settle).is_ok();
     // An error means that the context is gone, and the object with it.
@@ -508,8 +524,8 @@ fn done_with(context: &Context, trackers: &[&Tracker], destroy: impl FnOnce(&cus
 
 impl<T: ArrayElement> Drop for Surface<T> {
     fn drop(&mut self) {
-        done_with(self.array.context(), &self.array.trackers(), |driver| {
-            // SAFETY: made once, destroyed once.
+        destroy_when_unused(self.array.context(), &self.array.trackers(), |driver| {
+            // SAFETY: created once, destroyed once.
             let _ = unsafe { driver.cuSurfObjectDestroy(self.raw) };
         });
     }

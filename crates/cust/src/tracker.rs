@@ -1,18 +1,18 @@
-//! Who uses which memory: how safe code is kept from races between streams, and from freeing
-//! memory that work in a stream still needs.
+//! Dependency tracking: prevents data races between streams in safe code, and deallocation of
+//! memory that pending work uses.
 //!
-//! Every buffer has a [`Tracker`], which remembers the streams that last read and wrote it and how
-//! far in each stream's work the use lies. Before new work uses a buffer, the work's stream is made
-//! to wait for the uses that it conflicts with: by an event, and only if they lie in another
-//! stream, are not known to be done, and were not waited for already. So a program with one stream
-//! pays for no driver call.
+//! Every buffer has a [`Tracker`], which records its *uses*: the streams that last read and wrote
+//! the buffer, each with the sequence number of the work. Before new work uses a buffer, its stream
+//! waits for conflicting uses by means of an event. It waits only for uses in other streams that
+//! are not known to be complete and that it has not waited for already, so a program with one
+//! stream makes no extra driver calls.
 //!
-//! A stream's work is numbered as it is put in. An event recorded in a stream stands for all work
-//! in it so far, so a stream remembers of each other stream only the highest number that it has
-//! waited for.
+//! The work of a stream is numbered in the order in which it is enqueued. An event recorded in a
+//! stream covers all earlier work in it, so a stream stores only the highest number that it has
+//! waited for, per other stream.
 //!
-//! Borrows do the rest: a buffer is borrowed, mutably by a writer, while work is put into a stream,
-//! so no two threads put in conflicting work on the same elements at the same time.
+//! The borrow checker does the rest: enqueuing work borrows its buffers, mutably if the work writes
+//! them, so two threads cannot enqueue conflicting work on the same elements at the same time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,26 +25,26 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::stream::StreamInner;
 
-/// More uses than this are merged, so that the list stays short.
+/// The number of uses at which they are merged, so that the list stays short.
 const MANY_USES: usize = 64;
 
 /// One use of memory by work in a stream.
 #[derive(Clone)]
 struct Use {
     stream: Arc<StreamInner>,
-    /// The number of the work in its stream, or `ALL`.
+    /// The sequence number of the work in its stream, or `ALL`.
     number: u64,
     access: Access,
-    /// The addresses used.
+    /// The range of addresses.
     start: u64,
     end: u64,
 }
 
-/// Instead of a number: all work that is in the stream.
+/// Instead of a sequence number: all work in the stream.
 const ALL: u64 = u64::MAX;
 
 impl Use {
-    /// The number of the last work that uses it.
+    /// Returns the sequence number of the last work that belongs to this use.
     fn number(&self) -> u64 {
         if self.number == ALL {
             self.stream.issued()
@@ -58,7 +58,7 @@ impl Use {
     }
 }
 
-/// What work does to memory: a range of addresses and how it is accessed.
+/// An access of work to memory: a range of addresses, and whether it is read or written.
 #[derive(Clone, Copy)]
 pub(crate) struct Dependency<'a> {
     pub(crate) tracker: &'a Tracker,
@@ -77,7 +77,7 @@ impl<'a> Dependency<'a> {
         }
     }
 
-    /// Whether it is of a whole resource, as textures and surfaces are.
+    /// Returns whether the access is to a whole resource, like those of textures and surfaces.
     pub(crate) fn is_whole(&self) -> bool {
         self.end == u64::MAX
     }
@@ -93,25 +93,27 @@ impl<'a> Dependency<'a> {
 pub(crate) struct Tracker {
     context: Context,
     uses: Mutex<Vec<Use>>,
-    /// Whether there may be uses that read, or write: for the host's accesses to memory that it
-    /// shares with the device, which should cost next to nothing.
+    /// Whether there may be uses that read. With `written`, makes accesses by the host to pinned
+    /// and unified memory cheap.
     read: AtomicBool,
+    /// Whether there may be uses that write.
     written: AtomicBool,
-    /// The stream that all uses are in, by its number: `NOBODY`, or `SEVERAL`. It spares a stream
-    /// that uses the memory alone the look at the list.
+    /// The ID of the stream that all uses are in, `NOBODY`, or `SEVERAL`. A stream that uses the
+    /// memory alone need not search the list.
     user: AtomicU64,
-    /// For memory that work may write to which was put in by shared reference: held from looking at
-    /// the uses until the new one is noted, for which otherwise the borrow sees.
+    /// A lock for memory that work can write through a shared reference. It is held from checking
+    /// the uses until the new use is recorded; for other memory, the borrow checker guarantees
+    /// exclusion.
     turns: Option<Mutex<()>>,
 }
 
-/// No use is known.
+/// The value of `user` if no use is known.
 const NOBODY: u64 = 0;
-/// Several streams use it, or did so not long ago.
+/// The value of `user` if several streams use the memory, or did so recently.
 const SEVERAL: u64 = u64::MAX;
 
 impl Tracker {
-    /// Of memory in this context that nothing uses yet.
+    /// Creates a tracker for memory in `context` that nothing uses yet.
     pub(crate) fn new(context: Context) -> Tracker {
         Tracker {
             context,
@@ -123,7 +125,7 @@ impl Tracker {
         }
     }
 
-    /// As [`Tracker::new`], of memory that several own, and that work of any of them may write to.
+    /// Creates a tracker for memory with shared ownership, which work of any owner may write.
     pub(crate) fn shared(context: Context) -> Tracker {
         Tracker {
             turns: Some(Mutex::new(())),
@@ -139,7 +141,7 @@ impl Tracker {
         self.uses.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Remembers a use by work that was put into a stream.
+    /// Records a use by work that was enqueued into a stream.
     fn note(&self, stream: &Arc<StreamInner>, number: u64, dependency: &Dependency<'_>) {
         let mut uses = self.uses();
         let Dependency {
@@ -157,9 +159,9 @@ impl Tracker {
                 return;
             }
         }
-        // Whoever counts on its use being noted has to look again from here on.
+        // From here on, `note_stream` must not rely on its use being recorded.
         self.user.store(SEVERAL, Ordering::SeqCst);
-        // What is over, and what this work waits for and overwrites, need not be remembered.
+        // Uses that are complete, and uses that this work waits for and overwrites, can be dropped.
         uses.retain(|known| {
             let inside = start <= known.start && known.end <= end;
             let replaced =
@@ -179,7 +181,7 @@ impl Tracker {
         self.note_user(&uses);
     }
 
-    /// Brings `user` in line with the uses.
+    /// Updates `user` to match the uses.
     fn note_user(&self, uses: &[Use]) {
         let user = match uses.split_first() {
             None => NOBODY,
@@ -195,13 +197,14 @@ impl Tracker {
         self.user.store(user, Ordering::SeqCst);
     }
 
-    /// Remembers that all work in a stream, also what is put in later, uses everything: as long as
-    /// the last of it is not over. Called after work was put in, and cheap for a stream that is
-    /// known.
+    /// Records that all work in a stream, including work enqueued later, uses the whole memory, as
+    /// long as the stream has pending work. Called after work was enqueued; cheap for a stream that
+    /// is recorded already.
     #[inline]
     pub(crate) fn note_stream(&self, stream: &Arc<StreamInner>) {
-        // Who forgets uses takes the number away first, then looks what was put in; here it was
-        // put in first. So either the number is gone, or the work is seen.
+        // Code that removes uses first resets `user`, then reads the sequence number of the
+        // enqueued work; here, the work was enqueued first. So either `user` is reset, or the work
+        // is seen.
         if self.user.load(Ordering::SeqCst) != stream.id() {
             self.note_new_stream(stream);
         }
@@ -218,7 +221,8 @@ impl Tracker {
         self.note(stream, ALL, &everything);
     }
 
-    /// The uses that are not known to be over, of the memory that `dependency` tells of.
+    /// Appends the uses that conflict with `dependency` and are not known to be complete: each
+    /// stream once, with the highest sequence number.
     fn conflicts(&self, dependency: &Dependency<'_>, into: &mut Vec<(Arc<StreamInner>, u64)>) {
         for known in self.uses().iter() {
             if !dependency.conflicts(known) || known.is_past() {
@@ -234,9 +238,9 @@ impl Tracker {
         }
     }
 
-    /// Lets later work in `stream` come after the uses that conflict.
+    /// Orders later work in `stream` after the uses that conflict with `dependency`.
     fn order(&self, stream: &Arc<StreamInner>, dependency: &Dependency<'_>) -> CudaResult<()> {
-        // What this work conflicts with is noted before it is put in: the borrow sees to that.
+        // All conflicting uses are recorded by now: the borrow of the buffer guarantees it.
         let user = self.user.load(Ordering::Acquire);
         if user == NOBODY || user == stream.id() {
             return Ok(());
@@ -246,7 +250,7 @@ impl Tracker {
             let missing = |known: &&Use| {
                 dependency.conflicts(known) && !stream.is_after(&known.stream, known.number())
             };
-            // The usual case takes no allocation.
+            // The common case does not allocate.
             if !uses.iter().any(|known| missing(&known)) {
                 return Ok(());
             }
@@ -259,12 +263,12 @@ impl Tracker {
         Ok(())
     }
 
-    /// Waits on the host until the uses are over that an access by the host would conflict with.
-    /// The work of a context that is lost is over.
+    /// Waits on the host until all uses that conflict with an access by the host are complete. In a
+    /// lost context, all work counts as complete.
     ///
     /// # Errors
     ///
-    /// The driver's, if it cannot wait: the memory may still be in use.
+    /// Returns the driver's error if it cannot wait. The memory may then still be in use.
     pub(crate) fn settle(&self, access: Access) -> CudaResult<()> {
         let everything = Dependency {
             tracker: self,
@@ -277,7 +281,7 @@ impl Tracker {
         let waited = waits.iter().try_for_each(|(stream, _)| stream.settle());
         let mut uses = self.uses();
         self.user.store(SEVERAL, Ordering::SeqCst);
-        // Readers stay where only a writer was waited for.
+        // If only writers were waited for, pending readers remain.
         uses.retain(|known| !known.is_past());
         let is = |access| uses.iter().any(|known| known.access == access);
         self.read.store(is(Access::Read), Ordering::Release);
@@ -286,11 +290,11 @@ impl Tracker {
         waited
     }
 
-    /// Waits on the host until it may access the memory itself.
+    /// Waits until the host may access the memory.
     ///
     /// # Panics
     ///
-    /// If the driver cannot wait for the work that uses the memory.
+    /// Panics if the driver cannot wait for the work that uses the memory.
     #[inline]
     #[track_caller]
     pub(crate) fn settle_for_host(&self, access: Access) {
@@ -299,11 +303,11 @@ impl Tracker {
         if (written || read)
             && let Err(error) = self.settle(access)
         {
-            panic!("memory that pending work uses cannot be accessed: {error}");
+            panic!("cannot access memory that pending work uses: {error}");
         }
     }
 
-    /// Frees memory of a pool after all its uses, in one of the streams that use it.
+    /// Frees pool memory in stream order, after all its uses, in one of the streams that use it.
     pub(crate) fn free_in_order(&self, address: u64) {
         // An error means that the context is gone, and the memory with it.
         let Ok(api) = self.context.bind() else {
@@ -338,12 +342,13 @@ impl Tracker {
 }
 
 fn free_in(api: &Api, address: u64, stream: CUstream) -> bool {
-    // SAFETY: allocated from a pool, freed once; what uses it comes before in the stream.
+    // SAFETY: allocated from a pool, freed once; all uses precede the free in the stream.
     let result = unsafe { api.driver.cuMemFreeAsync(address, stream) };
     result == CUresult::CUDA_SUCCESS
 }
 
-/// One use for each stream and kind of access, of all that the stream's uses cover together.
+/// Merges the uses into one per stream and kind of access, whose range covers those of the merged
+/// uses.
 fn merge(uses: &mut Vec<Use>) {
     let mut merged: Vec<Use> = Vec::new();
     for known in uses.drain(..) {
@@ -360,21 +365,21 @@ fn merge(uses: &mut Vec<Use>) {
     *uses = merged;
 }
 
-/// What to do with work for a stream that is being captured into a graph.
+/// How to handle work for a stream that is being captured into a graph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Captured {
-    /// Refuse it: nothing would keep the buffers until the graph is launched.
+    /// Return an error: nothing would keep the buffers alive until the graph is launched.
     Refused,
-    /// Record it: the caller vouches for the buffers.
+    /// Record the work: the caller guarantees that the buffers stay alive.
     Recorded,
 }
 
-/// Puts work into a stream, after everything that it conflicts with.
+/// Enqueues work into a stream, after all uses that it conflicts with.
 ///
 /// # Safety
 ///
-/// `work` puts into the stream that it gets what accesses memory as `dependencies` says, and
-/// nothing else of tracked memory.
+/// `work` must enqueue work into the stream that it is passed. The work must access tracked memory
+/// only as `dependencies` declares.
 pub(crate) unsafe fn enqueue(
     stream: &Arc<StreamInner>,
     dependencies: &[Dependency<'_>],
@@ -388,12 +393,12 @@ pub(crate) unsafe fn enqueue(
     unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
 }
 
-/// As [`enqueue`], for launches: the context is not made current again for a thread for which this
-/// crate did so before; see `Context::launch`.
+/// Like [`enqueue`], for launches: does not make the context current if this crate last made it
+/// current on this thread; see `Context::launch`.
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; and `work` does nothing that depends on the current context unless it fails.
+/// As for [`enqueue`]. In addition, if another context is current, `work` must fail without effect.
 pub(crate) unsafe fn enqueue_launch(
     stream: &Arc<StreamInner>,
     dependencies: &[Dependency<'_>],
@@ -408,11 +413,11 @@ pub(crate) unsafe fn enqueue_launch(
     unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
 }
 
-/// Takes turns with other threads at the memory that needs it.
+/// Locks the `turns` of all dependencies that have one.
 fn take_turns<'a>(dependencies: &[Dependency<'a>]) -> Vec<MutexGuard<'a, ()>> {
     let turns = |dependency: &Dependency<'a>| dependency.tracker.turns.as_ref();
     let mut all: Vec<&Mutex<()>> = dependencies.iter().filter_map(turns).collect();
-    // Each once, and by everybody in the same order.
+    // Lock each once, and in the same order on all threads, to avoid deadlocks.
     all.sort_by_key(|turns| std::ptr::from_ref(*turns));
     all.dedup_by_key(|turns| std::ptr::from_ref(*turns));
     let lock = |turns: &'a Mutex<()>| turns.lock().unwrap_or_else(|e| e.into_inner());
@@ -430,6 +435,8 @@ fn require_same_context(
     })
 }
 
+/// Enqueues work, for [`enqueue`] and [`enqueue_launch`].
+///
 /// # Safety
 ///
 /// As for [`enqueue`].
@@ -453,7 +460,7 @@ unsafe fn enqueue_bound(
         dependency.tracker.order(stream, dependency)?;
     }
     api.check(work(api, stream.raw), &doing)?;
-    // The number comes after the work: who sees the number can count on the work's being there.
+    // The number is taken after the work was enqueued: code that sees the number relies on that.
     let number = stream.next_number();
     for dependency in dependencies {
         dependency.tracker.note(stream, number, dependency);
@@ -461,8 +468,8 @@ unsafe fn enqueue_bound(
     Ok(())
 }
 
-/// Does work and waits for it, after everything that it conflicts with. A panic of a kernel that
-/// was waited for is the error.
+/// Executes work after all uses that it conflicts with, and waits for it. If a kernel that was
+/// waited for panicked, the panic is returned as the error.
 ///
 /// # Safety
 ///
@@ -474,14 +481,15 @@ pub(crate) unsafe fn run(
     work: impl FnOnce(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
     let mut waits = Vec::new();
-    // First, since who holds the turns may wait for a function of the host's that is here.
+    // Before locking: inside a host function, `bind` releases the blocked stream, which a thread
+    // that holds the locks may be waiting for.
     let api = context.bind()?;
     let _turns = take_turns(dependencies);
     for dependency in dependencies {
         context.require_same(dependency.tracker.context(), &doing)?;
         dependency.tracker.conflicts(dependency, &mut waits);
     }
-    // In the stream that used it, the order is there already.
+    // If one stream uses the memory, run the work in that stream, where it is ordered already.
     let private;
     let (stream, issued) = match &waits[..] {
         [(stream, _)] => (stream.raw, stream.issued()),

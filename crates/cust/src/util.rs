@@ -1,17 +1,17 @@
-//! Short ways from values and slices of the host to memory of the device.
+//! Extension traits that copy host values and slices to device, unified and pinned memory.
 
 use crate::error::CudaResult;
 use crate::kernel::{HostRowsMut, HostVolumeMut};
 use crate::memory::{DeviceBox, DeviceBuffer, DeviceCopy, LockedBuffer, UnifiedBox, UnifiedBuffer};
 
-/// Makes boxes from a value.
+/// Creates boxes from a value.
 pub trait DeviceCopyExt: DeviceCopy {
-    /// A copy of the value on the device.
+    /// Copies the value to device memory.
     fn as_dbox(&self) -> CudaResult<DeviceBox<Self>> {
         DeviceBox::new(self)
     }
 
-    /// A copy of the value in unified memory.
+    /// Copies the value to unified memory.
     fn as_unified_box(&self) -> CudaResult<UnifiedBox<Self>> {
         UnifiedBox::new(*self)
     }
@@ -19,7 +19,9 @@ pub trait DeviceCopyExt: DeviceCopy {
 
 impl<T: DeviceCopy> DeviceCopyExt for T {}
 
-/// Makes buffers, rows and layers from a slice.
+/// Creates buffers from a slice, and 2D and 3D views of it for launches.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -30,24 +32,26 @@ impl<T: DeviceCopy> DeviceCopyExt for T {}
 /// # Ok::<(), cust::error::Error>(())
 /// ```
 pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
-    /// A copy of the elements on the device.
+    /// Copies the elements to device memory.
     fn as_dbuf(&self) -> CudaResult<DeviceBuffer<T>> {
         DeviceBuffer::from_slice(self.as_ref())
     }
 
-    /// A copy of the elements in unified memory.
+    /// Copies the elements to unified memory.
     fn as_unified_buf(&self) -> CudaResult<UnifiedBuffer<T>> {
         UnifiedBuffer::from_slice(self.as_ref())
     }
 
-    /// A copy of the elements in pinned memory.
+    /// Copies the elements to pinned host memory.
     fn as_locked_buf(&self) -> CudaResult<LockedBuffer<T>> {
         LockedBuffer::from_slice(self.as_ref())
     }
 
-    /// The elements as rows of `width`, for a launch with a kernel's parameter `PerThread2d`,
-    /// `PerTile`, `PerRow` or `PerColumn`, which copies them to the device and back. The last row may
-    /// be short. Widths above 2⁴⁰ count as 2⁴⁰.
+    /// Views the elements as rows of `width` elements, for a kernel parameter of type
+    /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
+    ///
+    /// The launch copies the elements to the device and back. The last row may be shorter. Widths
+    /// above 2⁴⁰ are clamped to 2⁴⁰.
     fn rows_mut(&mut self, width: usize) -> HostRowsMut<'_, T>
     where
         Self: AsMut<[T]>,
@@ -58,8 +62,10 @@ pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
         }
     }
 
-    /// The elements as layers of `height` rows of `width`, for a launch with a kernel's parameter
-    /// `PerThread3d`, which copies them to the device and back. The last layer may be short.
+    /// Views the elements as layers of `height` rows of `width` elements, for a kernel parameter
+    /// of type `PerThread3d`.
+    ///
+    /// The launch copies the elements to the device and back. The last layer may be shorter.
     fn volume_mut(&mut self, width: usize, height: usize) -> HostVolumeMut<'_, T>
     where
         Self: AsMut<[T]>,

@@ -1,4 +1,4 @@
-//! The driver's areas beside buffers, launches and graphs: each wrapper once, and what is refused.
+//! Parts of the driver API other than buffers, launches and graphs: each wrapper, and its errors.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn rows_and_layers_are_copied() {
         let mut back = [0; 24];
         rows.copy_to(&mut back).unwrap();
         assert_eq!(back, NUMBERS);
-        // SAFETY: all bytes make numbers.
+        // SAFETY: all bit patterns are valid numbers.
         unsafe { rows.set_8(2).unwrap() };
         assert_eq!(rows.as_host_vec().unwrap(), [0x0202; 24]);
         let error = rows.copy_from(&NUMBERS[1..]).failure();
@@ -43,7 +43,7 @@ fn rows_and_layers_are_copied() {
     }
     let none = PitchedBuffer::<u32>::zeroed((0, 5)).unwrap();
     assert_eq!(none.as_host_vec().unwrap(), []);
-    // Rows without bytes may be any number.
+    // The number of rows of zero bytes is not limited.
     PitchedBuffer::<()>::zeroed((1, usize::MAX, 2)).unwrap();
     let error = PitchedBuffer::<u32>::zeroed((usize::MAX, 2)).failure();
     assert!(matches!(error, Error::AllocationTooLarge { .. }), "{error}");
@@ -166,7 +166,7 @@ fn streams_write_and_wait_for_values() {
     writer.write_value(&mut large, 1u64 << 40).unwrap();
     assert_eq!(small.as_host_value().unwrap(), 5);
     assert_eq!(large.as_host_value().unwrap(), 1 << 40);
-    // SAFETY: both boxes live until the streams are done, and the values come.
+    // SAFETY: both boxes live until the streams are done, and the values are written.
     unsafe {
         let pointer = small.as_device_ptr();
         waiter

@@ -1,11 +1,11 @@
-//! Choosing the device, in processes of their own: the choice is made once for a process.
+//! Selecting the device. Each test runs child processes, because the selection is per process.
 
 use std::process::Command;
 
-/// Set in the processes that the tests start: what to call.
+/// Set in child processes: the function to call.
 const CHILD: &str = "CUST_TEST_CHILD";
 
-/// Runs a call in a fresh process with `CUST_DEVICE` set or not, and returns what it printed.
+/// Runs a call in a child process with or without `CUST_DEVICE`, and returns its output.
 fn child(call: &str, device: Option<&str>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -61,7 +61,7 @@ fn another_value_is_an_error() {
     for call in ["quick_init", "init_auto", "init"] {
         assert_eq!(
             child(call, Some("tpu")),
-            "Err CUST_DEVICE is `tpu`, but it has to be `gpu` or `emulator`"
+            "Err invalid value `tpu` of CUST_DEVICE: expected `gpu` or `emulator`"
         );
     }
 }
@@ -108,6 +108,6 @@ fn without_a_context_the_error_says_what_to_do() {
     assert_eq!(
         child("no_context", Some("emulator")),
         "Err allocating a device buffer: there is no context; help: call `cust::quick_init()` or \
-         `cust::init_auto()` first, and after `Context::reset` make a new context"
+         `cust::init_auto()` first; after `Context::reset`, create a new context"
     );
 }

@@ -1,4 +1,4 @@
-//! Kernels that run on the CPU: barriers, shared memory, warps, atomics, panics, and what is an error.
+//! Kernels that run on the CPU: barriers, shared memory, warps, atomics, panics and errors.
 
 use cuda_std::atomic::{Atomic, Ordering};
 use cuda_std::prelude::*;
@@ -138,7 +138,7 @@ fn atomics_count_over_all_workers() {
     assert_eq!(counts, expected);
 }
 
-/// A thread hands on to the one before it, which started earlier.
+/// Each thread signals the previous thread, which started earlier.
 #[kernel]
 fn hand_on(flag: &[Atomic<u32, Device>]) {
     let i = thread::index() as usize;
@@ -162,7 +162,7 @@ fn fails(how: u32, xs: &[u32], mut ys: PerThread<u32>) {
         0 => ys.each(|_, y| *y = xs[i]),
         1 if i == 70 => panic!("thread {i} gives up"),
         2 if i % 32 < 5 => thread::exit(),
-        // A warp's lane that never comes, since it waits elsewhere.
+        // A lane never arrives at the warp operation, because it waits elsewhere.
         3 if i == 3 => thread::sync_threads(),
         3 => warp::sync(warp::FULL),
         4 => warp::sync(0),
@@ -197,7 +197,7 @@ fn panics_are_errors_and_the_others_go_on() {
     assert!(panic.file.ends_with("cpu.rs") && panic.line > 0);
     assert_eq!(ys.iter().sum::<u32>(), 127);
     assert_eq!(ys[70], 0);
-    // Of many panics the one of the first thread.
+    // If several threads panic, the panic of the first thread is returned.
     let error = launch_cpu((2, 64), fails::args(0, &[1; 5], &mut ys)).unwrap_err();
     let panic = error.panic().unwrap();
     assert_eq!(
@@ -218,8 +218,8 @@ fn exited_threads_are_not_waited_for() {
 fn what_cannot_go_on_is_an_error() {
     assert_eq!(
         fault(3).to_string(),
-        "in block (0, 0, 0), 33 threads wait at barrier 0, 31 lanes of warp 0 wait at `bar.warp` with \
-         mask 0xffffffff, and no thread is left that could come"
+        "deadlock in block (0, 0, 0): 33 threads wait at barrier 0, 31 lanes of warp 0 wait at \
+         `bar.warp` with mask 0xffffffff, and no thread is left that could arrive"
     );
     assert!(matches!(fault(4), CpuFault::Invalid(text) if text.contains("own lane 0")));
     let CpuFault::Unsupported(what) = fault(5) else {

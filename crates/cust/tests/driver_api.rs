@@ -1,8 +1,8 @@
-//! Makes `docs/driver-api.md`, the table of what `cust` has for each function of `cuda.h`, and checks
-//! that it is complete and up to date.
+//! Generates `docs/driver-api.md`, the table of `cust`'s wrapper of each function of `cuda.h`, and
+//! checks that it is complete and up to date.
 //!
-//! The functions come from the bindings; what wraps them from the source of `cust`, where each call
-//! is looked for; and why others are not wrapped from `driver-api.txt`. To write the page:
+//! The functions come from the bindings, their wrappers from searching the source of `cust` for
+//! calls, and the reasons why others are not wrapped from `driver-api.txt`. To generate the page:
 //!
 //! ```sh
 //! BLESS=1 cargo test -p cust --test driver_api
@@ -24,14 +24,14 @@ struct Rule {
 }
 
 impl Rule {
-    /// Whether the name fits the pattern, in which `*` stands for anything.
+    /// Returns whether the name matches the pattern, in which `*` matches any string.
     fn fits(&self, name: &str) -> bool {
         let mut parts = self.pattern.split('*');
         let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
             return false;
         };
         for part in parts {
-            // Nothing after the last `*`: it stands for all the rest.
+            // A trailing `*` matches the rest.
             rest = match rest.find(part) {
                 Some(_) if part.is_empty() => "",
                 Some(at) => &rest[at + part.len()..],
@@ -82,7 +82,7 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// For each function, the items of `cust` that call it.
+/// Returns the items of `cust` that call each function.
 fn callers() -> BTreeMap<String, BTreeSet<String>> {
     let mut paths = Vec::new();
     files(&root().join("src"), &mut paths);
@@ -118,7 +118,8 @@ fn callers() -> BTreeMap<String, BTreeSet<String>> {
     callers
 }
 
-/// `src/memory/pool.rs` is `memory`: what is in files of a folder is re-exported by it.
+/// Returns the public module of a file: `memory` for `src/memory/pool.rs`, because directories
+/// re-export the items of their files.
 fn module_of(path: &Path) -> String {
     let relative = path.strip_prefix(root().join("src")).unwrap();
     let first = relative.components().next().unwrap();
@@ -130,7 +131,8 @@ fn module_of(path: &Path) -> String {
     }
 }
 
-/// `impl<T: DeviceCopy> Drop for DeviceBuffer<T> {` is of `DeviceBuffer`.
+/// Returns the type of an `impl` line: `DeviceBuffer` for
+/// `impl<T: DeviceCopy> Drop for DeviceBuffer<T> {`.
 fn type_of_impl(line: &str) -> String {
     let rest = line.strip_prefix("impl").unwrap().trim_start();
     let mut depth = 0;
@@ -152,7 +154,7 @@ fn type_of_impl(line: &str) -> String {
 
 fn name_of_function(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
-    // Functions in functions are not looked at: these are no deeper than a method.
+    // Skip nested functions, which are indented deeper than methods.
     if line.starts_with("        ") || !line.contains("fn ") || line.trim_start().starts_with("//")
     {
         return None;
@@ -163,7 +165,7 @@ fn name_of_function(line: &str) -> Option<String> {
     Some(name[..end.unwrap_or(name.len())].to_owned())
 }
 
-/// The driver's functions that are called, or named, in a line.
+/// Returns the driver functions that a line calls or names.
 fn names_in(line: &str) -> Vec<String> {
     let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     words

@@ -65,7 +65,7 @@ fn tensors_are_checked() {
     assert!(Tensor::new(buffer(), &[3]).is_err());
     assert!(Tensor::new(buffer(), &[usize::MAX, 2]).is_err());
     let raw = Tensor::new(buffer(), &[2, 2]).unwrap().into_raw();
-    // SAFETY: it is a tensor that nobody else has.
+    // SAFETY: the tensor has no other owner.
     unsafe {
         let error = Tensor::<u16>::from_raw(raw).failure();
         assert!(matches!(error, Error::Tensor { .. }), "{error}");

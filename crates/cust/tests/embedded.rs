@@ -1,5 +1,5 @@
-//! Launches of kernels that the program carries itself, found by the types of their names. The
-//! compiler's record of the module is faked: its text is written when the program runs.
+//! Launches of kernels embedded in the program, found by their kernel types. The compiler's record
+//! of the module is simulated: its PTX is generated at run time.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -16,7 +16,7 @@ use cust::prelude::*;
 use kernels::{add, missing, nothing, sized};
 use test_outcome::Failure;
 
-/// As the compiler's record.
+/// The layout of the compiler's record.
 #[repr(C)]
 struct Record {
     image: AtomicPtr<u8>,
@@ -30,8 +30,8 @@ static RECORD: Record = Record {
     len: AtomicUsize::new(0),
 };
 
-/// A context, and the module as the compiler would have embedded it. The tests take turns, because one
-/// resets the context.
+/// Returns a context, with the module embedded as the compiler would embed it. The tests take
+/// turns, because one of them resets the context.
 fn embedded() -> (MutexGuard<'static, ()>, Context) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(|e| e.into_inner());
@@ -119,7 +119,7 @@ fn each_context_has_its_module() {
     };
     let before = stream();
     assert_eq!(launch(&before), Ok(2.0));
-    // SAFETY: there is no pinned or managed memory.
+    // SAFETY: there is no pinned or unified memory.
     unsafe { Context::reset(&context.device()) }.unwrap();
     let gone = launch(&before).failure();
     assert_eq!(gone.code(), Some(CudaError::ContextIsDestroyed), "{gone}");
@@ -127,7 +127,7 @@ fn each_context_has_its_module() {
     assert_eq!(launch(&stream()), Ok(2.0));
 }
 
-/// A fault loses the context, which is why this is here: the tests of this program take turns.
+/// In this file because a fault loses the context, and the tests of this file take turns.
 #[test]
 fn a_fault_is_the_error_of_a_launch_with_slices() {
     #[kernel]
@@ -153,6 +153,6 @@ fn a_fault_is_the_error_of_a_launch_with_slices() {
         other => panic!("{other}"),
     }
     assert_eq!(values, [1, 2]);
-    // SAFETY: there is no pinned or managed memory.
+    // SAFETY: there is no pinned or unified memory.
     unsafe { Context::reset(&context.device()) }.unwrap();
 }

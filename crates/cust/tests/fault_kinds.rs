@@ -1,5 +1,5 @@
-//! What a fault is reported as, on every device: the same code for the launch's synchronize and for
-//! later calls, in a process that then ends. Each fault has a process of its own.
+//! The error codes of faults on every device: `synchronize` and later calls return the same code,
+//! and the process then exits normally. Each fault runs in a child process.
 
 mod common;
 
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use common::{FAULTS, init, stream};
 use cust::prelude::*;
 
-/// Set in the processes that the tests start: which fault.
+/// Set in child processes: the fault.
 const CHILD: &str = "CUST_TEST_FAULT";
 
-/// How long such a process may take.
+/// The time limit of a child process.
 const LIMIT: Duration = Duration::from_secs(50);
 
 #[test]
@@ -27,7 +27,7 @@ fn in_a_child() {
     let buffer = DeviceBuffer::<u32>::zeroed(4).unwrap();
     let stream = stream();
     let inside = buffer.as_device_ptr().as_raw();
-    // SAFETY: the kernels' faults are what is tested; the last one writes to the first element.
+    // SAFETY: the kernels fault on purpose; the last one writes to the first element.
     unsafe {
         match &*kind {
             "illegal" => launch!(module.store<<<1, 1, 0, stream>>>(16u64)),
@@ -47,7 +47,7 @@ fn in_a_child() {
     println!("\nRESULT {first}; {later}; {of_context}");
 }
 
-/// Runs a fault in a process of its own, and returns the codes that it printed.
+/// Runs a fault in a child process, and returns the error codes that it printed.
 fn codes(kind: &str) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "in_a_child", "--nocapture", "--include-ignored"])

@@ -1,5 +1,5 @@
-//! Faults in kernels: the error says what and where, and stays until the context is reset. One
-//! test, because a fault takes the whole context with it.
+//! Faults in kernels: the error describes the fault and its location, and is sticky until the
+//! context is reset. A single test, because a fault loses the context.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
     let module = Module::from_ptx(FAULTS, &[]).unwrap();
     let buffer = DeviceBuffer::<u32>::zeroed(4).unwrap();
     let stream_1 = stream();
-    // SAFETY: the kernel's fault is what is tested.
+    // SAFETY: the kernel faults on purpose.
     unsafe { launch!(module.store<<<1, 1, 0, stream_1>>>(16u64)).unwrap() };
     let error = stream_1.synchronize().unwrap_err();
     assert_eq!(error.code(), Some(CudaError::IllegalAddress));
@@ -27,12 +27,12 @@ fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
     assert!(text.contains("`store`"), "{text}");
     assert!(text.contains("PTX line 13"), "{text}");
     assert!(text.ends_with("; kernels in flight: `store`"), "{text}");
-    // It stays.
+    // The error is sticky.
     assert!(buffer.as_host_vec().is_err());
     assert!(Module::from_ptx(KERNELS, &[]).is_err());
     assert!(context.synchronize().is_err());
 
-    // SAFETY: there is no pinned and no managed memory.
+    // SAFETY: there is no pinned or unified memory.
     unsafe { Context::reset(&device).unwrap() };
     let error = buffer.as_host_vec().unwrap_err();
     assert_eq!(error.code(), Some(CudaError::ContextIsDestroyed));
@@ -68,7 +68,7 @@ fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
     nothing_waits_for_a_lost_context();
 }
 
-/// Every call returns the fault's error, and drops return, whatever was pending.
+/// Every call returns the fault's error, and drops do not block, whatever was pending.
 fn nothing_waits_for_a_lost_context() {
     use std::future::Future;
     let (sender, done) = std::sync::mpsc::channel();
@@ -89,7 +89,7 @@ fn nothing_waits_for_a_lost_context() {
         let (go, may_go) = std::sync::mpsc::channel::<()>();
         let wait = move || may_go.recv().unwrap_or_default();
         faulty.add_callback(wait).unwrap();
-        // SAFETY: the fault is what is tested.
+        // SAFETY: the kernel faults on purpose.
         unsafe { launch!(module.store<<<1, 1, 0, faulty>>>(16u64)).unwrap() };
         faulty.upload(&locked, &mut buffer).unwrap();
         event.record(&faulty).unwrap();
@@ -106,7 +106,8 @@ fn nothing_waits_for_a_lost_context() {
         drop(go);
         let first = faulty.synchronize().unwrap_err().code();
         assert_eq!(first, Some(CudaError::IllegalAddress));
-        // The callback is dropped, not called, and what waits for it is told so.
+        // The callback is dropped without being called, and the receiver that waits for it is
+        // notified.
         assert!(told.recv().is_err());
         let waker = std::task::Waker::noop();
         let mut task = std::task::Context::from_waker(waker);
@@ -137,7 +138,7 @@ fn nothing_waits_for_a_lost_context() {
         for (number, result) in sticky.into_iter().enumerate() {
             assert_eq!(result.unwrap_err().code(), first, "call {number}");
         }
-        // Memory of the host's is there.
+        // Host memory stays accessible.
         locked[0] = unified[0];
         unified[1] = locked[0];
         std::thread::spawn(move || drop((buffer, graph, other, kernels)))

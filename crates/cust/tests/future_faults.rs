@@ -1,5 +1,5 @@
-//! A future of a stream whose work fails is ready, with the error. The context is lost, so this is
-//! a program of its own.
+//! A future for a stream whose work faults completes with the error. A separate program, because
+//! the context is lost.
 
 mod common;
 
@@ -11,19 +11,19 @@ use cust::prelude::*;
 
 #[test]
 fn a_fault_ends_the_wait() {
-    // So that the launch does not wait for the callback.
+    // Load the kernel now, so that the launch does not wait for the callback.
     ptx_emulator::driver::set_schedule(ptx_emulator::driver::Schedule::Late);
     let _context = init();
     let module = Module::from_ptx(FAULTS, &[]).unwrap();
     let stream = stream();
     let (sender, receiver) = std::sync::mpsc::channel::<()>();
-    // Holds the stream up, so that the future is made before the fault.
+    // Block the stream, so that the future is created before the fault.
     stream
         .add_callback(move || {
             let _ = receiver.recv();
         })
         .unwrap();
-    // SAFETY: it faults, on purpose.
+    // SAFETY: the kernel faults on purpose.
     unsafe {
         launch!(module.store<<<1, 1, 0, stream>>>(16u64)).unwrap();
     }
@@ -31,7 +31,7 @@ fn a_fault_ends_the_wait() {
     drop(sender);
     let mut future = std::pin::pin!(match future {
         Ok(future) => future,
-        // The fault was faster.
+        // The fault occurred first.
         Err(error) => return assert!(error.code().is_some_and(CudaError::is_sticky)),
     });
     let result = loop {

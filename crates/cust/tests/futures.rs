@@ -14,7 +14,7 @@ use common::{init, stream};
 use cust::prelude::*;
 use kernels::*;
 
-/// Runs futures on this thread, all of them at once.
+/// Runs futures concurrently on this thread.
 fn block_on_all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -91,7 +91,7 @@ fn futures_may_be_dropped_and_leaked() {
             .poll(&mut TaskContext::from_waker(Waker::noop()));
         drop(future);
     }
-    // A task that is given up in the middle of its work.
+    // A task is dropped while its work is pending.
     {
         let mut task = pin!(sum(&module, &stream, 3.0));
         let _ = task

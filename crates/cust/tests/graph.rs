@@ -1,4 +1,4 @@
-//! Graphs: put together, with the order that follows from what nodes use, and captured.
+//! Graphs: built with dependencies that follow from the buffers that nodes use, and captured.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -187,7 +187,7 @@ fn what_is_put_into_streams_is_captured() {
     );
     let factor = DeviceBox::new(&1.0f32).unwrap();
     let mut out = DeviceBuffer::<f32>::zeroed(1).unwrap();
-    // SAFETY: both buffers live to the end, and are used by the graph alone while it runs.
+    // SAFETY: both buffers live to the end, and only the graph uses them while it runs.
     let graph = unsafe {
         main.capture(CaptureMode::ThreadLocal, |main| {
             fork.record(main)?;

@@ -1,5 +1,5 @@
-//! The rarer nodes of graphs: conditions, graphs inside of graphs, memory of the graph's own, events
-//! and values; and updates of whole graphs.
+//! Further kinds of graph nodes: conditions, child graphs, memory allocations, events and value
+//! writes; and updates of whole graphs.
 
 mod common;
 
@@ -15,15 +15,12 @@ use cust::module::{Embedded, Image};
 use cust::prelude::*;
 use test_outcome::Failure;
 
-/// As its name says.
 #[kernel]
 pub fn count_down(_counter: &[AtomicU32], _more: Condition) {}
 
-/// As its name says.
 #[kernel]
 pub fn choose(_value: u32, _condition: Condition) {}
 
-/// As its name says.
 #[kernel]
 pub fn add_to(_amount: u32, _sum: &[AtomicU32]) {}
 
@@ -33,7 +30,7 @@ const PTX: &str = include_str!("ptx/conditions.ptx");
 static KERNELS: Embedded =
     unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], &[("sm_70", Image::Ptx(PTX))]) };
 
-/// The module, if the device's runtime library is there.
+/// Returns the module, if the CUDA device runtime library is available.
 fn module() -> Option<Module> {
     match KERNELS.load() {
         Ok(module) => Some(module),
@@ -66,7 +63,7 @@ fn a_loop_runs_until_a_kernel_ends_it() {
             Ok(())
         })
         .unwrap();
-    // After the loop, since it writes what this reads.
+    // Depends on the loop, which writes what this node reads.
     graph.copy(sum, output).unwrap();
     graph.order(node, &[]).unwrap();
     let mut graph = graph.instantiate().unwrap();
@@ -85,7 +82,7 @@ fn a_condition_has_one_node() {
     let mut graph = GraphBuilder::new().unwrap();
     let condition = graph.condition(1).unwrap();
     let inner = graph.condition(1).unwrap();
-    // One of the graph's may be the condition of a node in a body.
+    // A condition of the outer graph may be the condition of a node in a body.
     graph
         .if_nonzero(condition, |body| {
             body.if_nonzero(inner, |_| Ok(())).map(drop)
@@ -99,7 +96,7 @@ fn a_condition_has_one_node() {
     graph.condition(1).unwrap();
     assert_eq!(graph.instantiate().unwrap_err(), Error::UnusedCondition);
 
-    // The driver takes no graph with conditions as a child.
+    // The driver does not accept child graphs with conditions.
     let mut child = GraphBuilder::new().unwrap();
     let condition = child.condition(1).unwrap();
     child.if_nonzero(condition, |_| Ok(())).unwrap();
@@ -194,7 +191,7 @@ fn a_body_that_fails_is_an_error_and_leaves_the_graph_usable() {
         Err(Error::AliasedBuffer)
     });
     assert_eq!(failed.failure(), Error::AliasedBuffer);
-    // Nodes of a body have no order among those outside.
+    // Nodes of a body cannot be ordered with nodes outside it.
     let error = graph.call(&[inside.unwrap()], || {}).failure();
     assert_eq!(error, Error::GraphOrder);
     let output = graph.buffer(LockedBuffer::<u32>::zeroed(1).unwrap());

@@ -1,4 +1,4 @@
-//! Slices, arrays and `Vec`s of the host as arguments of launches.
+//! Host slices, arrays and `Vec`s as arguments of launches.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -17,7 +17,7 @@ use kernels::{KERNELS, Offset, add, affine, count, scale_pair};
 use ptx_emulator::driver::{Schedule, set_schedule};
 use test_outcome::Failure;
 
-/// The kernel of the PTX that panics: in the thread behind the last element.
+/// The kernel of the PTX that panics, in the thread past the last element.
 #[kernel]
 pub fn set(_to: &[AtomicU32]) {}
 
@@ -27,7 +27,7 @@ static PANICKING: Embedded =
 
 #[test]
 fn slices_arrays_and_vectors_go_there_and_back() {
-    // Nothing is done before somebody waits for it: the launch itself has to.
+    // The schedule executes work only when it is waited for: the launch itself has to wait.
     set_schedule(Schedule::Late);
     let _context = init();
     let module = KERNELS.load().unwrap();
@@ -42,7 +42,7 @@ fn slices_arrays_and_vectors_go_there_and_back() {
     let expected: Vec<f32> = a.iter().map(|a| a + 0.5).collect();
     assert_eq!(c, expected);
 
-    // What no thread writes comes back as it was.
+    // Elements that no thread writes are unchanged.
     let mut d = [7.0f32; 3];
     let config = LaunchConfig::new(1, 2);
     let args = add::args(&a[10..], &a[20..30], &mut d);
@@ -61,7 +61,7 @@ fn memory_of_the_host_and_buffers_are_mixed() {
     let (first, second) = (stream(), stream());
     let a = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0]).unwrap();
     let mut b = DeviceBuffer::<f32>::zeroed(3).unwrap();
-    // In another stream, without a wait: the launch comes after what writes its buffers.
+    // In another stream, without waiting: the launch is ordered after the writes to its buffers.
     let offset = Offset {
         unused: 0,
         value: 0.25,
@@ -180,7 +180,7 @@ fn rows_of_the_host_have_their_sizes() {
         ret;\n}\n";
     let _context = init();
     let module = Module::from_ptx(PTX, &[]).unwrap();
-    // SAFETY: the kernel writes three elements, which are there.
+    // SAFETY: the kernel writes three elements, which exist.
     let kernel = unsafe { module.kernel_unchecked::<sizes>() }.unwrap();
     let mut to = vec![7u64; 10];
     let args = sizes::args(to.rows_mut(4));
@@ -202,7 +202,7 @@ fn a_panic_is_the_launchs_error() {
         }
         other => panic!("{other}"),
     }
-    // What the other threads wrote is there, and the panic was returned once.
+    // The other threads' writes are visible, and the panic was returned once.
     assert!((0..99).all(|i| values[i] == i as u32));
     stream.synchronize().unwrap();
     let mut values = [u32::MAX; 100];
@@ -222,7 +222,7 @@ fn launches_that_are_refused_leave_the_elements() {
     let error = (module.launch(&stream, (1, 2048), add::args(&a, &a, &mut c))).failure();
     assert!(matches!(error, Error::LaunchSize(_)), "{error}");
     assert_eq!(c, [5.0; 4]);
-    // Arguments that are never launched, or forgotten, only borrow.
+    // Arguments that are never launched, or are forgotten, only borrow.
     let _ = add::args(&a, &a, &mut c);
     std::mem::forget(add::args(&a, &a, &mut c));
     c[0] = 6.0;

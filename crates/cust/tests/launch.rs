@@ -1,4 +1,4 @@
-//! Launches: results, forms of the macro, checks of arguments and sizes, streams and events.
+//! Launches: results, forms of the macro, checks of arguments and dimensions, streams and events.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn vectors_are_added() {
     let add = module.get_function("add").unwrap();
     let (_, block) = add.suggested_launch_configuration(0, 0.into()).unwrap();
     let grid = (n as u32).div_ceil(block);
-    // SAFETY: the arguments are the kernel's.
+    // SAFETY: the arguments have the types of the kernel's parameters.
     unsafe {
         launch!(add<<<grid, block, 0, stream>>>(
             a_gpu.as_device_ptr(),
@@ -68,7 +68,8 @@ fn structures_are_passed_by_value() {
         offset: 4,
         base: 1000,
     };
-    // SAFETY: the arguments are the kernel's. Those without a size are none.
+    // SAFETY: the arguments have the types of the kernel's parameters. Zero-sized arguments have no
+    // parameter.
     unsafe {
         launch!((holder.module).scale<<<(1,), (1, 1, 1), 0, holder.stream>>>(
             out.as_device_ptr(),
@@ -86,7 +87,8 @@ fn dynamic_shared_memory_and_barriers() {
     let _context = init();
     let (module, stream) = (module(), stream());
     let data = (0..256u32).collect::<Vec<_>>().as_dbuf().unwrap();
-    // SAFETY: the arguments are the kernel's, the shared memory holds the block's elements.
+    // SAFETY: the arguments have the types of the kernel's parameters, and the shared memory holds
+    // the block's elements.
     unsafe {
         launch!(module.reverse<<<1, 256, 1024, stream>>>(data.as_device_ptr())).unwrap();
     }
@@ -105,7 +107,7 @@ fn grids_of_three_dimensions_run_in_full() {
     unsafe { launch!(module.count<<<grid, block, 0, stream>>>()).unwrap() };
     stream.synchronize().unwrap();
     let mut value = 0;
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let counter = unsafe { module.get_global::<u32>("counter").unwrap() };
     counter.copy_to(&mut value).unwrap();
     assert_eq!(value, 7 + 60 * 32);
@@ -115,7 +117,7 @@ fn grids_of_three_dimensions_run_in_full() {
 fn a_wrong_number_of_arguments_is_an_error() {
     let _context = init();
     let (module, stream) = (module(), stream());
-    // SAFETY: the launches are refused.
+    // SAFETY: the launches return errors.
     let (few, many, raw) = unsafe {
         (
             launch!(module.add<<<1, 1, 0, stream>>>(1u64, 2u64)).failure(),
@@ -152,7 +154,7 @@ fn a_wrong_number_of_arguments_is_an_error() {
 fn an_argument_of_the_wrong_size_is_an_error() {
     let _context = init();
     let (module, stream) = (module(), stream());
-    // SAFETY: the launch is refused.
+    // SAFETY: the launch returns an error.
     let error = unsafe { launch!(module.scale<<<1, 1, 0, stream>>>(1u64, 2u32)) }.failure();
     assert_eq!(
         error.to_string(),
@@ -164,7 +166,7 @@ fn an_argument_of_the_wrong_size_is_an_error() {
 fn a_missing_kernel_is_an_error_of_the_launch() {
     let _context = init();
     let (module, stream) = (module(), stream());
-    // SAFETY: the launch is refused.
+    // SAFETY: the launch returns an error.
     let error = unsafe { launch!(module.subtract<<<1, 1, 0, stream>>>()) }.failure();
     assert!(matches!(error, Error::KernelNotFound { .. }));
 }
@@ -174,7 +176,7 @@ fn sizes_that_the_device_does_not_have_are_errors() {
     let _context = init();
     let (module, stream) = (module(), stream());
     let count = module.get_function("count").unwrap();
-    // SAFETY: the launches are refused.
+    // SAFETY: the launches return errors.
     let (block, grid, shared) = unsafe {
         (
             launch!(count<<<1, 2048, 0, stream>>>()).failure(),
@@ -282,7 +284,7 @@ fn many_threads_launch_at_once() {
     });
     assert_eq!(done.load(Ordering::Relaxed), 4);
     let mut value = 0;
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let counter = unsafe { module.get_global::<u32>("counter").unwrap() };
     counter.copy_to(&mut value).unwrap();
     assert_eq!(value, 7 + 4 * 25 * 128);

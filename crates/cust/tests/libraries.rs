@@ -5,8 +5,8 @@
 //! CUST_DEVICE=gpu cargo test -p cust --features cudarc-libraries --test libraries
 //! ```
 //!
-//! They are loaded when they are called, so this builds anywhere. Without a GPU, or without a
-//! library, a test says so and passes.
+//! The libraries are loaded at run time, so the tests build anywhere. Without a GPU, or without a
+//! library, a test is skipped.
 
 mod common;
 
@@ -16,14 +16,14 @@ use common::{backend, init};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
 use cust::prelude::*;
 
-/// A context of both crates, which is the same, and a stream of `cudarc`'s; unless something is
-/// missing. `present` says whether a library is there.
+/// Returns the context of both crates and a stream of `cudarc`, or `None` if the GPU or the library
+/// is missing. `present` returns whether the library is present.
 fn start(library: &str, present: unsafe fn() -> bool) -> Option<(Context, Arc<CudaStream>)> {
     if backend() != Backend::Gpu {
         test_outcome::skip(format_args!("{library} needs a GPU"));
         return None;
     }
-    // SAFETY: it only loads the library.
+    // SAFETY: the call only loads the library.
     if !unsafe { present() } {
         test_outcome::skip(format_args!("{library} is not installed"));
         return None;
@@ -39,16 +39,16 @@ fn start(library: &str, present: unsafe fn() -> bool) -> Option<(Context, Arc<Cu
     Some((context, stream))
 }
 
-/// Gives the elements to `cudarc`.
+/// Creates a `cudarc` slice with the elements.
 fn lend<T: DeviceCopy + DeviceRepr>(values: &[T], stream: &Arc<CudaStream>) -> CudaSlice<T> {
     let buffer = DeviceBuffer::from_slice(values).unwrap();
-    // SAFETY: the stream is of the same device.
+    // SAFETY: the stream belongs to the same device.
     unsafe { buffer.into_cudarc(stream) }
 }
 
-/// Takes them back, and reads them.
+/// Takes ownership of a `cudarc` slice, and reads its elements.
 fn take<T: DeviceCopy + DeviceRepr>(slice: CudaSlice<T>) -> Vec<T> {
-    // SAFETY: the slice was made from a buffer of this context, and holds numbers.
+    // SAFETY: the slice was created from a buffer of this context, and holds numbers.
     let buffer = unsafe { DeviceBuffer::from_cudarc(slice).unwrap() };
     buffer.as_host_vec().unwrap()
 }
@@ -63,7 +63,7 @@ fn close(found: &[f32], expected: &[f32]) {
     }
 }
 
-/// Matrices by columns: `a` of `m` by `k`, `b` of `k` by `n`, and their product.
+/// Column-major matrices: `a` of `m` by `k`, `b` of `k` by `n`, and their product.
 fn product(m: usize, n: usize, k: usize) -> [Vec<f32>; 3] {
     let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32 - 3.0).collect();
     let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32 * 0.5).collect();
@@ -135,7 +135,7 @@ fn cublaslt_multiplies_matrices() {
     };
     // SAFETY: the matrices have these sizes.
     unsafe { blas.matmul(config, &a, &b, &mut c, None, None).unwrap() };
-    // It may round the factors to TensorFloat-32, which these small numbers survive.
+    // cuBLASLt may round the factors to TF32, which represents these small numbers exactly.
     close(&take(c), &expected);
 }
 
@@ -153,7 +153,8 @@ fn cufft_transforms() {
     {
         let (address, _recorded) = data.device_ptr_mut(&stream);
         let data = address as *mut sys::float2;
-        // SAFETY: as many pairs of numbers, transformed in place; -1 is forward.
+        // SAFETY: the buffer has this number of complex numbers, transformed in place; -1 is
+        // forward.
         unsafe { result::exec_c2c(plan.handle(), data, data, -1).unwrap() };
     }
     let mut expected = Vec::new();
@@ -201,7 +202,7 @@ fn cusolver_solves() {
     let Some((_context, stream)) = start("cuSOLVER", sys::is_culib_present) else {
         return;
     };
-    // A x = b with a matrix that is its own transpose and has a large diagonal.
+    // A x = b with a symmetric, diagonally dominant matrix.
     const N: usize = 8;
     let a: Vec<f32> = (0..N * N)
         .map(|i| {
@@ -221,7 +222,7 @@ fn cusolver_solves() {
     let solver = DnHandle::new(Arc::clone(&stream)).unwrap();
     let lower = sys::cublasFillMode_t::CUBLAS_FILL_MODE_LOWER;
     let n = N as i32;
-    // SAFETY: the matrix, the vector and the room to work in have the sizes that are told.
+    // SAFETY: the matrix, the vector and the workspace have the passed sizes.
     unsafe {
         let (handle, mut size) = (solver.cu(), 0);
         let (matrix, _a) = a.device_ptr_mut(&stream);
@@ -251,13 +252,13 @@ fn cusparse_multiplies() {
     let Some((_context, stream)) = start("cuSPARSE", sys::is_culib_present) else {
         return;
     };
-    // [1 0 2 0; 0 0 0 3; 0 4 0 0] by rows.
+    // [1 0 2 0; 0 0 0 3; 0 4 0 0] in CSR format.
     let rows = lend(&[0i32, 2, 3, 4], &stream);
     let columns = lend(&[0i32, 2, 3, 1], &stream);
     let values = lend(&[1.0f32, 2.0, 3.0, 4.0], &stream);
     let x = lend(&[1.0f32, 10.0, 100.0, 1000.0], &stream);
     let mut y = lend(&[0.0f32; 3], &stream);
-    // SAFETY: the arrays have the sizes that are told, and live until the stream is done.
+    // SAFETY: the arrays have the passed sizes, and live until the stream is done.
     unsafe {
         use sys::cudaDataType_t::CUDA_R_32F as FLOAT;
         use sys::cusparseIndexBase_t::CUSPARSE_INDEX_BASE_ZERO as ZERO;

@@ -1,4 +1,4 @@
-//! Buffers, boxes, pinned and unified memory, copies between them, and what is refused.
+//! Buffers, boxes, pinned and unified memory, copies between them, and errors.
 
 mod common;
 
@@ -149,7 +149,7 @@ fn pinned_memory_and_copies_in_a_stream() {
     let stream = stream();
     let source = LockedBuffer::from_slice(&(0..1000u32).collect::<Vec<_>>()).unwrap();
     let mut back = LockedBuffer::new(&0u32, 1000).unwrap();
-    // SAFETY: nothing is touched before the stream is done.
+    // SAFETY: the memory is not accessed before the stream is done.
     unsafe {
         let first = DeviceBuffer::from_slice_async(&source, &stream).unwrap();
         let mut second = DeviceBuffer::<u32>::uninitialized(1000).unwrap();
@@ -176,7 +176,7 @@ fn unified_memory_is_seen_from_both_sides() {
 fn bytes_and_words_are_set() {
     let _context = init();
     let mut buffer = DeviceBuffer::<u32>::zeroed(4).unwrap();
-    // SAFETY: every pattern is a `u32`.
+    // SAFETY: all bit patterns are valid `u32`s.
     unsafe {
         buffer.as_mut_slice().set_8(0xab).unwrap();
         let mut tail = buffer.as_mut_slice();
@@ -200,7 +200,7 @@ fn buffers_may_be_used_on_other_threads() {
         for _ in 0..4 {
             scope.spawn(|| {
                 assert_eq!(buffer.as_host_vec().unwrap(), [1, 2, 3]);
-                // No context was made current here: the process's is used.
+                // This thread has no current context, so the process's default is used.
                 let own = DeviceBuffer::from_slice(&[7u64; 100]).unwrap();
                 assert_eq!(own.as_host_vec().unwrap(), [7; 100]);
             });
@@ -221,7 +221,7 @@ fn owned_memory_can_be_taken_apart() {
     let _context = init();
     let buffer = DeviceBuffer::from_slice(&[1u32, 2]).unwrap();
     let pointer = buffer.into_device_ptr();
-    // SAFETY: the memory was a buffer's of two elements just now.
+    // SAFETY: the memory was that of a buffer of two elements.
     let buffer = unsafe { DeviceBuffer::from_raw_parts(pointer, 2) }.unwrap();
     assert_eq!(buffer.as_host_vec().unwrap(), [1, 2]);
 }

@@ -1,14 +1,14 @@
-//! What Miri looks at: the host's side of buffers, streams, graphs and tensors, on the emulator's
-//! driver but without kernels, which would take it too long. It finds wrong uses of memory, data
-//! races, and leaks.
+//! Tests for Miri: the host side of buffers, streams, graphs and tensors, on the emulator's driver
+//! but without kernels, which would take too long. Miri detects undefined behavior, data races and
+//! leaks.
 //!
 //! ```sh
 //! MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-disable-isolation" \
 //!     cargo miri test -p cust --lib --test miri
 //! ```
 //!
-//! Addresses of the device are numbers, which the emulator makes pointers of: hence the
-//! permissive provenance. They are tests without Miri as well.
+//! Device addresses are integers, which the emulator converts to pointers: hence the permissive
+//! provenance. The tests also run without Miri.
 
 mod common;
 
@@ -20,7 +20,7 @@ use cust::dlpack::Tensor;
 use cust::prelude::*;
 use ptx_emulator::driver::{Schedule, set_schedule};
 
-/// With padding between its fields, which must be copied as what it is.
+/// A type with padding between its fields, which must be copied as uninitialized bytes.
 #[derive(Debug, Clone, Copy, PartialEq, DeviceCopy)]
 #[repr(C)]
 struct Padded {
@@ -61,13 +61,13 @@ fn buffers_know_the_streams_that_use_them() {
     let mut a = DeviceBuffer::<u32>::zeroed(3).unwrap();
     let mut b = DeviceBuffer::<u32>::zeroed(3).unwrap();
     for round in 0..4 {
-        // Waits for the copy of the round before.
+        // Waits for the copy of the previous round.
         pinned[0] = round;
         first.upload(&pinned, &mut a).unwrap();
         second.copy(&a, &mut b).unwrap();
         assert_eq!(b.as_host_vec().unwrap(), [round, 2, 3]);
     }
-    // Freed while work that uses them is pending, in whatever order.
+    // The buffers are freed while work that uses them is pending, in several orders.
     first.upload(&pinned, &mut a).unwrap();
     drop(first);
     drop(pinned);
@@ -135,12 +135,12 @@ fn tensors_go_out_and_come_back() {
     let _context = late();
     let buffer = DeviceBuffer::from_slice(&[1i16, 2, 3, 4, 5, 6]).unwrap();
     let raw = Tensor::new(buffer, &[3, 2]).unwrap().into_raw();
-    // SAFETY: it is a tensor that nobody else has.
+    // SAFETY: the tensor has no other owner.
     let tensor = unsafe { Tensor::<i16>::from_raw(raw).unwrap() };
     assert_eq!(tensor.shape(), [3, 2]);
     assert_eq!(tensor.to_vec().unwrap(), [1, 2, 3, 4, 5, 6]);
     let again = tensor.into_raw();
-    // SAFETY: as above; of another type it is refused, and still the caller's.
+    // SAFETY: as above; for another type, the call fails and the caller keeps ownership.
     unsafe {
         assert!(Tensor::<f32>::from_raw(again).is_err());
         drop(Tensor::<i16>::from_raw(again).unwrap());

@@ -1,4 +1,4 @@
-//! Loading modules: what works, and the messages for everything that is not a module.
+//! Loading modules, and the error messages for invalid images.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn ptx_is_loaded() {
 fn globals_are_read_and_written() {
     let _context = init();
     let module = Module::from_ptx(KERNELS, &[]).unwrap();
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let mut counter = unsafe { module.get_global::<u32>("counter").unwrap() };
     let mut value = 0u32;
     counter.copy_to(&mut value).unwrap();
@@ -62,17 +62,17 @@ fn a_missing_kernel_is_an_error_that_lists_the_others() {
 fn a_missing_or_mistyped_global_is_an_error() {
     let _context = init();
     let module = Module::from_ptx(KERNELS, &[]).unwrap();
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let error = unsafe { module.get_global::<u32>("conter").unwrap_err() };
     assert_eq!(
         error.to_string(),
         "the module has no global variable `conter`"
     );
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let error = unsafe { module.get_global::<u64>("counter").unwrap_err() };
     assert_eq!(
         error.to_string(),
-        "the global variable `counter` has 4 bytes, but the type asked for has 8"
+        "the global variable `counter` has 4 bytes, but the requested type has 8"
     );
 }
 
@@ -102,7 +102,7 @@ fn ptx_with_an_error_says_where() {
         panic!("not the right kind: {error:?}");
     };
     assert_eq!(invalid.code, Some(CudaError::InvalidPtx));
-    // The log says the line, in the words of the driver or of the emulator.
+    // The log contains the line number, in the driver's or the emulator's format.
     assert!(invalid.log.contains("line 5"), "{error}");
 }
 
@@ -122,7 +122,7 @@ fn ptx_that_is_too_new_says_so() {
 #[test]
 fn binaries_that_are_none_are_refused() {
     let _context = init();
-    // SAFETY: what is not such an image is refused.
+    // SAFETY: invalid images are rejected.
     let error = unsafe { Module::from_cubin(b"not a cubin", &[]) }.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -140,7 +140,7 @@ fn binaries_that_are_none_are_refused() {
     );
 }
 
-/// An ELF file's header and nothing else.
+/// Returns an ELF file that consists of a header.
 fn empty_elf() -> Vec<u8> {
     let mut elf = vec![0; 64];
     elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
@@ -182,7 +182,7 @@ fn files_are_loaded_by_what_is_in_them() {
     let _context = init();
     let path = std::env::temp_dir().join(format!("cust-test-{}.ptx", std::process::id()));
     std::fs::write(&path, KERNELS).unwrap();
-    // SAFETY: it holds PTX.
+    // SAFETY: the file contains PTX.
     let loaded = unsafe { Module::from_file(&path) };
     std::fs::remove_file(&path).unwrap();
     loaded.unwrap().get_function("scale").unwrap();
@@ -210,7 +210,7 @@ fn a_kernel_with_too_much_shared_memory_is_refused_with_both_sizes() {
                 (&*error.kernel, error.own, error.dynamic),
                 ("big", 600000, 0)
             );
-            // Drivers give a kernel of one's own PTX more than the 48 KiB of ptxas.
+            // For PTX, drivers allow more shared memory than the 48 KiB of ptxas.
             assert!((48 << 10..600000).contains(&error.most), "{error:?}");
         }
         other => panic!("{other:?}"),

@@ -1,6 +1,7 @@
-//! A panic in a kernel comes back as an error, and the context goes on working.
+//! A panic in a kernel is returned as an error, and the context stays usable.
 //!
-//! A panic in one test may be told to another that uses the same module's kernels, so they take turns.
+//! A panic in one test may be reported to another test that uses kernels of the same module, so the
+//! tests take turns.
 
 mod common;
 
@@ -51,7 +52,7 @@ fn a_panic_is_returned_once_and_the_context_goes_on() {
         assert!((0..99).all(|i| values[i] == i as u32));
         assert_eq!(values[99], u32::MAX);
 
-        // It was returned, and it is gone; the same kernel runs without one.
+        // The panic is returned once; the same kernel then runs without a panic.
         stream.synchronize().unwrap();
         launch(100);
         stream.synchronize().unwrap();
@@ -65,7 +66,7 @@ fn many_threads_that_panic_make_one_report() {
     let context = init();
     let module = Module::from_ptx(PANICS, &[]).unwrap();
     let (stream, other) = (stream(), stream());
-    // SAFETY: the kernels access no memory of ours.
+    // SAFETY: the kernels access no memory of the host or of buffers.
     unsafe {
         launch!(module.always<<<64, 64, 0, stream>>>()).unwrap();
         launch!(module.set<<<1, 1, 0, other>>>(0u64, 0usize)).unwrap();
@@ -73,7 +74,7 @@ fn many_threads_that_panic_make_one_report() {
     other.synchronize().ok();
     let panic = match context.synchronize() {
         Err(error) => expect_panic(Err(error)),
-        // The other stream's wait took it.
+        // The wait for the other stream returned the panic.
         Ok(()) => return,
     };
     assert!(panic.to_string().contains("panicked at src/lib.rs:12:34"));
@@ -146,9 +147,9 @@ fn a_panic_is_told_to_those_who_may_have_caused_it() {
     launch(&module, &second, 64);
     launch(&other_module, &third, 64);
     while !(first.query().unwrap() && second.query().unwrap() && third.query().unwrap()) {}
-    // Its module did not panic.
+    // This stream's module did not panic.
     third.synchronize().unwrap();
-    // It cannot be told which of the two it was: both hear of it, once.
+    // It is not known which of the two panicked: each reports the panic once.
     for stream in [&second, &first] {
         assert_eq!(expect_panic(stream.synchronize()).message, "out of bounds");
         stream.synchronize().unwrap();

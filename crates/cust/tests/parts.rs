@@ -1,4 +1,4 @@
-//! Attributes of launches, parts of a device, and arrays with levels.
+//! Launch attributes, green contexts and mipmapped arrays.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -16,7 +16,8 @@ use cust::texture::{FilterMode, MipmappedTexture, TextureConfig};
 use kernels::*;
 use test_outcome::Failure;
 
-/// Whether the device is at least of this compute capability; the emulator has all attributes.
+/// Returns whether the device has at least this compute capability; the emulator supports all
+/// attributes.
 fn has(context: &Context, capability: (u32, u32)) -> bool {
     backend() == Backend::Emulator || context.device().compute_capability().unwrap() >= capability
 }
@@ -114,14 +115,14 @@ fn parts_of_a_device_have_streams_of_their_own() {
     let (parts, rest) = all.split(1, 1).unwrap();
     assert_eq!(parts.len(), 1);
     assert_eq!(parts[0].count() + rest.count(), all.count());
-    // Some drivers say that there is no such group, others that it is an error.
+    // Some drivers return no group, others an error.
     let too_many = all.split(1, all.count() + 1);
     assert!(too_many.map_or(true, |(parts, _)| parts.is_empty()));
     assert!(GreenContext::new(&context, &[]).is_err());
     let green = GreenContext::new(&context, &parts).unwrap();
     assert_eq!(green.multiprocessors().unwrap().count(), parts[0].count());
     let (first, second) = (green.stream(None).unwrap(), stream());
-    // The stream keeps it.
+    // The stream keeps the green context alive.
     drop(green);
     let module = KERNELS.load().unwrap();
     let a = DeviceBuffer::from_slice(&[1.0f32; 64]).unwrap();
@@ -130,7 +131,7 @@ fn parts_of_a_device_have_streams_of_their_own() {
     module
         .launch(&first, (1, 64), add::args(&a, &a, &mut b))
         .unwrap();
-    // In a stream of the whole device, which waits for the other's.
+    // In a stream of the whole device, which waits for the other stream.
     module
         .launch(&second, (1, 64), add::args(&a, &b, &mut c))
         .unwrap();

@@ -1,5 +1,6 @@
-//! Literals, patterns, lifetimes and keywords: what compiles. Not a case of `ui.rs`: with one that
-//! compiles, `trybuild` builds all dependencies again, which takes minutes, and else it checks them.
+//! Kernels with literals, patterns, lifetimes and keywords that must compile. They are not cases of
+//! `ui.rs`: for cases that compile, `trybuild` builds all dependencies again, which takes minutes,
+//! instead of only checking them.
 
 #![allow(missing_docs, clippy::unused_unit, clippy::needless_lifetimes)]
 
@@ -34,7 +35,7 @@ pub fn never(_x: NoSuchType) {}
 #[derive(Clone, Copy)]
 pub struct Pair<'a, 'b: 'a>(pub &'a u32, pub &'b u32);
 
-/// Bounds that the types imply.
+/// Implied bounds.
 #[kernel]
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn implied<'a, 'b: 'a>(_a: &'a &'b u32, _b: &Pair<'a, 'b>, _c: &'a Option<&u32>) {}
@@ -47,7 +48,7 @@ pub fn implied_alone<'a, 'b>(_a: &'a &'b u32, _b: &Wrapping<&'a [f32]>) {}
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn implied_and_elided<'a>(_a: &'a [&u32], _b: &[&'a u32]) {}
 
-/// A module whose names are those of the prelude.
+/// A module whose names shadow those of the prelude.
 #[allow(dead_code, unused_macros, non_camel_case_types)]
 mod shadowed {
     use cust::module::Module;

@@ -1,5 +1,5 @@
-//! Safe code that forgets to wait, reorders, drops and leaks on purpose: it always computes the
-//! same. On the emulator with the late schedule, so that what nobody waits for is not done.
+//! Safe code that omits waits, reorders, drops and leaks on purpose: its results are always the
+//! same. Runs on the emulator's deferred schedule, which executes work only when it is waited for.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -33,7 +33,7 @@ fn the_late_schedule_is_late() {
     let module = KERNELS.load().unwrap();
     let (first, second) = (stream(), stream());
     let counter = DeviceBox::new(&1u32).unwrap();
-    // SAFETY: a race on purpose, of one number that stays where it is.
+    // SAFETY: a data race on purpose, on one number that is not freed or moved.
     unsafe {
         launch!(module.poke<<<1, 1, 0, first>>>(counter.as_device_ptr(), 5u32)).unwrap();
     }
@@ -97,7 +97,7 @@ fn copies_from_and_to_the_host_wait() {
     let mut result = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
     let args = add::args(&source, &zero, &mut result);
     module.launch(&stream, config(), args).unwrap();
-    // Overwritten while the kernel may not have read it yet.
+    // Overwritten while the kernel may not have read the buffer yet.
     source.copy_from(&[9.0f32; LEN]).unwrap();
     assert_eq!(result.as_host_vec().unwrap(), [1.0; LEN]);
     let args = add::args(&source, &zero, &mut result);
@@ -119,9 +119,9 @@ fn memory_is_freed_after_the_work_that_uses_it() {
         module.launch(&a, config(), args).unwrap();
         let args = add::args(&middle, &first, &mut result);
         module.launch(&b, config(), args).unwrap();
-        // Both inputs go here, used by work in two streams.
+        // Both inputs are dropped here, while work in two streams uses them.
     }
-    // What takes their place must not change what the kernels see.
+    // New buffers that reuse the memory must not change the kernels' inputs.
     let others: Vec<_> = (0..8)
         .map(|_| DeviceBuffer::from_slice(&[77.0f32; LEN]).unwrap())
         .collect();
@@ -156,7 +156,7 @@ fn pinned_memory_is_accessed_after_the_copies() {
     let mut doubled = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
     for round in 0..5 {
         let value = round as f32;
-        // Waits for the upload of the round before.
+        // Waits for the upload of the previous round.
         pinned.fill(value);
         up.upload(&pinned, &mut device).unwrap();
         module
@@ -177,7 +177,7 @@ fn unified_memory_is_accessed_after_the_kernels() {
     for round in 1..4 {
         let args = add::args(&from, &from, &mut to);
         module.launch(&stream, config(), args).unwrap();
-        // Must not reach the kernel.
+        // Must not be visible to the kernel.
         from.fill(round as f32 * 10.0);
         let expected = if round == 1 {
             2.0
@@ -240,7 +240,7 @@ fn events_order_streams_without_further_waits() {
         .unwrap();
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     event.record(&a).unwrap();
-    // Recorded anew before anybody waits for it: what counts is the last time.
+    // Recorded again before it is waited for: the last record counts.
     event.record(&a).unwrap();
     b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
     module
@@ -295,7 +295,7 @@ fn variables_of_a_module_are_read_after_its_kernels() {
             .unwrap();
     }
     let mut ticks = 0;
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let symbol = unsafe { module.get_global::<u32>("TICKS").unwrap() };
     symbol.copy_to(&mut ticks).unwrap();
     assert_eq!(ticks, 15);
@@ -313,7 +313,7 @@ fn callbacks_come_after_the_work() {
         .unwrap();
     assert_eq!(receiver.recv().unwrap(), 7);
     let mut ticks = 0;
-    // SAFETY: the variable is of this type, or the name or size is wrong.
+    // SAFETY: the variable has this type, or the call returns an error.
     let symbol = unsafe { module.get_global::<u32>("TICKS").unwrap() };
     symbol.copy_to(&mut ticks).unwrap();
     assert_eq!(ticks, 6);

@@ -1,5 +1,5 @@
-//! Programs as the guide of Rust-CUDA teaches them, for the host's side of `docs/from-rust-cuda.md`:
-//! only the manifest changed, and the PTX is this crate's own.
+//! Programs from the Rust-CUDA guide, for the host side of `docs/from-rust-cuda.md`: only the
+//! manifest and the PTX differ.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ static PTX: &str = include_str!("ptx/kernels.ptx");
 /// How many numbers to generate and add together.
 const NUMBERS_LEN: usize = 100_000;
 
-/// The guide's first program, but for the GPU: this also runs on the emulator.
+/// The guide's first program, which here also runs on the emulator.
 fn vecadd() -> Result<(), Box<dyn Error>> {
     // generate our vectors.
     let lhs: Vec<f32> = (0..NUMBERS_LEN).map(|i| i as f32).collect();
@@ -70,7 +70,7 @@ struct Matrix {
     rows: [[f32; 2]; 2],
 }
 
-/// What the guide shows of memory, streams, events and modules.
+/// The guide's examples of memory, streams, events and modules.
 fn the_rest() -> Result<(), Box<dyn Error>> {
     cust::init(CudaFlags::empty())?;
     let context = cust::init_auto()?.into_context();

@@ -1,6 +1,6 @@
-//! Attacks on the host's interface without `unsafe`: what exchanges, leaks, re-enters, and drops in
-//! odd orders. Each has to be harmless or an error. On the emulator with the late schedule, so that
-//! what nobody waits for is not done.
+//! Attacks on the host API in safe code: exchanged graphs, leaks, reentrancy, and drops in unusual
+//! orders. Each must be harmless or return an error. Runs on the emulator's deferred schedule,
+//! which executes work only when it is waited for.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -22,9 +22,9 @@ use cust::texture::TextureConfig;
 use kernels::*;
 use ptx_emulator::driver::{Schedule, set_schedule};
 
-/// The device, for one test at a time. A callback that waits for its test holds up the driver's thread
-/// for callbacks. If another test's call then waits for all streams, such as one that frees memory,
-/// no test goes on on a GPU.
+/// Locks the device for one test at a time. A callback that waits for its test blocks the driver's
+/// callback thread. If a call of another test then waits for all streams, such as one that frees
+/// memory, the tests deadlock on a GPU.
 struct Turn {
     context: Context,
     _turn: MutexGuard<'static, ()>,
@@ -48,7 +48,7 @@ fn init() -> Turn {
     }
 }
 
-/// Calls `test` on another thread, and fails if it takes longer than a deadlock would let it.
+/// Calls `test` on another thread, and fails if it deadlocks.
 fn in_time<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || {
@@ -98,7 +98,8 @@ fn callbacks_may_wait_for_their_own_stream() {
                 locked[0] = 5;
                 let seen = (locked[0], unified[7]);
                 event.synchronize().unwrap();
-                // Later work of this stream waits for nothing but this callback, which waits for it.
+                // Later work of this stream waits only for this callback, which waits for that
+                // work.
                 own.upload(&locked, &mut device).unwrap();
                 own.synchronize().unwrap();
                 let copy = device.as_host_vec().unwrap();
@@ -130,7 +131,7 @@ fn a_callback_that_leaves_the_device_alone_holds_its_stream_up() {
     });
 }
 
-/// Panics when it is dropped, also as the payload of a panic.
+/// Panics when it is dropped, even as the payload of a panic.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -168,7 +169,7 @@ fn callbacks_wait_for_each_other() {
         let _context = init();
         let (first, second) = (Arc::new(stream()), Arc::new(stream()));
         let (sender, receiver) = channel();
-        // More than there are threads kept for them.
+        // More callbacks than idle threads that are kept.
         for _ in 0..20 {
             let (other, sender) = (Arc::clone(&second), sender.clone());
             let inner = move || {
@@ -284,7 +285,7 @@ fn a_waker_may_drop_what_the_stream_uses() {
 #[test]
 fn a_waker_that_is_replaced_may_wait_for_the_stream() {
     struct Waits(Arc<Stream>, Mutex<Option<std::sync::mpsc::Sender<()>>>);
-    // What counts is that it is dropped.
+    // The callback must be dropped.
     #[allow(clippy::manual_noop_waker)]
     impl std::task::Wake for Waits {
         fn wake(self: Arc<Self>) {}
@@ -308,18 +309,18 @@ fn a_waker_that_is_replaced_may_wait_for_the_stream() {
             future.as_mut().poll(&mut context)
         };
         assert!(poll(Arc::new(waits).into()).is_pending());
-        // The future has the only reference to the first waker now, and drops it.
+        // The future now holds the only reference to the first waker, and drops it.
         let _ = poll(std::task::Waker::noop().clone());
         assert!(poll(std::task::Waker::noop().clone()).is_ready());
     });
 }
 
-/// More than allocations are aligned to.
+/// A type with a larger alignment than allocations have.
 #[derive(Clone, Copy, DeviceCopy)]
 #[repr(align(8192))]
 struct Page(u8);
 
-// SAFETY: a number.
+// SAFETY: the type is a number.
 unsafe impl cust::memory::Zeroable for Page {}
 
 #[test]
@@ -340,7 +341,7 @@ fn elements_are_aligned_or_refused() {
     refused(MemoryPool::new().unwrap().zeroed::<Page>(3));
     let empty = LockedBuffer::<Page>::new(&page, 0).unwrap();
     assert!(empty.is_empty() && empty.as_ptr().is_aligned());
-    // These lie where the vector has them.
+    // These elements stay in the vector's memory.
     let pinned = LockedBuffer::from_vec(vec![page; 3]).unwrap();
     assert!(pinned.as_ptr().is_aligned());
 }
@@ -354,19 +355,19 @@ fn graphs_cannot_be_exchanged_inside_of_a_body() {
         let condition = graph.condition(1).unwrap();
         (graph, buffer, condition)
     };
-    // The nodes of the one would use the buffers of the other.
+    // The nodes of one graph would use the buffers of the other.
     let ((mut graph, _, condition), (mut other, buffer, _)) = (build(), build());
     let error = graph.if_nonzero(condition, |body| {
         std::mem::swap(body, &mut other);
         body.set_zero(buffer).map(drop)
     });
     assert_eq!(error.unwrap_err(), Error::GraphExchanged);
-    // `other` is the first graph now, still inside of the body.
+    // `other` is now the first graph, still inside the body.
     assert_eq!(other.instantiate().unwrap_err(), Error::GraphExchanged);
-    // `graph` is the other one, whose condition has no node.
+    // `graph` is the other graph, whose condition has no node.
     assert_eq!(graph.instantiate().unwrap_err(), Error::UnusedCondition);
 
-    // Moved out, and used as a whole while it is inside.
+    // Moved out of the closure, and used while it is inside the body.
     let (mut graph, _, condition) = build();
     let error = graph.while_nonzero(condition, |body| {
         let whole = std::mem::replace(body, GraphBuilder::new()?);
@@ -383,7 +384,7 @@ fn graphs_cannot_be_exchanged_inside_of_a_body() {
     });
     assert_eq!(error.unwrap_err(), Error::GraphExchanged);
 
-    // Two bodies, exchanged with each other, and back.
+    // Two graphs, exchanged with each other inside their bodies, and back.
     let ((mut a, _, first), (mut b, _, second)) = (build(), build());
     let mut inner = None;
     let outer = a.if_nonzero(first, |a| {
@@ -395,12 +396,12 @@ fn graphs_cannot_be_exchanged_inside_of_a_body() {
         Ok(())
     });
     assert_eq!(inner.unwrap().unwrap_err(), Error::GraphExchanged);
-    // The first is where it was; the second was never left.
+    // The first graph is in its place again; the body of the second was never completed.
     outer.unwrap();
     a.instantiate().unwrap();
     assert_eq!(b.instantiate().unwrap_err(), Error::GraphExchanged);
 
-    // A panic does not hide it.
+    // A panic does not hide the exchange.
     let ((mut graph, _, condition), (mut other, ..)) = (build(), build());
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = graph.if_nonzero(condition, |body| {
@@ -441,7 +442,7 @@ fn events_of_several_processes_order_nothing_by_themselves() {
     let args = add::args(&one, &one, &mut middle);
     module.launch(&a, config(), args).unwrap();
     event.record(&a).unwrap();
-    // As the other process may do, which this one is not told of.
+    // As another process may do, without the knowledge of this one.
     let driver = a.context().driver().unwrap();
     // SAFETY: both are alive.
     let recorded = unsafe { driver.cuEventRecord(event.as_raw(), b.as_inner()) };
@@ -473,7 +474,8 @@ fn a_pool_gets_memory_back_after_all_streams_that_use_it() {
             let args = add::args(&shared, &shared, &mut in_slow);
             module.launch(&slow, config(), args).unwrap();
         }
-        // Frees it, so that others may get it, while the second kernel may not have begun.
+        // Frees the buffer, so that its memory may be reused while the second kernel may be
+        // pending.
         quick.synchronize().unwrap();
         let others: Vec<_> = (0..8)
             .map(|_| DeviceBuffer::from_slice(&[77.0f32; LEN]).unwrap())
@@ -504,7 +506,7 @@ fn many_uses_are_merged_without_losing_their_places() {
             let args = add::args(&one, &one, to);
             module.launch(&writer, (1, 64), args).unwrap();
             if i == 0 {
-                // The reader waits for the first write, not for those that are merged with it.
+                // The reader waits for the first write, not for the uses that are merged with it.
                 let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
                 event.record(&writer).unwrap();
                 let flags = StreamWaitEventFlags::DEFAULT;
@@ -533,7 +535,8 @@ fn a_write_of_one_part_leaves_the_uses_of_others_known() {
     let ones = DeviceBuffer::from_slice(&[1.0f32; 2 * PART]).unwrap();
     let args = add::args(&ones, &ones, &mut all);
     module.launch(&a, (1, 128), args).unwrap();
-    // The second stream is past the first write, so it may forget what it overwrites: a half.
+    // The second stream has waited for the first write, so its tracker may drop the half of it that
+    // is overwritten.
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     event.record(&a).unwrap();
     b.wait_event(&event, StreamWaitEventFlags::DEFAULT).unwrap();
@@ -555,7 +558,7 @@ fn tensors_without_elements_may_have_any_shape() {
         let tensor = Tensor::new(empty(), shape).unwrap();
         assert!(tensor.is_empty());
         assert_eq!(tensor.to_vec().unwrap(), []);
-        // SAFETY: it is a tensor that nobody else takes.
+        // SAFETY: the tensor has no other owner.
         let taken = unsafe { Tensor::<u32>::from_raw(tensor.into_raw()) }.unwrap();
         assert!(taken.is_empty());
     }
@@ -581,7 +584,7 @@ fn words_are_set_at_their_alignment_alone() {
         (0..7, false),
     ] {
         let mut part = whole.index_mut(range.clone()).unwrap();
-        // SAFETY: any bytes are numbers.
+        // SAFETY: all bit patterns are valid numbers.
         let set = unsafe { part.set_32(0x0101_0101) };
         assert_eq!(set.is_ok(), fits, "{range:?}");
         assert!(fits || matches!(set, Err(Error::SizeMismatch { .. })));
@@ -610,7 +613,7 @@ fn errors_read_the_same_by_debug() {
     assert_eq!(format!("{error:?}"), error.to_string());
 }
 
-/// A texture and a surface, which may be of one array.
+/// A texture and a surface, which may refer to the same array.
 #[kernel]
 pub fn mix(_surface: Surface<u32, 1>, _texture: Texture<u32, 1>) {}
 
@@ -710,7 +713,7 @@ fn nodes_of_a_graph_take_turns_with_an_array() {
         let result = graph.buffer(DeviceBuffer::<u32>::zeroed(8).unwrap());
         (graph, result)
     };
-    // In one graph; the texture in a child; both in children; one in the body of a condition.
+    // In one graph; the texture in a child graph; both in child graphs; one in a conditional body.
     for form in 0..4 {
         let array = Array::from_slice(&[1u32; 8], 8, ArrayFlags::SURFACE_LDST).unwrap();
         let array = Arc::new(array);
@@ -764,7 +767,7 @@ fn nodes_of_a_graph_take_turns_with_an_array() {
         };
         let mut graph = graph.instantiate().unwrap();
         if let (Some(_), Some(reader)) = (first, reader) {
-            // Its place among the nodes is that of the array it reads.
+            // The node's dependencies follow from the array that it reads.
             let args = look::args(other, result.write());
             let error = graph.set_launch(reader, &look_at, (1, 8), args);
             assert_eq!(error.unwrap_err(), Error::GraphUses);
@@ -775,7 +778,8 @@ fn nodes_of_a_graph_take_turns_with_an_array() {
     }
 }
 
-/// Whether a type is `Send` and `Sync`: an inherent constant hides the trait's where its bound holds.
+/// Determines whether a type is `Send` and `Sync`: an inherent constant shadows the trait's
+/// constant if its bound holds.
 struct Probe<T: ?Sized>(std::marker::PhantomData<T>);
 
 impl<T: ?Sized + Send> Probe<T> {
@@ -806,11 +810,11 @@ fn types_go_to_other_threads_as_the_table_says() {
         };
     }
     table! {
-        // Handles, which the driver allows to be used from any thread.
+        // Handles, which may be used from any thread.
         true true: Context, Device, Module, cust::module::Library, Stream, Event, MemoryPool,
             Function<'static>, cust::external::ExternalMemory, cust::external::ExternalSemaphore,
             cust::green::GreenContext, Node, GraphCondition, Error;
-        // Memory, as its elements are.
+        // Memory, which is `Send` and `Sync` if its elements are.
         true true: DeviceBuffer<u32>, UnifiedBuffer<u32>, LockedBuffer<u32>, DeviceBox<u32>,
             DeviceSlice<'static, u32>, DeviceSliceMut<'static, u32>, Array<u32>, MipmappedArray<u32>,
             PitchedBuffer<u32>, GrowableBuffer<u32>, cust::texture::Texture<u32>,
@@ -818,10 +822,10 @@ fn types_go_to_other_threads_as_the_table_says() {
         false false: DeviceBuffer<*mut u32>, UnifiedBuffer<*mut u32>, LockedBuffer<*mut u32>,
             DeviceBox<*mut u32>, DeviceSlice<'static, *mut u32>, DeviceSliceMut<'static, *mut u32>,
             PitchedBuffer<*mut u32>, GrowableBuffer<*mut u32>, cust::ipc::OpenedMemory<u32>;
-        // What the driver lets one thread use at a time.
+        // Objects that one thread may use at a time.
         true false: GraphBuilder<'static>, GraphExec<'static>, CapturedGraph, CapturedExec,
             cust::module::Linker, cust::module::LtoLinker, cust::dlpack::Tensor<u32>;
-        // What belongs to a thread of the device.
+        // Types that belong to a device thread.
         false false: cuda_std::thread::UniqueIndex, PerThread<u32>, cuda_std::PerBlock<u32>,
             cuda_std::PerTile<u32, 2, 2>, cuda_std::PerThread2d<u32>, cuda_std::PerThread3d<u32>,
             cuda_std::PerRow<u32>, cuda_std::PerColumn<u32>, cuda_std::PerThreadChunk<u32, 2>,
@@ -834,10 +838,10 @@ fn types_go_to_other_threads_as_the_table_says() {
     }
 }
 
-/// Set in the processes that tests start: what to do there.
+/// Set in child processes: the action.
 const CHILD: &str = "CUST_TEST_CHILD";
 
-/// Does something in a process of its own, and returns what it printed and whether it ended well.
+/// Runs an action in a child process, and returns its output and whether it exited successfully.
 fn child(action: &str) -> (String, bool) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
@@ -868,7 +872,7 @@ fn in_a_child() {
         "loop" => {
             let module = Module::from_ptx(LOOP, &[]).unwrap();
             let stream = stream();
-            // SAFETY: the kernel never ends.
+            // SAFETY: the kernel never completes.
             unsafe { launch!(module.forever<<<1, 1, 0, stream>>>()).unwrap() };
             let error = stream.synchronize().unwrap_err();
             assert_eq!(error.code(), Some(CudaError::LaunchTimeout));

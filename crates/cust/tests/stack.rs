@@ -1,5 +1,5 @@
-//! Kernels get the stack that they need without a limit being set, and recursion without end is an
-//! error that says so.
+//! Kernels get the stack that they need without setting a limit, and infinite recursion returns a
+//! stack overflow error.
 
 mod common;
 
@@ -68,7 +68,7 @@ $done:
 }
 ";
 
-/// The module as the compiler completes it.
+/// The module with the compiler's stack records and checks.
 fn ptx(depth: Option<u32>) -> String {
     let options = ptx::stack::Options {
         depth,
@@ -79,7 +79,7 @@ fn ptx(depth: Option<u32>) -> String {
         .text
 }
 
-/// A context whose limit is the default one, and not the user's: no other test here has set it.
+/// Returns a context with the default limit, which no other test of this file sets.
 fn context() -> Context {
     common::init()
 }
@@ -157,6 +157,6 @@ fn an_overflow_is_an_error_that_says_so() {
     ] {
         assert!(text.contains(part), "{text}");
     }
-    // The context goes on.
+    // The context stays usable.
     assert_eq!(dive(&module, &stream, 3).unwrap(), 6);
 }

@@ -1,4 +1,4 @@
-//! Launches without `unsafe`: arguments of all kinds, and sizes that are refused.
+//! Safe launches: arguments of all kinds, and errors for invalid dimensions.
 
 mod common;
 #[path = "common/typed.rs"]
@@ -104,7 +104,7 @@ fn kernels_that_take_pointers_are_unsafe_to_pass_arguments_to() {
     let module = KERNELS.load().unwrap();
     let stream = stream();
     let number = DeviceBox::new(&1u32).unwrap();
-    // SAFETY: the box is one `u32`, alive until the stream is done.
+    // SAFETY: the box is a `u32` that lives until the stream is done.
     let args = unsafe { poke::args(number.as_device_ptr(), 42) };
     module.launch(&stream, (1, 1), args).unwrap();
     stream.synchronize().unwrap();
@@ -195,7 +195,7 @@ fn a_module_that_is_not_of_the_kernels_crate_is_refused() {
     let module = Module::from_ptx(include_str!("ptx/typed.ptx"), &[]).unwrap();
     let error = module.kernel::<nothing>().failure();
     assert!(matches!(error, Error::ForeignModule { .. }), "{error}");
-    // SAFETY: it is the module of these kernels all the same.
+    // SAFETY: the module nevertheless contains these kernels.
     let kernel = unsafe { module.kernel_unchecked::<nothing>() }.unwrap();
     kernel.launch(&stream(), (1, 1), nothing::args()).unwrap();
 
@@ -229,8 +229,8 @@ fn an_image_that_fits_is_chosen() {
     assert_eq!(
         none.load().unwrap_err().to_string(),
         format!(
-            "loading an embedded module: the device is sm_{major}{minor}, and there is only PTX \
-             for sm_999. Build for an architecture that is not newer than the device's"
+            "loading an embedded module: the device is sm_{major}{minor}, but the module has only \
+             PTX for sm_999\nhelp: build for an architecture that is not newer than the device's"
         )
     );
 }
@@ -269,7 +269,7 @@ fn statics_that_the_module_lacks_are_errors() {
     let error = module.global::<plain::WIDE>().failure();
     assert_eq!(
         error.to_string(),
-        "the global variable `WIDE` has 4 bytes, but the type asked for has 8"
+        "the global variable `WIDE` has 4 bytes, but the requested type has 8"
     );
     let foreign = Module::from_ptx(".version 7.0\n.target sm_70\n.address_size 64", &[]).unwrap();
     let error = foreign.global::<TICKS>().failure();
@@ -310,8 +310,8 @@ fn blocks_have_the_size_that_the_kernel_says() {
     let error = module.launch(&stream, (1, 32), sized::limited::args());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "launching the kernel `limited` with grid (1, 1, 1) and block (32, 1, 1): its blocks have \
-         16 × 2 × 1 threads, as its `block_size` says"
+        "launching the kernel `limited` with grid (1, 1, 1) and block (32, 1, 1): its \
+         `block_size` requires blocks of 16 × 2 × 1 threads"
     );
     let args = sized::limited::args();
     module.launch(&stream, (1, (16, 2)), args).unwrap();
@@ -329,6 +329,6 @@ fn kernels_use_pinned_memory_where_it_is() {
     module
         .launch(&stream, (1, 32), add::args(&a, &b, &mut c))
         .unwrap();
-    // Looking at it waits for the kernel.
+    // The access waits for the kernel.
     assert_eq!(*c, [1.5, 2.5, 3.5]);
 }

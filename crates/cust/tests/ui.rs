@@ -1,9 +1,9 @@
-//! What does not compile, and what the compiler says about it; the texts are the pinned
-//! toolchain's. `TRYBUILD=overwrite` writes them anew.
+//! Programs that must not compile, with the errors of the pinned toolchain. `TRYBUILD=overwrite`
+//! updates the expected errors.
 
 #[test]
 fn typed_launches_are_checked_when_they_are_compiled() {
-    // That of the cargo which builds this, whatever `rustc` is first in the path.
+    // The rustc of the cargo that builds this test, regardless of the `PATH`.
     let rustc = std::path::Path::new(env!("CARGO")).with_file_name("rustc");
     let version = std::process::Command::new(rustc).arg("--version").output();
     let version = version.map(|output| output.stdout).unwrap_or_default();

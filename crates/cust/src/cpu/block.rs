@@ -1,9 +1,9 @@
 //! The threads of a block, on one thread of the operating system.
 //!
-//! A fiber is a stack. It runs threads of the block one after the other until one of them has to wait;
-//! then another fiber goes on with the threads that have not started. So a kernel without barriers is a
-//! loop on one stack, and one with barriers has a stack for each thread of a block. Fibers go from
-//! block to block.
+//! A fiber is a coroutine with its own stack. It runs threads of the block one after the other
+//! until one of them has to wait; then another fiber continues with the threads that have not
+//! started. A kernel without barriers is therefore a loop on one stack, and a kernel with barriers
+//! has a stack per thread of a block. Fibers are reused for later blocks.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
@@ -21,19 +21,19 @@ use super::Launch;
 use super::hook::Panic;
 use crate::error::{CpuFault, KernelPanic};
 
-/// The stack of a fiber, of which a thread of a device has at most half. The system provides pages as they
-/// are used, and a guard page ends the process on an overflow.
+/// The size of a fiber's stack: at least twice the maximum of a thread on a device. The system
+/// allocates pages on first use, and an overflow hits a guard page, which aborts the process.
 const STACK: usize = 1 << 20;
-/// How many barriers a block has.
+/// The number of barriers per block.
 const BARRIERS: usize = 16;
 
-/// What a thread unwinds with that ends without a panic.
+/// The payload with which a thread unwinds that exits without a panic.
 struct Ended;
 
 type Switch = Yielder<bool, ()>;
 type Fiber = Coroutine<bool, (), ()>;
 
-/// Runs blocks of a launch, one after the other.
+/// Runs blocks of a launch one after the other.
 pub(super) struct Worker<'w> {
     block: &'w Threads<'w>,
     fibers: Vec<(Box<Current<'w>>, Fiber)>,
@@ -55,7 +55,7 @@ pub(super) fn with_worker(launch: &Launch<'_>, f: impl FnOnce(&mut Worker<'_>)) 
 }
 
 impl Worker<'_> {
-    /// Runs a block; whether the worker may run others.
+    /// Runs a block. Returns whether the worker may run further blocks.
     pub(super) fn run(&mut self, number: u64) -> bool {
         self.block.start(number);
         loop {
@@ -75,7 +75,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The fiber to run next, if there is one; nothing if there is no memory for one.
+    /// Returns the fiber to run next, `Some(None)` if there is none, and `None` if a stack could
+    /// not be allocated.
     #[expect(
         clippy::option_option,
         reason = "the outer one is an error that was recorded"
@@ -106,11 +107,10 @@ impl Worker<'_> {
         });
         let own: *const Current<'_> = &raw const *current;
         let body = move |switch: &Switch, _| {
-            // SAFETY: the box is there as long as the fiber.
+            // SAFETY: the box lives as long as the fiber.
             block.run(unsafe { &*own }, switch);
         };
-        // SAFETY: what the closure refers to is there until the fiber is dropped, which `with_worker` sees
-        // to.
+        // SAFETY: `with_worker` drops the fiber before the objects that the closure refers to.
         let fiber = unsafe { Fiber::with_stack_unchecked(stack, body) };
         block.state.borrow_mut().seats.push(Seat::default());
         self.fibers.push((current, fiber));
@@ -122,7 +122,7 @@ impl Worker<'_> {
         cpu::enter(current, || fiber.resume(true));
     }
 
-    /// Ends all threads that wait.
+    /// Makes all waiting threads exit.
     fn cancel(&mut self) {
         for slot in 0..self.fibers.len() {
             if !self.block.state.borrow().idle.contains(&slot) {
@@ -138,60 +138,64 @@ struct Threads<'l> {
     launch: &'l Launch<'l>,
     number: Cell<u64>,
     index: Cell<[u32; 3]>,
-    /// The next thread to start, and its index.
+    /// The linear index of the next thread to start.
     next: Cell<u32>,
+    /// The three-dimensional index of the next thread to start.
     next_index: Cell<[u32; 3]>,
-    /// How many threads have not ended, those that have not started included.
+    /// The number of threads that have not exited, including those that have not started.
     live: Cell<u32>,
-    /// The launch has failed in this block: its threads end.
+    /// Whether the launch has failed in this block, so that its threads exit.
     cancelled: Cell<bool>,
     state: RefCell<State>,
 }
 
-/// What is borrowed for moments, and never while a thread of the kernel runs.
+/// The mutable state. It is borrowed briefly, and never while a thread of the kernel runs.
 #[derive(Default)]
 struct State {
-    /// Fibers that can go on.
+    /// The fibers that can continue.
     ready: VecDeque<usize>,
-    /// Fibers whose threads have ended.
+    /// The fibers without a thread.
     idle: Vec<usize>,
     seats: Vec<Seat>,
     barriers: [Barrier; BARRIERS],
-    /// Those that threads have come to, by bits.
+    /// The barriers at which threads have arrived, as a bit mask.
     used: u16,
     warps: Vec<Warp>,
     memory: BTreeMap<Key, Memory>,
 }
 
-/// A fiber's thread.
+/// The state of a fiber's thread.
 #[derive(Default)]
 struct Seat {
     switch: Option<*const Switch>,
-    /// What it waited for.
+    /// The result of the barrier that the thread waited at.
     arrived: Arrived,
+    /// The result of the warp operation that the thread waited at.
     lanes: Lanes,
+    /// Whether the wait is over.
     done: bool,
 }
 
 #[derive(Default)]
 struct Barrier {
-    /// The fibers, with the numbers of their threads.
+    /// The waiting fibers, with the linear indices of their threads.
     waiting: Vec<(usize, u32)>,
+    /// The number of waiting threads whose predicate is true.
     predicates: u32,
-    /// Threads that do not wait.
+    /// The number of threads that have arrived without waiting.
     arrived: u32,
-    /// How many threads it is for; 0 for all.
+    /// The number of participating threads; 0 for all.
     expected: u32,
 }
 
 #[derive(Default)]
 struct Warp {
-    /// The lanes that have ended, and those that the block lacks.
+    /// A mask of the lanes that have exited or do not exist in the block.
     ended: u32,
     exchanges: Vec<Exchange>,
 }
 
-/// An operation of a warp that some lanes have come to.
+/// A warp operation at which some lanes have arrived.
 struct Exchange {
     operation: &'static str,
     mask: u32,
@@ -199,7 +203,7 @@ struct Exchange {
     slots: Vec<usize>,
 }
 
-/// Shared memory of a block.
+/// A shared memory allocation of a block.
 struct Memory {
     pointer: *mut u8,
     layout: Layout,
@@ -208,7 +212,7 @@ struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
-            // SAFETY: it was allocated with this layout.
+            // SAFETY: the memory was allocated with this layout.
             unsafe { dealloc(self.pointer, self.layout) };
         }
     }
@@ -228,7 +232,7 @@ impl<'l> Threads<'l> {
         }
     }
 
-    /// Gets ready for a block.
+    /// Prepares the state for a block.
     fn start(&self, number: u64) {
         let [x, y, _] = self.launch.place.grid_dim.map(u64::from);
         self.number.set(number);
@@ -246,13 +250,13 @@ impl<'l> Threads<'l> {
                 ended: !(u32::MAX >> (32 - (threads - warp * 32).min(32))),
                 exchanges: Vec::new(),
             }));
-        // `barrier.arrive` may have come to one without anybody waiting.
+        // Threads may have arrived at a barrier with `barrier.arrive` without a waiting thread.
         if std::mem::take(&mut state.used) != 0 {
             state.barriers = Default::default();
         }
     }
 
-    /// A fiber's life: threads of block after block.
+    /// The body of a fiber: runs threads of one block after another.
     fn run(&self, current: &Current<'_>, switch: &Switch) {
         self.state.borrow_mut().seats[current.slot].switch = Some(switch);
         loop {
@@ -293,7 +297,8 @@ impl<'l> Threads<'l> {
         let run = self.launch.run;
         let result = catch_unwind(AssertUnwindSafe(|| {
             let mut parameters = Parameters::new(self.launch.bytes, self.launch.places);
-            // SAFETY: the arguments are the kernel's, and this thread has not run yet.
+            // SAFETY: the arguments have the types of the kernel's parameters, and this thread runs
+            // once.
             unsafe { run(&mut parameters) };
         }));
         let recorded = current.panic.take();
@@ -310,7 +315,7 @@ impl<'l> Threads<'l> {
             Some(panic) => *panic,
             None => Panic::of(&*payload),
         };
-        // A value of the program's may panic when it is dropped.
+        // Leak payloads of other types, whose drop may panic.
         if !payload.is::<&str>() && !payload.is::<String>() {
             std::mem::forget(payload);
         }
@@ -329,7 +334,8 @@ impl<'l> Threads<'l> {
         self.launch.panicked(number, panic);
     }
 
-    /// A thread has ended, which may be what others wait for.
+    /// Records that a thread has exited, which may complete barriers and warp operations that other
+    /// threads wait at.
     fn ended(&self, number: u32) {
         self.live.set(self.live.get() - 1);
         let mut state = self.state.borrow_mut();
@@ -344,7 +350,8 @@ impl<'l> Threads<'l> {
         }
     }
 
-    /// Opens a barrier if all have come, of whom `last` runs.
+    /// Completes a barrier if all participating threads have arrived. `last` is the fiber that is
+    /// running, if it is one of them.
     fn try_barrier(&self, state: &mut State, number: usize, last: Option<usize>) {
         let State {
             barriers,
@@ -360,7 +367,7 @@ impl<'l> Threads<'l> {
             0 => here >= self.live.get(),
             expected if here >= expected => true,
             expected => {
-                // A GPU counts whole warps: lanes that have ended come with the others.
+                // A GPU counts whole warps: exited lanes of participating warps count as arrived.
                 let mut of: Vec<usize> = (barrier.waiting.iter())
                     .map(|&(_, thread)| (thread / 32) as usize)
                     .collect();
@@ -388,7 +395,7 @@ impl<'l> Threads<'l> {
         }
     }
 
-    /// Why the threads that are left can never go on.
+    /// Returns the error for a deadlock: what the remaining threads wait for.
     fn deadlock(&self) -> CpuFault {
         let state = self.state.borrow();
         let waiting = |(number, barrier): (usize, &Barrier)| {
@@ -415,22 +422,22 @@ impl<'l> Threads<'l> {
         }
     }
 
-    /// Ends the launch with an error.
+    /// Stops the launch with an error.
     fn fail(&self, reason: CpuFault) {
         self.launch.fail(reason);
         self.cancelled.set(true);
     }
 
-    /// The running thread's number in the block.
+    /// Returns the linear index of the running thread in its block.
     fn thread(current: &Current<'_>) -> u32 {
         current.place.get().index_in_block()
     }
 
-    /// Lets others run, until the thread is ready.
+    /// Suspends the thread, so that other threads run, until it is resumed.
     fn suspend(&self, current: &Current<'_>) {
         let switch = self.state.borrow().seats[current.slot].switch;
         let switch = switch.expect("a fiber has one while it runs");
-        // SAFETY: this is the fiber that it is of.
+        // SAFETY: the switch belongs to the running fiber.
         unsafe { &*switch }.suspend(());
         if current.dead.get() {
             self.leave();
@@ -451,7 +458,8 @@ impl<'l> Threads<'l> {
     }
 }
 
-/// Carries out an operation of a warp if all lanes of its mask have come to it, of which `last` runs.
+/// Completes a warp operation if all lanes of its mask have arrived or exited. `last` is the fiber
+/// that is running, if it is one of them.
 fn try_exchange(state: &mut State, warp: usize, index: usize, last: Option<usize>) {
     let Warp { ended, exchanges } = &mut state.warps[warp];
     let Exchange { mask, lanes, .. } = &exchanges[index];
@@ -468,16 +476,17 @@ fn try_exchange(state: &mut State, warp: usize, index: usize, last: Option<usize
     }
 }
 
-/// The thread that asks.
+/// Calls `f` with the running thread of the kernel.
 fn current<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
-    cpu::with(f).expect("a thread of a kernel asks")
+    cpu::with(f).expect("a thread of a kernel is running")
 }
 
 impl Block for Threads<'_> {
     fn leave(&self) -> ! {
         if std::thread::panicking() {
-            // It would go on where other threads are in another phase, and cannot end in another way.
-            eprintln!("error: a destructor of a kernel that unwinds used a function of the device");
+            // The thread no longer takes part in barriers and warp operations, and cannot exit by
+            // another unwind.
+            eprintln!("error: a destructor called a device function while a kernel was unwinding");
             std::process::abort();
         }
         resume_unwind(Box::new(Ended))
@@ -488,7 +497,8 @@ impl Block for Threads<'_> {
             let expected = count.unwrap_or(0);
             if count.is_some_and(|count| count == 0 || count % 32 != 0) {
                 let text = format!(
-                    "barrier {number} for {expected} threads, which is no multiple of the warp size"
+                    "barrier {number} for {expected} threads: must be a nonzero multiple of the \
+                     warp size"
                 );
                 self.fail_thread(current, CpuFault::Invalid(text));
             }
@@ -570,7 +580,7 @@ impl Block for Threads<'_> {
                 let pointer = std::ptr::without_provenance_mut(layout.align());
                 return Memory { pointer, layout };
             }
-            // SAFETY: it has a size.
+            // SAFETY: the layout has a nonzero size.
             let pointer = unsafe { alloc_zeroed(layout) };
             if pointer.is_null() {
                 handle_alloc_error(layout);
@@ -594,7 +604,7 @@ impl Block for Threads<'_> {
             let mut state = self.state.borrow_mut();
             if state.ready.is_empty() && self.next.get() >= self.launch.threads {
                 drop(state);
-                // It waits for another block.
+                // The thread waits for another block.
                 std::thread::yield_now();
                 return;
             }

@@ -1,5 +1,5 @@
-//! What a panic in a kernel's thread is: the process's panic hook records message and location for the
-//! launch, and prints nothing.
+//! Panics in a kernel's threads: the panic hook records the message and location for the launch,
+//! and prints nothing.
 
 use std::any::Any;
 use std::panic::PanicHookInfo;
@@ -17,7 +17,7 @@ pub(super) struct Panic {
 }
 
 impl Panic {
-    /// A panic of which the hook has recorded nothing, as the program has replaced the hook.
+    /// Creates a panic without a location, for when the program has replaced the hook.
     pub(super) fn of(payload: &(dyn Any + Send)) -> Panic {
         Panic {
             message: message(payload),
@@ -37,7 +37,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Installs the hook, once in the process. Panics elsewhere go to the hook that was there before.
+/// Installs the hook, once per process. Panics outside kernels are passed to the previous hook.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -50,7 +50,8 @@ pub(super) fn install() {
     });
 }
 
-/// Records the first panic of a kernel's thread; a second one, in a destructor, ends the process.
+/// Records the first panic of a kernel's thread, and returns whether the hook has handled it. A
+/// second panic, in a destructor, aborts the process.
 fn record(info: &PanicHookInfo<'_>) -> bool {
     let recorded = cpu::with(|current| {
         let earlier = current.panic.take();
@@ -68,7 +69,8 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
             line,
             column,
         })));
-        // From here on it may only end: it has left what other threads wait for it in.
+        // From here on the thread may only exit: it no longer takes part in barriers and warp
+        // operations.
         current.dead.set(true);
         first
     });

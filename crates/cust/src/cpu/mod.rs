@@ -1,7 +1,8 @@
-//! Launches on the CPU: the same kernels, natively, in parallel over the cores.
+//! Launches on the CPU: kernels compiled for the host, running in parallel on all cores.
 //!
-//! Worker threads take blocks from a common counter. The threads of a block run on one worker, one after
-//! the other; a thread that waits for others is suspended, as each has a stack of its own ([`block`]).
+//! Worker threads take blocks from a shared counter. The threads of a block run on one worker, one
+//! after the other; a thread that waits for others is suspended, and has a stack of its own
+//! ([`block`]).
 
 mod block;
 mod hook;
@@ -19,33 +20,36 @@ use cust_core::kernel::{
 use crate::error::{CpuFault, CpuLaunch, CudaResult, Error, KernelPanic, LaunchSize};
 use crate::kernel::{LaunchConfig, check_block_size};
 
-/// The limits of devices, which hold here too.
+/// The limits of devices, which apply on the CPU as well.
 const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, u16::MAX as u32, u16::MAX as u32];
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_SHARED: u32 = 227 << 10;
 
-/// Runs a kernel on the CPU, natively and in parallel over the cores, and returns when it is done. It
-/// needs neither a device nor a context.
+/// Runs a kernel on the CPU, in parallel on all cores, and returns when it is complete. No device
+/// or context is needed.
 ///
 /// ```text
 /// cust::launch_cpu((blocks, threads), vecadd::args(&a, &b, &mut c))?;
 /// ```
 ///
-/// The kernel works on the slices, arrays and `Vec`s themselves, without copies. Blocks run in
-/// parallel, and the threads of a block in turns: the next one runs where a thread waits at a barrier, at
-/// an operation of its warp, or in a loop that loads a `cuda_std::atomic::Atomic`. A panic becomes the same
-/// error as on a device, after all other threads have run; destructors run as well. A panic hook that the
-/// program sets after its first launch on the CPU hides the location.
+/// The kernel accesses the slices, arrays and `Vec`s in place, without copies. Blocks run in
+/// parallel. The threads of a block take turns: another thread runs when a thread waits at a
+/// barrier or a warp operation, or in a loop that loads a `cuda_std::atomic::Atomic`.
 ///
-/// Memory of the device, textures, clusters, cooperative launches, tensor cores, asynchronous copies
-/// and PTX have no form on the CPU. A kernel whose stack overflows ends the process, as a function of
-/// the host does, and a `static` with `#[address_space(shared)]` is one for all blocks: `#[shared]`
-/// parameters and `shared_array!` are memory of the block.
+/// A panic is returned as the same error as on a device, after all other threads have run; unlike
+/// on a device, destructors run. If the program sets a panic hook after its first launch on the
+/// CPU, the panic's location is not reported.
+///
+/// Device memory, textures, clusters, cooperative launches, tensor cores, asynchronous copies and
+/// inline PTX are not supported on the CPU. A stack overflow in a kernel aborts the process, as in
+/// any host function. A `static` with `#[address_space(shared)]` is shared by all blocks, whereas
+/// `#[shared]` parameters and `shared_array!` are memory of each block.
 ///
 /// # Errors
 ///
-/// [`Error::KernelPanic`] for the panicking thread of the lowest number, [`Error::LaunchSize`], and
-/// [`Error::CpuLaunch`] for what has no form on the CPU and for threads that wait for each other in vain.
+/// Returns [`Error::KernelPanic`] for the panicking thread with the lowest index,
+/// [`Error::LaunchSize`] if the launch configuration exceeds a limit, and [`Error::CpuLaunch`] if
+/// the kernel uses an unsupported feature or its threads deadlock.
 pub fn launch_cpu<K: OnCpu, A: Pass>(
     config: impl Into<LaunchConfig>,
     args: Args<K, A>,
@@ -77,7 +81,7 @@ pub fn launch_cpu<K: OnCpu, A: Pass>(
     launch.run()
 }
 
-/// Refuses what no launch on the CPU can have.
+/// Checks the arguments and the launch configuration.
 fn check<K: KernelType>(config: &LaunchConfig, collector: &Collector<'_>) -> CudaResult<()> {
     if cfg!(panic = "abort") {
         return Err(fault(K::NAME, CpuFault::NoUnwinding));
@@ -134,7 +138,7 @@ fn check<K: KernelType>(config: &LaunchConfig, collector: &Collector<'_>) -> Cud
     let all = blocks * u128::from(threads);
     if all > u128::from(u64::MAX >> 1) {
         return refuse(format!(
-            "the grid has {all} threads, which nothing can count"
+            "the grid has {all} threads, and at most 2^63 - 1 are supported"
         ));
     }
     if config.shared_mem_bytes > MOST_SHARED {
@@ -153,15 +157,16 @@ fn fault(kernel: &str, reason: CpuFault) -> Error {
     }))
 }
 
-/// The arguments of a launch, as the kernel's threads read them.
+/// The arguments of a launch, in the format that the kernel's threads read.
 #[derive(Default)]
 struct Collector<'a> {
-    /// One after the other, without gaps.
+    /// The bytes of all arguments, without padding between them.
     bytes: Vec<MaybeUninit<u8>>,
-    /// Where each starts, and where the argument itself is.
+    /// For each argument passed by value, its offset in `bytes` and the address of the original.
     places: Vec<(usize, *const MaybeUninit<u8>)>,
+    /// The type of the last parameter.
     last: Option<fn() -> &'static str>,
-    /// The type of an argument in memory of a device.
+    /// The type of an argument in device memory.
     on_device: Option<fn() -> &'static str>,
     arguments: std::marker::PhantomData<&'a ()>,
 }
@@ -180,7 +185,7 @@ impl<'a> Arguments<'a> for Collector<'a> {
     }
 
     fn host(&mut self, memory: HostMemory<'a>) {
-        // The pointer itself, not its address: it is what gives access to the memory.
+        // Store the pointer itself instead of an integer, to keep its provenance.
         let pointer = memory.pointer();
         self.bytes
             .extend_from_slice(cust_core::kernel::bytes_of(&pointer));
@@ -192,38 +197,39 @@ impl<'a> Arguments<'a> for Collector<'a> {
     }
 }
 
-/// A launch that runs.
+/// A running launch.
 struct Launch<'a> {
     kernel: &'static str,
     run: unsafe fn(&mut Parameters<'_>),
     bytes: &'a [MaybeUninit<u8>],
     places: &'a [(usize, *const MaybeUninit<u8>)],
-    /// Where all threads have the same.
+    /// The grid and block dimensions, which are the same for all threads.
     place: Place,
     blocks: u64,
-    /// The threads of a block.
+    /// The number of threads per block.
     threads: u32,
     dynamic_shared: u32,
-    /// The next block that no worker has.
+    /// The next block that no worker has taken.
     next: AtomicU64,
     stopped: AtomicBool,
     fault: Mutex<Option<CpuFault>>,
-    /// The panic of the thread with the lowest number.
+    /// The panic of the thread with the lowest index, and that index.
     panic: Mutex<Option<(u64, Box<KernelPanic>)>>,
 }
 
-// SAFETY: the pointers are to the arguments, which the launch borrows. That threads may share them is what
-// a kernel's parameters promise: the same holds for the threads of a device.
+// SAFETY: the pointers refer to the arguments, which the launch borrows. Kernel parameters can be
+// shared by threads, on the CPU as on a device.
 unsafe impl Sync for Launch<'_> {}
 
 impl Launch<'_> {
     fn run(&self) -> CudaResult<()> {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
-        // Each thread of a block may need a stack, which is two mappings, of which Linux allows 65530.
+        // Each thread of a block may need a stack, which takes two memory mappings. Linux allows
+        // 65530 mappings per process.
         let most = (28 << 10) / u64::from(self.threads);
         let workers = cores.min(most).min(self.blocks);
-        // Blocks of a worker at a time: enough that the counter costs nothing, few enough that all workers
-        // are done at the same time.
+        // The number of blocks that a worker takes at a time: large enough to make the cost of the
+        // counter negligible, small enough to balance the load.
         let chunk = (self.blocks / (workers * 32)).clamp(1, 1024);
         std::thread::scope(|scope| {
             for _ in 0..workers {
@@ -247,7 +253,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs blocks until there are none.
+    /// Runs blocks until none are left.
     fn work(&self, chunk: u64) {
         hook::install();
         block::with_worker(self, |worker| {
@@ -265,14 +271,14 @@ impl Launch<'_> {
         });
     }
 
-    /// Ends the launch with an error.
+    /// Stops the launch with an error.
     fn fail(&self, reason: CpuFault) {
         let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         fault.get_or_insert(reason);
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Records a panic of the thread of this number.
+    /// Records a panic of the thread with this index.
     fn panicked(&self, thread: u64, panic: KernelPanic) {
         let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|(other, _)| thread < *other) {

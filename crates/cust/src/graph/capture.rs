@@ -1,5 +1,5 @@
-//! Graphs recorded from streams: what is put into a stream while it is captured becomes nodes
-//! instead of being done.
+//! Stream capture: work that is enqueued into a stream during a capture becomes nodes of a graph
+//! instead of being executed.
 
 use cust_raw::{CUgraph, CUgraphExec, CUstreamCaptureMode};
 
@@ -7,46 +7,54 @@ use crate::context::Context;
 use crate::error::CudaResult;
 use crate::stream::Stream;
 
-/// Which calls of the driver are errors while a stream is captured, because they could hide a
-/// dependency.
+/// Determines which threads may not make potentially unsafe driver calls during a capture. Such
+/// calls could introduce dependencies that the graph does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CaptureMode {
-    /// Those of all threads.
+    /// Prohibits unsafe calls from all threads.
     #[default]
     Global,
-    /// Those of the capturing thread.
+    /// Prohibits unsafe calls from the capturing thread.
     ThreadLocal,
-    /// None.
+    /// Prohibits no calls.
     Relaxed,
 }
 
-/// A graph recorded from streams.
+/// A graph captured from streams.
 pub struct CapturedGraph {
     raw: CUgraph,
     context: Context,
 }
 
-/// A recorded graph that can be launched.
+/// An executable captured graph.
 pub struct CapturedExec {
     raw: CUgraphExec,
     context: Context,
 }
 
-// SAFETY: the driver's graphs are used by one thread at a time, but by any.
+// SAFETY: the driver's graphs may be used from any thread, by one thread at a time.
 unsafe impl Send for CapturedGraph {}
 // SAFETY: as above.
 unsafe impl Send for CapturedExec {}
 
 impl Stream {
-    /// Records the work that `record` puts into the stream, and into others that wait for events
-    /// recorded in it, as a graph. Launches and copies have to be of the unsafe forms, such as
-    /// [`launch!`](crate::launch!): the others are errors, since nothing would keep their buffers.
+    /// Captures the work that `record` enqueues into the stream, and into other streams that wait
+    /// for events recorded in it, as a graph.
+    ///
+    /// Only unsafe launches and copies can be captured, such as [`launch!`](crate::launch!). Safe
+    /// ones return [`Error::Capturing`](crate::error::Error::Capturing), because nothing would keep
+    /// their buffers alive.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `record`, and the driver's error if the capture fails.
     ///
     /// # Safety
     ///
-    /// What is recorded has to be sound whenever the graph is launched: memory, modules and events
-    /// that it uses are alive then and until the launch is done, and nothing else uses the memory
-    /// meanwhile.
+    /// During every launch of the graph, the memory, modules and events that the captured work uses
+    /// must be alive, and nothing else may access the memory.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use cust::prelude::*;
@@ -55,7 +63,7 @@ impl Stream {
     /// let _context = cust::quick_init_on(Backend::Emulator)?;
     /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     /// let mut buffer = DeviceBuffer::from_slice(&[1u8; 4])?;
-    /// // SAFETY: the buffer lives until the launches are done, and nobody else uses it.
+    /// // SAFETY: the buffer lives until the launch is complete, and nothing else uses it.
     /// let graph = unsafe {
     ///     stream.capture(CaptureMode::Global, |stream| {
     ///         buffer.as_mut_slice().set_8_async(3, stream)
@@ -80,15 +88,15 @@ impl Stream {
             CaptureMode::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
             CaptureMode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
         };
-        // Buffers that the stream used need not wait for it any more: waiting for a stream that is
-        // captured is an error.
+        // Complete the stream's pending work, so that buffers need not wait for it during the
+        // capture: waiting for a stream that is being captured is an error.
         self.inner().settle()?;
         let api = self.context().bind()?;
         // SAFETY: the stream is alive.
         let result = unsafe { api.driver.cuStreamBeginCapture_v2(self.as_inner(), mode) };
         api.check(result, doing)?;
         self.inner().set_capturing(true);
-        /// Ends the capture also when `record` panics.
+        /// Ends the capture, even if `record` panics.
         struct End<'a>(&'a Stream);
         impl End<'_> {
             fn end(&self) -> CudaResult<CUgraph> {
@@ -107,7 +115,7 @@ impl Stream {
                 if let Ok(raw) = self.end()
                     && let Ok(api) = self.0.context().bind()
                 {
-                    // SAFETY: just made, and known to nobody else.
+                    // SAFETY: just created, and not shared.
                     let _ = unsafe { api.driver.cuGraphDestroy(raw) };
                 }
             }
@@ -122,20 +130,26 @@ impl Stream {
         })
     }
 
-    /// Whether the stream is being captured into a graph.
+    /// Returns whether the stream is being captured into a graph.
     pub fn is_capturing(&self) -> CudaResult<bool> {
         use cust_raw::CUstreamCaptureStatus as Status;
         let api = self.context().bind()?;
         let mut status = Status::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the stream is alive, and the pointer is valid for the call.
         let result = unsafe { api.driver.cuStreamIsCapturing(self.as_inner(), &mut status) };
-        api.check(result, || "asking whether a stream is captured".to_owned())?;
+        api.check(result, || {
+            "querying whether a stream is captured".to_owned()
+        })?;
         Ok(status != Status::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 }
 
 impl CapturedGraph {
-    /// Makes the graph ready to be launched.
+    /// Creates an executable graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it rejects the graph.
     pub fn instantiate(&self) -> CudaResult<CapturedExec> {
         let api = self.context.bind()?;
         let mut raw = std::ptr::null_mut();
@@ -151,11 +165,11 @@ impl CapturedGraph {
         })
     }
 
-    /// The number of its nodes.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> CudaResult<usize> {
         let api = self.context.bind()?;
         let mut count = 0;
-        // SAFETY: without a list only the count is written.
+        // SAFETY: if the list is null, the driver writes only the count.
         let result = unsafe {
             api.driver
                 .cuGraphGetNodes(self.raw, std::ptr::null_mut(), &mut count)
@@ -164,18 +178,23 @@ impl CapturedGraph {
         Ok(count)
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUgraph {
         self.raw
     }
 }
 
 impl CapturedExec {
-    /// Puts a launch of the graph into a stream.
+    /// Enqueues a launch of the graph into a stream.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the stream belongs to
+    /// another context.
     ///
     /// # Safety
     ///
-    /// As for [`Stream::capture`]: what was recorded is sound now.
+    /// The requirements of [`Stream::capture`] must hold until the launch is complete.
     pub unsafe fn launch(&self, stream: &Stream) -> CudaResult<()> {
         let doing = || "launching a captured graph".to_owned();
         stream.context().require_same(&self.context, doing)?;
@@ -187,12 +206,13 @@ impl CapturedExec {
         Ok(())
     }
 
-    /// Makes this a graph of the same shape with other parameters: what `graph` recorded.
+    /// Updates this executable graph to `graph`, which must have the same topology and kinds of
+    /// nodes; parameters may differ.
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`](crate::error::Error::GraphUpdate) says in what the graphs differ.
-    /// This one stays as it was.
+    /// Returns [`Error::GraphUpdate`](crate::error::Error::GraphUpdate) with the difference if the
+    /// graphs differ too much; this graph is then unchanged.
     pub fn update(&mut self, graph: &CapturedGraph) -> CudaResult<()> {
         let doing = || "updating a graph".to_owned();
         self.context.require_same(&graph.context, doing)?;
@@ -200,7 +220,7 @@ impl CapturedExec {
         super::exec::update(api, self.raw, graph.raw)
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUgraphExec {
         self.raw
     }
@@ -210,7 +230,7 @@ impl Drop for CapturedGraph {
     fn drop(&mut self) {
         // An error means that the context is gone, and the graph with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made once, destroyed once.
+            // SAFETY: created once, destroyed once.
             let _ = unsafe { api.driver.cuGraphDestroy(self.raw) };
         }
     }
@@ -219,7 +239,8 @@ impl Drop for CapturedGraph {
 impl Drop for CapturedExec {
     fn drop(&mut self) {
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made once, destroyed once; the driver keeps what a launch still needs.
+            // SAFETY: created once, destroyed once; the driver defers the destruction until pending
+            // launches are complete.
             let _ = unsafe { api.driver.cuGraphExecDestroy(self.raw) };
         }
     }

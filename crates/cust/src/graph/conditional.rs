@@ -1,5 +1,5 @@
-//! Conditional nodes: parts of a graph that are done if, while, or depending on what a kernel of the
-//! graph says, without the host.
+//! Conditional nodes: bodies of a graph whose execution depends on a value that a kernel of the
+//! graph sets, without involving the host.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -13,19 +13,19 @@ use super::{AnyBuffer, GraphBuilder, Node, Scope};
 use crate::error::{CudaResult, Error};
 use crate::kernel::InGraph;
 
-/// A number that kernels of a graph set and conditional nodes of it look at.
+/// A condition: a value that kernels of a graph set, and that a conditional node reads.
 ///
-/// It is the argument for a kernel's parameter of type `cuda_std::graph::Condition`.
+/// It is the argument for a kernel parameter of type `cuda_std::graph::Condition`.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphCondition {
     id: InGraph,
     handle: u64,
 }
 
-/// A condition, as a kernel gets it.
+/// A condition, as passed to a kernel.
 pub struct PassedCondition(GraphCondition);
 
-// SAFETY: the handle is the condition's, and only nodes of its graph are made with it.
+// SAFETY: the handle is the condition's, and only nodes of its graph can use it.
 unsafe impl Pass for PassedCondition {
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         launch.parameter(bytes_of(&self.0.handle), || "a condition of a graph");
@@ -33,7 +33,7 @@ unsafe impl Pass for PassedCondition {
     }
 }
 
-// SAFETY: the parameter is the handle, as `SetsCondition` promises.
+// SAFETY: `SetsCondition` guarantees that the parameter is the handle.
 unsafe impl<P: SetsCondition> Argument<P> for GraphCondition {
     type Passed = PassedCondition;
 
@@ -63,7 +63,7 @@ impl GraphBuilder<'_> {
                 CU_GRAPH_COND_ASSIGN_DEFAULT,
             )
         };
-        api.check(result, || "making a condition of a graph".to_owned())?;
+        api.check(result, || "creating a condition of a graph".to_owned())?;
         let id = InGraph {
             graph: self.id,
             buffer: self.buffers.len(),
@@ -78,16 +78,17 @@ impl GraphBuilder<'_> {
         Ok(GraphCondition { id, handle })
     }
 
-    /// Adds what `body` adds, to be done if the condition is not zero.
+    /// Adds a conditional node that executes the nodes added by `body` if the condition is not
+    /// zero.
     ///
-    /// The kernels that set the condition are those added before. Bodies are made of kernels,
-    /// copies, settings, and further conditional nodes.
+    /// Only kernels added before the conditional node can set the condition in time. A body
+    /// consists of kernels, copies, fills and nested conditional nodes.
     ///
     /// # Errors
     ///
-    /// Those of `body`, the driver's, [`Error::UsedCondition`] if `condition` has a node already, and
-    /// [`Error::GraphExchanged`] if `body` moves the graph away,
-    /// for instance with [`std::mem::swap`].
+    /// Returns the error of `body`, [`Error::UsedCondition`] if `condition` already has a node,
+    /// [`Error::GraphExchanged`] if `body` replaces the graph, for example with [`std::mem::swap`],
+    /// and the driver's error if it rejects the node.
     pub fn if_nonzero(
         &mut self,
         condition: GraphCondition,
@@ -98,12 +99,12 @@ impl GraphBuilder<'_> {
         self.conditional(condition, kind, 1, |graph, _| once(&mut body, graph))
     }
 
-    /// Adds what `then` adds, to be done if the condition is not zero, and what `otherwise` adds, to
-    /// be done if it is. Drivers before CUDA 12.8 do not have it.
+    /// Adds a conditional node that executes the nodes added by `then` if the condition is not
+    /// zero, and otherwise those added by `otherwise`. Requires a driver of CUDA 12.8 or later.
     ///
     /// # Errors
     ///
-    /// As of [`GraphBuilder::if_nonzero`].
+    /// Returns the errors of [`GraphBuilder::if_nonzero`].
     pub fn if_else(
         &mut self,
         condition: GraphCondition,
@@ -118,12 +119,12 @@ impl GraphBuilder<'_> {
         })
     }
 
-    /// Adds what `body` adds, to be done again and again while the condition is not zero. A kernel
-    /// of the body has to set it to zero some time.
+    /// Adds a conditional node that executes the nodes added by `body` repeatedly while the
+    /// condition is not zero. A kernel in the body must eventually set the condition to zero.
     ///
     /// # Errors
     ///
-    /// As of [`GraphBuilder::if_nonzero`].
+    /// Returns the errors of [`GraphBuilder::if_nonzero`].
     pub fn while_nonzero(
         &mut self,
         condition: GraphCondition,
@@ -134,12 +135,13 @@ impl GraphBuilder<'_> {
         self.conditional(condition, kind, 1, |graph, _| once(&mut body, graph))
     }
 
-    /// Adds what `body` adds for each number below `cases`, of which that one is done which the
-    /// condition is, if any. Drivers before CUDA 12.8 do not have it.
+    /// Adds a conditional node with `cases` bodies: `body` is called with each number below
+    /// `cases`, and the node executes the body whose number is the condition's value, if there is
+    /// one. Requires a driver of CUDA 12.8 or later.
     ///
     /// # Errors
     ///
-    /// As of [`GraphBuilder::if_nonzero`].
+    /// Returns the errors of [`GraphBuilder::if_nonzero`].
     pub fn switch(
         &mut self,
         condition: GraphCondition,
@@ -162,7 +164,7 @@ impl GraphBuilder<'_> {
         let unused = &self.unused_conditions;
         let unused = unused.iter().position(|&it| it == condition_number);
         let unused = unused.ok_or(Error::UsedCondition)?;
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut raw: CUgraphNodeParams = unsafe { std::mem::zeroed() };
         raw.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
         raw.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
@@ -183,7 +185,7 @@ impl GraphBuilder<'_> {
             }
         })?;
         self.unused_conditions.swap_remove(unused);
-        // SAFETY: the driver wrote the part of the union that the type says, a list of as many
+        // SAFETY: the driver wrote the union's field that the type selects: a list of `count`
         // graphs, which lives as long as the node.
         let bodies: Vec<CUgraph> = unsafe {
             let list = raw.__bindgen_anon_1.conditional.phGraph_out;
@@ -209,15 +211,15 @@ impl GraphBuilder<'_> {
             Ok(())
         }));
         if exchanged {
-            // `fill` put another graph here, which this function must not touch. The right one,
-            // wherever it is, stays inside the body, so it can no longer be instantiated.
+            // `fill` replaced `self` by another graph, which this function must not change. The
+            // original graph's scope stays inside the body, so it can no longer be instantiated.
             return match filled {
                 Ok(result) => result.map(|()| node),
                 Err(panic) => resume_unwind(panic),
             };
         }
         self.scope = outer;
-        // Also if not all is there: what is there is done.
+        // Even if `fill` failed: the nodes that it added will be executed.
         let inside: Vec<_> = self.nodes[first..]
             .iter()
             .flat_map(|node| node.uses.iter().copied())
@@ -232,7 +234,7 @@ impl GraphBuilder<'_> {
     }
 }
 
-/// Calls what is there for one call.
+/// Takes and calls a closure that can be called once.
 fn once<G>(
     body: &mut Option<impl FnOnce(&mut G) -> CudaResult<()>>,
     graph: &mut G,

@@ -1,4 +1,4 @@
-//! Graphs that can be launched.
+//! Executable graphs.
 
 use std::sync::Arc;
 
@@ -17,27 +17,29 @@ use crate::kernel::{Collector, Kernel, KernelType, LaunchConfig, check_block_siz
 use crate::stream::Stream;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
-/// A graph that can be launched, with the buffers that it works on. See the
-/// [module's documentation](super).
+/// An executable graph, which owns its buffers. See the [module's documentation](super).
 pub struct GraphExec<'m> {
     raw: CUgraphExec,
-    /// Launches of the graph itself.
+    /// Tracks launches of the graph.
     tracker: Tracker,
-    /// Dropped after `raw`, by `Drop`: the nodes and the buffers.
+    /// The nodes and the buffers. Dropped after `Drop` has destroyed `raw`.
     graph: GraphBuilder<'m>,
-    /// Whether `graph` is another one than it was made of.
+    /// Whether `graph` is not the graph that `raw` was instantiated from.
     updated: bool,
 }
 
-// SAFETY: one thread at a time launches it, since that takes `&mut`, but any may.
+// SAFETY: any thread may use the graph, and `&mut` in `launch` ensures that one thread at a time
+// does.
 unsafe impl Send for GraphExec<'_> {}
 
 impl<'m> GraphBuilder<'m> {
-    /// Makes the graph ready to be launched.
+    /// Creates an executable graph.
     ///
     /// # Errors
     ///
-    /// What the driver says, such as that a node cannot stand where it does.
+    /// Returns [`Error::UnusedCondition`] if a condition has no conditional node,
+    /// [`Error::GraphExchanged`] if the graph was moved out of the closure that fills a conditional
+    /// body, and the driver's error if it rejects the graph.
     pub fn instantiate(mut self) -> CudaResult<GraphExec<'m>> {
         self.require_complete()?;
         self.free_scratch()?;
@@ -61,8 +63,16 @@ impl<'m> GraphBuilder<'m> {
 }
 
 impl<'m> GraphExec<'m> {
-    /// Puts a launch of the whole graph into a stream, after the work that its buffers are used
-    /// by. What goes wrong in kernels is returned by the next `synchronize`, or access to a buffer.
+    /// Enqueues a launch of the whole graph into a stream, after the pending work that uses its
+    /// buffers.
+    ///
+    /// The next `synchronize`, or the next access to a buffer that waits, returns errors that occur
+    /// while the graph runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and
+    /// [`Error::Capturing`] while the stream is being captured.
     pub fn launch(&mut self, stream: &Stream) -> CudaResult<()> {
         let graph = &self.graph;
         let doing = || format!("launching a graph of {} nodes", graph.nodes.len());
@@ -87,7 +97,7 @@ impl<'m> GraphExec<'m> {
                 buffer.bytes,
             ));
         }
-        // Launches of one graph never overlap, in whatever streams: the driver sees to that.
+        // The driver serializes launches of the same executable graph, even in different streams.
         dependencies.push(Dependency::new(&self.tracker, Access::Write, 0, usize::MAX));
         let mut collector = Collector::default();
         let mut functions: Vec<&Function<'_>> = Vec::new();
@@ -102,8 +112,8 @@ impl<'m> GraphExec<'m> {
             crate::launch::note_launch(function, stream)?;
         }
         let refused = Captured::Refused;
-        // Nobody finds out about an event between its being recorded anew and the note of it. The
-        // order is the same for all graphs.
+        // Lock the positions of the recorded events, so that no other thread reads one between the
+        // recording and its bookkeeping. All graphs lock in the same order, to avoid deadlocks.
         let mut events: Vec<&Arc<Event>> = graph.events.iter().collect();
         events.sort_by_key(|event| Arc::as_ptr(event));
         events.dedup_by_key(|event| Arc::as_ptr(event));
@@ -111,7 +121,7 @@ impl<'m> GraphExec<'m> {
             .into_iter()
             .map(|event| event.forget_mark())
             .collect();
-        // SAFETY: the graph accesses just what its nodes say.
+        // SAFETY: the graph accesses only the memory that its nodes declare.
         unsafe {
             tracker::enqueue(stream.inner(), &dependencies, refused, doing, |api, raw| {
                 api.driver.cuGraphLaunch(self.raw, raw)
@@ -125,11 +135,11 @@ impl<'m> GraphExec<'m> {
         Ok(())
     }
 
-    /// A buffer, to read. Copies to the host wait for launches.
+    /// Borrows a buffer. Its accesses and copies to the host wait for pending launches.
     ///
     /// # Panics
     ///
-    /// If the buffer is another graph's.
+    /// Panics if the buffer belongs to another graph.
     pub fn get<B: Owned>(&self, buffer: GraphBuffer<B>) -> &B {
         let number = self.graph.place(buffer.id);
         let number = number.expect("the buffer is this graph's");
@@ -139,12 +149,12 @@ impl<'m> GraphExec<'m> {
             .expect("a buffer's number goes with its type")
     }
 
-    /// The elements of a buffer, to change: a `DeviceSliceMut` or a `&mut [T]`. What is done with
-    /// them waits for launches.
+    /// Borrows the elements of a buffer mutably, as a `DeviceSliceMut` or a `&mut [T]`. Operations
+    /// on them wait for pending launches.
     ///
     /// # Panics
     ///
-    /// If the buffer is another graph's.
+    /// Panics if the buffer belongs to another graph.
     pub fn get_mut<B: Owned>(&mut self, buffer: GraphBuffer<B>) -> B::Mut<'_> {
         let number = self.graph.place(buffer.id);
         let number = number.expect("the buffer is this graph's");
@@ -153,8 +163,16 @@ impl<'m> GraphExec<'m> {
         value.elements_mut()
     }
 
-    /// Gives a kernel's node other sizes and arguments, for the launches from now on. It has to
-    /// use the same buffers in the same way.
+    /// Changes the kernel, the dimensions and the arguments of a kernel node, for later launches.
+    ///
+    /// The new launch must use the same buffers with the same kind of access.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::GraphUses`] if the buffers or accesses differ, [`Error::GraphNodeKind`] for
+    /// a node that is not a kernel node, [`Error::GraphNode`] for a node that cannot be changed
+    /// individually, [`Error::GraphLaunchAttribute`] if `config` has launch attributes, and the
+    /// errors of [`GraphBuilder::launch`].
     pub fn set_launch<K: KernelType, A: Pass + Send + 'static>(
         &mut self,
         node: Node,
@@ -169,7 +187,7 @@ impl<'m> GraphExec<'m> {
         if !matches!(self.graph.nodes[number].kept, Kept::Kernel(..)) {
             return Err(Error::GraphNodeKind);
         }
-        // The driver has no way to give the node of a launchable graph other attributes.
+        // The driver cannot change attributes of a node of an executable graph.
         if config.has_attributes() {
             return Err(Error::GraphLaunchAttribute);
         }
@@ -196,7 +214,12 @@ impl<'m> GraphExec<'m> {
         Ok(())
     }
 
-    /// Says whether a node of a kernel, copy or setting is done in the launches from now on.
+    /// Enables or disables a kernel, copy or fill node, for later launches.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::GraphNode`] for a node that cannot be changed individually, and the
+    /// driver's error for other kinds of nodes.
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> CudaResult<()> {
         let doing = || "enabling or disabling a node of a graph".to_owned();
         let number = self.node(node, doing)?;
@@ -210,9 +233,13 @@ impl<'m> GraphExec<'m> {
         api.check(result, doing)
     }
 
-    /// Whether a node is done in launches.
+    /// Returns whether a node is enabled.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`GraphExec::set_enabled`].
     pub fn is_enabled(&self, node: Node) -> CudaResult<bool> {
-        let doing = || "asking whether a node of a graph is enabled".to_owned();
+        let doing = || "querying whether a node of a graph is enabled".to_owned();
         let number = self.node(node, doing)?;
         let api = self.graph.context.bind()?;
         let mut enabled = 0;
@@ -226,7 +253,7 @@ impl<'m> GraphExec<'m> {
         Ok(enabled != 0)
     }
 
-    /// The number of a node that the driver knows.
+    /// Returns the index of a node that can be changed individually.
     fn node(&self, node: Node, doing: impl Fn() -> String) -> CudaResult<usize> {
         let number = self.graph.numbers(&[node], doing)?[0];
         if self.updated || self.graph.nodes[number].scope != self.graph.scope {
@@ -235,20 +262,22 @@ impl<'m> GraphExec<'m> {
         Ok(number)
     }
 
-    /// Makes this the graph that `graph` describes, which has to have the same shape: nodes of the
-    /// same kinds in the same order, with other parameters and buffers. That is faster than to
-    /// instantiate it. The buffers of the former graph are dropped, after its last launch.
+    /// Updates this executable graph to `graph`, which is faster than instantiating `graph`.
+    ///
+    /// The graphs must have the same topology and kinds of nodes; parameters and buffers may
+    /// differ. The buffers of the former graph are dropped after its last launch is complete.
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`] says in what the graphs differ. This one stays as it was.
+    /// Returns [`Error::GraphUpdate`] with the difference if the graphs differ too much; this graph
+    /// is then unchanged.
     pub fn update(&mut self, mut graph: GraphBuilder<'m>) -> CudaResult<()> {
         let doing = || "updating a graph".to_owned();
         self.graph.context.require_same(&graph.context, doing)?;
         graph.require_complete()?;
         graph.free_scratch()?;
         let api = self.graph.context.bind()?;
-        // Kernels of the last launch use the buffers, and its calls of the host the functions.
+        // The last launch uses the buffers and the host functions of the former graph.
         self.tracker.settle(Access::Write)?;
         update(api, self.raw, graph.raw)?;
         self.graph = graph;
@@ -256,8 +285,8 @@ impl<'m> GraphExec<'m> {
         Ok(())
     }
 
-    /// Moves what the graph needs on the device there, so that the first launch is as fast as the
-    /// others.
+    /// Uploads the graph to the device in advance, so that the first launch is as fast as later
+    /// ones.
     pub fn upload(&self, stream: &Stream) -> CudaResult<()> {
         let doing = || "uploading a graph".to_owned();
         stream.context().require_same(&self.graph.context, doing)?;
@@ -267,29 +296,29 @@ impl<'m> GraphExec<'m> {
         api.check(result, doing)
     }
 
-    /// The context that it belongs to.
+    /// Returns the context that the graph belongs to.
     pub fn context(&self) -> &Context {
         &self.graph.context
     }
 }
 
-/// Why a graph could not be updated to another.
+/// The reason why a graph cannot be updated to another graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GraphUpdateFailure {
-    /// It has other nodes, or another order of them.
+    /// The nodes or their dependencies differ.
     Topology,
-    /// A node is of another kind.
+    /// The kind of a node differs.
     NodeType,
-    /// A node launches a kernel of another context, or one that cannot be exchanged.
+    /// The kernel of a node cannot be replaced, for example by a kernel of another context.
     Function,
-    /// A parameter that cannot be changed differs.
+    /// A parameter of a node differs that cannot be changed.
     Parameters,
     /// Attributes of a node differ.
     Attributes,
-    /// The driver cannot update such a node.
+    /// The driver does not support updating a node.
     NotSupported,
-    /// Something else, by the driver's number.
+    /// Another reason, with the driver's code.
     Other(u32),
 }
 
@@ -314,20 +343,22 @@ impl GraphUpdateFailure {
 impl std::fmt::Display for GraphUpdateFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            GraphUpdateFailure::Topology => "it has other nodes, or another order of them",
-            GraphUpdateFailure::NodeType => "a node is of another kind",
-            GraphUpdateFailure::Function => "a node's kernel cannot be exchanged for that one",
+            GraphUpdateFailure::Topology => "the nodes or their dependencies differ",
+            GraphUpdateFailure::NodeType => "the kind of a node differs",
+            GraphUpdateFailure::Function => {
+                "the kernel of a node cannot be replaced by the new one"
+            }
             GraphUpdateFailure::Parameters => "a parameter that cannot be changed differs",
             GraphUpdateFailure::Attributes => "attributes of a node differ",
-            GraphUpdateFailure::NotSupported => "the driver cannot update such a node",
-            GraphUpdateFailure::Other(number) => return write!(f, "the driver's reason {number}"),
+            GraphUpdateFailure::NotSupported => "the driver does not support updating a node",
+            GraphUpdateFailure::Other(code) => return write!(f, "the driver's code {code}"),
         })
     }
 }
 
-/// Updates a graph to another one.
+/// Updates an executable graph to another graph.
 pub(super) fn update(api: &Api, exec: CUgraphExec, graph: CUgraph) -> CudaResult<()> {
-    // SAFETY: zeros are valid for these plain numbers and pointers.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut info: CUgraphExecUpdateResultInfo = unsafe { std::mem::zeroed() };
     // SAFETY: the callers keep both alive, and the pointer is valid for the call.
     let result = unsafe { api.driver.cuGraphExecUpdate_v2(exec, graph, &mut info) };
@@ -347,9 +378,9 @@ fn same_uses(a: &[(usize, Access)], b: &[(usize, Access)]) -> bool {
 
 impl Drop for GraphExec<'_> {
     fn drop(&mut self) {
-        // Functions of the host's are freed with the nodes.
+        // Dropping the nodes frees the host functions, so wait for the last launch.
         if self.tracker.settle(Access::Write).is_err() {
-            // What a launch may still use is leaked.
+            // Leak what a pending launch may use.
             std::mem::forget(std::mem::take(&mut self.graph.buffers));
             std::mem::forget(std::mem::take(&mut self.graph.nodes));
             return;
@@ -381,22 +412,22 @@ mod tests {
             (
                 Raw::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
                 GraphUpdateFailure::Topology,
-                "it has other nodes, or another order of them",
+                "the nodes or their dependencies differ",
             ),
             (
                 Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
                 GraphUpdateFailure::NodeType,
-                "a node is of another kind",
+                "the kind of a node differs",
             ),
             (
                 Raw::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED,
                 GraphUpdateFailure::Function,
-                "a node's kernel cannot be exchanged for that one",
+                "the kernel of a node cannot be replaced by the new one",
             ),
             (
                 Raw::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE,
                 GraphUpdateFailure::Function,
-                "a node's kernel cannot be exchanged for that one",
+                "the kernel of a node cannot be replaced by the new one",
             ),
             (
                 Raw::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
@@ -411,17 +442,13 @@ mod tests {
             (
                 Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
                 GraphUpdateFailure::NotSupported,
-                "the driver cannot update such a node",
+                "the driver does not support updating a node",
             ),
-            (
-                Raw(1),
-                GraphUpdateFailure::Other(1),
-                "the driver's reason 1",
-            ),
+            (Raw(1), GraphUpdateFailure::Other(1), "the driver's code 1"),
             (
                 Raw(99),
                 GraphUpdateFailure::Other(99),
-                "the driver's reason 99",
+                "the driver's code 99",
             ),
         ];
         for (raw, expected, text) in kinds {

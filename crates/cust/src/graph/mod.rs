@@ -1,10 +1,11 @@
-//! Graphs: work that is described once and launched often, with one call for all of it.
+//! CUDA graphs: work that is defined once and launched many times, with a single call.
 //!
-//! A [`GraphBuilder`] takes over the buffers that the work is about, and then the work in the order
-//! in which a program would do it. Which nodes have to come before which follows from what they
-//! read and write; the others may run at the same time. [`GraphBuilder::instantiate`] makes a
-//! [`GraphExec`] of it, which is launched into streams, and which lends the buffers out between
-//! launches.
+//! A [`GraphBuilder`] takes ownership of the buffers that the graph uses. Nodes are then added in
+//! program order; their dependencies follow from the buffers that they read and write, and
+//! independent nodes may run concurrently. [`GraphBuilder::instantiate`] creates a [`GraphExec`],
+//! which is launched into streams, and which gives access to the buffers between launches.
+//!
+//! # Examples
 //!
 //! ```
 //! use cust::prelude::*;
@@ -29,10 +30,14 @@
 //! # Ok::<(), cust::error::Error>(())
 //! ```
 //!
-//! `capture.rs` is the other way to a graph, which records what is put into streams; it cannot know
-//! what memory the work uses, and is unsafe. This file is the builder, with kernels, copies and calls;
-//! `nodes.rs` adds the other kinds of nodes, `conditional.rs` those that choose and repeat, and
-//! `exec.rs` is what is launched.
+//! # Stream capture
+//!
+//! [`Stream::capture`](crate::stream::Stream::capture) creates a graph by recording the work that
+//! is enqueued into a stream. It does not track the memory that the work uses, so it is unsafe.
+
+// This file contains the builder with kernel, copy, fill and host nodes; `nodes.rs` the other kinds
+// of nodes; `conditional.rs` conditional nodes; `exec.rs` executable graphs; and `capture.rs`
+// stream capture.
 
 mod capture;
 mod conditional;
@@ -78,19 +83,20 @@ pub trait GraphMemory: Any {
     type Element: DeviceCopy;
 }
 
-/// Memory that a graph can own, and lends out between launches.
+/// Memory that a graph can own, and gives access to between launches.
 ///
 /// # Safety
 ///
-/// `place` is where the elements are for as long as the value lives, wherever it is moved.
+/// `place` must return the location of the elements, which must not change while the value lives,
+/// even if the value is moved.
 pub unsafe trait Owned: GraphMemory + Send {
-    /// The elements, borrowed to be changed, without the buffer's being.
+    /// A mutable borrow of the elements that does not allow replacing the buffer.
     type Mut<'a>
     where
         Self: 'a;
-    /// The elements, to be changed.
+    /// Borrows the elements mutably.
     fn elements_mut(&mut self) -> Self::Mut<'_>;
-    /// Address, number of elements, and whether it is the host's memory.
+    /// Returns the address, the number of elements, and whether the memory is host memory.
     fn place(&self) -> (u64, usize, bool);
     #[doc(hidden)]
     fn tracker(&self) -> &dyn Any;
@@ -103,7 +109,7 @@ macro_rules! owned {
                 type Element = T;
             }
 
-            // SAFETY: the memory stays where it is until the buffer is dropped.
+            // SAFETY: the memory does not move until the buffer is dropped.
             unsafe impl<T: DeviceCopy + Send + 'static> Owned for $ty<T> {
                 type Mut<'m> = $mut;
 
@@ -129,7 +135,7 @@ owned! {
     LockedBuffer true &'m mut [T];
 }
 
-/// A buffer that a graph owns. It is a number, free to copy, that means something to that graph.
+/// A handle of a buffer that a graph owns. It can be copied, and is valid only for that graph.
 pub struct GraphBuffer<B> {
     id: InGraph,
     address: u64,
@@ -157,22 +163,22 @@ impl<B> std::fmt::Debug for GraphBuffer<B> {
 }
 
 impl<B: GraphMemory> GraphBuffer<B> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// As an argument for a kernel's parameter `&[T]`.
+    /// Returns an argument for a kernel parameter of type `&[T]`.
     pub fn read(self) -> Reading<B> {
         Reading(self)
     }
 
-    /// As an argument for a kernel's parameter that writes, such as `PerThread<T>`.
+    /// Returns an argument for a kernel parameter of an output type, such as `PerThread<T>`.
     pub fn write(self) -> Writing<B> {
         Writing(self)
     }
@@ -190,7 +196,7 @@ pub struct Reading<B>(GraphBuffer<B>);
 #[derive(Clone, Copy)]
 pub struct Writing<B>(GraphBuffer<B>);
 
-/// A buffer of a graph, as a kernel gets it.
+/// A buffer of a graph, as passed to a kernel.
 pub struct PassedInGraph {
     id: InGraph,
     words: [u64; 2],
@@ -199,8 +205,7 @@ pub struct PassedInGraph {
     access: Access,
 }
 
-// SAFETY: address and length are the buffer's, and only nodes of the graph that owns it are made
-// with it.
+// SAFETY: address and length are the buffer's, and only nodes of the owning graph can use it.
 unsafe impl Pass for PassedInGraph {
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         let name = || "a buffer of a graph";
@@ -228,7 +233,7 @@ fn passed<B: GraphMemory>(buffer: GraphBuffer<B>, wide: bool, access: Access) ->
     }
 }
 
-// SAFETY: the graph orders its nodes such that nothing writes meanwhile.
+// SAFETY: the graph orders its nodes so that no other node writes the buffer concurrently.
 unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> {
     type Passed = PassedInGraph;
 
@@ -248,7 +253,7 @@ unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<Reference<'_, [
     }
 }
 
-// SAFETY: the graph orders its nodes such that nothing else uses it meanwhile.
+// SAFETY: the graph orders its nodes so that no other node uses the buffer concurrently.
 unsafe impl<B: GraphMemory, P: Output<Element = B::Element>> Argument<P> for Writing<B> {
     type Passed = PassedInGraph;
 
@@ -257,27 +262,27 @@ unsafe impl<B: GraphMemory, P: Output<Element = B::Element>> Argument<P> for Wri
     }
 }
 
-/// A piece of work in a graph.
+/// A handle of a node of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Node {
     graph: u64,
     number: usize,
 }
 
-/// A node with what it uses.
+/// A node, with the resources that it uses.
 struct NodeData<'m> {
     raw: CUgraphNode,
-    /// The graph that it is in: the whole one, or a body of a conditional node.
+    /// The driver's graph that the node is in: the whole graph, or a body of a conditional node.
     scope: Scope,
-    /// The graph's buffers that it uses.
+    /// The indices of the graph's buffers that the node uses.
     uses: Vec<(usize, Access)>,
-    /// The nodes that it comes after, as far as the driver was told.
+    /// The indices of the nodes that the node depends on, as passed to the driver.
     after: Vec<usize>,
-    /// What it keeps: arguments, functions.
+    /// The objects that the node keeps alive.
     kept: Kept<'m>,
 }
 
-/// A graph whose nodes are ordered among each other.
+/// A graph of the driver, within which nodes are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Scope {
     number: usize,
@@ -286,13 +291,13 @@ struct Scope {
 
 enum Kept<'m> {
     Nothing,
-    /// A kernel's arguments may refer to buffers that live forever.
+    /// A kernel, and its arguments, which may refer to buffers with a `'static` lifetime.
     Kernel(Function<'m>, Box<dyn Pass + Send>),
-    /// A function of the host, an event, a semaphore.
+    /// A host function, an event, or a semaphore.
     Other(#[expect(dead_code, reason = "kept for the driver")] Box<dyn Any + Send>),
 }
 
-/// A buffer, without its type; or something else that nodes use in an order, without a tracker.
+/// A type-erased buffer; or another resource that orders the nodes that use it, without a tracker.
 struct AnyBuffer {
     value: Box<dyn Any + Send>,
     tracker: Option<fn(&dyn Any) -> &Tracker>,
@@ -300,56 +305,58 @@ struct AnyBuffer {
     bytes: usize,
 }
 
-/// The value of an [`AnyBuffer`] that stands for an array which kernels use by textures and surfaces: the
-/// address of its tracker. The driver does not order nodes by what they use.
+/// The value of an [`AnyBuffer`] that represents an array which kernels use through textures and
+/// surfaces: the address of the array's tracker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Image(usize);
 
-/// The tracker of a buffer of this type.
+/// Returns the tracker of a buffer of type `B`.
 fn tracker_of<B: Owned>(value: &dyn Any) -> &Tracker {
     let buffer = value.downcast_ref::<B>().map(B::tracker);
     let tracker = buffer.and_then(|tracker| tracker.downcast_ref());
     tracker.expect("the value is of this type, which has a tracker")
 }
 
-/// Puts a graph together. See the [module's documentation](self).
+/// Builds a graph. See the [module's documentation](self).
 pub struct GraphBuilder<'m> {
     raw: CUgraph,
     context: Context,
     id: u64,
     buffers: Vec<AnyBuffer>,
     nodes: Vec<NodeData<'m>>,
-    /// What nodes are added to now.
+    /// The driver's graph that nodes are currently added to.
     scope: Scope,
-    /// How many scopes there were so far.
+    /// The number of scopes created so far.
     scopes: usize,
-    /// Graphs that became nodes of this one: their numbers, and from where on their buffers are
-    /// among this one's.
+    /// Child graphs: the ID of each, and the index of its first buffer in `buffers`.
     children: Vec<(u64, usize)>,
-    /// Their handles, which go with this one.
+    /// The handles of child graphs, destroyed together with this graph.
     child_graphs: Vec<CUgraph>,
-    /// Memory that the graph allocates itself: which buffer, and the address to free.
+    /// Memory that the graph allocates itself: the index of the buffer, and the address to free.
     scratch: Vec<(usize, u64)>,
-    /// The events that its nodes record.
+    /// The events that nodes record.
     events: Vec<Arc<Event>>,
-    /// Conditions without a conditional node: their numbers among the buffers.
+    /// Conditions without a conditional node: their indices in `buffers`.
     unused_conditions: Vec<usize>,
 }
 
-// SAFETY: the driver's graphs are used by one thread at a time, but by any; the kernels' handles
-// likewise.
+// SAFETY: the driver's graphs and functions may be used from any thread, by one thread at a time.
 unsafe impl Send for GraphBuilder<'_> {}
 
 impl<'m> GraphBuilder<'m> {
-    /// An empty graph in the current context.
+    /// Creates an empty graph in the current context.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context.
     pub fn new() -> CudaResult<GraphBuilder<'m>> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let context = Context::current("making a graph")?;
+        let context = Context::current("creating a graph")?;
         let api = context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
         let result = unsafe { api.driver.cuGraphCreate(&mut raw, 0) };
-        api.check(result, || "making a graph".to_owned())?;
+        api.check(result, || "creating a graph".to_owned())?;
         Ok(GraphBuilder {
             raw,
             context,
@@ -366,7 +373,7 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Takes over a buffer: a [`DeviceBuffer`], [`UnifiedBuffer`] or [`LockedBuffer`].
+    /// Takes ownership of a buffer: a [`DeviceBuffer`], [`UnifiedBuffer`] or [`LockedBuffer`].
     pub fn buffer<B: Owned>(&mut self, buffer: B) -> GraphBuffer<B> {
         let (address, len, host) = buffer.place();
         let id = InGraph {
@@ -388,7 +395,13 @@ impl<'m> GraphBuilder<'m> {
         }
     }
 
-    /// Adds a launch of a kernel. Its arguments are values and the graph's buffers.
+    /// Adds a kernel node. Its arguments are values and buffers of the graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Kernel::launch`], [`Error::AliasedBuffer`] if the kernel writes a
+    /// buffer that is passed twice, [`Error::HostMemoryInGraph`] for host slices, and
+    /// [`Error::GraphLaunchAttribute`] for programmatic dependent launch.
     pub fn launch<K: KernelType, A: Pass + Send + 'static>(
         &mut self,
         kernel: &Kernel<'m, K>,
@@ -405,8 +418,8 @@ impl<'m> GraphBuilder<'m> {
         let mut pointers = kernel_checks(&self.context, &function, &config, &collector, doing)?;
         let raw = kernel_node(&function, &config, &mut pointers);
         let node = self.add(uses, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call, in which the driver copies the parameters;
-            // their number and sizes were checked.
+            // SAFETY: the lists live through the call, and the driver copies the parameters during
+            // the call. The number and sizes of the parameters were checked.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -418,7 +431,7 @@ impl<'m> GraphBuilder<'m> {
         let api = self.context.bind()?;
         for attribute in &attributes(&config) {
             let raw = self.nodes[node.number].raw;
-            // SAFETY: the node is alive, and the value is of the attribute's kind.
+            // SAFETY: the node is alive, and the value has the attribute's kind.
             let result = unsafe {
                 api.driver
                     .cuGraphKernelNodeSetAttribute(raw, attribute.id, &attribute.value)
@@ -430,7 +443,12 @@ impl<'m> GraphBuilder<'m> {
         Ok(node)
     }
 
-    /// Adds a copy between two of the graph's buffers.
+    /// Adds a copy between two buffers of the graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, and [`Error::BufferOfGraph`] if a
+    /// buffer belongs to another graph.
     pub fn copy<A, B>(&mut self, from: GraphBuffer<A>, to: GraphBuffer<B>) -> CudaResult<Node>
     where
         A: GraphMemory,
@@ -455,7 +473,7 @@ impl<'m> GraphBuilder<'m> {
         let raw = copy_node((from.address, from.host), (to.address, to.host), bytes);
         let context = self.context.as_raw();
         self.add(uses, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call; both buffers have as many bytes.
+            // SAFETY: the lists live through the call; both buffers have `bytes` bytes.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -464,13 +482,17 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds setting every byte of a buffer to zero.
+    /// Adds a node that sets every byte of a buffer to zero.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::BufferOfGraph`] if the buffer belongs to another graph.
     pub fn set_zero<B: GraphMemory>(&mut self, buffer: GraphBuffer<B>) -> CudaResult<Node>
     where
         B::Element: Zeroable,
     {
         let bytes = buffer.bytes();
-        let doing = || format!("adding setting of {bytes} bytes to a graph");
+        let doing = || format!("adding a fill of {bytes} bytes to a graph");
         let uses = vec![(self.own(buffer.id, doing)?, Access::Write)];
         if bytes == 0 {
             return self.join(uses);
@@ -485,7 +507,7 @@ impl<'m> GraphBuilder<'m> {
         };
         let context = self.context.as_raw();
         self.add(uses, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call; the buffer has as many bytes.
+            // SAFETY: the lists live through the call; the buffer has `bytes` bytes.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -494,25 +516,30 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds a call of `function` on another thread, after the nodes given. What comes after it waits
-    /// until it returns, or calls a function of this crate that calls the driver, as with
-    /// [`Stream::add_callback`](crate::stream::Stream::add_callback). A panic in it is caught and
-    /// dropped.
+    /// Adds a host node, which calls `function` on another thread after the nodes `after`.
+    ///
+    /// Nodes that depend on it wait until `function` returns or calls a function of this crate that
+    /// calls the driver, as with [`Stream::add_callback`](crate::stream::Stream::add_callback). A
+    /// panic in `function` is caught and discarded.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::BufferOfGraph`] if a node belongs to another graph.
     pub fn call<F>(&mut self, after: &[Node], function: F) -> CudaResult<Node>
     where
         F: Fn() + Send + Sync + 'static,
     {
         unsafe extern "C" fn call<F: Fn() + Send + Sync + 'static>(function: *mut c_void) {
             let function = function.cast_const().cast::<F>();
-            // The call may outlive its launch, and so the graph.
-            // SAFETY: the graph keeps the function, which is an `Arc`'s, while it is launched.
+            // The call may outlive the launch and the graph, so it needs its own reference.
+            // SAFETY: the pointer is from an `Arc`, which the graph keeps alive during a launch.
             let function = unsafe {
                 Arc::increment_strong_count(function);
                 Arc::from_raw(function)
             };
             host_call::call_and_wait(move || function());
         }
-        let doing = || "adding a call of the host to a graph".to_owned();
+        let doing = || "adding a host function to a graph".to_owned();
         let function = Arc::new(function);
         let raw = CUDA_HOST_NODE_PARAMS {
             fn_: Some(call::<F>),
@@ -531,7 +558,13 @@ impl<'m> GraphBuilder<'m> {
         Ok(node)
     }
 
-    /// Lets a node come after others, besides those that it depends on by what they use.
+    /// Adds dependencies of a node, besides those that follow from the buffers it uses.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::GraphOrder`] if a node in `after` was added later than `node`, or is in
+    /// another body of a conditional node, and [`Error::BufferOfGraph`] if a node belongs to
+    /// another graph.
     pub fn order(&mut self, node: Node, after: &[Node]) -> CudaResult<()> {
         let doing = || "ordering the nodes of a graph".to_owned();
         let own = self.numbers(&[node], doing)?[0];
@@ -551,7 +584,7 @@ impl<'m> GraphBuilder<'m> {
                 continue;
             }
             let (from, to) = (self.nodes[before].raw, self.nodes[own].raw);
-            // SAFETY: both nodes are of this graph.
+            // SAFETY: both nodes belong to this graph.
             let result = unsafe {
                 api.driver
                     .cuGraphAddDependencies_v2(scope.raw, &from, &to, std::ptr::null(), 1)
@@ -562,7 +595,7 @@ impl<'m> GraphBuilder<'m> {
         Ok(())
     }
 
-    /// An empty node.
+    /// Adds an empty node with the dependencies of `uses`.
     fn join(&mut self, uses: Vec<(usize, Access)>) -> CudaResult<Node> {
         let doing = || "adding an empty node to a graph".to_owned();
         self.add(uses, doing, |api, node, graph, after| {
@@ -574,8 +607,8 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Refuses a graph that is inside the body of a conditional node: it was moved out of the
-    /// closure that fills the body.
+    /// Returns an error if a condition has no conditional node, or if the graph is still inside the
+    /// body of a conditional node because it was moved out of the closure that fills the body.
     fn require_complete(&self) -> CudaResult<()> {
         match (self.scope.number, &self.unused_conditions[..]) {
             (0, []) => Ok(()),
@@ -584,13 +617,13 @@ impl<'m> GraphBuilder<'m> {
         }
     }
 
-    /// The number of a buffer of this graph.
+    /// Returns the index of a buffer of this graph, or an error if it belongs to another graph.
     fn own(&self, id: InGraph, doing: impl FnOnce() -> String) -> CudaResult<usize> {
         self.place(id)
             .ok_or_else(|| Error::BufferOfGraph { doing: doing() })
     }
 
-    /// As `own`; also buffers of graphs that became nodes of this one.
+    /// Returns the index of a buffer of this graph or of a child graph.
     fn place(&self, id: InGraph) -> Option<usize> {
         if id.graph == self.id {
             return Some(id.buffer);
@@ -609,8 +642,9 @@ impl<'m> GraphBuilder<'m> {
         nodes.iter().map(number).collect()
     }
 
-    /// The graph's buffers that a kernel uses, and the arrays that it uses by textures and surfaces,
-    /// which live forever. Several arguments may be of one array.
+    /// Returns the graph's buffers that a kernel uses, and the arrays that it uses through textures
+    /// and surfaces, which have a `'static` lifetime. Several arguments may refer to the same
+    /// array.
     fn uses(
         &mut self,
         collector: &Collector<'_>,
@@ -642,7 +676,8 @@ impl<'m> GraphBuilder<'m> {
         self.buffers.iter().position(is_image)
     }
 
-    /// The number by which uses are compared: arrays that a child graph uses have their own.
+    /// Returns the index by which uses are compared: an array that a child graph uses as well has
+    /// several indices.
     fn canonical(&self, number: usize) -> usize {
         let image = self
             .buffers
@@ -652,7 +687,7 @@ impl<'m> GraphBuilder<'m> {
         first.unwrap_or(number)
     }
 
-    /// Adds a node after the earlier ones that it conflicts with.
+    /// Adds a node that depends on the earlier nodes that it conflicts with.
     fn add(
         &mut self,
         uses: Vec<(usize, Access)>,
@@ -697,12 +732,13 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// The nodes of a scope, of those before one, that something with these uses comes after.
+    /// Returns the nodes in `scope` with an index below `before` that a node with these uses
+    /// depends on.
     fn conflicts(&self, uses: &[(usize, Access)], scope: Scope, before: usize) -> Vec<usize> {
         let mut after = Vec::new();
         for &(buffer, access) in uses {
             let buffer = self.canonical(buffer);
-            // Back to the last writer; readers in between matter to a writer only.
+            // Search backward to the last writer. Only a writer depends on the readers in between.
             for (number, node) in self.nodes[..before].iter().enumerate().rev() {
                 let uses = node
                     .uses
@@ -725,7 +761,8 @@ impl<'m> GraphBuilder<'m> {
     }
 }
 
-/// One buffer as two arguments of a kernel, of which it writes one, would be two `&mut` to it.
+/// Returns an error if a kernel would write a buffer that is passed to it twice: the arguments
+/// would be aliasing mutable references.
 fn refuse_aliases(uses: &[(usize, Access)]) -> CudaResult<()> {
     for (i, (buffer, access)) in uses.iter().enumerate() {
         let again = uses[..i].iter().find(|(other, _)| other == buffer);
@@ -738,7 +775,7 @@ fn refuse_aliases(uses: &[(usize, Access)]) -> CudaResult<()> {
     Ok(())
 }
 
-/// The checks before a kernel becomes a node, and the pointers to its parameters.
+/// Checks a kernel launch before it becomes a node, and returns the pointers to its parameters.
 fn kernel_checks(
     context: &Context,
     function: &Function<'_>,
@@ -778,9 +815,10 @@ fn kernel_node(
     }
 }
 
-/// The description of a copy of one row.
+/// Returns the driver's description of a one-dimensional copy. Each side is an address, and whether
+/// it is in host memory.
 fn copy_node(from: (u64, bool), to: (u64, bool), bytes: usize) -> CUDA_MEMCPY3D {
-    // SAFETY: zeros are valid for these plain numbers and pointers.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut copy: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
     let kind = |host| {
         if host {
@@ -814,7 +852,7 @@ impl Drop for GraphBuilder<'_> {
         if let Ok(api) = self.context.bind() {
             for graph in self.child_graphs.drain(..).chain([self.raw]) {
                 if !graph.is_null() {
-                    // SAFETY: made by `new`, destroyed once.
+                    // SAFETY: created once, destroyed once.
                     let _ = unsafe { api.driver.cuGraphDestroy(graph) };
                 }
             }

@@ -1,5 +1,5 @@
-//! The rarer kinds of nodes: graphs inside of graphs, memory that a graph allocates itself, events,
-//! values that other devices wait for, and semaphores of other interfaces.
+//! Further kinds of nodes: child graphs, memory allocations, events, value writes and external
+//! semaphores.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -23,8 +23,8 @@ use crate::memory::{DeviceCopy, Zeroable, check_alignment};
 use crate::module::c_name;
 use crate::stream::StreamValue;
 
-/// Memory that a graph allocates when it is launched, and frees at the end of the launch: see
-/// [`GraphBuilder::scratch`]. There is nothing of it between launches.
+/// Memory that a graph allocates and frees during each launch: see [`GraphBuilder::scratch`]. It
+/// does not exist between launches.
 #[derive(Debug)]
 pub struct Scratch<T>(PhantomData<fn() -> T>);
 
@@ -33,8 +33,12 @@ impl<T: DeviceCopy + 'static> GraphMemory for Scratch<T> {
 }
 
 impl<'m> GraphBuilder<'m> {
-    /// Adds a whole graph as one node, which comes after the nodes given. Its buffers become this
-    /// graph's, under the same names; its own nodes cannot be named any more.
+    /// Adds a child graph as a single node, after the nodes `after`.
+    ///
+    /// The child's buffers become buffers of this graph, and their handles stay valid. Handles of
+    /// the child's nodes become invalid.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use cust::prelude::*;
@@ -48,7 +52,7 @@ impl<'m> GraphBuilder<'m> {
     /// let from = outer.buffer(DeviceBuffer::from_slice(&[3u32, 4])?);
     /// outer.child(inner, &[])?;
     /// let result = outer.buffer(LockedBuffer::<u32>::zeroed(2)?);
-    /// outer.copy(buffer, result)?; // comes after the child, which writes it
+    /// outer.copy(buffer, result)?; // depends on the child, which writes `buffer`
     /// outer.copy(from, buffer)?;
     /// let mut graph = outer.instantiate()?;
     /// graph.launch(&stream)?;
@@ -59,7 +63,8 @@ impl<'m> GraphBuilder<'m> {
     ///
     /// # Errors
     ///
-    /// The driver's, for instance for a child that allocates memory or has conditions.
+    /// Returns [`Error::WrongContext`] for a graph of another context, and the driver's error, for
+    /// example for a child that allocates memory or has conditions.
     pub fn child(&mut self, mut child: GraphBuilder<'m>, after: &[Node]) -> CudaResult<Node> {
         let doing = || format!("adding a graph of {} nodes to a graph", child.nodes.len());
         self.context.require_same(&child.context, doing)?;
@@ -90,7 +95,8 @@ impl<'m> GraphBuilder<'m> {
         let inside = child.children.drain(..);
         self.children
             .extend(inside.map(|(id, offset)| (id, first + offset)));
-        // The nodes are kept for what they keep; no new node is ordered with them.
+        // The child's nodes stay in the list to keep their resources alive. They are in scopes of
+        // their own, so no new node depends on them.
         for mut inside in child.nodes.drain(..) {
             for (buffer, _) in &mut inside.uses {
                 *buffer += first;
@@ -109,12 +115,14 @@ impl<'m> GraphBuilder<'m> {
         Ok(node)
     }
 
-    /// Memory of `len` elements that the graph allocates itself and frees after its last use, so
-    /// that graphs which do not run at the same time can share it. It is zero at first.
+    /// Adds an allocation of `len` zeroed elements, which the graph frees after the last use.
+    /// Graphs that do not run concurrently can share the physical memory.
     ///
     /// # Errors
     ///
-    /// The driver's, for instance in the body of a conditional node, or for a device without pools.
+    /// Returns [`Error::SizeMismatch`] for a size of zero bytes, [`Error::Alignment`] for types
+    /// that cannot be allocated, and the driver's error, for example in the body of a conditional
+    /// node or for a device that does not support memory pools.
     pub fn scratch<T>(&mut self, len: usize) -> CudaResult<GraphBuffer<Scratch<T>>>
     where
         T: DeviceCopy + Zeroable + 'static,
@@ -129,7 +137,7 @@ impl<'m> GraphBuilder<'m> {
         };
         check_alignment::<T>()?;
         let doing = || format!("adding an allocation of {bytes} bytes to a graph");
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut raw: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
         raw.poolProps.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
         raw.poolProps.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
@@ -166,7 +174,7 @@ impl<'m> GraphBuilder<'m> {
         Ok(buffer)
     }
 
-    /// Frees what the graph allocates, after its last use.
+    /// Adds the frees of memory that the graph allocates, after its last use.
     pub(super) fn free_scratch(&mut self) -> CudaResult<()> {
         while let Some((number, address)) = self.scratch.pop() {
             let doing = || "adding a free to a graph".to_owned();
@@ -183,18 +191,18 @@ impl<'m> GraphBuilder<'m> {
         Ok(())
     }
 
-    /// Adds recording an event, after the nodes given.
+    /// Adds a node that records an event, after the nodes `after`.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongContext`], and the driver's.
+    /// Returns [`Error::WrongContext`] if the event belongs to another context.
     pub fn record_event(&mut self, event: &Arc<Event>, after: &[Node]) -> CudaResult<Node> {
-        let doing = || "adding recording of an event to a graph".to_owned();
+        let doing = || "adding an event record to a graph".to_owned();
         self.context.require_same(event.context(), doing)?;
         let after = self.numbers(after, doing)?;
         let raw = event.as_raw();
         let node = self.add_after(Vec::new(), after, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call; the graph keeps the event.
+            // SAFETY: the lists live through the call; the graph keeps the event alive.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -205,19 +213,21 @@ impl<'m> GraphBuilder<'m> {
         Ok(node)
     }
 
-    /// Adds a wait for an event, after the nodes given: for what was recorded last when the graph
-    /// is launched. [`GraphBuilder::order`] says what comes after it.
+    /// Adds a node that waits for an event, after the nodes `after`.
+    ///
+    /// A launch waits for the most recent record of the event. Use [`GraphBuilder::order`] to make
+    /// other nodes depend on the wait.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongContext`], and the driver's.
+    /// Returns [`Error::WrongContext`] if the event belongs to another context.
     pub fn wait_event(&mut self, event: &Arc<Event>, after: &[Node]) -> CudaResult<Node> {
         let doing = || "adding a wait for an event to a graph".to_owned();
         self.context.require_same(event.context(), doing)?;
         let after = self.numbers(after, doing)?;
         let raw = event.as_raw();
         let node = self.add_after(Vec::new(), after, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call; the node keeps the event.
+            // SAFETY: the lists live through the call; the node keeps the event alive.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -228,14 +238,17 @@ impl<'m> GraphBuilder<'m> {
         Ok(node)
     }
 
-    /// Adds writing one element of a buffer, as [`Stream::write_value`] does: memory of the host's
-    /// does, and of the device's what is not of a pool.
+    /// Adds a write of one element of a buffer, like [`Stream::write_value`].
+    ///
+    /// The buffer must be in host memory, or in device memory that does not belong to a memory
+    /// pool.
     ///
     /// [`Stream::write_value`]: crate::stream::Stream::write_value
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] for an index beyond the buffer, and the driver's.
+    /// Returns [`Error::OutOfBounds`] if `index` is out of bounds, [`Error::BufferOfGraph`] if the
+    /// buffer belongs to another graph, and the driver's error for pool memory.
     pub fn write_value<B>(
         &mut self,
         to: GraphBuffer<B>,
@@ -246,7 +259,7 @@ impl<'m> GraphBuilder<'m> {
         B: GraphMemory,
         B::Element: StreamValue,
     {
-        let doing = || "adding writing of a value to a graph".to_owned();
+        let doing = || "adding a write of a value to a graph".to_owned();
         let uses = vec![(self.own(to.id, doing)?, Access::Write)];
         if index >= to.len {
             return Err(Error::OutOfBounds {
@@ -273,20 +286,20 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds signalling a semaphore of another interface, with a value if it counts, after the
-    /// nodes given.
+    /// Adds a node that signals an external semaphore, after the nodes `after`. For a timeline
+    /// semaphore, `value` is the new value.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongContext`], and the driver's.
+    /// Returns [`Error::WrongContext`] if the semaphore belongs to another context.
     pub fn signal_semaphore(
         &mut self,
         semaphore: &Arc<ExternalSemaphore>,
         value: u64,
         after: &[Node],
     ) -> CudaResult<Node> {
-        let doing = || "adding signalling of an external semaphore to a graph".to_owned();
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        let doing = || "adding a signal of an external semaphore to a graph".to_owned();
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut signal: CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = unsafe { std::mem::zeroed() };
         signal.params.fence.value = value;
         let mut handle = semaphore.as_raw();
@@ -296,7 +309,7 @@ impl<'m> GraphBuilder<'m> {
             numExtSems: 1,
         };
         self.add_semaphore(semaphore, after, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call; the node keeps the semaphore.
+            // SAFETY: the lists live through the call; the node keeps the semaphore alive.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -305,12 +318,14 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds a wait for a semaphore of another interface, until it has the value if it counts, after
-    /// the nodes given. [`GraphBuilder::order`] says what comes after it.
+    /// Adds a node that waits for an external semaphore, after the nodes `after`. For a timeline
+    /// semaphore, the node waits until the semaphore has at least the value `value`.
+    ///
+    /// Use [`GraphBuilder::order`] to make other nodes depend on the wait.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongContext`], and the driver's.
+    /// Returns [`Error::WrongContext`] if the semaphore belongs to another context.
     pub fn wait_semaphore(
         &mut self,
         semaphore: &Arc<ExternalSemaphore>,
@@ -318,7 +333,7 @@ impl<'m> GraphBuilder<'m> {
         after: &[Node],
     ) -> CudaResult<Node> {
         let doing = || "adding a wait for an external semaphore to a graph".to_owned();
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut wait: CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS = unsafe { std::mem::zeroed() };
         wait.params.fence.value = value;
         let mut handle = semaphore.as_raw();
@@ -328,7 +343,7 @@ impl<'m> GraphBuilder<'m> {
             numExtSems: 1,
         };
         self.add_semaphore(semaphore, after, doing, |api, node, graph, after| {
-            // SAFETY: the lists live through the call; the node keeps the semaphore.
+            // SAFETY: the lists live through the call; the node keeps the semaphore alive.
             unsafe {
                 let (list, count) = (after.as_ptr(), after.len());
                 api.driver
@@ -337,7 +352,7 @@ impl<'m> GraphBuilder<'m> {
         })
     }
 
-    /// Adds a node of a semaphore, which the node keeps.
+    /// Adds a node that uses a semaphore and keeps it alive.
     fn add_semaphore(
         &mut self,
         semaphore: &Arc<ExternalSemaphore>,
@@ -352,11 +367,11 @@ impl<'m> GraphBuilder<'m> {
         Ok(node)
     }
 
-    /// Writes a picture of the graph to a file, in the language of Graphviz.
+    /// Writes a description of the graph in Graphviz DOT format to a file.
     ///
     /// # Errors
     ///
-    /// The driver's, if the file cannot be written.
+    /// Returns the driver's error if the file cannot be written.
     pub fn write_dot(&self, path: impl AsRef<Path>) -> CudaResult<()> {
         let path = path.as_ref().display().to_string();
         let name = c_name(&path)?;

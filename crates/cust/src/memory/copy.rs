@@ -1,4 +1,4 @@
-//! Copies between typed memory: the traits, and their implementations for buffers and slices.
+//! Traits for copies between typed memory, and their implementations for buffers and slices.
 
 use super::device_slice::RangeOnDevice;
 use super::{DeviceBox, DeviceBuffer, DeviceCopy, DeviceSliceMut, transfer};
@@ -6,36 +6,58 @@ use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
 use crate::tracker::Captured;
 
-/// Memory of the device that values of `O` can be copied to and from. The copies wait until they
-/// are done. Sizes that differ are an error.
+/// Synchronous copies between device memory and an `O`.
+///
+/// A copy runs after all pending work that uses the memory, and waits until it is complete.
 pub trait CopyDestination<O: ?Sized> {
-    /// Copies `source` into this memory.
+    /// Copies `source` into this memory, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, and the driver's error if the copy
+    /// fails.
     fn copy_from(&mut self, source: &O) -> CudaResult<()>;
-    /// Copies this memory into `destination`.
+    /// Copies this memory into `destination`, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, the driver's error if the copy fails,
+    /// and the panic if a kernel that the copy waits for panicked.
     fn copy_to(&self, destination: &mut O) -> CudaResult<()>;
 }
 
-/// Memory of the device that values of `O` can be copied to and from in a stream, while the host
-/// goes on. For a copy that overlaps with other work, the host's side has to be a
+/// Asynchronous copies between device memory and an `O`, in a stream.
+///
+/// A copy overlaps with other work only if its host memory is pinned: see
 /// [`LockedBuffer`](super::LockedBuffer).
 pub trait AsyncCopyDestination<O: ?Sized> {
-    /// Puts a copy of `source` into this memory into the stream.
+    /// Enqueues a copy of `source` into this memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, and [`Error::WrongContext`] if the
+    /// memory and the stream belong to different contexts.
     ///
     /// # Safety
     ///
-    /// Both sides must stay alive and must not be changed until the stream is past the copy.
+    /// Source and destination must stay alive and unchanged until the copy is complete.
     unsafe fn async_copy_from(&mut self, source: &O, stream: &Stream) -> CudaResult<()>;
 
-    /// Puts a copy of this memory into `destination` into the stream.
+    /// Enqueues a copy of this memory into `destination`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, and [`Error::WrongContext`] if the
+    /// memory and the stream belong to different contexts.
     ///
     /// # Safety
     ///
-    /// Both sides must stay alive, this one unchanged and the other unused, until the stream is
-    /// past the copy.
+    /// Until the copy is complete, source and destination must stay alive, the source must not be
+    /// changed, and the destination must not be accessed.
     unsafe fn async_copy_to(&self, destination: &mut O, stream: &Stream) -> CudaResult<()>;
 }
 
-/// The number of bytes to copy, if both sides agree in length.
+/// Returns the number of bytes to copy, or an error if the lengths differ.
 pub(super) fn copy_size<T>(
     doing: &'static str,
     source_len: usize,
@@ -55,7 +77,7 @@ pub(super) const TO_DEVICE: &str = "copying to the device";
 pub(super) const FROM_DEVICE: &str = "copying from the device";
 pub(super) const ON_DEVICE: &str = "copying on the device";
 
-/// The implementations for one type of device memory.
+/// Implements the copies for a type of device memory.
 macro_rules! impl_copies {
     ([$($generics:tt)*] $type:ty) => {
         impl<$($generics)* T: DeviceCopy, I: ?Sized + AsRef<[T]> + AsMut<[T]>> CopyDestination<I>
@@ -74,8 +96,7 @@ macro_rules! impl_copies {
             fn copy_to(&self, destination: &mut I) -> CudaResult<()> {
                 let (destination, own) = (destination.as_mut(), self.range());
                 let bytes = copy_size::<T>(FROM_DEVICE, own.len, destination.len())?;
-                // SAFETY: the lengths agree, and whoever launched a kernel that wrote to the
-                // memory vouched for its values.
+                // SAFETY: the lengths agree, and the memory holds valid values of `T`.
                 unsafe {
                     let destination = destination.as_mut_ptr().cast();
                     transfer::device_to_host(destination, own, bytes)
@@ -153,7 +174,7 @@ macro_rules! impl_copies {
 impl_copies!([] DeviceBuffer<T>);
 impl_copies!(['a,] DeviceSliceMut<'a, T>);
 
-/// Copies one range of the device to another.
+/// Copies a range of device memory to another, and waits.
 pub(super) fn copy_range<T: DeviceCopy>(
     source: RangeOnDevice<'_, T>,
     destination: RangeOnDevice<'_, T>,
@@ -163,7 +184,7 @@ pub(super) fn copy_range<T: DeviceCopy>(
     unsafe { transfer::device_to_device(destination, source, bytes) }
 }
 
-/// Puts a copy of one range of the device to another into a stream.
+/// Enqueues a copy of a range of device memory to another into a stream.
 ///
 /// # Safety
 ///
@@ -209,7 +230,7 @@ impl<T: DeviceCopy> AsyncCopyDestination<T> for DeviceBox<T> {
 
     unsafe fn async_copy_to(&self, destination: &mut T, stream: &Stream) -> CudaResult<()> {
         let (own, to) = (self.range(), (destination as *mut T).cast());
-        // SAFETY: both sides are one `T`; the rest as the caller promises.
+        // SAFETY: source and destination are one `T`; the caller guarantees the rest.
         unsafe {
             transfer::device_to_host_async(
                 to,

@@ -1,11 +1,13 @@
-//! Single values on the device.
+//! Single values in device memory.
 
 use super::device_slice::RangeOnDevice;
 use super::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, Zeroable};
 use crate::error::CudaResult;
 use crate::stream::Stream;
 
-/// One `T` in the device's memory.
+/// A single value in device memory.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -23,24 +25,34 @@ pub struct DeviceBox<T> {
 }
 
 impl<T: DeviceCopy> DeviceBox<T> {
-    /// Allocates memory and copies the value into it.
+    /// Allocates device memory and copies the value into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::uninitialized`].
     pub fn new(value: &T) -> CudaResult<Self> {
         let buffer = DeviceBuffer::from_slice(std::slice::from_ref(value))?;
         Ok(DeviceBox { buffer })
     }
 
-    /// Allocates memory that belongs to no pool, and copies the value into it: what
-    /// [`Stream::write_value`] needs. Freeing it waits for the work that uses it.
+    /// Allocates device memory that does not belong to a memory pool, and copies the value into it.
+    ///
+    /// [`Stream::write_value`] requires such memory. Dropping the box waits for the pending work
+    /// that uses it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::uninitialized`].
     pub fn outside_pools(value: &T) -> CudaResult<Self> {
-        // SAFETY: the memory is the buffer's alone, which frees it, and the value is copied there
-        // before anybody can read it.
+        // SAFETY: the buffer is the only owner of the memory, and the value is copied into it
+        // before it can be read.
         let buffer = unsafe { DeviceBuffer::from_raw_parts(super::cuda_malloc(1)?, 1)? };
         let mut this = DeviceBox { buffer };
         super::CopyDestination::copy_from(&mut this, value)?;
         Ok(this)
     }
 
-    /// Allocates memory, and puts the copy of the value into it into a stream.
+    /// Allocates device memory, and enqueues a copy of the value to it into a stream.
     ///
     /// # Safety
     ///
@@ -52,7 +64,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
         Ok(DeviceBox { buffer })
     }
 
-    /// Allocates memory without setting it.
+    /// Allocates uninitialized device memory.
     ///
     /// # Safety
     ///
@@ -63,7 +75,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
         Ok(DeviceBox { buffer })
     }
 
-    /// Allocates memory and sets it to zero.
+    /// Allocates zeroed device memory.
     pub fn zeroed() -> CudaResult<Self>
     where
         T: Zeroable,
@@ -72,16 +84,16 @@ impl<T: DeviceCopy> DeviceBox<T> {
         Ok(DeviceBox { buffer })
     }
 
-    /// The value's address, as kernels take it.
+    /// Returns the value's address, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.buffer.as_device_ptr()
     }
 
-    /// Copies the value to the host.
+    /// Copies the value to the host, after all pending work that writes it.
     pub fn as_host_value(&self) -> CudaResult<T> {
         let mut value = std::mem::MaybeUninit::<T>::uninit();
         let range = self.range();
-        // SAFETY: the copy fills the value.
+        // SAFETY: the copy initializes the value.
         unsafe {
             super::transfer::device_to_host(value.as_mut_ptr().cast(), range, size_of::<T>())?;
             Ok(value.assume_init())

@@ -16,8 +16,12 @@ use crate::error::CudaResult;
 use crate::stream::Stream;
 use crate::tracker::Tracker;
 
-/// A buffer of `T` in the device's memory, of fixed length. Dropping it frees the memory, once the
-/// work in streams that uses it is done; the host does not wait for that.
+/// A buffer of fixed length in device memory.
+///
+/// Dropping the buffer frees the memory once all pending work that uses it is complete; the host
+/// does not wait.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -40,13 +44,23 @@ pub struct DeviceBuffer<T> {
     tracker: Tracker,
     address: CUdeviceptr,
     len: usize,
-    /// Whether the memory is from the context's pool, or `cuMemAlloc`'s.
+    /// Whether the memory was allocated from a pool, instead of by `cuMemAlloc`.
     pooled: bool,
     elements: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// Allocates a buffer without setting its elements.
+    /// Allocates a buffer of `len` uninitialized elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::AllocationTooLarge`] and
+    /// [`Error::Alignment`] for sizes and types that cannot be allocated, and the driver's error if
+    /// the device is out of memory.
+    ///
+    /// [`Error::NoContext`]: crate::error::Error::NoContext
+    /// [`Error::AllocationTooLarge`]: crate::error::Error::AllocationTooLarge
+    /// [`Error::Alignment`]: crate::error::Error::Alignment
     ///
     /// # Safety
     ///
@@ -54,7 +68,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     pub unsafe fn uninitialized(len: usize) -> CudaResult<Self> {
         let context = Context::current("allocating a device buffer")?;
         let bytes = byte_size::<T>(len)?;
-        // The driver refuses to allocate nothing.
+        // The driver rejects allocations of zero bytes.
         let (address, pooled) = match bytes {
             0 => (0, false),
             bytes => allocate(&context, bytes, || {
@@ -71,19 +85,30 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         })
     }
 
-    /// Allocates a buffer of zeros.
+    /// Allocates a buffer of `len` zeroed elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::uninitialized`].
     pub fn zeroed(len: usize) -> CudaResult<Self>
     where
         T: Zeroable,
     {
-        // SAFETY: the elements are set at once.
+        // SAFETY: the elements are set immediately.
         let mut buffer = unsafe { DeviceBuffer::uninitialized(len)? };
         buffer.as_mut_slice().set_zero()?;
         Ok(buffer)
     }
 
-    /// Allocates a buffer and copies the elements of `source` into it. What owns memory of the host's
-    /// is no element:
+    /// Allocates a buffer and copies the elements of `source` into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::uninitialized`].
+    ///
+    /// # Examples
+    ///
+    /// Types that own host memory are not [`DeviceCopy`], so this does not compile:
     ///
     /// ```compile_fail,E0277
     /// use cust::prelude::*;
@@ -93,20 +118,20 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// }
     /// ```
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
-        // SAFETY: the elements are set at once.
+        // SAFETY: the elements are set immediately, or the buffer is dropped.
         let mut buffer = unsafe { DeviceBuffer::uninitialized(source.len())? };
         buffer.copy_from(source)?;
         Ok(buffer)
     }
 
-    /// Allocates a buffer, and puts the copy of `source` into it into a stream.
+    /// Allocates a buffer, and enqueues a copy of `source` to it into a stream.
     ///
     /// # Safety
     ///
-    /// `source` must stay alive and unchanged, and the buffer be used only in the stream, until
-    /// the stream is past the copy.
+    /// Until the copy is complete, `source` must stay alive and unchanged, and the buffer must be
+    /// used only in the stream.
     pub unsafe fn from_slice_async(source: &[T], stream: &Stream) -> CudaResult<Self> {
-        // SAFETY: the elements are set in the stream; the rest as the caller promises.
+        // SAFETY: the elements are set in the stream; the caller guarantees the rest.
         unsafe {
             let mut buffer = DeviceBuffer::uninitialized(source.len())?;
             buffer.async_copy_from(source, stream)?;
@@ -114,54 +139,72 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The address of the first element, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.address)
     }
 
-    /// All elements, to read.
+    /// Borrows all elements as a slice.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(self.range())
     }
 
-    /// All elements.
+    /// Borrows all elements as a mutable slice.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::new(self.range())
     }
 
-    /// All elements as rows of `width`, for a kernel's parameter `PerThread2d`, `PerTile`, `PerRow` or
-    /// `PerColumn`. The last row may be short. Widths above 2⁴⁰ count as 2⁴⁰.
+    /// Views all elements as rows of `width` elements, for a kernel parameter of type
+    /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
+    ///
+    /// The last row may be shorter. Widths above 2⁴⁰ are clamped to 2⁴⁰.
     pub fn rows_mut(&mut self, width: usize) -> crate::kernel::RowsMut<'_, T> {
         crate::kernel::RowsMut::new(self.as_mut_slice(), width)
     }
 
-    /// All elements as layers of `height` rows of `width`, for a kernel's parameter `PerThread3d`. The
-    /// last layer may be short. A layer of more than 2⁴⁰ elements has the rows that the buffer has.
+    /// Views all elements as layers of `height` rows of `width` elements, for a kernel parameter of
+    /// type `PerThread3d`.
+    ///
+    /// The last layer may be shorter. If a layer would have more than 2⁴⁰ elements, `height` is
+    /// clamped to the number of rows in the buffer.
     pub fn volume_mut(&mut self, width: usize, height: usize) -> crate::kernel::VolumeMut<'_, T> {
         crate::kernel::VolumeMut::new(self.as_mut_slice(), width, height)
     }
 
-    /// Some of the elements, to read.
+    /// Borrows a range of the elements as a slice.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`](crate::error::Error::OutOfBounds) if the range is not inside
+    /// the buffer.
     pub fn index(&self, range: impl RangeBounds<usize>) -> CudaResult<DeviceSlice<'_, T>> {
         self.as_slice().index(range)
     }
 
-    /// The elements before and from `middle`.
+    /// Splits the elements into two slices at the index `middle`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`](crate::error::Error::OutOfBounds) if `middle > self.len()`.
     pub fn split_at(&self, middle: usize) -> CudaResult<(DeviceSlice<'_, T>, DeviceSlice<'_, T>)> {
         self.as_slice().split_at(middle)
     }
 
-    /// The elements before and from `middle`.
+    /// Splits the elements into two mutable slices at the index `middle`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`](crate::error::Error::OutOfBounds) if `middle > self.len()`.
     pub fn split_at_mut(
         &mut self,
         middle: usize,
@@ -169,12 +212,17 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         self.as_mut_slice().split_at_mut(middle)
     }
 
-    /// Copies the elements to the host.
+    /// Copies the elements to a `Vec` on the host, after all pending work that writes them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the copy fails, and the panic if a kernel that the copy waits
+    /// for panicked.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range())
     }
 
-    /// Sets every element to zero.
+    /// Sets all elements to zero, and waits.
     pub fn set_zero(&mut self) -> CudaResult<()>
     where
         T: Zeroable,
@@ -182,30 +230,36 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         self.as_mut_slice().set_zero()
     }
 
-    /// The context that it belongs to.
+    /// Returns the context that the buffer belongs to.
     pub fn context(&self) -> &Context {
         self.tracker.context()
     }
 
-    /// Gives up ownership: the memory stays allocated. Waits for the work that uses it.
-    /// [`cuda_free`](super::cuda_free) frees it.
+    /// Waits for all pending work that uses the buffer, and releases ownership of its memory.
+    ///
+    /// The memory stays allocated until [`cuda_free`](super::cuda_free) is called.
     pub fn into_device_ptr(self) -> DevicePointer<T> {
-        // Where it cannot wait, whoever uses the pointer has to.
+        // If waiting fails, the user of the pointer has to wait.
         let _ = self.tracker.settle(Access::Write);
         let mut this = std::mem::ManuallyDrop::new(self);
         let address = this.address;
-        // SAFETY: the tracker is not used again: the value is never dropped.
+        // SAFETY: the tracker is not used again, since `this` is never dropped.
         unsafe { std::ptr::drop_in_place(&mut this.tracker) };
         DevicePointer::from_raw(address)
     }
 
-    /// Takes ownership of memory of the current context.
+    /// Takes ownership of memory in the current context.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context.
     ///
     /// # Safety
     ///
-    /// The memory was allocated in the current context with [`cuda_malloc`](super::cuda_malloc), or
-    /// is that of [`into_device_ptr`](Self::into_device_ptr); no work uses it; it holds `len` elements,
-    /// and belongs to nobody else.
+    /// The memory must have been allocated in the current context with
+    /// [`cuda_malloc`](super::cuda_malloc), or been returned by
+    /// [`into_device_ptr`](Self::into_device_ptr). It must hold `len` valid elements, have no other
+    /// owner, and not be used by pending work.
     pub unsafe fn from_raw_parts(pointer: DevicePointer<T>, len: usize) -> CudaResult<Self> {
         Ok(DeviceBuffer {
             tracker: Tracker::new(Context::current("taking ownership of device memory")?),
@@ -216,12 +270,12 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         })
     }
 
-    /// Waits for the work that uses it.
+    /// Waits for all pending work that uses the buffer.
     pub(crate) fn settle(&self) -> CudaResult<()> {
         self.tracker.settle(Access::Write)
     }
 
-    /// The same memory as `len` elements of another type, for which the bytes have to be good.
+    /// Reinterprets the memory as `len` elements of another type, whose values its bytes must be.
     pub(crate) fn with_elements<U>(self, len: usize) -> DeviceBuffer<U> {
         let this = std::mem::ManuallyDrop::new(self);
         DeviceBuffer {
@@ -234,7 +288,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         }
     }
 
-    /// A buffer of memory that was allocated from a pool.
+    /// Wraps memory that was allocated from a pool.
     pub(super) fn of_pool(context: Context, address: CUdeviceptr, len: usize) -> Self {
         DeviceBuffer {
             tracker: Tracker::new(context),
@@ -254,8 +308,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 }
 
-/// Allocates device memory that any stream may use at once, from the context's pool if it has one;
-/// says whether it has.
+/// Allocates device memory that any stream may use immediately. Returns the address, and whether
+/// the memory is from the context's pool.
 pub(super) fn allocate(
     context: &Context,
     bytes: usize,
@@ -272,7 +326,7 @@ pub(super) fn allocate(
     Ok((address, false))
 }
 
-/// As [`allocate`], from a pool.
+/// Like [`allocate`], from the given pool.
 pub(super) fn allocate_from(
     context: &Context,
     pool: CUmemoryPool,
@@ -291,20 +345,20 @@ pub(super) fn allocate_from(
     };
     let mut result = from_pool();
     if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        // What was freed comes back when the streams get there.
+        // Memory freed in stream order becomes available when the streams reach the frees.
         // SAFETY: takes no arguments.
         let _ = unsafe { api.driver.cuCtxSynchronize() };
         result = from_pool();
     }
     api.check(result, &doing)?;
-    // The stream has nothing else to do: the wait is for the allocation alone.
+    // The stream has no other work, so this waits only for the allocation.
     // SAFETY: the stream is alive.
     let result = unsafe { api.driver.cuStreamSynchronize(stream.raw()) };
     api.check(result, &doing)?;
     Ok(address)
 }
 
-/// Frees what [`allocate`] allocated, after the work that uses it.
+/// Frees memory that [`allocate`] allocated, after all pending work that uses it.
 pub(super) fn free(tracker: &Tracker, address: CUdeviceptr, pooled: bool) {
     if address == 0 {
         return;
@@ -312,8 +366,8 @@ pub(super) fn free(tracker: &Tracker, address: CUdeviceptr, pooled: bool) {
     if pooled {
         return tracker.free_in_order(address);
     }
-    // Memory that work may still use is leaked. An error of `bind` means that the context is gone,
-    // and the memory with it.
+    // Leak memory that pending work may use. An error of `bind` means that the context is gone, and
+    // the memory with it.
     if tracker.settle(Access::Write).is_ok()
         && let Ok(api) = tracker.context().bind()
     {

@@ -1,4 +1,4 @@
-//! Parts of device buffers, borrowed.
+//! Borrowed parts of device buffers.
 
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -12,7 +12,7 @@ use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
 use crate::tracker::{Captured, Tracker};
 
-/// Consecutive elements on the device: what every typed memory boils down to.
+/// A contiguous range of elements in device memory, to which all typed memory converts.
 pub(crate) struct RangeOnDevice<'a, T> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) address: CUdeviceptr,
@@ -42,7 +42,7 @@ impl<'a, T> RangeOnDevice<'a, T> {
         self.tracker.context()
     }
 
-    /// The elements from `start` to `end`.
+    /// Returns the elements from `start` to `end`.
     fn part(self, start: usize, end: usize) -> Self {
         let address = self.address + (start * size_of::<T>()) as u64;
         RangeOnDevice::new(self.tracker, address, end - start)
@@ -67,7 +67,9 @@ impl<'a, T> RangeOnDevice<'a, T> {
     }
 }
 
-/// A borrowed part of a device buffer.
+/// A borrowed part of a device buffer, like `&[T]`.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -90,12 +92,12 @@ impl<T> Clone for DeviceSlice<'_, T> {
 
 impl<T> Copy for DeviceSlice<'_, T> {}
 
-/// A mutably borrowed part of a device buffer.
+/// A mutably borrowed part of a device buffer, like `&mut [T]`.
 pub struct DeviceSliceMut<'a, T> {
     range: RangeOnDevice<'a, T>,
 }
 
-// SAFETY: they stand for shared and exclusive references to elements.
+// SAFETY: these types represent shared and exclusive references to elements.
 unsafe impl<T: Sync> Send for DeviceSlice<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for DeviceSlice<'_, T> {}
@@ -105,7 +107,7 @@ unsafe impl<T: Send> Send for DeviceSliceMut<'_, T> {}
 unsafe impl<T: Sync> Sync for DeviceSliceMut<'_, T> {}
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
-    /// The range has to stay borrowed for `'a`.
+    /// Creates a slice. The range must stay borrowed for `'a`.
     pub(super) fn new(range: RangeOnDevice<'a, T>) -> Self {
         DeviceSlice { range }
     }
@@ -114,33 +116,45 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         self.range
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.range.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the slice has no elements.
     pub fn is_empty(&self) -> bool {
         self.range.len == 0
     }
 
-    /// The address of the first element, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.range.address)
     }
 
-    /// A part of it.
+    /// Returns a range of the elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`] if the range is not inside the slice.
     pub fn index(&self, range: impl RangeBounds<usize>) -> CudaResult<DeviceSlice<'a, T>> {
         let (start, end) = self.range.resolve(range)?;
         Ok(DeviceSlice::new(self.range.part(start, end)))
     }
 
-    /// The elements before and from `middle`.
+    /// Splits the slice into two at the index `middle`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`] if `middle > self.len()`.
     pub fn split_at(&self, middle: usize) -> CudaResult<(DeviceSlice<'a, T>, DeviceSlice<'a, T>)> {
         Ok((self.index(..middle)?, self.index(middle..)?))
     }
 
-    /// Copies the elements to the host.
+    /// Copies the elements to `destination`, after all pending work that writes them, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ.
     pub fn copy_to(&self, destination: &mut [T]) -> CudaResult<()> {
         let bytes = copy_size::<T>(FROM_DEVICE, self.len(), destination.len())?;
         let destination = destination.as_mut_ptr().cast();
@@ -149,14 +163,14 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         unsafe { transfer::device_to_host(destination, range, bytes) }
     }
 
-    /// Copies the elements to the host.
+    /// Copies the elements to a `Vec` on the host, after all pending work that writes them.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range)
     }
 }
 
 impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
-    /// The range has to stay mutably borrowed for `'a`.
+    /// Creates a slice. The range must stay mutably borrowed for `'a`.
     pub(super) fn new(range: RangeOnDevice<'a, T>) -> Self {
         DeviceSliceMut { range }
     }
@@ -173,27 +187,31 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         self.range
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.range.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the slice has no elements.
     pub fn is_empty(&self) -> bool {
         self.range.len == 0
     }
 
-    /// The address of the first element, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.range.address)
     }
 
-    /// The elements, to read.
+    /// Borrows the elements as a shared slice.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(self.range)
     }
 
-    /// A part of it.
+    /// Borrows a range of the elements as a mutable slice.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`] if the range is not inside the slice.
     pub fn index_mut(
         &mut self,
         range: impl RangeBounds<usize>,
@@ -202,7 +220,11 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         Ok(DeviceSliceMut::new(self.range.part(start, end)))
     }
 
-    /// The elements before and from `middle`.
+    /// Splits the slice into two at the index `middle`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`] if `middle > self.len()`.
     pub fn split_at_mut(
         self,
         middle: usize,
@@ -215,32 +237,41 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         ))
     }
 
-    /// Copies another part of a buffer into this one.
+    /// Copies the elements of another device slice into this one, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, and [`Error::WrongContext`] if the
+    /// slices belong to different contexts.
     pub fn copy_from_device(&mut self, source: DeviceSlice<'_, T>) -> CudaResult<()> {
         copy_range(source.range, self.range)
     }
 
-    /// Copies the elements to the host.
+    /// Copies the elements to a `Vec` on the host, after all pending work that writes them.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range)
     }
 
-    /// Sets every byte to `value`.
+    /// Sets every byte to `value`, and waits.
     ///
     /// # Safety
     ///
-    /// The bytes have to make valid values of `T`.
+    /// The bytes must form valid values of `T`.
     pub unsafe fn set_8(&mut self, value: u8) -> CudaResult<()> {
         let (range, bytes) = (self.range, self.range.len * size_of::<T>());
-        // SAFETY: the range has this many bytes.
+        // SAFETY: the range has this number of bytes.
         unsafe { transfer::set_8(range, value, bytes) }
     }
 
-    /// Sets every 32-bit word to `value`. The size in bytes has to be a multiple of four.
+    /// Sets every 32-bit word to `value`, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the size in bytes or the address is not a multiple of 4.
     ///
     /// # Safety
     ///
-    /// The bytes have to make valid values of `T`.
+    /// The bytes must form valid values of `T`.
     pub unsafe fn set_32(&mut self, value: u32) -> CudaResult<()> {
         let (range, bytes) = (self.range, self.range.len * size_of::<T>());
         if bytes == 0 {
@@ -253,37 +284,37 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
                 destination_len: bytes,
             });
         }
-        // SAFETY: the range has this many words, and is aligned.
+        // SAFETY: the range has this number of words, and is aligned.
         unsafe { transfer::set_32(range, value, bytes / 4) }
     }
 
-    /// Puts setting every byte to `value` into a stream.
+    /// Enqueues setting every byte to `value` into a stream.
     ///
     /// # Safety
     ///
-    /// The bytes have to make valid values of `T`, and the memory has to stay alive and unused
-    /// until the stream is past it.
+    /// The bytes must form valid values of `T`. The memory must stay alive and unused until the
+    /// operation is complete.
     pub unsafe fn set_8_async(&mut self, value: u8, stream: &Stream) -> CudaResult<()> {
         let (range, bytes) = (self.range, self.range.len * size_of::<T>());
-        // SAFETY: the range has this many bytes.
+        // SAFETY: the range has this number of bytes.
         unsafe { transfer::set_8_async(range, value, bytes, stream, Captured::Recorded) }
     }
 
-    /// Sets every byte to zero.
+    /// Sets every byte to zero, and waits.
     pub fn set_zero(&mut self) -> CudaResult<()>
     where
         T: super::Zeroable,
     {
-        // SAFETY: zeros are a valid `T`.
+        // SAFETY: `T` is `Zeroable`.
         unsafe { self.set_8(0) }
     }
 }
 
-/// Copies a range to the host.
+/// Copies a range to a `Vec` on the host.
 pub(super) fn host_vec<T: DeviceCopy>(range: RangeOnDevice<'_, T>) -> CudaResult<Vec<T>> {
     let mut vec = Vec::with_capacity(range.len);
     let bytes = range.len * size_of::<T>();
-    // SAFETY: the vector has room for this many, and the copy fills them.
+    // SAFETY: the vector has capacity for the elements, and the copy initializes them.
     unsafe {
         let to = vec.as_mut_ptr() as *mut _;
         transfer::device_to_host(to, range, bytes)?;
@@ -304,7 +335,7 @@ impl<T> std::fmt::Debug for DeviceSliceMut<'_, T> {
     }
 }
 
-/// The address and the length: the elements are not on the host.
+/// Formats the address and the length, not the elements, which are in device memory.
 pub(super) fn debug<T>(
     range: &RangeOnDevice<'_, T>,
     name: &str,

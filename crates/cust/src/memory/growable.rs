@@ -1,5 +1,5 @@
-//! Buffers that grow without moving: a large range of addresses, of which memory backs as much as
-//! is needed.
+//! Buffers that grow without moving: a large reserved range of virtual addresses, which is backed
+//! by memory as needed.
 
 use std::marker::PhantomData;
 
@@ -14,8 +14,12 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::tracker::Tracker;
 
-/// A buffer that grows up to a fixed capacity without moving, so that addresses in it stay good.
-/// Memory is taken in pieces of the device's granularity, usually two megabytes.
+/// A buffer in device memory that grows up to a fixed capacity without moving, so that addresses in
+/// it stay valid.
+///
+/// Memory is allocated in multiples of the device's allocation granularity, usually 2 MiB.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -34,20 +38,20 @@ use crate::tracker::Tracker;
 pub struct GrowableBuffer<T> {
     tracker: Tracker,
     address: CUdeviceptr,
-    /// Bytes of addresses.
+    /// The size of the reserved address range in bytes.
     reserved: usize,
     capacity: usize,
     len: usize,
-    /// The pieces of memory, in order, with their sizes.
+    /// The allocations that are mapped into the range, in order, with their sizes.
     pieces: Vec<(CUmemGenericAllocationHandle, usize)>,
-    /// Bytes that are backed by memory.
+    /// The number of bytes that are backed by memory.
     backed: usize,
     granularity: usize,
     elements: PhantomData<T>,
 }
 
 fn properties(context: &Context) -> CUmemAllocationProp {
-    // SAFETY: plain numbers and a pointer, for which zeros are valid.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut properties: CUmemAllocationProp = unsafe { std::mem::zeroed() };
     properties.type_ = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
@@ -56,7 +60,14 @@ fn properties(context: &Context) -> CUmemAllocationProp {
 }
 
 impl<T: DeviceCopy> GrowableBuffer<T> {
-    /// An empty buffer that has addresses for up to `capacity` elements, and no memory.
+    /// Creates an empty buffer that reserves addresses for up to `capacity` elements, but allocates
+    /// no memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::AllocationTooLarge`] if the
+    /// capacity overflows the address space, and the driver's error if it cannot reserve the
+    /// addresses.
     pub fn with_capacity(capacity: usize) -> CudaResult<Self> {
         let context = Context::current("reserving addresses")?;
         let api = context.bind()?;
@@ -68,9 +79,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
             api.driver
                 .cuMemGetAllocationGranularity(&mut granularity, &properties, option)
         };
-        api.check(result, || {
-            "asking for the size of pieces of memory".to_owned()
-        })?;
+        api.check(result, || "querying the allocation granularity".to_owned())?;
         let bytes = byte_size::<T>(capacity)?.max(1);
         let reserved = bytes.checked_next_multiple_of(granularity.max(1));
         let reserved = reserved.ok_or(Error::AllocationTooLarge {
@@ -99,7 +108,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         })
     }
 
-    /// Sees to it that `len` elements are backed by memory.
+    /// Ensures that `len` elements are backed by memory.
     fn back(&mut self, len: usize) -> CudaResult<()> {
         if len > self.capacity {
             return Err(Error::OutOfBounds {
@@ -127,7 +136,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         let mapped = unsafe { api.driver.cuMemMap(at, size, 0, handle, 0) };
         let mapped = api.check(mapped, || format!("mapping {size} bytes"));
         if let Err(error) = mapped {
-            // SAFETY: made above, and mapped nowhere.
+            // SAFETY: created above, and not mapped.
             let _ = unsafe { api.driver.cuMemRelease(handle) };
             return Err(error);
         }
@@ -138,7 +147,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         // SAFETY: the pointer is valid for the call, and the range is mapped.
         let result = unsafe { api.driver.cuMemSetAccess(at, size, &access, 1) };
         if let Err(error) = api.check(result, || format!("making {size} bytes accessible")) {
-            // SAFETY: mapped and made above, and nothing uses it.
+            // SAFETY: created and mapped above, and not in use.
             unsafe {
                 let _ = api.driver.cuMemUnmap(at, size);
                 let _ = api.driver.cuMemRelease(handle);
@@ -150,7 +159,12 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         Ok(())
     }
 
-    /// Appends elements.
+    /// Appends a copy of `elements`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfBounds`] if the capacity is exceeded, and the driver's error if the
+    /// device is out of memory.
     pub fn extend_from_slice(&mut self, elements: &[T]) -> CudaResult<()> {
         let (old, new) = (self.len, self.len.saturating_add(elements.len()));
         self.back(new)?;
@@ -159,7 +173,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
             use super::transfer;
             let bytes = std::mem::size_of_val(elements);
             let range = added.range_mut();
-            // SAFETY: there are as many elements.
+            // SAFETY: both ranges have `bytes` bytes.
             unsafe { transfer::host_to_device(range, elements.as_ptr().cast(), bytes) }
         });
         if copied.is_err() {
@@ -168,7 +182,11 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         copied
     }
 
-    /// Appends zeros.
+    /// Appends `count` zeroed elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`GrowableBuffer::extend_from_slice`].
     pub fn extend_zeroed(&mut self, count: usize) -> CudaResult<()>
     where
         T: Zeroable,
@@ -183,32 +201,32 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         set
     }
 
-    /// Forgets the elements from `len` on. Their memory stays for later ones.
+    /// Shortens the buffer to `len` elements. The memory stays allocated for later elements.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The most elements that it can have.
+    /// Returns the maximum number of elements.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// All elements, to read.
+    /// Borrows all elements as a slice.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(RangeOnDevice::new(&self.tracker, self.address, self.len))
     }
 
-    /// All elements.
+    /// Borrows all elements as a mutable slice.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::new(RangeOnDevice::new(&self.tracker, self.address, self.len))
     }
@@ -216,7 +234,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
 
 impl<T> Drop for GrowableBuffer<T> {
     fn drop(&mut self) {
-        // Memory that work may still use is leaked.
+        // Leak memory that pending work may use.
         if self.tracker.settle(Access::Write).is_err() {
             return;
         }
@@ -224,7 +242,7 @@ impl<T> Drop for GrowableBuffer<T> {
         let Ok(api) = self.tracker.context().bind() else {
             return;
         };
-        // SAFETY: everything was made once and goes once, and nothing uses it any more.
+        // SAFETY: all were created once, are released once, and are no longer in use.
         unsafe {
             if self.backed > 0 {
                 let _ = api.driver.cuMemUnmap(self.address, self.backed);

@@ -1,4 +1,4 @@
-//! Copies in streams, without `unsafe`: buffers know what uses them, so nobody has to wait by hand.
+//! Safe asynchronous copies: buffers track pending work, so explicit synchronization is not needed.
 //!
 //! ```
 //! use cust::prelude::*;
@@ -38,8 +38,18 @@ impl<'a, T: DeviceCopy> From<&'a mut DeviceBuffer<T>> for DeviceSliceMut<'a, T> 
 }
 
 impl Stream {
-    /// Puts a copy from pinned memory of the host to the device into the stream. The host goes
-    /// on; if it writes to `from` meanwhile, that waits for the copy.
+    /// Enqueues a copy from pinned host memory to the device.
+    ///
+    /// The host does not wait. A later mutable access to `from` waits for the copy.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, [`Error::WrongContext`] for memory of
+    /// another context, and [`Error::Capturing`] while the stream is being captured.
+    ///
+    /// [`Error::SizeMismatch`]: crate::error::Error::SizeMismatch
+    /// [`Error::WrongContext`]: crate::error::Error::WrongContext
+    /// [`Error::Capturing`]: crate::error::Error::Capturing
     pub fn upload<'a, T: DeviceCopy + 'a>(
         &self,
         from: &LockedBuffer<T>,
@@ -50,15 +60,20 @@ impl Stream {
         let bytes = copy_size::<T>(TO_DEVICE, host.len, to.len)?;
         let pinned = Dependency::new(host.tracker, Access::Read, host.address, bytes);
         let pointer = from.as_pointer().cast();
-        // SAFETY: the lengths agree, and the pinned memory knows of the copy.
+        // SAFETY: the lengths agree, and the pinned memory tracks the copy.
         unsafe {
             let refused = Captured::Refused;
             transfer::host_to_device_async(to, pointer, bytes, Some(pinned), self, refused)
         }
     }
 
-    /// Puts a copy from the device to pinned memory of the host into the stream. The host goes
-    /// on; if it accesses `to` meanwhile, that waits for the copy.
+    /// Enqueues a copy from the device to pinned host memory.
+    ///
+    /// The host does not wait. A later access to `to` waits for the copy.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Stream::upload`].
     pub fn download<'a, T: DeviceCopy + 'a>(
         &self,
         from: impl Into<DeviceSlice<'a, T>>,
@@ -69,14 +84,18 @@ impl Stream {
         let bytes = copy_size::<T>(FROM_DEVICE, from.len, host.len)?;
         let pinned = Dependency::new(host.tracker, Access::Write, host.address, bytes);
         let pointer = to.as_pointer().cast_mut().cast();
-        // SAFETY: the lengths agree, and the pinned memory knows of the copy.
+        // SAFETY: the lengths agree, and the pinned memory tracks the copy.
         unsafe {
             let refused = Captured::Refused;
             transfer::device_to_host_async(pointer, from, bytes, Some(pinned), self, refused)
         }
     }
 
-    /// Puts a copy on the device into the stream.
+    /// Enqueues a copy on the device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Stream::upload`].
     pub fn copy<'a, 'b, T: DeviceCopy + 'a + 'b>(
         &self,
         from: impl Into<DeviceSlice<'a, T>>,
@@ -88,13 +107,19 @@ impl Stream {
         unsafe { transfer::device_to_device_async(to, from, bytes, self, Captured::Refused) }
     }
 
-    /// Puts setting every byte to zero into the stream.
+    /// Enqueues setting every byte to zero.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) for memory of another
+    /// context, and [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being
+    /// captured.
     pub fn set_zero<'a, T: DeviceCopy + Zeroable + 'a>(
         &self,
         to: impl Into<DeviceSliceMut<'a, T>>,
     ) -> CudaResult<()> {
         let to = to.into().into_range();
-        // SAFETY: zeros are a valid `T`.
+        // SAFETY: `T` is `Zeroable`.
         unsafe { transfer::set_8_async(to, 0, to.len * size_of::<T>(), self, Captured::Refused) }
     }
 }

@@ -1,4 +1,4 @@
-//! Pinned memory of the host.
+//! Pinned host memory.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -13,9 +13,16 @@ use crate::context::Context;
 use crate::error::CudaResult;
 use crate::tracker::Tracker;
 
-/// A buffer in pinned memory of the host. Copies between it and the device run at full speed, and
-/// beside other work. It is a slice in every other respect; an access waits for the copies in
-/// streams that use it.
+/// A buffer in pinned (page-locked) host memory.
+///
+/// Copies between pinned memory and the device run at full bandwidth and overlap with other work.
+/// The buffer dereferences to a slice; dereferencing waits for pending work that uses the memory.
+///
+/// # Panics
+///
+/// Dereferencing panics if the driver cannot wait for the pending work.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -32,11 +39,11 @@ pub struct LockedBuffer<T> {
     tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
-    /// The capacity of the vector that the memory is, if it is one that was pinned where it lies.
+    /// The capacity of the vector, if the memory is that of a pinned `Vec`.
     vec: Option<usize>,
 }
 
-// SAFETY: it owns its elements.
+// SAFETY: the buffer owns its elements.
 unsafe impl<T: Send> Send for LockedBuffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for LockedBuffer<T> {}
@@ -44,7 +51,7 @@ unsafe impl<T: Sync> Sync for LockedBuffer<T> {}
 impl<T: DeviceCopy> LockedBuffer<T> {
     /// Allocates `len` elements and sets each to `value`.
     pub fn new(value: &T, len: usize) -> CudaResult<Self> {
-        // SAFETY: all elements are set at once.
+        // SAFETY: all elements are set immediately.
         let buffer = unsafe { LockedBuffer::<T>::uninitialized(len)? };
         for index in 0..len {
             // SAFETY: `index` is inside the allocation.
@@ -53,9 +60,9 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         Ok(buffer)
     }
 
-    /// Allocates as many elements as `source` has and copies them.
+    /// Allocates a buffer and copies the elements of `source` into it.
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
-        // SAFETY: all elements are set at once, from a slice of the same length.
+        // SAFETY: all elements are set immediately, from a slice of the same length.
         unsafe {
             let buffer = LockedBuffer::<T>::uninitialized(source.len())?;
             let to = buffer.pointer.as_ptr();
@@ -64,7 +71,7 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         }
     }
 
-    /// Allocates `len` elements of zeros.
+    /// Allocates `len` zeroed elements.
     pub fn zeroed(len: usize) -> CudaResult<Self>
     where
         T: Zeroable,
@@ -72,7 +79,17 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         LockedBuffer::new(&T::zeroed(), len)
     }
 
-    /// Allocates `len` elements without setting them.
+    /// Allocates `len` uninitialized elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::AllocationTooLarge`] and
+    /// [`Error::Alignment`] for sizes and types that cannot be allocated, and the driver's error if
+    /// the memory cannot be allocated.
+    ///
+    /// [`Error::NoContext`]: crate::error::Error::NoContext
+    /// [`Error::AllocationTooLarge`]: crate::error::Error::AllocationTooLarge
+    /// [`Error::Alignment`]: crate::error::Error::Alignment
     ///
     /// # Safety
     ///
@@ -119,12 +136,13 @@ impl<T: DeviceCopy> LockedBuffer<T> {
             0 => Ok(()),
             bytes => context.bind().and_then(|api| {
                 let flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-                // SAFETY: the vector's memory, which stays until it is taken out again.
+                // SAFETY: this is the vector's memory, which stays allocated until it is
+                // unregistered.
                 let result = unsafe {
                     api.driver
                         .cuMemHostRegister_v2(pointer.cast(), bytes, flags)
                 };
-                api.check(result, || format!("pinning {bytes} bytes where they lie"))
+                api.check(result, || format!("pinning a vector of {bytes} bytes"))
             }),
         };
         if let Err(error) = registered {
@@ -141,12 +159,12 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         })
     }
 
-    /// The elements.
+    /// Returns the elements as a slice, after waiting for all pending work that writes them.
     pub fn as_slice(&self) -> &[T] {
         self
     }
 
-    /// The elements.
+    /// Returns the elements as a mutable slice, after waiting for all pending work that uses them.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
@@ -162,7 +180,7 @@ impl<T> LockedBuffer<T> {
         self.range()
     }
 
-    /// The address, without waiting for what uses the memory.
+    /// Returns the address without waiting for pending work.
     pub(crate) fn as_pointer(&self) -> *const T {
         self.pointer.as_ptr()
     }
@@ -173,8 +191,8 @@ impl<T> Deref for LockedBuffer<T> {
 
     fn deref(&self) -> &[T] {
         self.tracker.settle_for_host(Access::Read);
-        // SAFETY: the allocation holds `len` elements, and nothing writes to them: that would need
-        // the buffer mutably.
+        // SAFETY: the allocation holds `len` elements, and no work that writes them is pending or
+        // can be enqueued during the borrow.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -182,7 +200,7 @@ impl<T> Deref for LockedBuffer<T> {
 impl<T> DerefMut for LockedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         self.tracker.settle_for_host(Access::Write);
-        // SAFETY: as above, and nothing reads them either.
+        // SAFETY: as above, and no work that reads them is pending.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -203,14 +221,14 @@ impl<T> Drop for LockedBuffer<T> {
     fn drop(&mut self) {
         let bytes = self.len * size_of::<T>();
         if bytes > 0 {
-            // Memory that work may still use is leaked.
+            // Leak memory that pending work may use.
             if self.tracker.settle(Access::Write).is_err() {
                 return;
             }
-            // An error means that the context is gone, and what it had pinned with it.
+            // An error means that the context is gone, and its pinned memory with it.
             if let Ok(api) = self.tracker.context().bind() {
                 let pointer = self.pointer.as_ptr().cast();
-                // SAFETY: allocated or pinned once, given back once, and no longer in use.
+                // SAFETY: allocated or registered once, released once, and no longer in use.
                 let _ = unsafe {
                     match self.vec {
                         Some(_) => api.driver.cuMemHostUnregister(pointer),
@@ -220,7 +238,7 @@ impl<T> Drop for LockedBuffer<T> {
             }
         }
         if let Some(capacity) = self.vec {
-            // SAFETY: the parts of the vector that was taken apart in `from_vec`.
+            // SAFETY: these are the raw parts of the vector that `from_vec` decomposed.
             drop(unsafe { Vec::from_raw_parts(self.pointer.as_ptr(), self.len, capacity) });
         }
     }

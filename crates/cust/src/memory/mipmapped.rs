@@ -1,4 +1,5 @@
-//! Arrays in several sizes, each half of the one before: what textures look at from afar.
+//! Mipmapped arrays: an array with mip levels, each half the size of the previous one, for
+//! textures.
 
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use super::pitched::{Array, ArrayElement, ArrayFlags, Extent, array_description}
 use crate::context::Context;
 use crate::error::CudaResult;
 
-/// An array, and smaller ones of what it shows: its levels, which are arrays themselves.
+/// A mipmapped array, whose mip levels are [`Array`]s.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::memory::{ArrayFlags, MipmappedArray};
@@ -29,7 +32,7 @@ pub struct MipmappedArray<T> {
 struct Raw {
     handle: CUmipmappedArray,
     context: Context,
-    /// What its memory belongs to, if not to itself.
+    /// The owner of the memory, if the array does not own it.
     _memory: Option<Arc<dyn Send + Sync>>,
 }
 
@@ -39,15 +42,16 @@ unsafe impl Send for Raw {}
 unsafe impl Sync for Raw {}
 
 impl<T: ArrayElement> MipmappedArray<T> {
-    /// Allocates an array with so many levels; the first is of this extent. What is in it is not
-    /// defined, but any bytes make elements.
+    /// Allocates an array with `levels` mip levels, of which the first has the given extent. The
+    /// initial contents are unspecified, but valid: all bit patterns are elements.
     ///
     /// # Errors
     ///
-    /// The driver's, for instance for more levels than it takes to come to one element.
+    /// Returns the driver's error if the device does not support the extent or the flags, or if
+    /// there are more levels than halvings down to one element.
     pub fn new(extent: impl Into<Extent>, levels: u32, flags: ArrayFlags) -> CudaResult<Self> {
-        let (context, extent) = (Context::current("making an array")?, extent.into());
-        let doing = || format!("making an array of {extent:?} with {levels} levels");
+        let (context, extent) = (Context::current("creating an array")?, extent.into());
+        let doing = || format!("creating an array of {extent:?} with {levels} levels");
         let api = context.bind()?;
         let descriptor = array_description::<T>(extent, flags);
         let mut handle = std::ptr::null_mut();
@@ -65,7 +69,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
         Self::of(raw, extent, levels, flags)
     }
 
-    /// One in memory that something else keeps.
+    /// Wraps a mipmapped array in memory that `memory` owns.
     pub(crate) fn of_raw(
         context: Context,
         handle: CUmipmappedArray,
@@ -112,27 +116,29 @@ impl<T: ArrayElement> MipmappedArray<T> {
         Ok(MipmappedArray { levels: made, raw })
     }
 
-    /// The number of levels.
+    /// Returns the number of mip levels.
     pub fn levels(&self) -> usize {
         self.levels.len()
     }
 
-    /// A level, from 0 on: an array of its own, which textures and surfaces are made of.
+    /// Returns a mip level as an array, from which textures and surfaces can be created. Level 0 is
+    /// the largest.
     pub fn level(&self, level: usize) -> Option<&Arc<Array<T>>> {
         self.levels.get(level)
     }
 
-    /// A level, to be written; none while something else holds it.
+    /// Returns a mip level as a mutable array, or `None` if another reference to the level exists,
+    /// such as that of a texture.
     pub fn level_mut(&mut self, level: usize) -> Option<&mut Array<T>> {
         self.levels.get_mut(level).and_then(Arc::get_mut)
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUmipmappedArray {
         self.raw.handle
     }
 
-    /// The context that it belongs to.
+    /// Returns the context that the array belongs to.
     pub fn context(&self) -> &Context {
         &self.raw.context
     }
@@ -142,7 +148,7 @@ impl Drop for Raw {
     fn drop(&mut self) {
         // An error means that the context is gone, and the array with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made once, destroyed once; the levels went before.
+            // SAFETY: created once, destroyed once; the levels are dropped already.
             let _ = unsafe { api.driver.cuMipmappedArrayDestroy(self.handle) };
         }
     }

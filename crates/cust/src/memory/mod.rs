@@ -1,18 +1,33 @@
-//! Memory: buffers on the device, pinned and unified memory, and copies between them.
+//! Device, pinned and unified memory, and copies between them.
 //!
-//! - [`DeviceBuffer`] and [`DeviceBox`] are memory of the device; [`DeviceSlice`] and
-//!   [`DeviceSliceMut`] are parts of a buffer.
-//! - [`LockedBuffer`] is pinned memory of the host, which the device copies from and to without
-//!   the CPU.
-//! - [`PitchedBuffer`] and [`Array`] have two and three dimensions.
-//! - [`UnifiedBuffer`] and [`UnifiedBox`] are accessed from both sides.
+//! - [`DeviceBuffer`] and [`DeviceBox`] own device memory; [`DeviceSlice`] and [`DeviceSliceMut`]
+//!   are borrowed parts of a buffer.
+//! - [`LockedBuffer`] is pinned host memory, which the device can copy from and to asynchronously.
+//! - [`PitchedBuffer`] and [`Array`] are two- and three-dimensional.
+//! - [`UnifiedBuffer`] and [`UnifiedBox`] can be accessed from host and device.
 //! - [`CopyDestination`] copies and waits. [`Stream::upload`](crate::stream::Stream::upload),
-//!   [`download`](crate::stream::Stream::download) and [`copy`](crate::stream::Stream::copy) copy in
-//!   a stream; [`AsyncCopyDestination`] does so with memory that does not know what uses it.
+//!   [`download`](crate::stream::Stream::download) and [`copy`](crate::stream::Stream::copy)
+//!   enqueue copies into a stream; [`AsyncCopyDestination`] does so with untracked host memory.
 //!
-//! Device, pinned and unified buffers know the streams whose work reads and writes them. Later work
-//! in other streams, the host's accesses and the freeing wait for it; one stream that uses a buffer
-//! alone waits for nothing. So code without `unsafe` has no races, whatever it forgets.
+//! Device, pinned and unified buffers record the streams whose pending work reads and writes them.
+//! Later work in other streams, accesses by the host and deallocation wait for this work
+//! automatically; a stream that uses a buffer alone never waits. Safe code is therefore free of
+//! data races, even if it forgets or leaks objects.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//! let host = LockedBuffer::from_slice(&[1u32, 2, 3])?;
+//! let mut device = DeviceBuffer::<u32>::zeroed(3)?;
+//! stream.upload(&host, &mut device)?;
+//! // Waits for the pending copy.
+//! assert_eq!(device.as_host_vec()?, [1, 2, 3]);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 mod copy;
 mod device_box;
@@ -53,17 +68,18 @@ pub use pool::{MemoryPool, PoolAttribute};
 pub use raw::*;
 pub use unified::{MemoryAdvice, MemoryLocation, UnifiedBox, UnifiedBuffer};
 
-/// The device's free and total memory in bytes.
+/// Returns the current device's free and total memory in bytes.
 pub fn mem_get_info() -> CudaResult<(usize, usize)> {
-    let api = Context::current("asking for the free memory")?.bind()?;
+    let api = Context::current("querying the free memory")?.bind()?;
     let (mut free, mut total) = (0, 0);
     // SAFETY: the pointers are valid for the call.
     let result = unsafe { api.driver.cuMemGetInfo_v2(&mut free, &mut total) };
-    api.check(result, || "asking for the free memory".to_owned())?;
+    api.check(result, || "querying the free memory".to_owned())?;
     Ok((free, total))
 }
 
-/// The size of `len` elements in bytes.
+/// Returns the size of `len` elements in bytes, or an error if it overflows the address space or
+/// the element type's alignment is too large.
 fn byte_size<T>(len: usize) -> CudaResult<usize> {
     let element_size = size_of::<T>();
     match len.checked_mul(element_size) {
@@ -77,10 +93,10 @@ fn byte_size<T>(len: usize) -> CudaResult<usize> {
     }
 }
 
-/// The alignment that the driver promises of its allocations.
+/// The alignment that the driver guarantees for its allocations.
 pub(crate) const MOST_ALIGNMENT: usize = 256;
 
-/// Refuses types with a larger alignment than the driver promises of its allocations.
+/// Returns an error for types with a larger alignment than the driver guarantees.
 pub(crate) fn check_alignment<T>() -> CudaResult<()> {
     match align_of::<T>() {
         ..=MOST_ALIGNMENT => Ok(()),
@@ -92,7 +108,7 @@ pub(crate) fn check_alignment<T>() -> CudaResult<()> {
     }
 }
 
-/// `len` elements of what, for messages.
+/// Returns the number and type of elements, for error messages.
 fn elements_text<T>(len: usize) -> String {
     format!("{len} elements of {}", std::any::type_name::<T>())
 }

@@ -8,8 +8,14 @@ use crate::error::CudaResult;
 use crate::tracker::Dependency;
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// Copies a buffer that may be another device's into this one, and waits. Devices that can
-    /// access each other's memory need not go through the host's.
+    /// Copies a buffer, which may be on another device, into this one, and waits.
+    ///
+    /// If peer access is enabled, the copy does not go through host memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`](crate::error::Error::SizeMismatch) if the lengths differ,
+    /// and the driver's error if the copy fails.
     pub fn copy_from_peer(&mut self, source: &DeviceBuffer<T>) -> CudaResult<()> {
         let (to, from) = (self.range(), source.range());
         let bytes = copy_size::<T>(ON_DEVICE, from.len, to.len)?;
@@ -17,11 +23,11 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
             return Ok(());
         }
         let (to_context, from_context) = (to.context(), from.context());
-        // Streams of two devices know nothing of each other: the host waits for both sides.
+        // Streams of different contexts are not ordered with each other, so the host waits.
         from.tracker.settle(Access::Read)?;
         let write = Dependency::new(to.tracker, Access::Write, to.address, bytes);
         let doing = || format!("copying {bytes} bytes from {from_context:?} to {to_context:?}");
-        // SAFETY: both sides have as many bytes, and `source` is only read by others meanwhile.
+        // SAFETY: both buffers have `bytes` bytes, and other work can only read `source` meanwhile.
         unsafe {
             crate::tracker::run(to_context, &[write], doing, |api, stream| {
                 api.driver.cuMemcpyPeerAsync(

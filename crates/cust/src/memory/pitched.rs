@@ -1,7 +1,7 @@
-//! Memory in two and three dimensions: rows that start at addresses the device likes, and arrays in
-//! the device's own order, which textures read.
+//! Two- and three-dimensional memory: pitched memory, whose rows start at aligned addresses, and
+//! CUDA arrays, whose layout is opaque and which textures read.
 //!
-//! Both are copied from and to slices of the host that hold the rows one after the other.
+//! Both are copied from and to host slices that contain the rows contiguously.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -21,24 +21,24 @@ use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
-/// The number of elements along each dimension; 1 where there is none.
+/// The number of elements along each dimension; 1 along missing dimensions.
 ///
-/// Arrays tell a dimension that is not there from one of a single element: `(8, 1)` is a picture of one
-/// row, `8` is none.
+/// Arrays distinguish a missing dimension from a dimension of one element: `(8, 1)` is
+/// two-dimensional with one row, `8` is one-dimensional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// Elements in a row.
+    /// The number of elements per row.
     pub width: usize,
-    /// Rows in a layer.
+    /// The number of rows per layer.
     pub height: usize,
-    /// Layers.
+    /// The number of layers.
     pub depth: usize,
-    /// How many dimensions there are, from 1 to 3.
+    /// The number of dimensions, from 1 to 3.
     pub dimensions: usize,
 }
 
 impl Extent {
-    /// One dimension.
+    /// Creates a one-dimensional extent.
     pub const fn x(width: usize) -> Extent {
         Extent {
             dimensions: 1,
@@ -46,7 +46,7 @@ impl Extent {
         }
     }
 
-    /// Two dimensions.
+    /// Creates a two-dimensional extent.
     pub const fn xy(width: usize, height: usize) -> Extent {
         Extent {
             dimensions: 2,
@@ -54,7 +54,7 @@ impl Extent {
         }
     }
 
-    /// Three dimensions.
+    /// Creates a three-dimensional extent.
     pub const fn xyz(width: usize, height: usize, depth: usize) -> Extent {
         Extent {
             width,
@@ -64,7 +64,11 @@ impl Extent {
         }
     }
 
-    /// The number of elements.
+    /// Returns the total number of elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::AllocationTooLarge`] if the product overflows.
     pub fn elements(&self) -> CudaResult<usize> {
         let Extent {
             width,
@@ -98,18 +102,18 @@ impl From<(usize, usize, usize)> for Extent {
     }
 }
 
-/// Where one side of a copy is.
+/// The source or destination of a copy.
 #[derive(Clone, Copy)]
 enum Place {
     Host(*const c_void),
-    /// An address, and the bytes from one row to the next.
+    /// The address and the pitch in bytes.
     Device(CUdeviceptr, usize),
     Array(CUarray),
 }
 
-/// The description of a copy of everything.
+/// Returns the driver's description of a copy of the whole extent.
 fn description(to: Place, from: Place, extent: Extent, element: usize) -> CUDA_MEMCPY3D {
-    // SAFETY: zeros are valid for these plain numbers and pointers.
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut copy: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
     let row = extent.width * element;
     match from {
@@ -156,7 +160,8 @@ fn description(to: Place, from: Place, extent: Extent, element: usize) -> CUDA_M
 ///
 /// # Safety
 ///
-/// Both sides have the extent, and the dependencies name them as far as they are the device's.
+/// Source and destination must have the extent, and `dependencies` must contain those that are on
+/// the device.
 unsafe fn copy_and_wait(
     copy: CUDA_MEMCPY3D,
     context: &Context,
@@ -179,22 +184,22 @@ unsafe fn copy_and_wait(
     }
 }
 
-/// What rows in device memory and arrays have in common: both can be copied to each other.
+/// Pitched memory or an array, which can be copied to each other with [`Stream::copy_volume`].
 pub trait Volume<T>: sealed::Sealed {
-    /// The number of elements along each dimension.
+    /// Returns the number of elements along each dimension.
     fn extent(&self) -> Extent;
     #[doc(hidden)]
     fn parts(&self) -> Parts<'_>;
 }
 
 mod sealed {
-    /// Extent and place of a [`Volume`](super::Volume) have to go together.
+    /// Seals [`Volume`](super::Volume), whose extent and parts must be consistent.
     pub trait Sealed {}
     impl<T> Sealed for super::PitchedBuffer<T> {}
     impl<T> Sealed for super::Array<T> {}
 }
 
-/// Where a [`Volume`] is.
+/// The memory of a [`Volume`].
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
@@ -209,7 +214,12 @@ impl<'a> Parts<'a> {
 }
 
 impl Stream {
-    /// Puts a copy between two- or three-dimensional memory of the same extent into the stream.
+    /// Enqueues a copy between pitched memory or arrays of the same extent.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the extents differ, [`Error::WrongContext`] for memory of
+    /// another context, and [`Error::Capturing`] while the stream is being captured.
     pub fn copy_volume<T: DeviceCopy>(
         &self,
         from: &impl Volume<T>,
@@ -221,10 +231,10 @@ impl Stream {
         if copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0 {
             return Ok(());
         }
-        let doing = || format!("putting a copy of {extent:?} into a stream");
+        let doing = || format!("enqueuing a copy of {extent:?}");
         let dependencies = [to.dependency(Access::Write), from.dependency(Access::Read)];
         let refused = Captured::Refused;
-        // SAFETY: both sides have the extent.
+        // SAFETY: source and destination have the extent.
         unsafe {
             tracker::enqueue(
                 self.inner(),
@@ -249,10 +259,14 @@ fn same_extent(from: Extent, to: Extent) -> CudaResult<Extent> {
     Ok(from)
 }
 
-/// The copies from and to slices of the host.
+/// Defines the copies from and to host slices.
 macro_rules! host_copies {
     () => {
-        /// Copies `source`, which holds the rows one after the other, into it, and waits.
+        /// Copies `source`, which contains the rows contiguously, into this memory, and waits.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`Error::SizeMismatch`] if the number of elements differs.
         pub fn copy_from(&mut self, source: &[T]) -> CudaResult<()> {
             copy_size::<T>(TO_DEVICE, source.len(), self.extent.elements()?)?;
             let (parts, host) = (self.parts(), Place::Host(source.as_ptr().cast()));
@@ -262,18 +276,22 @@ macro_rules! host_copies {
             unsafe { copy_and_wait(copy, context, &[parts.dependency(Access::Write)]) }
         }
 
-        /// Copies the rows, one after the other, into `destination`, and waits.
+        /// Copies the rows contiguously to `destination`, and waits.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`Error::SizeMismatch`] if the number of elements differs.
         pub fn copy_to(&self, destination: &mut [T]) -> CudaResult<()> {
             copy_size::<T>(FROM_DEVICE, self.extent.elements()?, destination.len())?;
             // SAFETY: the lengths agree.
             unsafe { self.copy_out(destination.as_mut_ptr()) }
         }
 
-        /// Copies the rows, one after the other, to the host.
+        /// Copies the rows contiguously to a `Vec` on the host.
         pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
             let len = self.extent.elements()?;
             let mut vec = Vec::with_capacity(len);
-            // SAFETY: there is room for all elements, and the copy fills them.
+            // SAFETY: the vector has capacity for all elements, and the copy initializes them.
             unsafe {
                 self.copy_out(vec.as_mut_ptr())?;
                 vec.set_len(len);
@@ -281,9 +299,11 @@ macro_rules! host_copies {
             Ok(vec)
         }
 
+        /// Copies the rows contiguously to `to`, and waits.
+        ///
         /// # Safety
         ///
-        /// There is room for all elements.
+        /// The memory at `to` must have room for all elements.
         unsafe fn copy_out(&self, to: *mut T) -> CudaResult<()> {
             let (parts, host) = (self.parts(), Place::Host(to.cast_const().cast()));
             let copy = description(host, parts.place, self.extent, size_of::<T>());
@@ -292,14 +312,16 @@ macro_rules! host_copies {
             unsafe { copy_and_wait(copy, context, &[parts.dependency(Access::Read)]) }
         }
 
-        /// The number of elements along each dimension.
+        /// Returns the number of elements along each dimension.
         pub fn extent(&self) -> Extent {
             self.extent
         }
     };
 }
 
-/// Device memory in rows whose starts are aligned for fast access.
+/// Device memory in rows that start at aligned addresses, for fast access and for textures.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -315,14 +337,14 @@ pub struct PitchedBuffer<T> {
     tracker: Tracker,
     address: CUdeviceptr,
     extent: Extent,
-    /// Bytes from one row to the next.
+    /// The number of bytes from the start of one row to the start of the next.
     pitch: usize,
     pooled: bool,
     elements: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> PitchedBuffer<T> {
-    /// Allocates without setting the elements.
+    /// Allocates uninitialized memory.
     ///
     /// # Safety
     ///
@@ -360,21 +382,26 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
         })
     }
 
-    /// Allocates elements of zeros.
+    /// Allocates zeroed memory.
     pub fn zeroed(extent: impl Into<Extent>) -> CudaResult<Self>
     where
         T: Zeroable,
     {
-        // SAFETY: the elements are set at once.
+        // SAFETY: the elements are set immediately, or the buffer is dropped.
         let mut buffer = unsafe { Self::uninitialized(extent)? };
-        // SAFETY: zeros are a valid `T`.
+        // SAFETY: `T` is `Zeroable`.
         unsafe { buffer.set_8(0)? };
         Ok(buffer)
     }
 
-    /// Allocates, and copies `source`, which holds the rows one after the other.
+    /// Allocates memory and copies `source`, which contains the rows contiguously, into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if `source` does not have the number of elements of
+    /// `extent`.
     pub fn from_slice(source: &[T], extent: impl Into<Extent>) -> CudaResult<Self> {
-        // SAFETY: the elements are set at once, or the buffer is dropped.
+        // SAFETY: the elements are set immediately, or the buffer is dropped.
         let mut buffer = unsafe { Self::uninitialized(extent)? };
         buffer.copy_from(source)?;
         Ok(buffer)
@@ -384,11 +411,11 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     ///
     /// # Safety
     ///
-    /// The bytes have to make valid values of `T`.
+    /// The bytes must form valid values of `T`.
     pub unsafe fn set_8(&mut self, value: u8) -> CudaResult<()> {
         let (row, rows) = (
             self.extent.width * size_of::<T>(),
-            // Rows without bytes may be any number.
+            // Saturate: the number of rows of zero bytes is not limited.
             self.extent.height.saturating_mul(self.extent.depth),
         );
         if row == 0 || rows == 0 {
@@ -397,7 +424,7 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
         let doing = || format!("setting {rows} rows of {row} bytes to {value:#x}");
         let context = self.tracker.context();
         let parts = self.parts();
-        // SAFETY: there are as many rows.
+        // SAFETY: the memory has this number of rows.
         unsafe {
             let write = [parts.dependency(Access::Write)];
             tracker::run(context, &write, doing, |api, stream| {
@@ -409,12 +436,12 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
 
     host_copies!();
 
-    /// Bytes from the start of one row to that of the next.
+    /// Returns the number of bytes from the start of one row to the start of the next.
     pub fn pitch(&self) -> usize {
         self.pitch
     }
 
-    /// The address of the first element, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.address)
     }
@@ -455,15 +482,15 @@ impl<T> std::fmt::Debug for PitchedBuffer<T> {
     }
 }
 
-/// What arrays are made of: one, two or four numbers of 8, 16 or 32 bits.
+/// An element type of arrays: one, two or four channels of 8, 16 or 32 bits.
 ///
 /// # Safety
 ///
-/// The type is `CHANNELS` numbers of `FORMAT`, and nothing else.
+/// The type must consist of exactly `CHANNELS` numbers of `FORMAT`.
 pub unsafe trait ArrayElement: DeviceCopy {
-    /// What each number is.
+    /// The format of each channel.
     const FORMAT: CUarray_format;
-    /// How many there are.
+    /// The number of channels.
     const CHANNELS: u32;
 }
 
@@ -499,26 +526,26 @@ array_elements! {
 }
 
 bitflags::bitflags! {
-    /// What an array is for.
+    /// Properties of an array.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct ArrayFlags: u32 {
-        /// Its layers are separate images.
+        /// The array is layered: its layers are separate images.
         const LAYERED = 1;
-        /// Kernels write to it, through surfaces.
+        /// The array can be bound to surfaces.
         const SURFACE_LDST = 2;
-        /// Its six layers are the sides of a cube.
+        /// The array is a cubemap: its six layers are the faces of a cube.
         const CUBEMAP = 4;
-        /// Textures gather four neighbours of it.
+        /// Textures can perform gather operations on the array.
         const TEXTURE_GATHER = 8;
     }
 }
 
-/// An array: elements in the device's own order, which textures read and surfaces write.
+/// A CUDA array: device memory with an opaque layout, which textures read and surfaces write.
 pub struct Array<T> {
     tracker: Tracker,
     raw: CUarray,
     extent: Extent,
-    /// The mipmapped array that it is a level of, and goes with.
+    /// For a mip level, the mipmapped array that owns the memory.
     whole: Option<Arc<dyn Send + Sync>>,
     elements: PhantomData<T>,
 }
@@ -528,13 +555,13 @@ unsafe impl<T: Send> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Array<T> {}
 
-/// An array as the driver is told of it.
+/// Returns the driver's description of an array.
 pub(crate) fn array_description<T: ArrayElement>(
     extent: Extent,
     flags: ArrayFlags,
 ) -> CUDA_ARRAY3D_DESCRIPTOR {
-    // The driver tells dimensions that are not there from those of one element. Lists of rows have one
-    // before the layers.
+    // The driver distinguishes missing dimensions (0) from dimensions of one element. A 1D layered
+    // array has no height, but a depth.
     let layered = flags.contains(ArrayFlags::LAYERED);
     let flat = extent.dimensions == 1 || (layered && extent.height == 1);
     let deep = layered || extent.dimensions == 3;
@@ -549,15 +576,20 @@ pub(crate) fn array_description<T: ArrayElement>(
 }
 
 impl<T: ArrayElement> Array<T> {
-    /// Allocates an array. What is in it is not defined, but any bytes make elements.
+    /// Allocates an array. The initial contents are unspecified, but valid: all bit patterns are
+    /// elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device does not support the extent or the flags.
     pub fn new(extent: impl Into<Extent>, flags: ArrayFlags) -> CudaResult<Self> {
-        let (context, extent) = (Context::current("making an array")?, extent.into());
+        let (context, extent) = (Context::current("creating an array")?, extent.into());
         let api = context.bind()?;
         let descriptor = array_description::<T>(extent, flags);
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuArray3DCreate_v2(&mut raw, &descriptor) };
-        api.check(result, || format!("making an array of {extent:?}"))?;
+        api.check(result, || format!("creating an array of {extent:?}"))?;
         Ok(Array {
             tracker: Tracker::shared(context),
             raw,
@@ -567,7 +599,7 @@ impl<T: ArrayElement> Array<T> {
         })
     }
 
-    /// A level of a mipmapped array.
+    /// Wraps a mip level of a mipmapped array.
     pub(super) fn of_level(
         context: Context,
         raw: CUarray,
@@ -583,7 +615,12 @@ impl<T: ArrayElement> Array<T> {
         }
     }
 
-    /// Makes an array, and copies `source`, which holds the rows one after the other.
+    /// Allocates an array and copies `source`, which contains the rows contiguously, into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Array::new`], and [`Error::SizeMismatch`] if `source` does not have
+    /// the number of elements of `extent`.
     pub fn from_slice(
         source: &[T],
         extent: impl Into<Extent>,
@@ -596,26 +633,26 @@ impl<T: ArrayElement> Array<T> {
 
     host_copies!();
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUarray {
         self.raw
     }
 
-    /// What the driver knows of it.
+    /// Returns the driver's descriptor of the array.
     pub fn descriptor(&self) -> CudaResult<CUDA_ARRAY3D_DESCRIPTOR> {
         let api = self.tracker.context().bind()?;
-        // SAFETY: zeros are valid for these plain numbers.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut descriptor = unsafe { std::mem::zeroed() };
         // SAFETY: the array is alive, and the pointer is valid for the call.
         let result = unsafe {
             api.driver
                 .cuArray3DGetDescriptor_v2(&mut descriptor, self.raw)
         };
-        api.check(result, || "asking for an array's description".to_owned())?;
+        api.check(result, || "querying an array's description".to_owned())?;
         Ok(descriptor)
     }
 
-    /// The context that it belongs to.
+    /// Returns the context that the array belongs to.
     pub fn context(&self) -> &Context {
         self.tracker.context()
     }
@@ -642,7 +679,7 @@ impl<T> Volume<T> for Array<T> {
 
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
-        // What work may still use is leaked.
+        // Leak an array that pending work may use.
         let settled = self.tracker.settle(Access::Write).is_ok();
         if let Some(whole) = self.whole.take() {
             if !settled {
@@ -655,7 +692,7 @@ impl<T> Drop for Array<T> {
         }
         // An error means that the context is gone, and the array with it.
         if let Ok(api) = self.tracker.context().bind() {
-            // SAFETY: made once, destroyed once, and no longer in use.
+            // SAFETY: created once, destroyed once, and no longer in use.
             let _ = unsafe { api.driver.cuArrayDestroy(self.raw) };
         }
     }

@@ -1,4 +1,4 @@
-//! Addresses on the device.
+//! Device addresses.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,28 +8,30 @@ use cust_raw::CUdeviceptr;
 
 use super::DeviceCopy;
 
-/// An address on the device, as kernels take it for a pointer or, with a length, for a slice. The
-/// host cannot dereference it.
+/// A typed device address, which kernels take for a pointer or, together with a length, for a
+/// slice.
+///
+/// The host cannot dereference it.
 #[repr(transparent)]
 pub struct DevicePointer<T> {
     address: CUdeviceptr,
     target: PhantomData<*mut T>,
 }
 
-// SAFETY: it is a number; whoever dereferences it answers for that.
+// SAFETY: it is an integer; dereferencing it is unsafe.
 unsafe impl<T> Send for DevicePointer<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for DevicePointer<T> {}
-// SAFETY: an address of the device means the same there.
+// SAFETY: a device address is valid on the device.
 unsafe impl<T> DeviceCopy for DevicePointer<T> {}
 
 impl<T> DevicePointer<T> {
-    /// The null pointer.
+    /// Creates a null pointer.
     pub const fn null() -> Self {
         Self::from_raw(0)
     }
 
-    /// The driver's address.
+    /// Creates a pointer from an address of the driver.
     pub const fn from_raw(address: CUdeviceptr) -> Self {
         DevicePointer {
             address,
@@ -37,80 +39,79 @@ impl<T> DevicePointer<T> {
         }
     }
 
-    /// The driver's address.
+    /// Returns the address as an integer.
     pub const fn as_raw(self) -> CUdeviceptr {
         self.address
     }
 
-    /// The address as a pointer type, to put into a structure that a kernel gets. The host must
+    /// Returns the address as a raw pointer, for a struct that is passed to a kernel. The host must
     /// not dereference it.
     pub fn as_ptr(self) -> *const T {
         std::ptr::with_exposed_provenance(self.address as usize)
     }
 
-    /// See [`as_ptr`](DevicePointer::as_ptr).
+    /// Returns the address as a mutable raw pointer. See [`as_ptr`](DevicePointer::as_ptr).
     pub fn as_mut_ptr(self) -> *mut T {
         std::ptr::with_exposed_provenance_mut(self.address as usize)
     }
 
-    /// Whether it is null.
+    /// Returns whether the pointer is null.
     pub const fn is_null(self) -> bool {
         self.address == 0
     }
 
-    /// The address of an element before or after this one. The result may lie anywhere.
+    /// Adds a signed offset of `count` elements. The result may point anywhere.
     #[must_use]
     pub const fn wrapping_offset(self, count: isize) -> Self {
         let bytes = count.wrapping_mul(size_of::<T>() as isize);
         Self::from_raw(self.address.wrapping_add_signed(bytes as i64))
     }
 
-    /// The address of an element after this one. The result may lie anywhere.
+    /// Adds an offset of `count` elements. The result may point anywhere.
     #[must_use]
     pub const fn wrapping_add(self, count: usize) -> Self {
         self.wrapping_offset(count as isize)
     }
 
-    /// The address of an element before this one. The result may lie anywhere.
+    /// Subtracts an offset of `count` elements. The result may point anywhere.
     #[must_use]
     pub const fn wrapping_sub(self, count: usize) -> Self {
         self.wrapping_offset((count as isize).wrapping_neg())
     }
 
-    /// The same as [`wrapping_offset`](DevicePointer::wrapping_offset), under the name and with
-    /// the contract of pointers.
+    /// Adds a signed offset of `count` elements, with the contract of `pointer::offset`.
     ///
     /// # Safety
     ///
-    /// The result has to lie in the same allocation, or one past its end.
+    /// The result must be in the same allocation, or one past its end.
     #[must_use]
     pub const unsafe fn offset(self, count: isize) -> Self {
         self.wrapping_offset(count)
     }
 
-    /// See [`offset`](DevicePointer::offset).
+    /// Adds an offset of `count` elements, with the contract of `pointer::add`.
     ///
     /// # Safety
     ///
-    /// The result has to lie in the same allocation, or one past its end.
+    /// The result must be in the same allocation, or one past its end.
     #[must_use]
     #[allow(clippy::should_implement_trait)]
     pub const unsafe fn add(self, count: usize) -> Self {
         self.wrapping_add(count)
     }
 
-    /// See [`offset`](DevicePointer::offset).
+    /// Subtracts an offset of `count` elements, with the contract of `pointer::sub`.
     ///
     /// # Safety
     ///
-    /// The result has to lie in the same allocation.
+    /// The result must be in the same allocation.
     #[must_use]
     #[allow(clippy::should_implement_trait)]
     pub const unsafe fn sub(self, count: usize) -> Self {
         self.wrapping_sub(count)
     }
 
-    /// The same address as that of another type.
+    /// Casts to a pointer of another type.
     pub const fn cast<U>(self) -> DevicePointer<U> {
         DevicePointer::from_raw(self.address)
     }

@@ -1,7 +1,7 @@
-//! Pools of device memory: how much of what is freed is kept for later.
+//! Device memory pools, which keep freed memory for later allocations.
 //!
-//! Buffers come from a pool of the context's own. A program that wants to set one up by itself, or
-//! several, makes buffers in a [`MemoryPool`].
+//! By default, buffers are allocated from the context's own pool. A [`MemoryPool`] is a separate
+//! pool that the program configures.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,19 +15,20 @@ use super::{DeviceBuffer, DeviceCopy, Zeroable, byte_size, elements_text};
 use crate::context::Context;
 use crate::error::CudaResult;
 
-/// What is known of a pool, or can be set.
+/// An attribute of a memory pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoolAttribute {
-    /// Bytes of freed memory that are kept at a synchronize instead of given back to the system.
+    /// The number of bytes that the pool keeps reserved when the program synchronizes. Unused
+    /// memory above the threshold is released to the system.
     ReleaseThreshold,
-    /// Bytes that the pool has from the system now.
+    /// The number of bytes that are currently reserved from the system.
     ReservedMemCurrent,
-    /// The most that it ever had; set it to 0 to begin anew.
+    /// The high watermark of reserved bytes. Can be reset to 0.
     ReservedMemHigh,
-    /// Bytes in use now.
+    /// The number of bytes that are currently allocated from the pool.
     UsedMemCurrent,
-    /// The most that ever were; set it to 0 to begin anew.
+    /// The high watermark of allocated bytes. Can be reset to 0.
     UsedMemHigh,
 }
 
@@ -44,7 +45,9 @@ impl PoolAttribute {
     }
 }
 
-/// A pool of device memory. Its buffers keep what they need of it.
+/// A pool of device memory. Buffers allocated from it stay valid after the pool is dropped.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -74,11 +77,15 @@ unsafe impl Send for Inner {}
 unsafe impl Sync for Inner {}
 
 impl MemoryPool {
-    /// Makes a pool on the current context's device.
+    /// Creates a pool on the current context's device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device does not support memory pools.
     pub fn new() -> CudaResult<MemoryPool> {
-        let context = Context::current("making a memory pool")?;
+        let context = Context::current("creating a memory pool")?;
         let api = context.bind()?;
-        // SAFETY: plain numbers, for which zeros are valid.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
         properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
@@ -86,20 +93,20 @@ impl MemoryPool {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuMemPoolCreate(&mut raw, &properties) };
-        api.check(result, || "making a memory pool".to_owned())?;
+        api.check(result, || "creating a memory pool".to_owned())?;
         let inner = Arc::new(Inner { raw, context });
         Ok(MemoryPool { inner })
     }
 
-    /// A buffer of zeros.
+    /// Allocates a buffer of `len` zeroed elements from the pool.
     pub fn zeroed<T: DeviceCopy + Zeroable>(&self, len: usize) -> CudaResult<DeviceBuffer<T>> {
-        // SAFETY: the elements are set at once.
+        // SAFETY: the elements are set immediately.
         let mut buffer = unsafe { self.uninitialized(len)? };
         buffer.set_zero()?;
         Ok(buffer)
     }
 
-    /// A buffer without anything in it.
+    /// Allocates a buffer of `len` uninitialized elements from the pool.
     ///
     /// # Safety
     ///
@@ -117,21 +124,26 @@ impl MemoryPool {
         Ok(DeviceBuffer::of_pool(context.clone(), address, len))
     }
 
-    /// A number that is known of the pool.
+    /// Returns an attribute of the pool.
     pub fn get_attribute(&self, attribute: PoolAttribute) -> CudaResult<u64> {
         let api = self.inner.context.bind()?;
         let mut value = 0u64;
         let pointer: *mut c_void = (&raw mut value).cast();
-        // SAFETY: all attributes here are 64-bit numbers.
+        // SAFETY: all attributes of the enum are 64-bit integers.
         let result = unsafe {
             api.driver
                 .cuMemPoolGetAttribute(self.inner.raw, attribute.raw(), pointer)
         };
-        api.check(result, || format!("asking for {attribute:?} of a pool"))?;
+        api.check(result, || format!("querying {attribute:?} of a pool"))?;
         Ok(value)
     }
 
-    /// Sets a number of the pool.
+    /// Sets an attribute of the pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error for a read-only attribute, or for a high watermark that is set to
+    /// another value than 0.
     pub fn set_attribute(&self, attribute: PoolAttribute, mut value: u64) -> CudaResult<()> {
         let api = self.inner.context.bind()?;
         let pointer: *mut c_void = (&raw mut value).cast();
@@ -145,15 +157,15 @@ impl MemoryPool {
         })
     }
 
-    /// Gives unused memory back to the system, but for `keep` bytes.
+    /// Releases unused memory to the system, except for `keep` bytes.
     pub fn trim_to(&self, keep: usize) -> CudaResult<()> {
         let api = self.inner.context.bind()?;
         // SAFETY: the pool is alive.
         let result = unsafe { api.driver.cuMemPoolTrimTo(self.inner.raw, keep) };
-        api.check(result, || "giving back a pool's unused memory".to_owned())
+        api.check(result, || "trimming a memory pool".to_owned())
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUmemoryPool {
         self.inner.raw
     }
@@ -163,7 +175,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // An error means that the context is gone, and the pool with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made once, destroyed once; memory in use stays until it is freed.
+            // SAFETY: created once, destroyed once; memory in use stays valid until it is freed.
             let _ = unsafe { api.driver.cuMemPoolDestroy(self.raw) };
         }
     }

@@ -1,4 +1,4 @@
-//! Memory by hand: allocation, copies and memset on plain addresses of the current context.
+//! Manual memory management: allocation, copies and memset on raw addresses in the current context.
 
 use std::ffi::c_void;
 
@@ -8,11 +8,15 @@ use crate::context::Context;
 use crate::error::CudaResult;
 use crate::tracker::Tracker;
 
-/// Allocates memory for `count` elements on the device.
+/// Allocates device memory for `count` elements. [`cuda_free`] frees it.
+///
+/// # Errors
+///
+/// Returns the driver's error if the device is out of memory, or for a size of zero bytes.
 ///
 /// # Safety
 ///
-/// The memory is not initialised, and has to be freed with [`cuda_free`].
+/// The memory is uninitialized: it must be written before it is read.
 pub unsafe fn cuda_malloc<T: DeviceCopy>(count: usize) -> CudaResult<DevicePointer<T>> {
     let bytes = byte_size::<T>(count)?;
     let api = Context::current("allocating device memory")?.bind()?;
@@ -26,11 +30,11 @@ pub unsafe fn cuda_malloc<T: DeviceCopy>(count: usize) -> CudaResult<DevicePoint
     Ok(DevicePointer::from_raw(address))
 }
 
-/// Frees what [`cuda_malloc`] allocated.
+/// Frees memory allocated by [`cuda_malloc`].
 ///
 /// # Safety
 ///
-/// Nobody may use the memory afterwards, nor a kernel that is running.
+/// The memory must not be used afterwards, and no pending work may use it.
 pub unsafe fn cuda_free<T>(pointer: DevicePointer<T>) -> CudaResult<()> {
     let api = Context::current("freeing device memory")?.bind()?;
     // SAFETY: as the caller promises.
@@ -40,11 +44,11 @@ pub unsafe fn cuda_free<T>(pointer: DevicePointer<T>) -> CudaResult<()> {
     })
 }
 
-/// Copies bytes to the device.
+/// Copies `size` bytes from the host to the device, and waits.
 ///
 /// # Safety
 ///
-/// Both sides have `size` bytes.
+/// Source and destination must be valid for `size` bytes.
 pub unsafe fn memcpy_htod(
     destination: cust_raw::CUdeviceptr,
     source: *const c_void,
@@ -56,11 +60,11 @@ pub unsafe fn memcpy_htod(
     unsafe { transfer::host_to_device(to, source, size) }
 }
 
-/// Copies bytes from the device.
+/// Copies `size` bytes from the device to the host, and waits.
 ///
 /// # Safety
 ///
-/// Both sides have `size` bytes.
+/// Source and destination must be valid for `size` bytes.
 pub unsafe fn memcpy_dtoh(
     destination: *mut c_void,
     source: cust_raw::CUdeviceptr,
@@ -72,11 +76,11 @@ pub unsafe fn memcpy_dtoh(
     unsafe { transfer::device_to_host(destination, from, size) }
 }
 
-/// Sets `count` bytes on the device.
+/// Sets `count` bytes on the device to `value`.
 ///
 /// # Safety
 ///
-/// The memory has `count` bytes.
+/// The memory must be valid for writes of `count` bytes.
 pub unsafe fn memset_d8(
     destination: cust_raw::CUdeviceptr,
     value: u8,
@@ -88,11 +92,11 @@ pub unsafe fn memset_d8(
     api.check(result, || format!("setting {count} bytes to {value:#x}"))
 }
 
-/// Sets `count` 32-bit words on the device.
+/// Sets `count` 32-bit words on the device to `value`.
 ///
 /// # Safety
 ///
-/// The memory has `count` words, and is aligned to four bytes.
+/// The memory must be valid for writes of `count` words, and aligned to 4 bytes.
 pub unsafe fn memset_d32(
     destination: cust_raw::CUdeviceptr,
     value: u32,

@@ -1,5 +1,5 @@
-//! The copies that all memory types are made of: addresses and byte counts, nothing typed. Each
-//! comes after the work in streams that uses the same memory.
+//! Untyped copies and fills on addresses and byte counts, which all memory types use. Each is
+//! ordered after pending work that uses the same memory.
 
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ fn writes<'a, T>(range: RangeOnDevice<'a, T>, bytes: usize) -> Dependency<'a> {
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes.
+/// Source and destination must have `bytes` bytes.
 pub(crate) unsafe fn host_to_device<T>(
     to: RangeOnDevice<'_, T>,
     from: *const c_void,
@@ -45,7 +45,7 @@ pub(crate) unsafe fn host_to_device<T>(
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes.
+/// Source and destination must have `bytes` bytes.
 pub(crate) unsafe fn device_to_host<T>(
     to: *mut c_void,
     from: RangeOnDevice<'_, T>,
@@ -73,7 +73,7 @@ pub(crate) unsafe fn device_to_host<T>(
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes.
+/// Source and destination must have `bytes` bytes.
 pub(crate) unsafe fn device_to_device<T>(
     to: RangeOnDevice<'_, T>,
     from: RangeOnDevice<'_, T>,
@@ -97,7 +97,7 @@ pub(crate) unsafe fn device_to_device<T>(
 ///
 /// # Safety
 ///
-/// There are `bytes` bytes.
+/// The memory must have `bytes` bytes, which may take any value.
 pub(crate) unsafe fn set_8<T>(to: RangeOnDevice<'_, T>, value: u8, bytes: usize) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
@@ -115,7 +115,8 @@ pub(crate) unsafe fn set_8<T>(to: RangeOnDevice<'_, T>, value: u8, bytes: usize)
 ///
 /// # Safety
 ///
-/// There are `words` words, at an address that is a multiple of four.
+/// The memory must have `words` words, which may take any value, at an address that is a multiple
+/// of 4.
 pub(crate) unsafe fn set_32<T>(
     to: RangeOnDevice<'_, T>,
     value: u32,
@@ -139,12 +140,13 @@ pub(crate) unsafe fn set_32<T>(
     }
 }
 
-/// Puts a copy to the device into a stream.
+/// Enqueues a copy to the device into a stream. `host` is the dependency on the host memory, if it
+/// is tracked.
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes, and the host's stays alive and unchanged until the stream is
-/// past the copy.
+/// Source and destination must have `bytes` bytes. The host memory must stay alive and unchanged
+/// until the copy is complete.
 pub(crate) unsafe fn host_to_device_async<T>(
     to: RangeOnDevice<'_, T>,
     from: *const c_void,
@@ -153,7 +155,7 @@ pub(crate) unsafe fn host_to_device_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting a copy of {bytes} bytes to the device into a stream");
+    let doing = || format!("enqueuing a copy of {bytes} bytes to the device");
     to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
@@ -176,12 +178,13 @@ pub(crate) unsafe fn host_to_device_async<T>(
     }
 }
 
-/// Puts a copy from the device into a stream.
+/// Enqueues a copy from the device into a stream. `host` is the dependency on the host memory, if
+/// it is tracked.
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes, and the host's stays alive and unused until the stream is past
-/// the copy.
+/// Source and destination must have `bytes` bytes. The host memory must stay alive and unused until
+/// the copy is complete.
 pub(crate) unsafe fn device_to_host_async<T>(
     to: *mut c_void,
     from: RangeOnDevice<'_, T>,
@@ -190,7 +193,7 @@ pub(crate) unsafe fn device_to_host_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting a copy of {bytes} bytes from the device into a stream");
+    let doing = || format!("enqueuing a copy of {bytes} bytes from the device");
     from.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
@@ -213,11 +216,11 @@ pub(crate) unsafe fn device_to_host_async<T>(
     }
 }
 
-/// Puts a copy on the device into a stream.
+/// Enqueues a copy on the device into a stream.
 ///
 /// # Safety
 ///
-/// Both sides have `bytes` bytes.
+/// Source and destination must have `bytes` bytes.
 pub(crate) unsafe fn device_to_device_async<T>(
     to: RangeOnDevice<'_, T>,
     from: RangeOnDevice<'_, T>,
@@ -225,7 +228,7 @@ pub(crate) unsafe fn device_to_device_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting a copy of {bytes} bytes on the device into a stream");
+    let doing = || format!("enqueuing a copy of {bytes} bytes on the device");
     to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());
@@ -246,11 +249,11 @@ pub(crate) unsafe fn device_to_device_async<T>(
     }
 }
 
-/// Puts setting bytes into a stream.
+/// Enqueues a fill of bytes into a stream.
 ///
 /// # Safety
 ///
-/// There are `bytes` bytes.
+/// The memory must have `bytes` bytes, which may take any value.
 pub(crate) unsafe fn set_8_async<T>(
     to: RangeOnDevice<'_, T>,
     value: u8,
@@ -258,7 +261,7 @@ pub(crate) unsafe fn set_8_async<T>(
     stream: &Stream,
     captured: Captured,
 ) -> CudaResult<()> {
-    let doing = || format!("putting setting {bytes} bytes to {value:#x} into a stream");
+    let doing = || format!("enqueuing a fill of {bytes} bytes with {value:#x}");
     to.context().require_same(stream.context(), doing)?;
     if bytes == 0 {
         return Ok(());

@@ -1,8 +1,9 @@
 //! Unified memory, which host and device access at the same address.
 //!
-//! The driver moves it to where it is accessed. An access of the host's waits for the work in
-//! streams that writes it, and one that may write for all work that uses it. What `launch!` put in
-//! is not known: that the host leaves the memory alone meanwhile is part of what it vouches for.
+//! The driver migrates the memory to the processor that accesses it. A read by the host waits for
+//! all pending work that writes the memory, and a mutable access for all pending work that uses it.
+//! Launches by `launch!` are not tracked: their caller must ensure that the host does not access
+//! the memory while the kernel is pending.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -17,7 +18,15 @@ use crate::error::CudaResult;
 use crate::stream::Stream;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
-/// A buffer that host and device access at the same address.
+/// A buffer in unified memory, which host and device access at the same address.
+///
+/// It dereferences to a slice. Dereferencing waits for pending work that uses the memory.
+///
+/// # Panics
+///
+/// Dereferencing panics if the driver cannot wait for the pending work.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -34,7 +43,7 @@ pub struct UnifiedBuffer<T> {
     len: usize,
 }
 
-// SAFETY: it owns its elements.
+// SAFETY: the buffer owns its elements.
 unsafe impl<T: Send> Send for UnifiedBuffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for UnifiedBuffer<T> {}
@@ -42,7 +51,7 @@ unsafe impl<T: Sync> Sync for UnifiedBuffer<T> {}
 impl<T: DeviceCopy> UnifiedBuffer<T> {
     /// Allocates `len` elements and sets each to `value`.
     pub fn new(value: &T, len: usize) -> CudaResult<Self> {
-        // SAFETY: all elements are set at once.
+        // SAFETY: all elements are set immediately.
         let buffer = unsafe { UnifiedBuffer::<T>::uninitialized(len)? };
         for index in 0..len {
             // SAFETY: `index` is inside the allocation.
@@ -51,9 +60,9 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         Ok(buffer)
     }
 
-    /// Allocates as many elements as `source` has and copies them.
+    /// Allocates a buffer and copies the elements of `source` into it.
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
-        // SAFETY: all elements are set at once, from a slice of the same length.
+        // SAFETY: all elements are set immediately, from a slice of the same length.
         unsafe {
             let buffer = UnifiedBuffer::<T>::uninitialized(source.len())?;
             let to = buffer.pointer.as_ptr();
@@ -62,7 +71,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         }
     }
 
-    /// Allocates `len` elements of zeros.
+    /// Allocates `len` zeroed elements.
     pub fn zeroed(len: usize) -> CudaResult<Self>
     where
         T: Zeroable,
@@ -70,7 +79,17 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         UnifiedBuffer::new(&T::zeroed(), len)
     }
 
-    /// Allocates `len` elements without setting them.
+    /// Allocates `len` uninitialized elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::AllocationTooLarge`] and
+    /// [`Error::Alignment`] for sizes and types that cannot be allocated, and the driver's error if
+    /// it is out of memory.
+    ///
+    /// [`Error::NoContext`]: crate::error::Error::NoContext
+    /// [`Error::AllocationTooLarge`]: crate::error::Error::AllocationTooLarge
+    /// [`Error::Alignment`]: crate::error::Error::Alignment
     ///
     /// # Safety
     ///
@@ -104,40 +123,41 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         })
     }
 
-    /// The elements.
+    /// Returns the elements as a slice, after waiting for all pending work that writes them.
     pub fn as_slice(&self) -> &[T] {
         self
     }
 
-    /// The elements.
+    /// Returns the elements as a mutable slice, after waiting for all pending work that uses them.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
 
-    /// The address of the first element, as kernels take it.
+    /// Returns the address of the first element, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.pointer.as_ptr().expose_provenance() as u64)
     }
 }
 
-/// What the driver is told of how unified memory is used.
+/// Advice to the driver about the usage of unified memory. It affects performance, never results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryAdvice {
-    /// It is mostly read: each side may have its own copy. Or no longer.
+    /// Sets or unsets that the memory is mostly read, so that the driver may create read-only
+    /// copies on each processor.
     ReadMostly(bool),
-    /// It had best be there. `None`: there is no preference any more.
+    /// Sets the preferred location of the memory, or unsets it with `None`.
     PreferredLocation(Option<MemoryLocation>),
-    /// That side accesses it, so it had best be mapped there. Or no longer.
+    /// Sets or unsets that a processor accesses the memory, which keeps it mapped there.
     AccessedBy(MemoryLocation, bool),
 }
 
-/// Where unified memory can be.
+/// A location of unified memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryLocation {
-    /// In the host's memory.
+    /// Host memory.
     Host,
-    /// In a device's.
+    /// The memory of a device.
     Device(Device),
 }
 
@@ -157,7 +177,11 @@ impl MemoryLocation {
 }
 
 impl<T: DeviceCopy> UnifiedBuffer<T> {
-    /// Tells the driver how the memory is used. It changes no result.
+    /// Advises the driver about the usage of the memory. This affects performance, never results.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device does not support the advice.
     pub fn advise(&self, advice: MemoryAdvice) -> CudaResult<()> {
         use CUmem_advise as A;
         let (advice_raw, location) = match advice {
@@ -179,7 +203,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         }
         let own = MemoryLocation::Device(self.tracker.context().device());
         let api = self.tracker.context().bind()?;
-        // SAFETY: the range is the buffer's.
+        // SAFETY: the range is this buffer's allocation.
         let result = unsafe {
             let location = location.unwrap_or(own).raw();
             api.driver
@@ -188,16 +212,23 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         api.check(result, || format!("advising the driver of {advice:?}"))
     }
 
-    /// Puts moving the memory to where it will be used into a stream. It changes no result.
+    /// Enqueues a migration of the memory to the location where it will be used. This affects
+    /// performance, never results.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device does not support prefetching, and
+    /// [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being captured.
     pub fn prefetch(&self, to: MemoryLocation, stream: &Stream) -> CudaResult<()> {
         let range = self.range();
         let bytes = range.len * size_of::<T>();
         if bytes == 0 {
             return Ok(());
         }
-        let doing = || format!("putting prefetching of {bytes} bytes to {to:?} into a stream");
+        let doing = || format!("enqueuing a prefetch of {bytes} bytes to {to:?}");
         let read = Dependency::new(range.tracker, Access::Read, range.address, bytes);
-        // SAFETY: the range is the buffer's, and the stream keeps it.
+        // SAFETY: the range is this buffer's allocation, which stays alive while the work is
+        // pending.
         unsafe {
             let refused = Captured::Refused;
             tracker::enqueue(stream.inner(), &[read], refused, doing, |api, stream| {
@@ -225,8 +256,8 @@ impl<T> Deref for UnifiedBuffer<T> {
 
     fn deref(&self) -> &[T] {
         self.tracker.settle_for_host(Access::Read);
-        // SAFETY: the allocation holds `len` elements, and nothing writes to them: that would need
-        // the buffer mutably.
+        // SAFETY: the allocation holds `len` elements, and no work that writes them is pending or
+        // can be enqueued during the borrow.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -234,7 +265,7 @@ impl<T> Deref for UnifiedBuffer<T> {
 impl<T> DerefMut for UnifiedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         self.tracker.settle_for_host(Access::Write);
-        // SAFETY: as above, and nothing reads them either.
+        // SAFETY: as above, and no work that reads them is pending.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -256,8 +287,8 @@ impl<T> Drop for UnifiedBuffer<T> {
         if self.len == 0 || size_of::<T>() == 0 {
             return;
         }
-        // Memory that work may still use is leaked. An error of `bind` means that the context is
-        // gone, and the memory with it.
+        // Leak memory that pending work may use. An error of `bind` means that the context is gone,
+        // and the memory with it.
         if self.tracker.settle(Access::Write).is_ok()
             && let Ok(api) = self.tracker.context().bind()
         {
@@ -274,19 +305,21 @@ impl<T: std::fmt::Debug> std::fmt::Debug for UnifiedBuffer<T> {
     }
 }
 
-/// One `T` that host and device access at the same address.
+/// A single value in unified memory, which host and device access at the same address.
+///
+/// Dereferencing waits for pending work, and panics, as described for [`UnifiedBuffer`].
 pub struct UnifiedBox<T> {
     buffer: UnifiedBuffer<T>,
 }
 
 impl<T: DeviceCopy> UnifiedBox<T> {
-    /// Allocates memory and puts the value into it.
+    /// Allocates unified memory and moves the value into it.
     pub fn new(value: T) -> CudaResult<Self> {
         let buffer = UnifiedBuffer::new(&value, 1)?;
         Ok(UnifiedBox { buffer })
     }
 
-    /// The value's address, as kernels take it.
+    /// Returns the value's address, for kernel arguments.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.buffer.as_device_ptr()
     }

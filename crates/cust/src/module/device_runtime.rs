@@ -1,6 +1,6 @@
-//! NVIDIA's runtime library for devices, `libcudadevrt.a`: where the functions are by which kernels
-//! set the conditions of graphs and launch other kernels. It is part of the CUDA toolkit, not of the
-//! driver, and has to be of a version that the driver's linker knows.
+//! The CUDA device runtime library, `libcudadevrt.a`, which contains the functions with which
+//! kernels set conditions of graphs and launch other kernels. It is part of the CUDA toolkit, not
+//! of the driver. The driver's linker must support its version.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::error::{CudaResult, Error};
 
 const LIBRARY: &str = "libcudadevrt.a";
 
-/// The environment variable that names the library.
+/// The environment variable that contains the path of the CUDA device runtime library.
 pub const DEVICE_RUNTIME_VARIABLE: &str = "CUST_CUDADEVRT";
 
-/// The functions of it that kernels call.
+/// The library's functions that kernels call.
 const FUNCTIONS: &[&str] = &[
     "cudaGraphSetConditional",
     "cudaLaunchDevice",
@@ -21,13 +21,13 @@ const FUNCTIONS: &[&str] = &[
     "__cudaCDP2LaunchDevice",
 ];
 
-/// Whether PTX text declares one of its functions.
+/// Returns whether PTX declares a function of the library.
 pub(super) fn is_called(ptx: &str) -> bool {
     let is_one = |name: &&str| FUNCTIONS.iter().any(|function| name.starts_with(function));
     ptx::external_functions(ptx).iter().any(is_one)
 }
 
-/// Where it may be.
+/// Returns the paths to search for the library.
 fn places() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(DEVICE_RUNTIME_VARIABLE) {
         return vec![path.into()];
@@ -53,17 +53,22 @@ fn places() -> Vec<PathBuf> {
 }
 
 impl Linker {
-    /// Adds NVIDIA's runtime library for devices, which kernels need that set conditions of graphs.
-    /// It is looked for where the environment variable `CUST_CUDADEVRT` says, or else in the CUDA
-    /// toolkit that `CUDA_PATH` or `CUDA_HOME` name, or the usual places.
+    /// Adds the CUDA device runtime library, which is required by kernels that set conditions of
+    /// graphs or launch kernels.
+    ///
+    /// The library's path is the value of the environment variable `CUST_CUDADEVRT`. If the
+    /// variable is not set, the library is searched for in the CUDA toolkit (`CUDA_PATH`,
+    /// `CUDA_HOME`, `CUDA_ROOT`, `/usr/local/cuda`, `/opt/cuda`) and in
+    /// `/usr/lib/x86_64-linux-gnu`.
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceRuntime`] if it is not found, and the driver's if it does not fit it.
+    /// Returns [`Error::DeviceRuntime`] if the library is not found, and the driver's error if it
+    /// does not support the library's version.
     pub fn add_device_runtime(&mut self) -> CudaResult<()> {
         let places = places();
         match places.iter().find(|place| place.is_file()) {
-            // SAFETY: it is a file of the CUDA toolkit.
+            // SAFETY: the library is part of the CUDA toolkit.
             Some(place) => unsafe { self.add_file(LinkInput::Library, place) },
             None => Err(Error::DeviceRuntime {
                 searched: places

@@ -1,5 +1,5 @@
-//! Modules that a program carries: machine code and PTX for several architectures, of which the
-//! one that fits the device is loaded.
+//! Embedded modules: machine code and PTX for several architectures, from which the best image for
+//! the device is loaded.
 
 use super::jit::ModuleJitOption;
 use super::{Module, load};
@@ -7,9 +7,11 @@ use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::{CudaError, CudaResult, Error, WrongDevice};
 
-/// Embeds the module that the package's build script made with
-/// `CudaBuilder::new(…).embed("NAME")`: `include_module!("NAME")` is an
-/// [`Embedded`](crate::module::Embedded).
+/// Embeds the module that the package's build script built with
+/// `CudaBuilder::new(…).embed("NAME")`.
+///
+/// `include_module!("NAME")` is an expression of type [`Embedded`](crate::module::Embedded), which
+/// can initialize a `static`.
 ///
 /// ```text
 /// static KERNELS: Embedded = cust::include_module!("kernels");
@@ -17,7 +19,7 @@ use crate::error::{CudaError, CudaResult, Error, WrongDevice};
 /// let module = KERNELS.load()?;
 /// ```
 ///
-/// The images become part of the program or library, so nothing has to be found when it runs.
+/// The images become part of the program or library, so no files are needed at run time.
 #[macro_export]
 macro_rules! include_module {
     ($name:literal) => {{
@@ -37,25 +39,26 @@ macro_rules! include_module {
     }};
 }
 
-/// What [`include_module!`](crate::include_module) and the file that it includes call. Not by `::core`,
-/// as which a program may name another crate, even itself.
+/// The macros that [`include_module!`](crate::include_module) and the file that it includes use.
+/// They do not use `::core`, because a program may have another crate of that name.
 #[doc(hidden)]
 pub mod macros {
     pub use core::{concat, env, include, include_bytes, include_str};
 }
 
-/// Refuses a name that leads out of the folder of the build script, whose files alone are trusted.
+/// Panics if a name contains path separators: only files in the build script's output directory are
+/// trusted.
 #[doc(hidden)]
 pub const fn check_name(name: &str) {
     let (name, mut i) = (name.as_bytes(), 0);
     while i < name.len() {
         let plain = name[i] != b'/' && name[i] != b'\\';
-        assert!(plain, "a module's name has no separators of directories");
+        assert!(plain, "a module's name cannot contain path separators");
         i += 1;
     }
 }
 
-/// One form of a module.
+/// An image of an embedded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
     /// PTX, which the driver compiles.
@@ -67,8 +70,8 @@ pub enum Image {
 /// The symbols of a module's kernels and statics, each with its signature.
 type Signatures = &'static [(&'static str, &'static str)];
 
-/// What `cuda_builder` writes of a module: its packages, its forms, and the signatures of each
-/// architecture.
+/// The description of a module that `cuda_builder` generates: packages, images by architecture, and
+/// signatures by architecture.
 #[doc(hidden)]
 pub type Parts = (
     &'static [&'static str],
@@ -76,24 +79,25 @@ pub type Parts = (
     &'static [(&'static str, Signatures)],
 );
 
-/// A module that the program carries, in forms for one or more architectures. See
+/// A module embedded in the program, with images for one or more architectures. See
 /// [`include_module!`](crate::include_module).
 #[derive(Debug, Clone, Copy)]
 pub struct Embedded {
     packages: &'static [&'static str],
     images: &'static [(&'static str, Image)],
-    /// For each architecture; none if they are not known.
+    /// The signatures by architecture, if known.
     signatures: Option<&'static [(&'static str, Signatures)]>,
 }
 
 impl Embedded {
-    /// A module built from `packages`, in the forms given, each with its architecture such as
-    /// `sm_90`.
+    /// Creates an embedded module that was built from `packages`, with its images. Each image has
+    /// the name of its architecture, such as `sm_90`.
     ///
     /// # Safety
     ///
-    /// The images were built from these packages, in the versions and with the features that this
-    /// program depends on: kernels have the parameters that the types made by `#[kernel]` say.
+    /// The images must have been built from these packages, in the versions and with the features
+    /// that this program depends on: kernels must have the parameters that their kernel types
+    /// declare.
     pub const unsafe fn new(
         packages: &'static [&'static str],
         images: &'static [(&'static str, Image)],
@@ -105,12 +109,12 @@ impl Embedded {
         }
     }
 
-    /// As [`Embedded::new`], with the signatures of kernels and statics, which are compared with
-    /// those of this program when they are looked up.
+    /// Like [`Embedded::new`], with the signatures of kernels and statics, which lookups compare
+    /// with those of this program.
     ///
     /// # Safety
     ///
-    /// The images were built from these packages, and have these signatures.
+    /// The images must have been built from these packages, and have these signatures.
     #[doc(hidden)]
     pub const unsafe fn with_signatures((packages, images, signatures): Parts) -> Embedded {
         Embedded {
@@ -120,13 +124,22 @@ impl Embedded {
         }
     }
 
-    /// Loads what fits the current context's device best: machine code for it, else the PTX of the
-    /// newest architecture that it has.
+    /// Loads the image that fits the current context's device best: machine code for the device,
+    /// otherwise PTX for the newest architecture that the device supports.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::WrongDevice`] if no image fits the
+    /// device, and the errors of [`Module::from_ptx`].
     pub fn load(&self) -> CudaResult<Module> {
         self.load_with(&[])
     }
 
-    /// As [`Embedded::load`], with options for the driver's compiler.
+    /// Loads the module like [`Embedded::load`], with options for the driver's compiler.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Embedded::load`].
     pub fn load_with(&self, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let context = Context::current("loading an embedded module")?;
         let device = context.device();
@@ -145,7 +158,7 @@ impl Embedded {
                 fitting.push((arch, name, *image));
             }
         }
-        // Machine code before PTX, and then the newest.
+        // Prefer machine code to PTX, then newer architectures.
         fitting.sort_by_key(|(arch, _, image)| {
             (
                 matches!(image, Image::Ptx(_)),
@@ -155,12 +168,12 @@ impl Embedded {
         let mut refused = None;
         for (_, name, image) in fitting {
             let loaded = match image {
-                // SAFETY: the images were built, as whoever made this promised.
+                // SAFETY: the creator of this value guarantees that a compiler built the images.
                 Image::Cubin(cubin) => unsafe { Module::from_cubin(cubin, options) },
                 Image::Ptx(ptx) => Module::from_ptx(ptx, options),
             };
             match loaded {
-                // A driver may be too old for one form and take another.
+                // The driver may be too old for one image, but not for another.
                 Err(error @ (Error::WrongDevice(_) | Error::PtxTooNew(_))) => {
                     refused.get_or_insert(error);
                 }
@@ -178,7 +191,7 @@ impl Embedded {
         Err(refused.unwrap_or_else(|| self.nothing_fits(device_arch)))
     }
 
-    /// The packages that it was built from.
+    /// Returns the packages that the module was built from.
     pub fn packages(&self) -> &'static [&'static str] {
         self.packages
     }
@@ -192,8 +205,8 @@ impl Embedded {
         Error::WrongDevice(Box::new(WrongDevice {
             doing: "loading an embedded module".to_owned(),
             reason: format!(
-                "the device is sm_{major}{minor}, and there is only {}. Build for an architecture \
-                 that is not newer than the device's",
+                "the device is sm_{major}{minor}, but the module has only {}\nhelp: build for an \
+                 architecture that is not newer than the device's",
                 images.join(", ")
             ),
             code: CudaError::NoBinaryForGpu,
@@ -201,21 +214,21 @@ impl Embedded {
     }
 }
 
-/// An architecture by its name.
+/// An architecture, parsed from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arch {
     number: (u32, u32),
     suffix: Suffix,
 }
 
-/// What an architecture's name ends in.
+/// The suffix of an architecture's name, which determines the devices that run its PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Suffix {
-    /// Nothing: later ones run it, too.
+    /// No suffix: this and all later architectures.
     None,
-    /// `f`: later ones of the same family run it.
+    /// `f`: this and later architectures of the same family.
     Family,
-    /// `a`: only this one runs it.
+    /// `a`: only this architecture.
     Specific,
 }
 

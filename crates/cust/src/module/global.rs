@@ -7,10 +7,11 @@
 //! println!("{}", module.global::<HITS>()?.load()?);
 //! ```
 //!
-//! What the host may do with a variable follows from who else may do what meanwhile. Kernels of a
-//! module can be launched through a shared reference, also by other threads. So a shared reference
-//! gives atomics, and values of types that any bytes make; and a mutable one, which nobody can
-//! launch beside, gives all. Kernels launched before are waited for in both cases.
+//! Kernels of a module can be launched through a shared reference, also from other threads. While
+//! the host has only a shared reference to the module, it can therefore access only atomics, and
+//! read values of types that accept any bit pattern. With a mutable reference, which excludes
+//! launches, it can access values of all types. Every access waits for pending kernels of the
+//! module.
 
 use std::marker::PhantomData;
 
@@ -23,28 +24,28 @@ use super::symbol::Symbol;
 use crate::error::{CudaResult, Error, signature_mismatch};
 use crate::memory::{CopyDestination, DeviceCopy, DevicePointer};
 
-/// The variable of a module that the static `G` is there.
+/// The variable of a module that corresponds to the static `G`.
 pub struct Global<'m, G: GlobalType> {
     module: &'m Module,
     address: u64,
     global: PhantomData<fn() -> G>,
 }
 
-/// As [`Global`], while no kernel of the module can be launched.
+/// Like [`Global`], with a mutable borrow of the module, which excludes launches of its kernels.
 pub struct GlobalMut<'m, G: GlobalType>(Global<'m, G>);
 
 impl Module {
-    /// The variable that the static `G` is in this module. The module has to be an embedded one,
-    /// built from the crate that `G` is of; see [`include_module!`](crate::include_module) and
-    /// [`Module::own`].
+    /// Returns the variable of this module that corresponds to the static `G`.
+    ///
+    /// The module must be an embedded module that was built from `G`'s crate; see
+    /// [`include_module!`](crate::include_module) and [`Module::own`]. The [documentation of
+    /// `module`](crate::module#typed-global-variables) has an example.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignGlobal`] for other modules, [`Error::GlobalNotFound`] for a static that no
-    /// kernel of the module uses, and [`Error::GlobalSize`] or [`Error::Signature`] if it has another
-    /// type there.
-    ///
-    /// The [documentation of `module`](crate::module#typed-global-variables) has an example.
+    /// Returns [`Error::ForeignGlobal`] if the module was not built from `G`'s crate,
+    /// [`Error::GlobalNotFound`] for a static that no kernel of the module uses, and
+    /// [`Error::GlobalSize`] or [`Error::Signature`] if the static has another type in the module.
     pub fn global<G: GlobalType>(&self) -> CudaResult<Global<'_, G>> {
         if let Some(own) = self.own {
             if !own.has::<G>() {
@@ -52,7 +53,7 @@ impl Module {
                     name: G::NAME.to_owned(),
                 });
             }
-            // SAFETY: the image was made of the crate that has the static, with this type.
+            // SAFETY: the image contains the static with this signature.
             return unsafe { self.global_unchecked() };
         }
         if !self.has_package(G::PACKAGE) {
@@ -61,8 +62,8 @@ impl Module {
                 package: G::PACKAGE,
             });
         }
-        // SAFETY: what was embedded was built from the package that `G` is of, and the signatures,
-        // which describe the type on both sides, are compared below.
+        // SAFETY: the embedded module was built from `G`'s package, and the signatures, which
+        // describe the type on both sides, are compared below.
         let global = unsafe { self.global_unchecked()? };
         match self.signature(G::SYMBOL) {
             Some(device) if device != G::SIGNATURE => {
@@ -72,29 +73,34 @@ impl Module {
         }
     }
 
-    /// As [`Module::global`]; the mutable reference says that no kernel of the module is launched
-    /// meanwhile, so that values of all types can be read and written.
+    /// Returns the variable that corresponds to the static `G` mutably.
+    ///
+    /// The mutable borrow of the module excludes launches of its kernels, so values of all types
+    /// can be read and written.
     ///
     /// # Errors
     ///
-    /// As of [`Module::global`].
+    /// Returns the errors of [`Module::global`].
     pub fn global_mut<G: GlobalType>(&mut self) -> CudaResult<GlobalMut<'_, G>> {
         Ok(GlobalMut(self.global()?))
     }
 
-    /// As [`Module::global`], for modules loaded by other means.
+    /// Returns the variable that corresponds to the static `G`, without comparing signatures.
+    ///
+    /// This is [`Module::global`] for modules that are not embedded.
     ///
     /// # Errors
     ///
-    /// As of [`Module::global`], but for the first.
+    /// Returns [`Error::GlobalNotFound`] for a static that no kernel of the module uses, and
+    /// [`Error::GlobalSize`] if its size differs.
     ///
     /// # Safety
     ///
-    /// The module was built from the very crate that `G` is of, with the same features and, unless
-    /// the static's type has a layout that Rust promises, with the same compiler.
+    /// The module must have been built from the same version of `G`'s crate, with the same features
+    /// and, unless Rust guarantees the layout of the static's type, with the same compiler.
     pub unsafe fn global_unchecked<G: GlobalType>(&self) -> CudaResult<Global<'_, G>> {
         let address = self.locate(G::SYMBOL, size_of::<G::Value>());
-        // The symbol's name says nothing to whoever wrote the static.
+        // Report the static's name instead of its symbol.
         let address = address.map_err(|error| match error {
             Error::GlobalNotFound { .. } => Error::GlobalNotFound {
                 name: G::NAME.to_owned(),
@@ -117,7 +123,7 @@ impl Module {
 }
 
 impl<'m, G: GlobalType> Global<'m, G> {
-    /// The static's name.
+    /// Returns the static's name.
     pub fn name(&self) -> &'static str {
         G::NAME
     }
@@ -126,7 +132,7 @@ impl<'m, G: GlobalType> Global<'m, G> {
         Symbol::new(self.module, G::NAME.to_owned(), self.address)
     }
 
-    /// The variable's address on the device.
+    /// Returns the variable's device address.
     pub fn as_device_ptr(&self) -> DevicePointer<G::Value> {
         DevicePointer::from_raw(self.address)
     }
@@ -134,7 +140,7 @@ impl<'m, G: GlobalType> Global<'m, G> {
     fn read<T: DeviceCopy>(&self) -> CudaResult<T> {
         let mut value = std::mem::MaybeUninit::<T>::uninit();
         // SAFETY: `MaybeUninit` has the same layout, and the variable has the size of `T`. The
-        // callers see to it that what is there is a `T`.
+        // callers ensure that the variable contains a valid `T`.
         unsafe {
             let symbol = self.symbol::<std::mem::MaybeUninit<T>>();
             symbol.copy_to(&mut value)?;
@@ -142,12 +148,15 @@ impl<'m, G: GlobalType> Global<'m, G> {
         }
     }
 
-    /// The value, of a type that any bytes make: another thread may be launching a kernel that
-    /// writes it. Waits for the module's kernels in flight.
+    /// Returns the value, after all pending kernels of the module.
+    ///
+    /// The type must accept any bit pattern, because another thread may launch a kernel that writes
+    /// the variable concurrently.
     ///
     /// # Errors
     ///
-    /// What the kernels failed with, and errors of the copy.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// copy fails.
     pub fn get(&self) -> CudaResult<G::Value>
     where
         G::Value: DeviceCopy + AnyBitPattern,
@@ -155,12 +164,12 @@ impl<'m, G: GlobalType> Global<'m, G> {
         self.read()
     }
 
-    /// The value of an atomic, or the values of an array of atomics. Waits for the module's
-    /// kernels in flight.
+    /// Returns the value of an atomic, or the values of an array of atomics, after all pending
+    /// kernels of the module.
     ///
     /// # Errors
     ///
-    /// What the kernels failed with, and errors of the copy.
+    /// Returns the errors of [`Global::get`].
     pub fn load(&self) -> CudaResult<<G::Value as Atomic>::Value>
     where
         G::Value: Atomic,
@@ -169,11 +178,11 @@ impl<'m, G: GlobalType> Global<'m, G> {
         self.read()
     }
 
-    /// Changes an atomic, or an array of atomics. Waits for the module's kernels in flight.
+    /// Sets an atomic, or an array of atomics, after all pending kernels of the module.
     ///
     /// # Errors
     ///
-    /// What the kernels failed with, and errors of the copy.
+    /// Returns the errors of [`Global::get`].
     pub fn store(&self, value: &<G::Value as Atomic>::Value) -> CudaResult<()>
     where
         G::Value: Atomic,
@@ -181,15 +190,15 @@ impl<'m, G: GlobalType> Global<'m, G> {
         self.symbol().copy_from(value)
     }
 
-    /// Changes the value of a `static mut`.
+    /// Sets the value of a `static mut`, after all pending kernels of the module.
     ///
     /// # Errors
     ///
-    /// What the kernels failed with, and errors of the copy.
+    /// Returns the errors of [`Global::get`].
     ///
     /// # Safety
     ///
-    /// No thread launches a kernel that uses the variable meanwhile.
+    /// No thread may launch a kernel that uses the variable during the call.
     pub unsafe fn set_unchecked(&self, value: &G::Value) -> CudaResult<()>
     where
         G: GlobalMutType,
@@ -200,16 +209,16 @@ impl<'m, G: GlobalType> Global<'m, G> {
 }
 
 impl<G: GlobalType> GlobalMut<'_, G> {
-    /// The static's name.
+    /// Returns the static's name.
     pub fn name(&self) -> &'static str {
         G::NAME
     }
 
-    /// The value. Waits for the module's kernels in flight.
+    /// Returns the value, after all pending kernels of the module.
     ///
     /// # Errors
     ///
-    /// What the kernels failed with, and errors of the copy.
+    /// Returns the errors of [`Global::get`].
     pub fn get(&self) -> CudaResult<G::Value>
     where
         G::Value: DeviceCopy,
@@ -217,17 +226,17 @@ impl<G: GlobalType> GlobalMut<'_, G> {
         self.0.read()
     }
 
-    /// Changes the value of a `static mut`. Waits for the module's kernels in flight.
+    /// Sets the value of a `static mut`, after all pending kernels of the module.
     ///
     /// # Errors
     ///
-    /// What the kernels failed with, and errors of the copy.
+    /// Returns the errors of [`Global::get`].
     pub fn set(&mut self, value: &G::Value) -> CudaResult<()>
     where
         G: GlobalMutType,
         G::Value: DeviceCopy,
     {
-        // SAFETY: launching takes a reference to the module, which is borrowed mutably.
+        // SAFETY: a launch requires a reference to the module, which is borrowed mutably.
         unsafe { self.0.set_unchecked(value) }
     }
 }

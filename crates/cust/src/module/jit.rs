@@ -1,67 +1,67 @@
-//! Options of the driver's PTX compiler, and the buffers that it logs into.
+//! Options and log buffers of the driver's PTX compiler.
 
 use std::ffi::c_void;
 
 use cust_raw::{CUjit_fallback, CUjit_option};
 
-/// An option of the driver's compiler.
+/// An option of the driver's PTX compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModuleJitOption {
-    /// The most registers that a thread may use.
+    /// The maximum number of registers per thread.
     MaxRegisters(u32),
-    /// How much to optimise.
+    /// The optimization level.
     OptLevel(OptLevel),
     /// Compile for the device of the current context.
     DetermineTargetFromContext,
     /// Compile for this architecture.
     Target(JitTarget),
-    /// What to do when the module has no machine code that fits the device.
+    /// The fallback strategy if no machine code in the module matches the device.
     Fallback(JitFallback),
-    /// Whether to keep debug information.
+    /// Whether to generate debug information.
     GenerateDebugInfo(bool),
-    /// Whether to keep line numbers.
+    /// Whether to generate line number information.
     GenerateLineInfo(bool),
 }
 
-/// How much the driver's compiler optimises.
+/// An optimization level of the driver's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum OptLevel {
-    /// Not at all.
+    /// Level 0: no optimizations.
     O0 = 0,
-    /// A little.
+    /// Level 1.
     O1 = 1,
-    /// More.
+    /// Level 2.
     O2 = 2,
-    /// Most.
+    /// Level 3.
     O3 = 3,
-    /// Most; what Rust-CUDA calls the default.
+    /// Level 4: all optimizations, the driver's default.
     O4 = 4,
 }
 
-/// An architecture, as (major, minor): `JitTarget(9, 0)` is `sm_90`.
+/// An architecture as (major, minor): `JitTarget(9, 0)` is `sm_90`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct JitTarget(
-    /// The major number.
+    /// The major version.
     pub u32,
-    /// The minor number.
+    /// The minor version.
     pub u32,
 );
 
-/// What to do when no machine code in the module fits the device.
+/// The fallback strategy if no machine code in a module matches the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JitFallback {
-    /// Compile the PTX, and prefer it even to machine code that would fit.
+    /// Prefer compiling PTX to using compatible machine code.
     PreferPtx,
-    /// Prefer machine code that fits.
+    /// Prefer compatible machine code to compiling PTX.
     PreferCompatibleBinary,
 }
 
-/// The size of each log.
+/// The size of the error log in bytes.
 const LOG_SIZE: usize = 16 * 1024;
 
-/// Options and logs in the form that the driver takes: two parallel lists.
+/// Options and their values in the driver's format: two parallel lists.
 pub(super) struct JitOptions {
     options: Vec<CUjit_option>,
     values: Vec<*mut c_void>,
@@ -122,12 +122,12 @@ impl JitOptions {
         self.values.push(value);
     }
 
-    /// The driver takes numbers in the place of the pointer.
+    /// Adds an option with an integer value, which the driver takes in place of a pointer.
     fn push_value(&mut self, option: CUjit_option, value: u32) {
         self.push(option, std::ptr::without_provenance_mut(value as usize));
     }
 
-    /// The lists as the driver takes them.
+    /// Returns the number of options, and the lists of options and values.
     pub(super) fn as_raw(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (
             self.options.len() as u32,
@@ -136,7 +136,7 @@ impl JitOptions {
         )
     }
 
-    /// What the compiler wrote into the error log.
+    /// Returns the compiler's error log.
     pub(super) fn error_log(&self) -> String {
         let end = self.error_log.iter().position(|&byte| byte == 0);
         let text = &self.error_log[..end.unwrap_or(self.error_log.len())];

@@ -1,5 +1,5 @@
-//! Libraries: device code that is loaded once for all devices, and becomes a module in each
-//! context where it is used.
+//! Libraries: device code that is loaded independently of a context, and that the driver loads into
+//! each context that uses it.
 
 use std::ffi::CStr;
 
@@ -12,8 +12,12 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::FunctionAttribute;
 
-/// Device code loaded independent of a context: to look at what is in it, and for what other
-/// libraries do with the handle. Kernels are launched from a [`Module`](super::Module).
+/// Device code that is loaded independently of a context.
+///
+/// A library is for inspecting device code, and for passing its handle to other libraries. Kernels
+/// are launched from a [`Module`](super::Module).
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -42,7 +46,11 @@ unsafe impl Send for Library {}
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// Loads PTX text.
+    /// Loads PTX.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error with the compiler's log if the PTX is invalid.
     pub fn from_ptx(ptx: impl AsRef<str>, options: &[ModuleJitOption]) -> CudaResult<Library> {
         let mut text = ptx.as_ref().trim_end_matches('\0').as_bytes().to_vec();
         text.push(0);
@@ -75,7 +83,7 @@ impl Library {
         Library::load(fatbin.as_ref(), options)
     }
 
-    /// The image's end was checked, or is a NUL byte.
+    /// Loads an image, which the caller has checked, or which is NUL-terminated PTX.
     fn load(image: &[u8], options: &[ModuleJitOption]) -> CudaResult<Library> {
         let context = Context::current("loading a library")?;
         let api = context.bind()?;
@@ -104,7 +112,7 @@ impl Library {
         Ok(Library { raw, context })
     }
 
-    /// The names of its kernels.
+    /// Returns the names of the library's kernels.
     pub fn kernel_names(&self) -> CudaResult<Vec<String>> {
         let api = self.context.bind()?;
         let mut count = 0;
@@ -123,7 +131,7 @@ impl Library {
             // SAFETY: the kernel is the library's; its name lives as long.
             unsafe {
                 let result = api.driver.cuKernelGetName(&mut name, kernel);
-                api.check(result, || "asking for a kernel's name".to_owned())?;
+                api.check(result, || "querying a kernel's name".to_owned())?;
                 Ok(CStr::from_ptr(name).to_string_lossy().into_owned())
             }
         };
@@ -148,7 +156,11 @@ impl Library {
         Ok(kernel)
     }
 
-    /// The sizes in bytes of a kernel's parameters.
+    /// Returns the sizes in bytes of a kernel's parameters.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::KernelNotFound`] if there is no kernel of this name.
     pub fn parameter_sizes(&self, kernel: &str) -> CudaResult<Vec<usize>> {
         let api = self.context.bind()?;
         let raw = self.kernel(api, kernel)?;
@@ -161,17 +173,19 @@ impl Library {
                     .cuKernelGetParamInfo(raw, sizes.len(), &mut offset, &mut size)
             };
             if result == CUresult::CUDA_ERROR_INVALID_VALUE {
-                // One past the last.
+                // The index is one past the last parameter.
                 return Ok(sizes);
             }
-            api.check(result, || {
-                format!("asking for the parameters of `{kernel}`")
-            })?;
+            api.check(result, || format!("querying the parameters of `{kernel}`"))?;
             sizes.push(size);
         }
     }
 
-    /// A kernel's attribute on the current context's device.
+    /// Returns an attribute of a kernel on the device of the library's context.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::KernelNotFound`] if there is no kernel of this name.
     pub fn get_attribute(&self, kernel: &str, attribute: FunctionAttribute) -> CudaResult<i32> {
         let api = self.context.bind()?;
         let raw = self.kernel(api, kernel)?;
@@ -182,11 +196,16 @@ impl Library {
             api.driver
                 .cuKernelGetAttribute(&mut value, attribute.raw(), raw, device)
         };
-        api.check(result, || format!("asking for {attribute:?} of `{kernel}`"))?;
+        api.check(result, || format!("querying {attribute:?} of `{kernel}`"))?;
         Ok(value)
     }
 
-    /// The address and size of a global variable in the context that the library was loaded in.
+    /// Returns the address and the size in bytes of a global variable in the context that was
+    /// current when the library was loaded.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::GlobalNotFound`] if there is no variable of this name.
     pub fn global(&self, name: &str) -> CudaResult<(u64, usize)> {
         let c_name = c_name(name)?;
         let api = self.context.bind()?;
@@ -205,7 +224,7 @@ impl Library {
         Ok((address, size))
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUlibrary {
         self.raw
     }
@@ -213,7 +232,7 @@ impl Library {
 
 impl Drop for Library {
     fn drop(&mut self) {
-        // An error means that the context is gone; the library is the process's.
+        // An error means that the context is gone; the library then stays loaded.
         if let Ok(api) = self.context.bind() {
             // SAFETY: loaded once, unloaded once.
             let _ = unsafe { api.driver.cuLibraryUnload(self.raw) };

@@ -1,4 +1,4 @@
-//! The driver's linker: one image of several inputs, which may call each other's functions.
+//! The driver's linker, which links several inputs that call each other's functions to an image.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -11,19 +11,19 @@ use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 
-/// What an input of the [`Linker`] is.
+/// The kind of an input of the [`Linker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LinkInput {
-    /// PTX text.
+    /// PTX.
     Ptx,
     /// Machine code.
     Cubin,
     /// A fat binary.
     Fatbin,
-    /// A host object with device code in it.
+    /// A host object file with embedded device code.
     Object,
-    /// A static library of such objects, such as `libcudadevrt.a`.
+    /// A static library of host object files with embedded device code, such as `libcudadevrt.a`.
     Library,
 }
 
@@ -40,6 +40,8 @@ impl LinkInput {
 }
 
 /// Links several inputs to one image.
+///
+/// # Examples
 ///
 /// ```
 /// use cust::prelude::*;
@@ -81,45 +83,58 @@ impl LinkInput {
 pub struct Linker {
     raw: CUlinkState,
     context: Context,
-    /// The driver writes to the log as long as it links.
+    /// The driver writes to the log during the lifetime of the linker.
     jit: Box<JitOptions>,
 }
 
-// SAFETY: one thread at a time uses it, but any may.
+// SAFETY: the driver's linkers may be used from any thread, by one thread at a time.
 unsafe impl Send for Linker {}
 
 impl Linker {
-    /// A linker for the current context's device.
+    /// Creates a linker for the current context's device.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context.
     pub fn new(options: &[ModuleJitOption]) -> CudaResult<Linker> {
-        let context = Context::current("making a linker")?;
+        let context = Context::current("creating a linker")?;
         let api = context.bind()?;
         let mut jit = Box::new(JitOptions::new(options));
         let (count, names, values) = jit.as_raw();
         let mut raw = std::ptr::null_mut();
         // SAFETY: the lists have `count` entries, and live as long as the linker.
         let result = unsafe { api.driver.cuLinkCreate_v2(count, names, values, &mut raw) };
-        api.check(result, || "making a linker".to_owned())?;
+        api.check(result, || "creating a linker".to_owned())?;
         Ok(Linker { raw, context, jit })
     }
 
-    /// Adds PTX text.
+    /// Adds PTX.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error with the linker's log if the PTX is invalid.
     pub fn add_ptx(&mut self, ptx: impl AsRef<str>) -> CudaResult<()> {
         let mut text = ptx.as_ref().trim_end_matches('\0').as_bytes().to_vec();
         text.push(0);
-        // SAFETY: the driver parses the text, which ends with a NUL.
+        // SAFETY: the driver parses the PTX, which is NUL-terminated.
         unsafe { self.add(LinkInput::Ptx, &text) }
     }
 
-    /// Adds an input of any kind. For PTX [`Linker::add_ptx`] is safe.
+    /// Adds an input of any kind. [`Linker::add_ptx`] is the safe alternative for PTX.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error with the linker's log if the input is invalid.
     ///
     /// # Safety
     ///
-    /// As for [`Module::from_cubin`], of whichever tool makes such inputs; PTX ends with a NUL.
+    /// The input must be the unmodified output of a tool that produces inputs of this kind, as for
+    /// [`Module::from_cubin`]. PTX must be NUL-terminated.
     pub unsafe fn add(&mut self, kind: LinkInput, data: &[u8]) -> CudaResult<()> {
         let api = self.context.bind()?;
         let pointer: *mut c_void = data.as_ptr().cast_mut().cast();
-        // SAFETY: the data lives through the call, in which the driver copies what it needs and
-        // writes nothing.
+        // SAFETY: the data lives through the call, during which the driver copies it. The driver
+        // does not write to it.
         let result = unsafe {
             api.driver.cuLinkAddData_v2(
                 self.raw,
@@ -137,9 +152,13 @@ impl Linker {
 
     /// Adds a file of any kind.
     ///
+    /// # Errors
+    ///
+    /// Returns the driver's error with the linker's log if the file cannot be read or is invalid.
+    ///
     /// # Safety
     ///
-    /// As for [`Linker::add`], but PTX needs no NUL.
+    /// As for [`Linker::add`], but PTX need not be NUL-terminated.
     pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> CudaResult<()> {
         let path = path.as_ref().display().to_string();
         let name = c_name(&path)?;
@@ -158,7 +177,11 @@ impl Linker {
         self.explain(api.check(result, || format!("adding `{path}` to a linker")))
     }
 
-    /// Links, and returns the image: a cubin, or PTX on the emulator.
+    /// Links the inputs, and returns the image: a cubin, or PTX on the emulator.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error with the linker's log, for example for an undefined function.
     pub fn complete(self) -> CudaResult<Vec<u8>> {
         let api = self.context.bind()?;
         let (mut image, mut size) = (std::ptr::null_mut(), 0);
@@ -169,14 +192,18 @@ impl Linker {
         Ok(unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) }.to_vec())
     }
 
-    /// Links, and loads the result.
+    /// Links the inputs, and loads the image.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Linker::complete`] and [`Module::from_cubin`].
     pub fn load(self) -> CudaResult<Module> {
         let emulated = self.context.backend() == Backend::Emulator;
         let image = self.complete()?;
         if emulated {
             return Module::from_ptx(String::from_utf8_lossy(&image), &[]);
         }
-        // SAFETY: the driver made the image.
+        // SAFETY: the driver's linker produced the image.
         unsafe { Module::from_cubin(image, &[]) }
     }
 
@@ -199,7 +226,7 @@ impl Drop for Linker {
     fn drop(&mut self) {
         // An error means that the context is gone, and the linker with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { api.driver.cuLinkDestroy(self.raw) };
         }
     }

@@ -1,7 +1,8 @@
-//! Loading modules from PTX text, cubins and fat binaries.
+//! Loading modules from PTX, cubins and fat binaries.
 //!
-//! The driver takes an image as a pointer without a length, so each image is looked at first:
-//! text ends where it ends, and the headers of binary images must lie inside them.
+//! The driver takes an image as a pointer without a length. Images are therefore checked first: PTX
+//! is terminated with a NUL byte, and the tables that the headers of binary images refer to must
+//! lie inside the image.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,7 +22,7 @@ use crate::report::Report;
 use crate::stack::RECORD_PREFIX;
 use crate::tracker::Tracker;
 
-/// What a binary image is, by its first bytes.
+/// The kind of an image, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ImageKind {
     Cubin,
@@ -42,16 +43,21 @@ impl ImageKind {
 }
 
 impl Module {
-    /// Loads PTX text, which the driver compiles for the device. If it calls functions of the
-    /// device's runtime library, it is linked with that: see [`Linker::add_device_runtime`]. If its
-    /// kernels do much of their work in functions, those are compiled one at a time and linked,
-    /// because compilers up to CUDA 13.0 make errors with them otherwise.
+    /// Loads PTX, which the driver compiles for the device.
+    ///
+    /// If the PTX calls functions of the CUDA device runtime library, it is linked with the
+    /// library: see [`Linker::add_device_runtime`]. If its kernels do much of their work in
+    /// functions, the functions are compiled separately and linked, because the driver's compiler
+    /// up to CUDA 13.0 otherwise miscompiles them.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidPtx`] with the compiler's log, [`Error::PtxTooNew`],
-    /// [`Error::SharedMemory`] for a kernel with too much of it, and [`Error::DeviceRuntime`] if the
-    /// library is needed and not found.
+    /// Returns [`Error::InvalidPtx`] with the compiler's log if the PTX is invalid,
+    /// [`Error::PtxTooNew`] if the driver does not support its version, [`Error::SharedMemory`] if
+    /// a kernel has too much static shared memory, and [`Error::DeviceRuntime`] if the device
+    /// runtime library is needed and not found.
+    ///
+    /// # Examples
     ///
     /// ```no_run
     /// # use cust::prelude::*;
@@ -61,13 +67,14 @@ impl Module {
     pub fn from_ptx(ptx: impl AsRef<str>, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let context = Context::current("loading a module from PTX")?;
         let ptx = ptx.as_ref().trim_end_matches('\0');
-        refuse_text_that_is_no_ptx(ptx)?;
+        check_is_ptx(ptx)?;
         if context.backend() == Backend::Gpu {
             if device_runtime::is_called(ptx) {
                 return link(ptx, options, true);
             }
-            // A kernel with few registers because of its launch bounds cannot call functions that
-            // were compiled by themselves. What else is wrong with the PTX, the driver says below.
+            // Linking fails if a kernel's launch bounds leave it fewer registers than separately
+            // compiled functions need; then compile as a whole. Other errors of the PTX occur again
+            // below, and are reported there.
             if ptx::is_to_be_linked(ptx)
                 && let Ok(module) = link(ptx, options, false)
             {
@@ -87,17 +94,21 @@ impl Module {
         finish(context, raw, Some(ptx::entries(ptx)), has)
     }
 
-    /// Loads PTX text that is a C string.
+    /// Loads PTX from a C string. See [`Module::from_ptx`].
     pub fn from_ptx_cstr(ptx: &std::ffi::CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
         Module::from_ptx(ptx.to_string_lossy(), options)
     }
 
-    /// Loads a cubin: machine code for one architecture, as `ptxas` makes it.
+    /// Loads a cubin: machine code for one architecture, produced by `ptxas`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongDevice`] if the image is invalid or for another architecture.
     ///
     /// # Safety
     ///
-    /// `cubin` comes unchanged from `ptxas`, `nvcc` or a linker of the driver's. Only headers and
-    /// bounds are checked here; the driver trusts the rest.
+    /// `cubin` must be the unmodified output of `ptxas`, `nvcc` or a linker. Only headers and
+    /// bounds are checked; the driver trusts the rest.
     pub unsafe fn from_cubin(
         cubin: impl AsRef<[u8]>,
         options: &[ModuleJitOption],
@@ -107,11 +118,15 @@ impl Module {
         load_binary(cubin, options, "loading a module from a cubin")
     }
 
-    /// Loads a fat binary: machine code and PTX for several architectures in one file.
+    /// Loads a fat binary: machine code and PTX for several architectures in one image.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongDevice`] if the image is invalid or does not fit the device.
     ///
     /// # Safety
     ///
-    /// As for [`Module::from_cubin`], of `nvcc` or `fatbinary`.
+    /// `fatbin` must be the unmodified output of `nvcc` or `fatbinary`; see [`Module::from_cubin`].
     pub unsafe fn from_fatbin(
         fatbin: impl AsRef<[u8]>,
         options: &[ModuleJitOption],
@@ -121,12 +136,17 @@ impl Module {
         load_binary(fatbin, options, "loading a module from a fat binary")
     }
 
-    /// Loads a file that holds PTX, a cubin or a fat binary.
+    /// Loads a file that contains PTX, a cubin or a fat binary.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::File`] if the file cannot be read or has none of these formats, and the
+    /// errors of [`Module::from_ptx`], [`Module::from_cubin`] and [`Module::from_fatbin`].
     ///
     /// # Safety
     ///
-    /// As for [`Module::from_cubin`], unless the file holds PTX, for which
-    /// [`Module::from_ptx`] of its content is safe.
+    /// As for [`Module::from_cubin`] and [`Module::from_fatbin`]. Loading PTX is safe with
+    /// [`Module::from_ptx`].
     pub unsafe fn from_file(path: impl AsRef<Path>) -> CudaResult<Module> {
         let path = path.as_ref();
         let file_error = |reason: String| Error::File {
@@ -135,9 +155,9 @@ impl Module {
         };
         let bytes = std::fs::read(path).map_err(|error| file_error(error.to_string()))?;
         match ImageKind::of(&bytes) {
-            // SAFETY: the caller's promise.
+            // SAFETY: as the caller promises.
             ImageKind::Cubin => unsafe { Module::from_cubin(bytes, &[]) },
-            // SAFETY: the caller's promise.
+            // SAFETY: as the caller promises.
             ImageKind::Fatbin => unsafe { Module::from_fatbin(bytes, &[]) },
             ImageKind::Text => match String::from_utf8(bytes) {
                 Ok(text) => Module::from_ptx(text, &[]),
@@ -148,14 +168,21 @@ impl Module {
         }
     }
 
-    /// Loads the first of `cubins` that fits the device, else `ptx`: what a program does that
-    /// carries machine code for the architectures it knows, and PTX for all later ones. Put the
-    /// most specific first. On the emulator the PTX is loaded.
+    /// Loads the first of `cubins` that fits the device, otherwise `ptx`.
+    ///
+    /// This is for programs that contain machine code for some architectures, and PTX for all later
+    /// ones. List the most specific cubin first. The emulator always loads the PTX.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Module::from_ptx`] and [`Module::from_cubin`].
+    ///
+    /// # Examples
     ///
     /// ```no_run
     /// # use cust::prelude::*;
     /// # let (SM_90, SM_80, PTX): (&[u8], &[u8], &str) = (&[], &[], "");
-    /// // SAFETY: `ptxas` made the cubins.
+    /// // SAFETY: `ptxas` produced the cubins.
     /// let module = unsafe { Module::from_cubins_or_ptx(&[SM_90, SM_80], Some(PTX), &[])? };
     /// # Ok::<(), cust::error::Error>(())
     /// ```
@@ -172,7 +199,7 @@ impl Module {
         let mut refused = None;
         if context.backend() == Backend::Gpu || ptx.is_none() {
             for cubin in cubins {
-                // SAFETY: the caller's promise.
+                // SAFETY: as the caller promises.
                 match unsafe { Module::from_cubin(cubin, options) } {
                     Err(error @ Error::WrongDevice(_)) => refused = Some(error),
                     loaded => return loaded,
@@ -205,7 +232,7 @@ fn load_binary(
     let mut jit = JitOptions::new(options);
     let raw = load_image(&context, image, &mut jit, doing)
         .map_err(|error| explain_binary_error(&context, error, &jit))?;
-    // A fat binary may be compressed: only the driver knows what is in it.
+    // A fat binary may be compressed, so it cannot be searched for variables.
     let is_cubin = ImageKind::of(image) == ImageKind::Cubin;
     let has = Has {
         report: !is_cubin || contains(image, cust_core::report::SYMBOL.to_bytes()),
@@ -214,8 +241,8 @@ fn load_binary(
     finish(context, raw, None, has)
 }
 
-/// Lets the driver compile the functions of PTX text one at a time and link them, and if asked, the
-/// device's runtime library.
+/// Loads PTX through the driver's linker, which compiles functions separately, and links the device
+/// runtime library if `with_runtime` is set.
 fn link(ptx: &str, options: &[ModuleJitOption], with_runtime: bool) -> CudaResult<Module> {
     let mut linker = Linker::new(options)?;
     linker.add_ptx(ptx)?;
@@ -227,10 +254,10 @@ fn link(ptx: &str, options: &[ModuleJitOption], with_runtime: bool) -> CudaResul
     Ok(module)
 }
 
-/// Whether `needle` is in `haystack`.
+/// Returns whether `needle` is in `haystack`.
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     let mut rest = haystack;
-    // Most bytes are not the first of the name: the search for that one is fast.
+    // The search for a single byte is fast.
     while let Some(start) = rest.iter().position(|byte| *byte == needle[0]) {
         if rest[start..].starts_with(needle) {
             return true;
@@ -240,7 +267,7 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     false
 }
 
-/// Hands an image to the driver. The caller has made sure that it ends where the driver expects.
+/// Loads an image into the driver. The caller has checked the image's bounds.
 fn load_image(
     context: &Context,
     image: &[u8],
@@ -259,15 +286,15 @@ fn load_image(
     Ok(raw)
 }
 
-/// Which variables of `cuda_std` and of the compiler an image may have.
+/// The special variables that an image may contain.
 #[derive(Clone, Copy)]
 struct Has {
     report: bool,
     stacks: bool,
 }
 
-/// Makes the module ready for panics in its kernels, if there can be any, and for what its kernels
-/// need of the stack.
+/// Creates the `Module` for a loaded image: prepares its panic report and its stack requirements,
+/// if it has any.
 fn finish(
     context: Context,
     raw: CUmodule,
@@ -295,13 +322,13 @@ fn finish(
     if let Some(report) = Report::install(context.bind()?, raw)? {
         let report = Arc::new(report);
         context.add_report(&report);
-        // The module owns the report from here on, also if what follows fails.
+        // From here on the module owns the report.
         module.report = Some(report);
     }
     Ok(module)
 }
 
-/// Notes what a module was built from.
+/// Records the packages that a module was built from, and its signatures.
 pub(super) fn of_packages(
     mut module: Module,
     packages: &'static [&'static str],
@@ -320,8 +347,9 @@ fn invalid_ptx(reason: impl Into<String>, code: Option<CudaError>, log: &str) ->
     }))
 }
 
-/// Refuses what can be seen not to be PTX, with a better message than the driver's.
-fn refuse_text_that_is_no_ptx(text: &str) -> CudaResult<()> {
+/// Returns an error for a string that is obviously not PTX, with a better message than the
+/// driver's.
+fn check_is_ptx(text: &str) -> CudaResult<()> {
     if let Some(position) = text.find('\0') {
         let reason = format!("there is a NUL byte in it, at {position}");
         return Err(invalid_ptx(reason, None, ""));
@@ -366,7 +394,7 @@ fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOption
     }
 }
 
-/// What the driver's compiler says of a kernel whose own shared memory does not fit.
+/// Parses the compiler's error message for a kernel whose static shared memory is too large.
 pub(super) fn too_much_shared(log: &str, doing: &str) -> Option<Error> {
     let line = log
         .lines()
@@ -386,7 +414,7 @@ pub(super) fn too_much_shared(log: &str, doing: &str) -> Option<Error> {
     })))
 }
 
-/// The driver's text and name of an error, without what was being done.
+/// Returns the driver's description and the name of an error, without the failed operation.
 fn with_text(error: &Error) -> String {
     match error {
         Error::Driver(error) => format!("{} ({})", error.text, error.code),
@@ -446,7 +474,7 @@ fn bad_image(kind: &str, reason: &str) -> Error {
     }))
 }
 
-/// Checks that the tables which an ELF file's header tells of lie inside it.
+/// Checks that the tables that an ELF header refers to lie inside the image.
 pub(super) fn check_elf(bytes: &[u8]) -> CudaResult<()> {
     let bad = |reason| bad_image("a cubin", reason);
     if ImageKind::of(bytes) != ImageKind::Cubin {
@@ -463,12 +491,14 @@ pub(super) fn check_elf(bytes: &[u8]) -> CudaResult<()> {
     };
     let inside = |end: Option<u64>| end.is_some_and(|end| end <= bytes.len() as u64);
     if !inside(table(32, 54, 56)) || !inside(table(40, 58, 60)) {
-        return Err(bad("the file is cut off: its tables lie outside it"));
+        return Err(bad(
+            "the file is truncated: its tables are outside the file",
+        ));
     }
     Ok(())
 }
 
-/// Checks that the size which a fat binary's header tells is there.
+/// Checks that a fat binary is as large as its header states.
 pub(super) fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
     let bad = |reason| bad_image("a fat binary", reason);
     if ImageKind::of(bytes) != ImageKind::Fatbin {
@@ -478,12 +508,12 @@ pub(super) fn check_fatbin(bytes: &[u8]) -> CudaResult<()> {
     let end = header.zip(read(bytes, 8, 8));
     let end = end.and_then(|(header, size)| header.checked_add(size));
     if !end.is_some_and(|end| end <= bytes.len() as u64) {
-        return Err(bad("the file is cut off"));
+        return Err(bad("the file is truncated"));
     }
     Ok(())
 }
 
-/// A little-endian number of `size` bytes.
+/// Reads a little-endian integer of `size` bytes.
 fn read(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(offset..offset + size)?;
     let number = bytes.iter().rev();
@@ -524,7 +554,7 @@ mod tests {
         let mut cut = elf();
         cut[40..48].copy_from_slice(&1000u64.to_le_bytes());
         let text = check_elf(&cut).unwrap_err().to_string();
-        assert!(text.contains("cut off"), "{text}");
+        assert!(text.contains("truncated"), "{text}");
         cut[40..48].copy_from_slice(&u64::MAX.to_le_bytes());
         cut[58] = 64;
         cut[60] = 1;

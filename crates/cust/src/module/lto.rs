@@ -1,9 +1,9 @@
-//! Linking with optimization across modules: LTO-IR, which `nvcc -dlto` and libnvvm with `-gen-lto`
-//! make, is linked by NVIDIA's library nvJitLink.
+//! Link-time optimization: nvJitLink links LTO-IR, which `nvcc -dlto` and libnvvm with `-gen-lto`
+//! produce, and optimizes across inputs.
 //!
-//! The driver's own linker ([`Linker`](super::Linker)) takes LTO-IR of toolkits before CUDA 12 alone,
-//! and its options for that are deprecated. nvJitLink is part of the CUDA toolkit and not of the
-//! driver; it is loaded when it is first asked for.
+//! The driver's own linker ([`Linker`](super::Linker)) supports only LTO-IR of toolkits before CUDA
+//! 12, with deprecated options. nvJitLink is part of the CUDA toolkit, not of the driver; it is
+//! loaded on first use.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
@@ -13,21 +13,21 @@ use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 
-/// What an input of the [`LtoLinker`] is.
+/// The kind of an input of the [`LtoLinker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LtoInput {
     /// LTO-IR.
     LtoIr,
-    /// PTX text.
+    /// PTX.
     Ptx,
     /// Machine code.
     Cubin,
     /// A fat binary.
     Fatbin,
-    /// A host object with device code in it.
+    /// A host object file with embedded device code.
     Object,
-    /// A static library of such objects.
+    /// A static library of host object files with embedded device code.
     Library,
 }
 
@@ -79,7 +79,8 @@ functions! {
     log: b"nvJitLinkGetErrorLog" (Handle, *mut c_char);
 }
 
-/// Where it is looked for: on the loader's path, and where the toolkit usually is.
+/// The names and paths to search for the library: the loader's search path, then the usual location
+/// of the CUDA toolkit.
 const LIBRARIES: &[&str] = &[
     "libnvJitLink.so.13",
     "libnvJitLink.so.12",
@@ -89,10 +90,10 @@ const LIBRARIES: &[&str] = &[
     "/usr/local/cuda/lib64/libnvJitLink.so.12",
 ];
 
-/// The oldest architecture of the toolkits that have nvJitLink.
+/// The oldest architecture that nvJitLink supports.
 const OLDEST: u32 = 50;
 
-/// nvJitLink's error for an architecture that it does not know.
+/// nvJitLink's error code for an unsupported architecture.
 const UNSUPPORTED_ARCH: c_int = 16;
 
 fn library() -> CudaResult<&'static NvJitLink> {
@@ -100,7 +101,7 @@ fn library() -> CudaResult<&'static NvJitLink> {
     let loaded = LIBRARY.get_or_init(|| {
         let mut tried = Vec::new();
         for name in LIBRARIES {
-            // SAFETY: the library's initialisers are trusted, as by every program that uses it.
+            // SAFETY: the library's initializers are trusted.
             match unsafe { libloading::Library::new(name) }.and_then(NvJitLink::of) {
                 Ok(library) => return Ok(library),
                 Err(error) => tried.push(format!("{name}: {error}")),
@@ -113,7 +114,9 @@ fn library() -> CudaResult<&'static NvJitLink> {
     })
 }
 
-/// Links LTO-IR and other inputs to machine code, with optimization across them.
+/// Links LTO-IR and other inputs to machine code, with link-time optimization.
+///
+/// # Examples
 ///
 /// ```no_run
 /// use cust::module::{LtoInput, LtoLinker};
@@ -122,7 +125,7 @@ fn library() -> CudaResult<&'static NvJitLink> {
 ///
 /// let _context = cust::quick_init()?;
 /// let mut linker = LtoLinker::new()?;
-/// // SAFETY: `nvcc` made them.
+/// // SAFETY: `nvcc` produced the inputs.
 /// unsafe {
 ///     linker.add(LtoInput::LtoIr, "caller", CALLER)?;
 ///     linker.add(LtoInput::LtoIr, "called", CALLED)?;
@@ -135,39 +138,39 @@ pub struct LtoLinker {
     raw: Handle,
 }
 
-// SAFETY: one thread at a time uses it, but any may.
+// SAFETY: nvJitLink's linkers may be used from any thread, by one thread at a time.
 unsafe impl Send for LtoLinker {}
 
 impl LtoLinker {
-    /// A linker for the current context's device.
+    /// Creates a linker for the current context's device.
     ///
     /// # Errors
     ///
-    /// [`Error::NoContext`], and as of [`LtoLinker::for_arch`].
+    /// Returns [`Error::NoContext`] without a context, and the errors of [`LtoLinker::for_arch`].
     pub fn new() -> CudaResult<LtoLinker> {
-        let context = Context::current("making a linker")?;
+        let context = Context::current("creating a linker")?;
         let (major, minor) = context.device().compute_capability()?;
         LtoLinker::for_arch(&format!("sm_{major}{minor}"))
     }
 
-    /// A linker for an architecture, such as `sm_90`; it needs no device.
+    /// Creates a linker for an architecture, such as `sm_90`. No device is required.
     ///
     /// # Errors
     ///
-    /// [`Error::NoLinker`] if nvJitLink is not installed, [`Error::NulInName`], and
-    /// [`Error::Linker`] for an architecture that it does not know.
+    /// Returns [`Error::NoLinker`] if nvJitLink is not installed, [`Error::NulInName`] if `arch`
+    /// contains a NUL byte, and [`Error::Linker`] for an unsupported architecture.
     pub fn for_arch(arch: &str) -> CudaResult<LtoLinker> {
         let library = library()?;
-        // nvJitLink itself ends the process for numbers that no device ever had.
+        // nvJitLink aborts the process for architectures that never existed.
         let number = arch.strip_prefix("sm_").and_then(|name| {
             let digits = name.trim_end_matches(['a', 'f']);
             digits.parse::<u32>().ok()
         });
         if number.is_none_or(|number| number < OLDEST) {
             return Err(Error::Linker {
-                doing: format!("making a linker for {arch}"),
+                doing: format!("creating a linker for {arch}"),
                 code: UNSUPPORTED_ARCH,
-                log: "it is no architecture, or an old one".to_owned(),
+                log: "not an architecture, or no longer supported".to_owned(),
             });
         }
         let options: [CString; 2] = [c_name(&format!("-arch={arch}"))?, c_name("-lto")?];
@@ -176,9 +179,9 @@ impl LtoLinker {
         // SAFETY: the list lives through the call, and the pointer is valid for it.
         let code = unsafe { (library.create)(&mut raw, list.len() as c_uint, list.as_ptr()) };
         if code != 0 {
-            // What it wrote may be no linker; so there is nothing to destroy, and no log.
+            // The handle may be invalid, so it cannot be destroyed, and there is no log.
             return Err(Error::Linker {
-                doing: format!("making a linker for {arch}"),
+                doing: format!("creating a linker for {arch}"),
                 code,
                 log: String::new(),
             });
@@ -186,18 +189,19 @@ impl LtoLinker {
         Ok(LtoLinker { library, raw })
     }
 
-    /// Adds an input. The name is for messages.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Module::from_cubin`], of whichever tool makes such inputs.
+    /// Adds an input. The linker's messages refer to it as `name`.
     ///
     /// # Errors
     ///
-    /// [`Error::Linker`] with the linker's log if the data is not what `kind` says.
+    /// Returns [`Error::Linker`] with the linker's log if the data is not of the given kind.
+    ///
+    /// # Safety
+    ///
+    /// The input must be the unmodified output of a tool that produces inputs of this kind, as for
+    /// [`Module::from_cubin`].
     pub unsafe fn add(&mut self, kind: LtoInput, name: &str, data: &[u8]) -> CudaResult<()> {
         let c_name = c_name(name)?;
-        // SAFETY: data and name live through the call, in which the linker copies them.
+        // SAFETY: data and name live through the call, during which the linker copies them.
         let code = unsafe {
             let (data, size) = (data.as_ptr().cast(), data.len());
             (self.library.add_data)(self.raw, kind.raw(), data, size, c_name.as_ptr())
@@ -205,16 +209,16 @@ impl LtoLinker {
         self.check(code, || format!("adding {kind:?} `{name}` to a linker"))
     }
 
-    /// Links, and returns the machine code.
+    /// Links the inputs, and returns the machine code.
     ///
     /// # Errors
     ///
-    /// [`Error::Linker`] with the linker's log, for instance for a function that nobody defines.
+    /// Returns [`Error::Linker`] with the linker's log, for example for an undefined function.
     pub fn complete(self) -> CudaResult<Vec<u8>> {
         let doing = || "linking".to_owned();
         let mut size = 0;
-        // SAFETY: the linker is alive, and the pointers are valid for the calls: the buffer has
-        // the size that the linker told.
+        // SAFETY: the linker is alive, and the pointers are valid for the calls: the buffer has the
+        // size that the linker returned.
         unsafe {
             self.check((self.library.complete)(self.raw), doing)?;
             self.check((self.library.cubin_size)(self.raw, &mut size), doing)?;
@@ -225,20 +229,21 @@ impl LtoLinker {
         }
     }
 
-    /// Links, and loads the result into the current context.
+    /// Links the inputs, and loads the machine code into the current context.
     ///
     /// # Errors
     ///
-    /// As of [`LtoLinker::complete`] and [`Module::from_cubin`]; the emulator runs no machine code.
+    /// Returns the errors of [`LtoLinker::complete`] and [`Module::from_cubin`], and
+    /// [`Error::NoLinker`] on the emulator, which cannot execute machine code.
     pub fn load(self) -> CudaResult<Module> {
-        let context = Context::current("loading what was linked")?;
+        let context = Context::current("loading a linked module")?;
         if context.backend() == Backend::Emulator {
             return Err(Error::NoLinker {
                 reason: "the emulator executes PTX only".to_owned(),
             });
         }
         let cubin = self.complete()?;
-        // SAFETY: the linker made it.
+        // SAFETY: the linker produced the cubin.
         unsafe { Module::from_cubin(cubin, &[]) }
     }
 
@@ -258,7 +263,7 @@ impl LtoLinker {
             return String::new();
         }
         let mut size = 0;
-        // SAFETY: the linker is alive; the buffer has the size that it told, and ends with a NUL.
+        // SAFETY: the linker is alive; the buffer has the size that it returned, plus a NUL byte.
         unsafe {
             if (self.library.log_size)(self.raw, &mut size) != 0 || size == 0 {
                 return String::new();
@@ -276,7 +281,7 @@ impl LtoLinker {
 impl Drop for LtoLinker {
     fn drop(&mut self) {
         if !self.raw.is_null() {
-            // SAFETY: made once, destroyed once.
+            // SAFETY: created once, destroyed once.
             let _ = unsafe { (self.library.destroy)(&mut self.raw) };
         }
     }

@@ -1,13 +1,16 @@
 //! Modules: device code loaded into a context.
 //!
-//! `embedded.rs` chooses among the images that a program carries; `program.rs` finds those that the compiler embedded; `load.rs` brings them in, with the errors that each kind of image can cause; `jit.rs` holds the
-//! options of the driver's compiler; `symbol.rs` is access to global variables by name, `global.rs` by type. This file is the loaded
-//! module.
+//! - [`include_module!`](crate::include_module) embeds a module that a build script built;
+//!   [`Embedded::load`] loads it.
+//! - [`Module::own`] loads device code that `cargo cuda` embedded.
+//! - [`Module::from_ptx`], [`Module::from_cubin`] and [`Module::from_file`] load other images;
+//!   [`Linker`] and [`LtoLinker`] link several.
 //!
 //! # Typed global variables
 //!
-//! A public static of a crate of kernels with `#[address_space(constant)]` or
-//! `#[address_space(global)]` is found in a module by its name in Rust, and has its type there:
+//! A public static of a kernels crate with `#[address_space(constant)]` or
+//! `#[address_space(global)]` is looked up in a module by its Rust path, and accessed with its Rust
+//! type:
 //!
 //! ```
 //! # mod kernels {
@@ -23,7 +26,7 @@
 //!
 //! # let ptx = kernels::PTX.replace("FACTORS", <FACTORS as cust_core::global::Global>::SYMBOL);
 //! # let images = [("sm_70", Image::Ptx(ptx.leak()))].to_vec().leak();
-//! # // SAFETY: there are no kernels, and the variable is of the static's type.
+//! # // SAFETY: there are no kernels, and the variable has the static's type.
 //! # let embedded = unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], images) };
 //! let _context = cust::quick_init_on(Backend::Emulator)?;
 //! # let mut module = embedded.load()?;
@@ -34,6 +37,11 @@
 //! assert_eq!(module.global::<FACTORS>()?.get()?, [0.5, 3.0]);
 //! # Ok::<(), cust::error::Error>(())
 //! ```
+
+// This file contains the loaded module. `embedded.rs` selects among the images of an embedded
+// module; `program.rs` finds the images that the compiler embedded; `load.rs` loads images;
+// `jit.rs` contains the options of the driver's compiler; `symbol.rs` accesses global variables by
+// name, `global.rs` by type.
 
 mod device_runtime;
 mod embedded;
@@ -82,49 +90,55 @@ use ptx::Entry;
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
     raw: CUmodule,
-    /// The launches of its kernels: they use its code and its variables.
+    /// Tracks the launches of the module's kernels, which use its code and its variables.
     tracker: Tracker,
-    /// Where panics of its kernels arrive, if they can panic.
+    /// The panic report, if the module's kernels can panic.
     report: Option<Arc<Report>>,
-    /// The kernels as the PTX text lists them, if it was loaded from PTX.
+    /// The kernels listed in the PTX, if the module was loaded from PTX.
     entries: Option<Vec<Entry>>,
-    /// Whether it says how much stack its kernels need.
+    /// Whether the module records how much stack its kernels need.
     has_stacks: bool,
-    /// Kernels looked up so far.
+    /// The kernels looked up so far.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
-    /// The packages that it is known to be built from.
+    /// The packages that the module is known to be built from.
     packages: &'static [&'static str],
-    /// Which of the program's own images it is.
+    /// For a module loaded by `Module::own`, the image of the program that it was loaded from.
     own: Option<program::Own>,
-    /// The signatures of its kernels and statics by their symbols, if they are known.
+    /// The symbols of the module's kernels and statics with their signatures, if known.
     signatures: Option<&'static [(&'static str, &'static str)]>,
 }
 
 // SAFETY: the driver's modules may be used from any thread.
 unsafe impl Send for Module {}
-// SAFETY: as above; what is ours is behind a mutex.
+// SAFETY: as above; the mutable fields are behind a mutex.
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// The kernel of this name. An unknown name is an error that lists those which there are.
+    /// Returns the kernel of the given name.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::KernelNotFound`], which lists the module's kernels, if there is no kernel
+    /// of this name.
     pub fn get_function(&self, name: impl AsRef<str>) -> CudaResult<Function<'_>> {
         let name = name.as_ref();
         self.function_of_symbol(name, name)
     }
 
-    /// Whether it was loaded by [`Module::own`].
+    /// Returns whether the module was loaded by [`Module::own`].
     pub(crate) fn is_own(&self) -> bool {
         self.own.is_some()
     }
 
-    /// The kernel that `K` stands for, of a module that [`Module::own`] loaded.
+    /// Returns the kernel with the kernel type `K`, of a module that [`Module::own`] loaded.
     pub(crate) fn own_function<K: KernelType>(&self) -> CudaResult<Function<'_>> {
         let symbol = self.own.and_then(program::Own::symbol::<K>);
         let symbol = symbol.ok_or(Error::OtherCrate { kernel: K::NAME })?;
         self.function_of_symbol(symbol, K::NAME)
     }
 
-    /// The kernel of this symbol, to be called `shown` in messages, which is looked up once.
+    /// Returns the kernel with the given symbol, which is looked up only once. Error messages call
+    /// it `shown`.
     fn function_of_symbol(&self, name: &str, shown: &str) -> CudaResult<Function<'_>> {
         let mut kernels = self.kernels.lock().unwrap_or_else(|e| e.into_inner());
         let kernel = match kernels.get(name) {
@@ -141,7 +155,7 @@ impl Module {
         })
     }
 
-    /// The kernel of this symbol, to be called `shown` in messages.
+    /// Looks up the kernel with the given symbol. Error messages call it `shown`.
     fn look_up(&self, name: &str, shown: &str) -> CudaResult<Kernel> {
         let c_name = c_name(name)?;
         let api = self.context().bind()?;
@@ -162,7 +176,8 @@ impl Module {
             let entry = self.entries.as_ref()?.iter().find(|e| e.name == name)?;
             entry.parameters.clone()
         };
-        // The text first: asking the driver ends with an error code, which its tools report.
+        // Prefer the PTX: the query of the driver ends with an error code, which NVIDIA's tools
+        // report.
         let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
         let stack = match self.has_stacks {
             true => read_record(api, self.raw, name)?,
@@ -175,8 +190,10 @@ impl Module {
         Ok(Kernel::new(raw, shown, parameters, stack, signature))
     }
 
-    /// The names of the module's kernels. Drivers before CUDA 12.4 do not tell them for modules
-    /// loaded from machine code; then the list is empty.
+    /// Returns the names of the module's kernels.
+    ///
+    /// For modules loaded from machine code, drivers before CUDA 12.4 do not provide the names; the
+    /// list is then empty.
     pub fn kernel_names(&self) -> Vec<String> {
         if let Some(entries) = &self.entries {
             return entries.iter().map(|entry| entry.name.clone()).collect();
@@ -213,12 +230,18 @@ impl Module {
         functions.into_iter().filter_map(name).collect()
     }
 
-    /// The global variable of this name, which is checked to have the size of `T`. Its copies wait
-    /// for the module's kernels that may use it.
+    /// Returns the global variable of the given name.
+    ///
+    /// Copies from and to the variable wait for the module's pending kernels.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::GlobalNotFound`] if there is no variable of this name, and
+    /// [`Error::GlobalSize`] if its size is not that of `T`.
     ///
     /// # Safety
     ///
-    /// The variable is a `T` on the device: the module tells its size only.
+    /// The variable must be a `T` on the device: only its size is checked.
     ///
     /// # Examples
     ///
@@ -240,7 +263,7 @@ impl Module {
     /// counter.copy_to(&mut value)?;
     /// assert_eq!(value, 7);
     /// counter.copy_from(&8)?;
-    /// // To read it, any type of which all bytes are values does.
+    /// // Reading is safe for types that accept any bit pattern.
     /// assert_eq!(module.read_global::<[u8; 4]>("counter")?, [8, 0, 0, 0]);
     /// # Ok::<(), cust::error::Error>(())
     /// ```
@@ -251,8 +274,12 @@ impl Module {
         self.find_global(name)
     }
 
-    /// The value of the global variable of this name, as a type of which any bytes are a value; it
-    /// is checked to have the same size.
+    /// Reads the global variable of the given name as a type that accepts any bit pattern.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::GlobalNotFound`] if there is no variable of this name, and
+    /// [`Error::GlobalSize`] if its size is not that of `T`.
     pub fn read_global<T: DeviceCopy + AnyBitPattern>(
         &self,
         name: impl SymbolName,
@@ -272,7 +299,7 @@ impl Module {
         ))
     }
 
-    /// The address of a variable, which is checked to have this size.
+    /// Returns the address of a variable, after checking its size.
     fn locate(&self, name: &str, expected: usize) -> CudaResult<u64> {
         self.locate_c(&c_name(name)?, expected)
     }
@@ -300,23 +327,23 @@ impl Module {
         Ok(address)
     }
 
-    /// The context that it is loaded into.
+    /// Returns the context that the module is loaded into.
     pub fn context(&self) -> &Context {
         self.tracker.context()
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUmodule {
         self.raw
     }
 
-    /// Whether it is known to be built from this package, and maybe others.
+    /// Returns whether the module is known to be built from the given package, among others.
     pub(crate) fn has_package(&self, package: &str) -> bool {
         self.packages.contains(&package)
     }
 
-    /// The signature of a kernel or static: none if the module's signatures are not known, and empty
-    /// if it has no such item.
+    /// Returns the signature of a kernel or static: `None` if the module's signatures are not
+    /// known, and an empty string if the module has no such item.
     pub(crate) fn signature(&self, symbol: &str) -> Option<&'static str> {
         let signatures = self.signatures?;
         let found = signatures.iter().find(|(name, _)| *name == symbol);
@@ -332,14 +359,15 @@ impl Module {
     }
 }
 
-/// A name as the driver takes it.
+/// Converts a name to a C string.
 pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
     CString::new(name).map_err(|_| Error::NulInName {
         name: name.to_owned(),
     })
 }
 
-/// The sizes of a kernel's parameters, from drivers that tell them (CUDA 12.4 and later).
+/// Returns the sizes of a kernel's parameters, or `None` for drivers that do not provide them
+/// (before CUDA 12.4).
 fn parameters_from_driver(api: &Api, function: CUfunction) -> Option<Vec<usize>> {
     let mut sizes = Vec::new();
     loop {
@@ -351,7 +379,7 @@ fn parameters_from_driver(api: &Api, function: CUfunction) -> Option<Vec<usize>>
         };
         match result {
             CUresult::CUDA_SUCCESS => sizes.push(size),
-            // One past the last.
+            // The index is one past the last parameter.
             CUresult::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
             _ => return None,
         }
@@ -368,7 +396,7 @@ impl std::fmt::Debug for Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // Kernels that still run need its code, and the memory for its panics.
+        // Pending kernels use the module's code and its panic report.
         if self.tracker.settle(Access::Write).is_err() {
             return;
         }

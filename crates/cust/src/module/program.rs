@@ -1,10 +1,10 @@
-//! The modules that the compiler embedded into the program, one for each crate with kernels, and the
-//! kernels in them by the types of their names.
+//! The modules that the compiler embedded into the program, one for each crate with kernels, and
+//! the kernels in them by the types of their names.
 //!
-//! Records in the ELF section `nvvm_modules` tell where the PTX of a crate is, for each
-//! architecture, and behind that of PTX where the machine code is that was made of it. At its end
-//! the PTX names its kernels in comments: `// cuda_std.entry HANDLE SYMBOL`, with the bits of the
-//! `TypeId` of the type of the kernel's name.
+//! The ELF section `nvvm_modules` contains a record for each crate's PTX, per architecture. A
+//! record of PTX is optionally followed by a record of the cubin compiled from it. Comments at the
+//! end of the PTX list its kernels: `// cuda_std.entry HANDLE SYMBOL`, where the handle is the bits
+//! of the kernel type's `TypeId`.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -21,7 +21,7 @@ use crate::error::{CudaResult, Error};
 use crate::function::Function;
 use crate::kernel::KernelType;
 
-/// Where an image is.
+/// The address and length of an image.
 #[repr(C)]
 struct Record {
     image: *const u8,
@@ -32,8 +32,8 @@ struct Record {
 mod section {
     use super::Record;
 
-    /// So that the section is there in every program. It is mutable because the compiler's records,
-    /// which the linker relocates, are in a writable section as well.
+    /// An empty record, so that every program has the section. It is mutable because the compiler's
+    /// records, which the linker relocates, are in a writable section as well.
     #[used]
     #[unsafe(link_section = "nvvm_modules")]
     static mut NONE: Record = Record {
@@ -47,12 +47,12 @@ mod section {
     }
 
     pub fn records() -> &'static [Record] {
-        // Keeps the section where the linker removes what nothing refers to.
+        // A reference, so that `--gc-sections` does not remove the section.
         std::hint::black_box(&raw const NONE);
         let start = (&raw const __start_nvvm_modules).cast::<Record>();
         let end = (&raw const __stop_nvvm_modules).addr();
         let count = (end - start.addr()) / size_of::<Record>();
-        // SAFETY: the section holds such records only, and nobody changes them. The linker defines
+        // SAFETY: the section contains only records, which are never modified. The linker defines
         // the symbols as its start and end.
         unsafe { std::slice::from_raw_parts(start, count) }
     }
@@ -70,25 +70,27 @@ mod section {
 struct Image {
     ptx: &'static str,
     arch: Option<Arch>,
-    /// Machine code made of the PTX.
+    /// Machine code compiled from the PTX.
     cubin: Option<&'static [u8]>,
 }
 
-/// What the program has of device code.
+/// The program's embedded device code.
 struct Program {
     images: Vec<Image>,
     ptx: Vec<&'static str>,
-    /// For each kernel, the images that have it and its symbol there; the newest architecture first.
+    /// For each kernel, by handle: the images that contain it, with its symbol in the image. The
+    /// newest architecture comes first.
     kernels: HashMap<u128, Vec<(usize, &'static str)>>,
 }
 
-/// Returns the PTX that `cargo cuda` embedded into the program: one string for each crate with
-/// kernels and each architecture, the newest architecture first.
-/// [`Stream::launch`](crate::stream::Stream::launch) finds kernels by itself; this is for tools,
-/// and for [`raw`](crate::raw) calls of the driver.
+/// Returns the PTX that `cargo cuda` embedded into the program: one string per crate with kernels
+/// and architecture, the newest architecture first.
 ///
-/// An entry's name is the function's mangled name, or its own for a kernel with
-/// `#[unsafe(no_mangle)]`. The strings do not end in a NUL, which `cuModuleLoadData` needs.
+/// This function is for tools, and for [`raw`](crate::raw) calls of the driver;
+/// [`Stream::launch`](crate::stream::Stream::launch) finds kernels without it.
+///
+/// An entry's name is the function's mangled name, or its plain name for a kernel with
+/// `#[unsafe(no_mangle)]`. The strings are not NUL-terminated, as `cuModuleLoadData` requires.
 pub fn own_ptx() -> &'static [&'static str] {
     &program().ptx
 }
@@ -106,7 +108,7 @@ fn program() -> &'static Program {
 }
 
 impl Program {
-    /// What the compiler's records tell, in their order.
+    /// Creates the program from the compiler's records, in their order.
     fn new(records: impl Iterator<Item = &'static [u8]>) -> Program {
         let mut images: Vec<Image> = Vec::new();
         for bytes in records {
@@ -137,8 +139,11 @@ impl Program {
         }
     }
 
-    /// Of images, the newest first, those to try on a device, in this order. If none fits, the
-    /// driver says what is wrong with the one for the oldest architecture.
+    /// Returns the candidates to try on a device, in order. The candidates are sorted by
+    /// architecture, the newest first.
+    ///
+    /// The candidate for the oldest architecture is returned even if it does not fit, so that the
+    /// driver reports the error.
     fn to_try<'a, T: 'a>(
         &'a self,
         candidates: &'a [T],
@@ -156,7 +161,7 @@ impl Program {
 }
 
 impl Image {
-    /// Loads it into the context: the machine code, if it is for its device.
+    /// Loads the image into the context: the machine code if it fits the device, otherwise the PTX.
     fn load(&self, context: &Context) -> CudaResult<Module> {
         let device = context.device().compute_capability()?;
         let fits = |arch: Arch| arch.runs_cubin_on(device);
@@ -164,9 +169,9 @@ impl Image {
             && let Some(cubin) = self.cubin
             && self.arch.is_some_and(fits)
         {
-            // SAFETY: the compiler embedded what ptxas made.
+            // SAFETY: the compiler embedded the output of ptxas.
             match context.with_current(|| unsafe { Module::from_cubin(cubin, &[]) }) {
-                // The driver is older than the machine code.
+                // The driver is too old for the machine code.
                 Err(Error::WrongDevice(_)) => {}
                 loaded => return loaded,
             }
@@ -175,7 +180,7 @@ impl Image {
     }
 }
 
-/// The architecture that PTX is for.
+/// Returns the target architecture of PTX.
 fn arch(image: &str) -> Option<Arch> {
     ptx::header(image)
         .target
@@ -183,7 +188,7 @@ fn arch(image: &str) -> Option<Arch> {
         .and_then(|name| Arch::parse(name))
 }
 
-/// The handles and symbols that the comments at the end of PTX tell.
+/// Returns the handles and symbols in the comments at the end of PTX.
 fn entries(image: &str) -> impl Iterator<Item = (u128, &str)> {
     let is_comment = |line: &&str| line.is_empty() || line.starts_with("//");
     let lines = image.lines().rev().map(str::trim);
@@ -195,16 +200,16 @@ fn entries(image: &str) -> impl Iterator<Item = (u128, &str)> {
     })
 }
 
-/// A kernel that was found once.
+/// A kernel that was looked up.
 struct Found {
     handle: u128,
-    /// The address of its context, which the module keeps alive.
+    /// The address of the context, which the module keeps alive.
     context: usize,
     function: Function<'static>,
 }
 
-/// The modules loaded, each with its context's address and its image's number, and the kernels found.
-/// They are never dropped: a launch needs no lock, and a context that is reset is rare.
+/// The modules loaded, each with its context's address and its image's number, and the kernels
+/// found. They are never dropped: a launch needs no lock, and a context that is reset is rare.
 #[derive(Default)]
 struct Loaded {
     modules: Vec<(usize, usize, &'static Module)>,
@@ -212,13 +217,13 @@ struct Loaded {
 }
 
 thread_local! {
-    /// Kernels that this thread launched, by the low bits of their handles.
+    /// Kernels that this thread launched, indexed by the low bits of their handles.
     static RECENT: [Cell<Option<&'static Found>>; RECENT_LEN] =
         const { [const { Cell::new(None) }; RECENT_LEN] };
 }
 const RECENT_LEN: usize = 32;
 
-/// The program's own kernel `K`, in this context.
+/// Returns the program's own kernel `K` in this context.
 #[inline]
 pub(crate) fn own_kernel<K: KernelType>(
     context: &Context,
@@ -233,12 +238,12 @@ pub(crate) fn own_kernel<K: KernelType>(
         return Ok(&found.function);
     }
     let found = find(context, handle, K::NAME, K::PACKAGE)?;
-    // A thread that is ending looks it up each time.
+    // On a thread that is exiting, the access fails, and each launch looks the kernel up again.
     let _ = RECENT.try_with(|recent| recent[place].set(Some(found)));
     Ok(&found.function)
 }
 
-/// The bits of the type's identity, as the compiler writes them.
+/// Returns the bits of the type's `TypeId`, which the compiler writes into the PTX.
 fn handle_of<K: 'static>() -> u128 {
     // SAFETY: both are 16 bytes without padding.
     unsafe { std::mem::transmute::<TypeId, u128>(TypeId::of::<K>()) }
@@ -251,7 +256,7 @@ fn find(
     name: &'static str,
     package: &'static str,
 ) -> CudaResult<&'static Found> {
-    // Before the lock: a function that holds up a stream lets it go on here.
+    // Before the lock: inside a host callback, `bind` releases the stream that the callback blocks.
     context.bind()?;
     let program = program();
     if program.images.is_empty() {
@@ -286,7 +291,7 @@ fn find(
                 loaded.found.insert(key, found);
                 return Ok(found);
             }
-            // A driver may be too old for one image and take another.
+            // The driver may be too old for one image, but not for another.
             Err(error @ (Error::WrongDevice(_) | Error::PtxTooNew(_))) => {
                 refused.get_or_insert(error);
             }
@@ -301,41 +306,42 @@ fn loaded() -> MutexGuard<'static, Loaded> {
     LOADED.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Where a module of the program's own images comes from.
+/// The image that a module of the program was loaded from.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
-    /// The image's number.
+    /// The image's index.
     image: usize,
 }
 
 impl Own {
-    /// The symbol of a kernel in the image.
+    /// Returns the symbol of a kernel in the image.
     pub(super) fn symbol<K: KernelType>(self) -> Option<&'static str> {
         let of_kernel = program().kernels.get(&handle_of::<K>())?;
         let found = of_kernel.iter().find(|(image, _)| *image == self.image);
         found.map(|&(_, symbol)| symbol)
     }
 
-    /// Whether the image has a static.
+    /// Returns whether the image contains a static.
     pub(super) fn has<G: GlobalType>(self) -> bool {
         has_static::<G>(program().images[self.image].ptx)
     }
 }
 
-/// Whether PTX has a static of this type: the symbol is of the very static, whose signature says
-/// the type.
+/// Returns whether PTX contains the static `G`: an entry with its symbol and its signature.
 fn has_static<G: GlobalType>(ptx: &str) -> bool {
     let literal = format!("\"{}\"", G::SIGNATURE.escape_default());
     ptx::signatures(ptx).any(|(symbol, signature)| symbol == G::SYMBOL && signature == literal)
 }
 
 impl Module {
-    /// Loads the program's own device code that has the kernel `K`, once more: a module with
-    /// statics of its own, which nobody else launches kernels of. So its statics can be changed,
-    /// which those of the module that [`Stream::launch`](crate::stream::Stream::launch) uses
-    /// cannot.
+    /// Loads a separate copy of the program's own device code that contains the kernel `K`.
     ///
-    /// The module has the kernels of the crate that launches `K`, and the statics that these use.
+    /// The module has its own copies of statics, and no one else launches its kernels. Its statics
+    /// can therefore be modified, unlike those of the module that
+    /// [`Stream::launch`](crate::stream::Stream::launch) uses.
+    ///
+    /// The module contains the kernels of the crate that launches `K`, and the statics that these
+    /// kernels use.
     ///
     /// ```text
     /// let mut module = Module::own::<scale>()?;
@@ -345,8 +351,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::launch`](crate::stream::Stream::launch) for the module, and
-    /// [`Error::NoContext`] without a context.
+    /// Returns the errors of [`Stream::launch`](crate::stream::Stream::launch) that concern the
+    /// module, and [`Error::NoContext`] without a context.
     pub fn own<K: KernelType>() -> CudaResult<Module> {
         let context = Context::current("loading a module of the program")?;
         let program = program();
@@ -388,13 +394,14 @@ impl<G: GlobalType> Global<'static, G> {
     ///
     /// # Errors
     ///
-    /// [`Error::GlobalNotFound`] for a static that no kernel of the program uses,
-    /// [`Error::SeveralGlobals`] for one that kernels of several crates use: each crate's device
-    /// code has the static once. [`Error::NoContext`] without a context, and errors of loading the
-    /// module.
+    /// Returns [`Error::GlobalNotFound`] for a static that no kernel of the program uses,
+    /// [`Error::SeveralGlobals`] for a static that kernels of several crates use, since each
+    /// crate's device code has its own copy, [`Error::NoContext`] without a context, and the errors
+    /// of loading the module.
     pub fn own() -> CudaResult<Self> {
         let context = Context::current("looking up a static of the program")?;
-        // Before the lock: a function that holds up a stream lets it go on here.
+        // Before the lock: inside a host callback, `bind` releases the stream that the callback
+        // blocks.
         context.bind()?;
         let program = program();
         let images = program.images.iter().enumerate();
@@ -413,7 +420,7 @@ impl<G: GlobalType> Global<'static, G> {
                 return Err(Error::SeveralGlobals { global: G::NAME });
             }
             match loaded.module(&context, image) {
-                // SAFETY: the image was made of the crate that has the static, with this type.
+                // SAFETY: the image contains the static with this signature.
                 Ok(module) => return unsafe { module.global_unchecked() },
                 Err(error @ (Error::WrongDevice(_) | Error::PtxTooNew(_))) => {
                     refused.get_or_insert(error);
@@ -426,7 +433,7 @@ impl<G: GlobalType> Global<'static, G> {
 }
 
 impl Loaded {
-    /// The module of an image in the context.
+    /// Returns the module of an image in the context, loading it on first use.
     fn module(&mut self, context: &Context, image: usize) -> CudaResult<&'static Module> {
         let address = context.address();
         let known = |(of, number, _): &&(usize, usize, _)| (*of, *number) == (address, image);

@@ -1,4 +1,4 @@
-//! Global variables of a module.
+//! Global variables of a module, by name.
 
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
@@ -9,9 +9,14 @@ use super::{Module, c_name};
 use crate::error::CudaResult;
 use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, RangeOnDevice, transfer};
 
-/// What names a global variable: a `&str` or a C string.
+/// The name of a global variable: a Rust string or a C string.
 pub trait SymbolName {
-    /// The name as the driver takes it.
+    /// Converts the name to a C string.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NulInName`](crate::error::Error::NulInName) if the name contains a NUL
+    /// byte.
     fn to_c_name(&self) -> CudaResult<CString>;
 }
 
@@ -39,7 +44,7 @@ impl SymbolName for &CString {
     }
 }
 
-/// A global variable of a module, of type `T`. Values are copied out and in.
+/// A global variable of type `T` of a module. [`CopyDestination`] reads and writes it.
 #[derive(Debug)]
 pub struct Symbol<'m, T> {
     module: &'m Module,
@@ -48,7 +53,7 @@ pub struct Symbol<'m, T> {
     value: PhantomData<*mut T>,
 }
 
-// SAFETY: an address and a module, which may be used from any thread.
+// SAFETY: the address and the module may be used from any thread.
 unsafe impl<T: Send> Send for Symbol<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Symbol<'_, T> {}
@@ -63,7 +68,7 @@ impl<'m, T: DeviceCopy> Symbol<'m, T> {
         }
     }
 
-    /// The variable's name.
+    /// Returns the variable's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -72,7 +77,7 @@ impl<'m, T: DeviceCopy> Symbol<'m, T> {
         RangeOnDevice::new(self.module.tracker(), self.address, 1)
     }
 
-    /// The variable's address on the device.
+    /// Returns the variable's device address.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.address)
     }
@@ -80,7 +85,7 @@ impl<'m, T: DeviceCopy> Symbol<'m, T> {
 
 impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
     fn copy_from(&mut self, source: &T) -> CudaResult<()> {
-        // SAFETY: the variable has the size of `T`, which was checked when it was looked up.
+        // SAFETY: the lookup checked that the variable has the size of `T`.
         unsafe {
             let source = (source as *const T).cast();
             transfer::host_to_device(self.range(), source, size_of::<T>())

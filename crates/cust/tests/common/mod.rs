@@ -1,6 +1,6 @@
-//! What the tests share: the device they run on, and PTX written by hand.
+//! Shared by the tests: the device that they run on, and handwritten PTX.
 //!
-//! They run on the emulator unless `CUST_DEVICE=gpu` says otherwise.
+//! The tests run on the emulator unless `CUST_DEVICE=gpu` is set.
 
 #![allow(dead_code)]
 
@@ -13,18 +13,18 @@ pub const PANICS: &str = include_str!("../ptx/panics.ptx");
 /// Kernels that fault.
 pub const FAULTS: &str = include_str!("../ptx/faults.ptx");
 
-/// What the tests run on.
+/// Returns the backend that the tests run on.
 pub fn backend() -> Backend {
     let backend = Backend::from_env().expect("CUST_DEVICE names a backend");
     backend.unwrap_or(Backend::Emulator)
 }
 
-/// A context on it.
+/// Creates a context on the tests' backend.
 pub fn init() -> Context {
     cust::quick_init_on(backend()).expect("the device can be used")
 }
 
-/// A stream in the current context.
+/// Creates a stream in the current context.
 pub fn stream() -> Stream {
     Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream can be made")
 }

@@ -1,5 +1,4 @@
-//! Kernels as a crate of kernels has them, with their PTX written by hand, so that the tests need
-//! no compiler.
+//! Kernels as in a kernels crate, with handwritten PTX, so that the tests do not need the compiler.
 
 #![allow(dead_code)]
 
@@ -59,7 +58,7 @@ pub fn scale_pair(values: &[f32; 2], mut to: PerThread<f32>) {
 }
 
 /// # Safety
-/// `to` is good for a write.
+/// `to` must be valid for a write.
 #[kernel]
 pub unsafe fn poke(to: *mut u32, value: u32) {
     unsafe { to.write(value) };
@@ -72,7 +71,7 @@ pub fn tick() {}
 #[kernel]
 pub fn missing() {}
 
-/// A kernel that says how large its blocks are.
+/// A kernel that declares its block size.
 pub mod sized {
     use cuda_std::prelude::*;
 
@@ -80,7 +79,7 @@ pub mod sized {
     pub fn limited() {}
 }
 
-/// A kernel whose parameters are not those of the module's.
+/// A kernel whose parameters differ from those of the module's kernel.
 pub mod newer {
     use cuda_std::prelude::*;
 
@@ -88,11 +87,11 @@ pub mod newer {
     pub fn poke(_value: u32) {}
 }
 
-/// How often `tick` was launched, which it counts.
+/// The number of launches of `tick`, which increments it.
 #[address_space(global, unsafe(name = "TICKS"))]
 pub static TICKS: AtomicU32 = AtomicU32::new(5);
 
-/// The same variable, as a plain one.
+/// The same variable as a `static mut`.
 pub mod plain {
     use cuda_std::prelude::*;
 
@@ -100,7 +99,7 @@ pub mod plain {
     #[unsafe(export_name = "TICKS")]
     pub static mut COUNT: u32 = 5;
 
-    /// Of another size than the variable.
+    /// A static whose size differs from that of the variable.
     #[address_space(global, unsafe(name = "TICKS"))]
     pub static mut WIDE: [u32; 2] = [5, 0];
 }
@@ -112,6 +111,6 @@ pub static mut UNUSED: u32 = 0;
 const PTX: &str = include_str!("../ptx/typed.ptx");
 
 // SAFETY: the PTX's kernels have the parameters of the functions above, except for `newer::poke`,
-// which its size gives away.
+// whose parameter has a different size, which is detected.
 pub static KERNELS: Embedded =
     unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], &[("sm_70", Image::Ptx(PTX))]) };

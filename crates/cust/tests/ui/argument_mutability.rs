@@ -1,4 +1,4 @@
-//! A buffer that the kernel writes, passed without `mut`, and the other way round.
+//! A buffer that the kernel writes, passed by shared reference.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;

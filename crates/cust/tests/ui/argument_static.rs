@@ -1,4 +1,4 @@
-//! On the CPU a kernel works on the slice itself, and could keep a reference to it.
+//! On the CPU, a kernel accesses the slice in place, and could keep a reference to it.
 
 use core::sync::atomic::AtomicU32;
 use cuda_std::prelude::*;

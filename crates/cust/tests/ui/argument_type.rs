@@ -1,4 +1,4 @@
-//! Arguments of other types than the parameters'.
+//! Arguments whose types do not match the parameters.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;

@@ -1,4 +1,4 @@
-//! A buffer that goes before the arguments that hold it.
+//! A buffer that is dropped before the arguments that borrow it.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;

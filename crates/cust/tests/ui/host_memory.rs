@@ -1,4 +1,4 @@
-//! Memory of the host that cannot be copied to a device, or back.
+//! Host memory that cannot be copied to a device, or back.
 
 use cuda_std::prelude::*;
 

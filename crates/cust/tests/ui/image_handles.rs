@@ -1,5 +1,5 @@
-//! Handles of textures, surfaces and conditions belong to one launch: they are no elements of
-//! buffers, and no static keeps them.
+//! Handles of textures, surfaces and conditions belong to one launch: they cannot be elements of
+//! buffers, or be stored in statics.
 
 use std::sync::Mutex;
 

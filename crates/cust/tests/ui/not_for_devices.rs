@@ -1,4 +1,4 @@
-//! Values that must not go to a device: the host's references, and structs that do not say they may.
+//! Values that cannot be passed to a device: host references, and structs without `DeviceCopy`.
 
 use cuda_std::prelude::*;
 

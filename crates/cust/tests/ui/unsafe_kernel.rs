@@ -1,5 +1,5 @@
-//! Kernels that are unsafe, or take raw pointers, and arguments for them in safe code; and images that the
-//! driver trusts.
+//! Unsafe kernels and kernels that take raw pointers, with arguments in safe code; and images that
+//! the driver trusts.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;
