@@ -43,17 +43,17 @@ use crate::module::Module;
 use crate::write::Dialect;
 use rewriter::Rewriter;
 
-/// What the module is written for.
+/// The target that a module is legalized for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The dialect of the text.
     pub dialect: Dialect,
-    /// The architecture's number: 90 of `sm_90`.
+    /// The number of the architecture: 90 for `sm_90`.
     pub sm: u32,
 }
 
 impl Target {
-    /// The target for an architecture's number (90 of `sm_90`), in its own dialect.
+    /// Creates the target for an architecture's number (90 for `sm_90`), with its default dialect.
     pub fn new(sm: u32) -> Self {
         Target {
             dialect: Dialect::for_arch(sm),
@@ -62,8 +62,12 @@ impl Target {
     }
 }
 
-/// Rewrites what the target lacks. On errors the module is left half rewritten: what could not be
-/// replaced is undefined in it.
+/// Rewrites the operations and types that the target lacks.
+///
+/// # Errors
+///
+/// Returns all operations and types that cannot be replaced. The module is then partially
+/// rewritten, with undefined values in their place.
 pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<LegalizeError>> {
     let mut errors = Vec::new();
     blocks_per_sm::legalize_blocks_per_sm(module, target);
