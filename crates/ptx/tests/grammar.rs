@@ -88,7 +88,7 @@ fn instructions_are_structured() {
 }
 
 #[test]
-fn initialisers_keep_masks_and_offsets() {
+fn initializers_keep_masks_and_offsets() {
     let module = Module::parse(DEBUG).unwrap();
     let packed = module
         .items

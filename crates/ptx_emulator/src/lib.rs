@@ -1,10 +1,10 @@
-//! A PTX emulator that stands behind the CUDA driver API.
+//! A PTX emulator behind the CUDA driver API.
 //!
-//! The engine: [`Memory`] is what a device has, [`Program::load`] makes code of PTX text, and
-//! [`launch`] runs a kernel of it over the host's cores. `driver` puts the CUDA driver's functions
-//! in front of that, so that a host program does not know the difference.
+//! [`Memory`] is the device's memory, [`Program::load`] decodes PTX text, and [`launch`] runs a
+//! kernel on the host's cores. The module `driver` implements the CUDA driver's functions on top,
+//! so that host programs run unchanged.
 //!
-//! `exec` lists the instructions that are supported.
+//! The module `exec` lists the supported instructions.
 
 mod decode;
 pub mod driver;
