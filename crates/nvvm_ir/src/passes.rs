@@ -1,5 +1,24 @@
 //! Passes over a module. Each has its own file, a function, and a name, which also names its dump.
 //! A pass takes a module that the verifier accepts and leaves one that it accepts.
+//!
+//! ```
+//! use nvvm_ir::{Dialect, passes, read_module, write_module};
+//!
+//! let mut module = read_module(
+//!     "@unused = addrspace(1) global i32 0, align 4
+//!      define void @f() {
+//!      start:
+//!        ret void
+//!      dead:
+//!        ret void
+//!      }",
+//! )?;
+//! passes::remove_unreachable_blocks(&mut module);
+//! passes::dead_globals(&mut module);
+//! let text = write_module(&module, Dialect::Modern);
+//! assert!(!text.contains("dead:") && !text.contains("@unused"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod bound_inlining;
 mod convergence;

@@ -46,6 +46,23 @@
 //!     since a pass marks them ([`crate::passes::convergence`]).
 //!
 //! An error names the rule and the function, and shows the instructions around the offending one.
+//!
+//! ```
+//! use nvvm_ir::{Rule, read_module, verify};
+//!
+//! let module = read_module(
+//!     "define i32 @f(i32 %x) {
+//!      start:
+//!        %y = add i32 %z, 1
+//!        %z = add i32 %x, 1
+//!        ret i32 %y
+//!      }",
+//! )?;
+//! let errors = verify(&module).unwrap_err();
+//! assert_eq!(errors[0].rule, Rule::Dominance);
+//! assert_eq!(errors[0].symbol.as_deref(), Some("f"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod debug;
 mod flow;

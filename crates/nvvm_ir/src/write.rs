@@ -7,6 +7,21 @@
 //! operations that the dialect lacks; the legalizer replaces those.
 //!
 //! Symbols that libnvvm rejects are printed under another name, see [`symbol_names`].
+//!
+//! ```
+//! use nvvm_ir::{Dialect, read_module, write_module};
+//!
+//! let module = read_module(
+//!     "define i32 @f(ptr %p) {
+//!      start:
+//!        %x = load i32, ptr %p, align 4
+//!        ret i32 %x
+//!      }",
+//! )?;
+//! assert!(write_module(&module, Dialect::Modern).contains("load i32, ptr %p, align 4"));
+//! assert!(write_module(&module, Dialect::Llvm7).contains("load i32, i32* %.0, align 4"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod attrs;
 mod calls;

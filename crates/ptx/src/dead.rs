@@ -70,6 +70,18 @@ pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
 
 /// Keeps the kernels that `keep` accepts, and everything reachable from them. This splits a module
 /// that is too large for ptxas.
+///
+/// ```
+/// let text = ".version 8.0\n.target sm_90\n.address_size 64\n
+///     .func helper() { ret; }
+///     .visible .entry first() { call helper; ret; }
+///     .visible .entry second() { ret; }";
+/// let mut module = ptx::Module::parse(text)?;
+/// ptx::keep_entries(&mut module, |kernel| kernel == "second");
+/// let text = module.to_string();
+/// assert!(text.contains(".entry second") && !text.contains("first") && !text.contains("helper"));
+/// # Ok::<(), ptx::Error>(())
+/// ```
 pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Removed {
     let wanted = |function: &Function| !function.entry || keep(function.name);
     module

@@ -56,6 +56,12 @@ pub fn header(ptx: &str) -> Header<'_> {
 }
 
 /// Returns the kernels of a module, each once.
+///
+/// ```
+/// let entries = ptx::entries(".version 8.0 .target sm_90 .entry k(.param .u64 data, .param .f32 by)");
+/// assert_eq!(entries[0].name, "k");
+/// assert_eq!(entries[0].parameters, Some(vec![8, 4]));
+/// ```
 pub fn entries(ptx: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut tokens = Tokens::new(ptx);

@@ -11,6 +11,12 @@ pub fn write_signatures(signatures: &[(String, String)]) -> String {
 }
 
 /// Returns the names in a module's comments, each with its signature as a Rust string literal.
+///
+/// ```
+/// let comments = ptx::write_signatures(&[("scale".to_owned(), "fn scale(f32)".to_owned())]);
+/// let signatures: Vec<_> = ptx::signatures(&comments).collect();
+/// assert_eq!(signatures, [("scale", r#""fn scale(f32)""#)]);
+/// ```
 pub fn signatures(ptx: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = ptx
         .lines()

@@ -12,6 +12,23 @@
 //! `odd_ints`, `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` handles
 //! globals whose initializers form reference cycles, `half_calls` fp16 arguments and results, and
 //! `blocks_per_sm` launch bounds that not every GPU can satisfy.
+//!
+//! ```
+//! use nvvm_ir::legalize::{Target, legalize};
+//! use nvvm_ir::{Dialect, read_module, write_module};
+//!
+//! let mut module = read_module(
+//!     "define i32 @f(ptr addrspace(1) %p) {
+//!      start:
+//!        %old = atomicrmw add ptr addrspace(1) %p, i32 1 syncscope(\"device\") acquire
+//!        ret i32 %old
+//!      }",
+//! )?;
+//! legalize(&mut module, &Target::new(90)).expect("sm_90 has this operation");
+//! let text = write_module(&module, Dialect::Llvm7);
+//! assert!(text.contains("atom.acquire.gpu.global.add.u32"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod atom_ptx;
 mod atomics;

@@ -11,6 +11,25 @@
 //! one round of each component if that is more. Formatting, which calls itself through `&dyn Debug`
 //! and similar trait objects, nests as deep as the type that it prints: the deepest path on which
 //! no function occurs twice counts [`FORMATTING_DEPTH`] times.
+//!
+//! ```
+//! use ptx::stack::{Options, analyze};
+//!
+//! let module = ptx::Module::parse(
+//!     ".version 8.0\n.target sm_90\n.address_size 64\n
+//!     .func walk() { .local .align 16 .b8 node[112]; call walk; ret; }
+//!     .visible .entry kernel() { call walk; ret; }",
+//! )?;
+//! let options = Options {
+//!     depth: Some(100),
+//!     ..Options::default()
+//! };
+//! let analysis = analyze(&module, &options);
+//! assert!(analysis.needs[0].recursive);
+//! assert!(analysis.needs[0].bytes > 100 * 112);
+//! assert_eq!(analysis.cycles[0].to_string(), "`walk` calls `walk`");
+//! # Ok::<(), ptx::Error>(())
+//! ```
 
 mod checks;
 mod frame;
