@@ -1,4 +1,4 @@
-//! Lets the code know whether it is compiled without optimization.
+//! Sets a `cfg` if the crate is compiled without optimization.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

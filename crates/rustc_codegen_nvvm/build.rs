@@ -1,5 +1,6 @@
-//! Checks the compiler before the crate meets it: a backend is built against one compiler's
-//! internals, and with any other it ends in hundreds of errors that say nothing of the cause.
+//! Checks the compiler's version before the crate is compiled. A backend builds only against the
+//! compiler whose internals it uses; any other compiler produces hundreds of errors that do not
+//! name the cause.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::{env, fs};
 const TOOLCHAIN: &str = "nightly-2026-10-28";
 /// The commit that its compiler was built from.
 const COMMIT: &str = "41089d07a0a2afc16adfe28a760d94d73d7298a4";
-/// What the toolchain needs beyond the default.
+/// The components that the toolchain needs in addition to the default ones.
 const COMPONENTS: &str = "rustc-dev rust-src llvm-tools";
 
 fn main() {
@@ -59,8 +60,8 @@ fn check_compiler() -> Result<(), String> {
     }
 }
 
-/// Whether the compiler's own crates are among a toolchain's libraries. A folder that cannot be
-/// read is not a reason to refuse: the build shows what it lacks.
+/// Returns whether a toolchain's library directory contains the compiler's own crates. An
+/// unreadable directory counts as containing them: the build itself then reports what is missing.
 fn has_compiler_crates(libraries: &Path) -> bool {
     let Ok(entries) = fs::read_dir(libraries) else {
         return true;

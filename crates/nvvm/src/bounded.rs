@@ -61,10 +61,13 @@ const BLOCKED: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(100);
 
 impl Program {
-    /// Compiles like [`Program::compile`], within a bound.
+    /// Compiles like [`Program::compile`], with a limit on the CPU time.
+    ///
+    /// If a child process cannot be created, the limit does not apply.
     ///
     /// # Errors
-    /// Those of [`Program::compile`].
+    ///
+    /// Returns the errors of [`Program::compile`].
     pub fn compile_within(&mut self, options: &Options, bound: Bound) -> Result<Outcome, Error> {
         match self.in_child(options, bound) {
             Ok(outcome) => outcome,
@@ -115,7 +118,7 @@ impl Program {
         })
     }
 
-    /// Compiles, writes the result to the pipe, and exits the process.
+    /// Compiles, writes the result to the in-memory file `result`, and exits the process.
     fn be_child(&mut self, options: &Options, result: &mut File, trace: Option<&File>) -> ! {
         // SAFETY: plain system calls. The child must not outlive a parent that is killed.
         unsafe {
@@ -134,25 +137,26 @@ impl Program {
     }
 }
 
-/// Runs something in a child process, and returns what it returned; none if it takes longer than
-/// `limit` of CPU time, or crashes. Its standard error goes nowhere.
+/// Runs `work` in a child process and returns its result, or `None` if the child exceeds `limit` of
+/// CPU time or crashes. The child's standard error is discarded.
 ///
 /// # Errors
-/// There is no child process.
+///
+/// Returns an error if the child process cannot be created or is blocked.
 pub fn in_child(
     limit: Duration,
     work: impl FnOnce() -> Option<Vec<u8>>,
 ) -> io::Result<Option<Vec<u8>>> {
     let mut result = memory_file()?;
     let (ended, alive) = pipe()?;
-    // SAFETY: the child runs on a copy of this thread; what other threads held locked it may wait
-    // for, which `watch` finds out. The allocator is usable in a forked child.
+    // SAFETY: the child runs a copy of this thread only. It may block on a lock that another thread
+    // held, which `watch` detects. The allocator is usable in a forked child.
     let pid = unsafe { libc::fork() };
     match pid {
         -1 => return Err(io::Error::last_os_error()),
         0 => {
-            // SAFETY: plain system calls. The child is not to outlive a parent that is killed, and
-            // ends without the destructors and handlers that are the parent's.
+            // SAFETY: plain system calls. The child must not outlive a parent that is killed, and
+            // exits without running the parent's destructors and handlers.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
@@ -179,7 +183,7 @@ pub fn in_child(
     Ok(Some(bytes))
 }
 
-/// A child process, which ends with this value.
+/// A child process, which is killed when this value is dropped.
 struct Child(libc::pid_t);
 
 impl Child {
@@ -296,7 +300,8 @@ impl Trace {
         }
     }
 
-    /// Reads what libnvvm is executing, and attributes a time to it.
+    /// Reads what libnvvm is executing, and attributes `time` to it. Returns the function that
+    /// exceeded a limit.
     fn sample(
         &mut self,
         time: Duration,

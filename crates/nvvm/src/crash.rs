@@ -40,8 +40,8 @@ thread_local! {
     static TEXT: Cell<(*const u8, usize)> = const { Cell::new((std::ptr::null(), 0)) };
 }
 
-/// Runs `run` on this thread, and writes `text` to standard error if it crashes.
-pub(crate) fn telling<T>(text: &str, run: impl FnOnce() -> T) -> T {
+/// Runs `run` on this thread. If it crashes, writes `text` to standard error and exits.
+pub(crate) fn with_crash_message<T>(text: &str, run: impl FnOnce() -> T) -> T {
     BEFORE.get_or_init(|| SIGNALS.map(install));
     TEXT.set((text.as_ptr(), text.len()));
     let result = run();
@@ -105,7 +105,7 @@ mod tests {
             "abort" => std::process::abort(),
             _ => {}
         };
-        telling("it crashed\n", run);
+        with_crash_message("it crashed\n", run);
         if how == "later" {
             std::process::abort();
         }

@@ -12,7 +12,7 @@ pub enum Error {
     /// libnvvm was not found.
     #[error(
         "libnvvm was not found; searched {}. Set CUDA_HOME to a CUDA toolkit, or fetch it with\n    \
-         {} DIR\nand set CUDA_HOME to that folder",
+         {} DIR\nand set CUDA_HOME to that directory",
         join(.searched.iter().map(|path| path.display().to_string())),
         cuda_toolkit::PIP_COMMAND
     )]
@@ -33,7 +33,7 @@ pub enum Error {
     UnknownArch(#[from] UnknownArch),
     /// This libnvvm does not support the architecture.
     #[error(
-        "this libnvvm (version {version}) does not compile for {arch}; it does for {}",
+        "this libnvvm (version {version}) does not support {arch}; it supports {}",
         join(.supported.iter().map(|arch| arch.sm()))
     )]
     UnsupportedArch {
@@ -66,7 +66,7 @@ impl Error {
     }
 }
 
-/// The operation.
+/// The operation of libnvvm that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// Reading the version.
@@ -86,17 +86,17 @@ pub enum Stage {
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stage::Version => f.write_str("tell its version"),
-            Stage::Create => f.write_str("make a program"),
-            Stage::AddModule(name) => write!(f, "take the module `{name}`"),
+            Stage::Version => f.write_str("report its version"),
+            Stage::Create => f.write_str("create a program"),
+            Stage::AddModule(name) => write!(f, "add the module `{name}`"),
             Stage::Verify => f.write_str("verify the program"),
             Stage::Compile => f.write_str("compile the program"),
-            Stage::Output => f.write_str("hand out its output"),
+            Stage::Output => f.write_str("return its output"),
         }
     }
 }
 
-/// A result of libnvvm other than success.
+/// A result code of libnvvm other than success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
@@ -164,7 +164,7 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Status::OutOfMemory => "out of memory",
-            Status::ProgramCreation => "the program could not be made",
+            Status::ProgramCreation => "the program could not be created",
             Status::IrVersionMismatch => "the version of NVVM IR is not supported",
             Status::InvalidInput => "invalid input",
             Status::InvalidProgram => "invalid program",
@@ -172,7 +172,7 @@ impl fmt::Display for Status {
             Status::InvalidOption => "invalid option",
             Status::NoModule => "the program has no module",
             Status::Compilation => "compilation failed",
-            Status::Cancelled => "cancelled",
+            Status::Cancelled => "canceled",
             Status::Other(code) => return write!(f, "result {code}"),
         })
     }

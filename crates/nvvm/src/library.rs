@@ -57,16 +57,28 @@ const PROBE: &str = concat!(
 
 impl Library {
     /// Locates libnvvm with `cuda_toolkit`, and loads it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NotFound`] or [`Error::Broken`].
     pub fn find() -> Result<Library, Error> {
         Library::from_toolkit(&cuda_toolkit::find(&[]))
     }
 
     /// Like [`Library::find`], and searches additional directories after the usual ones.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NotFound`] or [`Error::Broken`].
     pub fn find_with(extra: &[PathBuf]) -> Result<Library, Error> {
         Library::from_toolkit(&cuda_toolkit::find(extra))
     }
 
     /// Loads the libnvvm of a toolkit that was already located.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NotFound`] or [`Error::Broken`].
     pub fn from_toolkit(toolkit: &Toolkit) -> Result<Library, Error> {
         match &toolkit.libnvvm {
             Some(found) => Library::open(&found.path),
@@ -77,6 +89,10 @@ impl Library {
     }
 
     /// Loads the libnvvm at a path.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Broken`] if the file cannot be loaded or is not libnvvm.
     pub fn open(path: impl AsRef<Path>) -> Result<Library, Error> {
         let path = path.as_ref().to_path_buf();
         // SAFETY: the caller states that the file is libnvvm. A library without its functions is
@@ -130,6 +146,10 @@ impl Library {
 
     /// Returns the supported architectures, oldest first: those of [`Arch::KNOWN`] for which the
     /// library verifies an empty module. The first call takes a few milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Compile`] if libnvvm cannot verify an empty module for another reason.
     pub fn supported_archs(&self) -> Result<&[Arch], Error> {
         if let Some(archs) = self.inner.supported.get() {
             return Ok(archs);

@@ -1,6 +1,6 @@
 //! A program, which compiles modules to PTX.
 
-use crate::crash::telling;
+use crate::crash::with_crash_message;
 use crate::{Error, Library, LogEntry, Options, Stage, Status, parse_log};
 use libnvvm_sys::{nvvmProgram, nvvmResult};
 use std::ffi::{CString, c_char, c_int};
@@ -20,6 +20,10 @@ unsafe impl Send for Program {}
 
 impl Program {
     /// Creates an empty program.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Compile`] if libnvvm cannot create a program.
     pub fn new(library: &Library) -> Result<Program, Error> {
         let mut raw: nvvmProgram = ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
@@ -46,12 +50,20 @@ impl Program {
     }
 
     /// Adds a module as text or bitcode. Log entries contain the name.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Compile`] if libnvvm rejects the module.
     pub fn add_module(&mut self, name: &str, module: &[u8]) -> Result<(), Error> {
         let function = self.library.functions().nvvmAddModuleToProgram;
         self.add(function, name, module)
     }
 
     /// Adds libdevice, of which only the functions that the other modules call are loaded.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Compile`] if libnvvm rejects the bitcode.
     pub fn add_libdevice_lazily(&mut self, bitcode: &[u8]) -> Result<(), Error> {
         let function = self.library.functions().nvvmLazyAddModuleToProgram;
         self.add(function, "libdevice", bitcode)
@@ -71,7 +83,7 @@ impl Program {
         let name = name.replace('\0', "");
         let c_name = CString::new(name.as_str()).unwrap_or_default();
         let (raw, text, length) = (self.raw, module.as_ptr().cast(), module.len());
-        let result = telling(&self.said_at_crash, || {
+        let result = with_crash_message(&self.said_at_crash, || {
             // SAFETY: the buffer and the name are valid for the call, which copies them.
             unsafe { function(raw, text, length, c_name.as_ptr()) }
         });
@@ -81,12 +93,20 @@ impl Program {
 
     /// Verifies the program. libnvvm may reject or miscompile a program that does not verify, so
     /// verify first.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Compile`] if the program is not valid, or [`Error::UnsupportedArch`].
     pub fn verify(&mut self, options: &Options) -> Result<(), Error> {
         self.run_verify(options)
             .map_err(|status| self.failure_with(options, Stage::Verify, status))
     }
 
     /// Compiles the program. Returns PTX without the C string's NUL.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Compile`] if the compilation fails, or [`Error::UnsupportedArch`].
     pub fn compile(&mut self, options: &Options) -> Result<Vec<u8>, Error> {
         let functions = self.library.functions();
         let (compile, size, output) = (
@@ -229,7 +249,7 @@ impl Program {
     }
 }
 
-/// The size of libnvvm's stack.
+/// The size in bytes of the stack that libnvvm runs on.
 const STACK: usize = 1 << 30;
 
 /// A call of a function of libnvvm that compiles or verifies.
@@ -247,7 +267,7 @@ unsafe impl Send for Call<'_> {}
 
 impl Call<'_> {
     fn run(self) -> nvvmResult {
-        telling(self.said_at_crash, || {
+        with_crash_message(self.said_at_crash, || {
             // SAFETY: the pointers are valid for the call, and there are fewer than a hundred.
             unsafe { (self.function)(self.program, self.args.len() as c_int, self.args.as_ptr()) }
         })

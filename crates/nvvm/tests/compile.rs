@@ -1,5 +1,5 @@
-//! Compiles small modules with the real libnvvm, and checks the errors without one or with a broken
-//! one.
+//! Compiles small modules with the real libnvvm, and checks the errors without a libnvvm or with a
+//! broken one.
 //!
 //! Tests that need libnvvm are skipped without it.
 
@@ -261,10 +261,7 @@ fn an_architecture_that_the_library_lacks() {
     let error = compile(&library, &kernel("", ""), &Options::new(arch)).unwrap_err();
     assert!(matches!(error, Error::UnsupportedArch { .. }), "{error:?}");
     let text = error.to_string();
-    assert!(
-        text.contains(&format!("does not compile for {arch}")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("does not support {arch}")), "{text}");
     assert!(text.contains("sm_90"), "{text}");
 }
 

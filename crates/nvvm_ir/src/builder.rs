@@ -1,4 +1,4 @@
-//! The builder: appends instructions to a block and rejects ill-typed ones.
+//! The builder: appends instructions to a block and rejects ill-typed instructions.
 //!
 //! A rejected instruction panics: it is a bug in the calling compiler code, never in a user's
 //! program.
@@ -10,9 +10,13 @@ use crate::module::Module;
 use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::{Block, Const, Value};
 
-/// Appends instructions to a block.
+/// Appends instructions to a basic block.
+///
+/// # Panics
+///
+/// Each method that appends an instruction panics if the instruction is ill-typed.
 pub struct Builder<'m> {
-    /// The module that is built.
+    /// The module being built.
     pub module: &'m mut Module,
     block: Block,
     loc: Option<Di>,
@@ -25,7 +29,7 @@ macro_rules! check {
 }
 
 impl<'m> Builder<'m> {
-    /// A builder at the end of a block.
+    /// Creates a builder that appends to `block`.
     pub fn new(module: &'m mut Module, block: Block) -> Self {
         Builder {
             module,
@@ -34,17 +38,17 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// The same, with a source location for what is built.
+    /// Creates a builder that appends to `block` and gives instructions the source location `loc`.
     pub fn at(module: &'m mut Module, block: Block, loc: Option<Di>) -> Self {
         Builder { module, block, loc }
     }
 
-    /// Where it appends.
+    /// Returns the block that instructions are appended to.
     pub fn block(&self) -> Block {
         self.block
     }
 
-    /// Goes on at the end of another block.
+    /// Appends to `block` from now on.
     pub fn switch_to(&mut self, block: Block) {
         self.block = block;
     }
@@ -70,7 +74,7 @@ impl<'m> Builder<'m> {
         );
     }
 
-    /// Returns.
+    /// Appends a `ret`.
     pub fn ret(&mut self, value: Option<Value>) -> Value {
         let func = self.module.block(self.block).func;
         let TypeKind::Func { ret, .. } = *self.module.types.kind(self.module.func(func).sig) else {
@@ -85,17 +89,17 @@ impl<'m> Builder<'m> {
         self.push_void(InstKind::Ret(value))
     }
 
-    /// Jumps.
+    /// Appends an unconditional branch.
     pub fn br(&mut self, to: Block) -> Value {
         self.push_void(InstKind::Br(to))
     }
 
-    /// Jumps by a condition.
+    /// Appends a conditional branch.
     pub fn cond_br(&mut self, cond: Value, then: Block, otherwise: Block) -> Value {
         let i1 = self.module.types.int(1);
         check!(
             self.module.ty(cond) == i1,
-            "cond_br: the condition is no i1"
+            "cond_br: the condition is not an i1"
         );
         self.push_void(InstKind::CondBr {
             cond,
@@ -104,11 +108,11 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Jumps by an integer.
+    /// Appends a `switch` on an integer.
     pub fn switch(&mut self, value: Value, default: Block, cases: Vec<(u128, Block)>) -> Value {
         check!(
             self.module.types.int_bits(self.module.ty(value)).is_some(),
-            "switch: no integer"
+            "switch: not an integer"
         );
         self.push_void(InstKind::Switch {
             value,
@@ -117,12 +121,12 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Control never comes here.
+    /// Appends an `unreachable`.
     pub fn unreachable(&mut self) -> Value {
         self.push_void(InstKind::Unreachable)
     }
 
-    /// Frame memory, put at the start of the function's entry block.
+    /// Allocates stack memory, at the start of the function's entry block.
     pub fn alloca(&mut self, ty: Type, align: u64) -> Value {
         let func = self.module.block(self.block).func;
         let entry = self.module.func(func).blocks[0];
@@ -156,7 +160,7 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// Frame memory of a size known at run time, here.
+    /// Allocates stack memory for `count` elements, at the current position.
     pub fn dynamic_alloca(&mut self, ty: Type, count: Value, align: u64) -> Value {
         let ptr = self.module.types.ptr();
         self.push(
@@ -169,25 +173,25 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Reads memory.
+    /// Appends a load.
     pub fn load(&mut self, ty: Type, ptr: Value, access: MemAccess) -> Value {
         self.check_ptr(ptr, "load");
         self.push(ty, InstKind::Load { ptr, access })
     }
 
-    /// Writes memory.
+    /// Appends a store.
     pub fn store(&mut self, value: Value, ptr: Value, access: MemAccess) -> Value {
         self.check_ptr(ptr, "store");
         self.push_void(InstKind::Store { value, ptr, access })
     }
 
-    /// Computes an address. The result has the base's address space.
+    /// Appends a `getelementptr`. The result is in the address space of `base`.
     pub fn gep(&mut self, element: Type, base: Value, indices: &[Value], inbounds: bool) -> Value {
         self.check_ptr(base, "gep");
         for &index in indices {
             check!(
                 self.module.types.int_bits(self.module.ty(index)).is_some(),
-                "gep: an index is no integer"
+                "gep: an index is not an integer"
             );
         }
         let ty = self.module.ty(base);
@@ -202,7 +206,7 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Atomically reads, modifies and writes.
+    /// Appends an atomic read-modify-write operation, which returns the previous value.
     pub fn atomic_rmw(
         &mut self,
         op: RmwOp,
@@ -225,7 +229,8 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Atomically compares and exchanges: `{T, i1}`.
+    /// Appends an atomic compare-and-exchange, which returns `{T, i1}`: the previous value and
+    /// whether the exchange took place.
     pub fn cmpxchg(
         &mut self,
         ptr: Value,
@@ -238,7 +243,7 @@ impl<'m> Builder<'m> {
         let ty = self.module.ty(new);
         check!(
             self.module.ty(expected) == ty,
-            "cmpxchg: operands of two types"
+            "cmpxchg: operands of different types"
         );
         let i1 = self.module.types.int(1);
         let pair = self.module.types.structure(&[ty, i1], false);
@@ -255,22 +260,22 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Orders memory accesses.
+    /// Appends a fence, which orders memory accesses.
     pub fn fence(&mut self, ordering: Ordering, scope: Scope) -> Value {
         self.push_void(InstKind::Fence { ordering, scope })
     }
 
-    /// An operation of two operands.
+    /// Appends a binary operation.
     pub fn bin(&mut self, op: BinOp, lhs: Value, rhs: Value) -> Value {
         self.bin_flags(op, lhs, rhs, Flags::default())
     }
 
-    /// An operation of two operands, with what may be assumed of them.
+    /// Appends a binary operation with flags.
     pub fn bin_flags(&mut self, op: BinOp, lhs: Value, rhs: Value, flags: Flags) -> Value {
         let ty = self.module.ty(lhs);
         check!(
             ty == self.module.ty(rhs),
-            "{op:?}: operands of two types: {:?} and {:?}",
+            "{op:?}: operands of different types: {:?} and {:?}",
             self.module.types.kind(ty),
             self.module.types.kind(self.module.ty(rhs))
         );
@@ -295,14 +300,17 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Flips the sign of a float.
+    /// Appends an `fneg`, which flips the sign of a float.
     pub fn fneg(&mut self, value: Value) -> Value {
         let ty = self.module.ty(value);
-        check!(self.module.types.is_float_or_vector(ty), "fneg: no float");
+        check!(
+            self.module.types.is_float_or_vector(ty),
+            "fneg: not a float"
+        );
         self.push(ty, InstKind::FNeg(value))
     }
 
-    /// Converts.
+    /// Appends a conversion to `ty`.
     pub fn cast(&mut self, op: CastOp, value: Value, ty: Type) -> Value {
         let types = &self.module.types;
         let from = self.module.ty(value);
@@ -350,10 +358,13 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Compares integers or pointers.
+    /// Appends a comparison of integers or pointers.
     pub fn icmp(&mut self, pred: IntPred, lhs: Value, rhs: Value) -> Value {
         let ty = self.module.ty(lhs);
-        check!(ty == self.module.ty(rhs), "icmp: operands of two types");
+        check!(
+            ty == self.module.ty(rhs),
+            "icmp: operands of different types"
+        );
         let scalar = self.module.types.scalar(ty);
         check!(
             self.module.types.is_ptr(scalar) || self.module.types.int_bits(scalar).is_some(),
@@ -363,21 +374,24 @@ impl<'m> Builder<'m> {
         self.push(result, InstKind::ICmp { pred, lhs, rhs })
     }
 
-    /// Compares floats.
+    /// Appends a comparison of floats.
     pub fn fcmp(&mut self, pred: FloatPred, lhs: Value, rhs: Value) -> Value {
         let ty = self.module.ty(lhs);
-        check!(ty == self.module.ty(rhs), "fcmp: operands of two types");
-        check!(self.module.types.is_float_or_vector(ty), "fcmp: no floats");
+        check!(
+            ty == self.module.ty(rhs),
+            "fcmp: operands of different types"
+        );
+        check!(self.module.types.is_float_or_vector(ty), "fcmp: not floats");
         let result = self.bool_like(ty);
         self.push(result, InstKind::FCmp { pred, lhs, rhs })
     }
 
-    /// One of two values.
+    /// Appends a `select` of one of two values.
     pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
         let ty = self.module.ty(then);
         check!(
             ty == self.module.ty(otherwise),
-            "select: values of two types"
+            "select: values of different types"
         );
         self.push(
             ty,
@@ -389,7 +403,7 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// The value that belongs to the block from which control came.
+    /// Appends a phi: the value of the edge through which the block was entered.
     pub fn phi(&mut self, ty: Type, incoming: Vec<(Value, Block)>) -> Value {
         for &(value, _) in &incoming {
             check!(self.module.ty(value) == ty, "phi: a value of another type");
@@ -397,7 +411,7 @@ impl<'m> Builder<'m> {
         self.push(ty, InstKind::Phi(incoming))
     }
 
-    /// Calls a function or a function pointer by a signature.
+    /// Calls a function or a function pointer with the signature `sig`.
     pub fn call(&mut self, sig: Type, callee: Value, args: &[Value]) -> Value {
         self.call_with(Call {
             callee: Callee::Value(callee),
@@ -411,7 +425,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Calls, with everything that can be said of a call.
+    /// Appends a call with all its attributes.
     pub fn call_with(&mut self, call: Call) -> Value {
         let TypeKind::Func {
             ret,
@@ -419,7 +433,7 @@ impl<'m> Builder<'m> {
             variadic,
         } = self.module.types.kind(call.sig).clone()
         else {
-            panic!("call: the type is no signature")
+            panic!("call: the type is not a signature")
         };
         check!(
             call.args.len() == params.len() || variadic && call.args.len() > params.len(),
@@ -438,7 +452,7 @@ impl<'m> Builder<'m> {
         self.push(ret, InstKind::Call(Box::new(call)))
     }
 
-    /// An intrinsic by its arguments and the type of its result.
+    /// Calls an intrinsic with these arguments and this result type.
     pub fn intrinsic(&mut self, intrinsic: Intrinsic, ret: Type, args: &[Value]) -> Value {
         let params: Vec<Type> = args.iter().map(|&a| self.module.ty(a)).collect();
         let sig = self.module.types.func(ret, &params, false);
@@ -454,7 +468,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Inline PTX.
+    /// Appends inline PTX.
     pub fn asm(&mut self, asm: InlineAsm, ret: Type, args: &[Value]) -> Value {
         let params: Vec<Type> = args.iter().map(|&a| self.module.ty(a)).collect();
         let sig = self.module.types.func(ret, &params, false);
@@ -479,18 +493,18 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// A field of an aggregate in registers.
+    /// Extracts a field of an aggregate value.
     pub fn extract_value(&mut self, aggregate: Value, index: u32) -> Value {
         let ty = self.field_type(self.module.ty(aggregate), index);
         self.push(ty, InstKind::ExtractValue { aggregate, index })
     }
 
-    /// An aggregate with one field replaced.
+    /// Inserts `value` as a field of an aggregate value.
     pub fn insert_value(&mut self, aggregate: Value, value: Value, index: u32) -> Value {
         let ty = self.module.ty(aggregate);
         check!(
             self.field_type(ty, index) == self.module.ty(value),
-            "insert_value: another type"
+            "insert_value: not of the field's type"
         );
         self.push(
             ty,
@@ -502,20 +516,20 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// An element of a vector.
+    /// Extracts an element of a vector.
     pub fn extract_element(&mut self, vector: Value, index: Value) -> Value {
         let TypeKind::Vector(element, _) = *self.module.types.kind(self.module.ty(vector)) else {
-            panic!("extract_element: no vector")
+            panic!("extract_element: not a vector")
         };
         self.push(element, InstKind::ExtractElement { vector, index })
     }
 
-    /// A vector with one element replaced.
+    /// Inserts `value` as an element of a vector.
     pub fn insert_element(&mut self, vector: Value, value: Value, index: Value) -> Value {
         let ty = self.module.ty(vector);
         check!(
             matches!(*self.module.types.kind(ty), TypeKind::Vector(e, _) if e == self.module.ty(value)),
-            "insert_element: another type"
+            "insert_element: not of the element type"
         );
         self.push(
             ty,
@@ -527,22 +541,22 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Elements of two vectors by constant indices.
+    /// Shuffles the elements of two vectors by constant indices.
     pub fn shuffle(&mut self, a: Value, b: Value, mask: Vec<Option<u32>>) -> Value {
         let TypeKind::Vector(element, _) = *self.module.types.kind(self.module.ty(a)) else {
-            panic!("shuffle: no vector")
+            panic!("shuffle: not a vector")
         };
         let ty = self.module.types.vector(element, mask.len() as u32);
         self.push(ty, InstKind::ShuffleVector { a, b, mask })
     }
 
-    /// A fixed value for an undefined one.
+    /// Appends a `freeze`, which turns an undefined value into an arbitrary but fixed one.
     pub fn freeze(&mut self, value: Value) -> Value {
         let ty = self.module.ty(value);
         self.push(ty, InstKind::Freeze(value))
     }
 
-    /// The address of a global or function as a generic pointer.
+    /// Returns the address of a global or function as a generic pointer.
     pub fn addr_of(&mut self, base: Value) -> Value {
         let ptr = self.module.types.ptr_in(AddrSpace::Generic);
         self.module.constant(ptr, Const::Addr { base, offset: 0 })

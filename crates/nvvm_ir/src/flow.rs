@@ -4,17 +4,17 @@
 use crate::module::Module;
 use crate::value::{Block, Func};
 
-/// The flow of control of one function, its blocks by their index in it.
+/// The control flow graph of a function. Blocks are identified by their index in the function.
 pub(crate) struct Flow {
-    /// For each block the blocks that jump to it, sorted, once for each edge.
+    /// For each block, its predecessors in ascending order, once for each edge.
     predecessors: Vec<Vec<u32>>,
-    /// For each block when a walk of the dominator tree comes to it and when it has seen all
-    /// below, if it is reachable.
+    /// For each reachable block, when a depth-first walk of the dominator tree enters the block and
+    /// when it leaves the block's subtree.
     span: Vec<Option<(u32, u32)>>,
 }
 
 impl Flow {
-    /// `index` gives the index of a block in the function.
+    /// Computes the graph. `index` returns a block's index in the function.
     pub(crate) fn new(module: &Module, func: Func, index: impl Fn(Block) -> usize) -> Flow {
         let blocks = &module.func(func).blocks;
         let mut successors: Vec<Vec<usize>> = Vec::with_capacity(blocks.len());
@@ -25,7 +25,7 @@ impl Flow {
                 .and_then(|inst| module.inst(inst))
                 .map(|data| data.kind.successors().into_iter().map(&index).collect())
                 .unwrap_or_default();
-            // In order of `from`, and so sorted.
+            // `from` ascends, so the lists are sorted.
             to.iter().for_each(|&to| predecessors[to].push(from as u32));
             successors.push(to);
         }
@@ -43,7 +43,7 @@ impl Flow {
         self.span[block].is_some()
     }
 
-    /// Whether every path to `b` leads through `a`. Everything dominates what is unreachable.
+    /// Returns whether `a` dominates `b`. Every block dominates an unreachable block.
     pub(crate) fn dominates(&self, a: usize, b: usize) -> bool {
         match (self.span[a], self.span[b]) {
             (_, None) => true,
@@ -79,8 +79,8 @@ fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// The immediate dominators, by the iteration of Cooper, Harvey and Kennedy; `None` for what is
-/// unreachable.
+/// Computes immediate dominators with the algorithm of Cooper, Harvey and Kennedy; `None` for
+/// unreachable blocks.
 fn dominators(order: &[usize], predecessors: &[Vec<u32>]) -> Vec<Option<usize>> {
     let mut rank = vec![usize::MAX; predecessors.len()];
     for (at, &block) in order.iter().enumerate() {
@@ -127,7 +127,8 @@ fn common_dominator(idom: &[Option<usize>], rank: &[usize], mut a: usize, mut b:
 }
 
 fn spans(order: &[usize], idom: &[Option<usize>], len: usize) -> Vec<Option<(u32, u32)>> {
-    // A parent comes before its children in reverse postorder: sizes bottom up, starts top down.
+    // Parents precede children in reverse postorder, so sizes are computed bottom-up and starts
+    // top-down.
     let mut size = vec![1u32; len];
     for &block in order.iter().skip(1).rev() {
         if let Some(parent) = idom[block] {

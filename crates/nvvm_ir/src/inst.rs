@@ -5,14 +5,14 @@ use crate::metadata::Di;
 use crate::types::Type;
 use crate::value::{Block, Value};
 
-/// An instruction, the block it stands in and its source location.
+/// An instruction with its block and its source location.
 #[derive(Clone, Debug)]
 pub struct InstData {
-    /// What it does.
+    /// The operation.
     pub kind: InstKind,
-    /// Where it stands.
+    /// The block that contains it.
     pub block: Block,
-    /// Where it came from, if known.
+    /// The source location, if known.
     pub loc: Option<Di>,
 }
 
@@ -34,28 +34,28 @@ pub enum Scope {
     Block,
     /// The cluster of blocks.
     Cluster,
-    /// The device.
+    /// All threads of the device.
     Device,
-    /// Every thread of the system, the host's too.
+    /// All threads of the system, including the host's.
     System,
 }
 
-/// How a load or store reaches memory.
+/// The properties of a load or store.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct MemAccess {
     /// Alignment in bytes.
     pub align: u64,
-    /// Whether it is volatile.
+    /// Whether the access is volatile.
     pub volatile: bool,
-    /// Whether it is atomic, and how.
+    /// The ordering and scope of an atomic access.
     pub atomic: Option<(Ordering, Scope)>,
-    /// `!invariant.load`: the memory never changes while the kernel runs.
+    /// `!invariant.load`: the memory does not change while the kernel runs.
     pub invariant: bool,
-    /// A load whose result is known to lie in `start..=end` (wrapping), as `!range`.
+    /// `!range` of a load: the result is in `start..=end` (wrapping).
     pub range: Option<(u128, u128)>,
 }
 
-/// Integer and float operations of two operands of one type.
+/// Binary operations on integers and floats; both operands have the same type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum BinOp {
@@ -80,25 +80,26 @@ pub enum BinOp {
 }
 
 impl BinOp {
-    /// Whether it takes floats.
+    /// Returns whether the operands are floats.
     pub fn is_float(self) -> bool {
         use BinOp::*;
         matches!(self, FAdd | FSub | FMul | FDiv | FRem)
     }
 }
 
-/// What may be assumed of an operation's operands and result.
+/// Assumptions about an operation's operands and result.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Flags {
     /// No unsigned overflow.
     pub nuw: bool,
     /// No signed overflow.
     pub nsw: bool,
-    /// Division or right shift without remainder.
+    /// Division or right shift has no remainder.
     pub exact: bool,
-    /// Every fast-math assumption (Rust's `f*_fast` intrinsics).
+    /// All fast-math assumptions (Rust's `f*_fast` intrinsics).
     pub fast: bool,
-    /// Reassociation, contraction and the like (Rust's `f*_algebraic` intrinsics).
+    /// Reassociation, contraction and other algebraic transformations (Rust's `f*_algebraic`
+    /// intrinsics).
     pub algebraic: bool,
 }
 
@@ -137,7 +138,7 @@ pub enum IntPred {
     Sle,
 }
 
-/// Comparisons of floats: `O…` false with a NaN, `U…` true.
+/// Comparisons of floats: `O…` is false if an operand is NaN, `U…` true.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FloatPred {
@@ -177,12 +178,12 @@ pub enum RmwOp {
     FAdd,
 }
 
-/// What a call calls.
+/// The target of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Callee {
-    /// A function, or a pointer to one.
+    /// A function or a function pointer.
     Value(Value),
-    /// An operation of the table in [`crate::Intrinsic`].
+    /// An intrinsic of the table in [`crate::Intrinsic`].
     Intrinsic(Intrinsic),
     /// Inline PTX.
     Asm(Box<InlineAsm>),
@@ -191,13 +192,13 @@ pub enum Callee {
 /// Inline PTX with LLVM's constraint language.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InlineAsm {
-    /// The template, `$0` and so on for operands.
+    /// The template; `$0` and so on are operands.
     pub template: String,
-    /// The constraints, `=r,l,~{memory}` and so on.
+    /// The constraints, for example `=r,l,~{memory}`.
     pub constraints: String,
-    /// Whether it may not be dropped or merged.
+    /// Whether it must not be removed or merged.
     pub side_effects: bool,
-    /// Whether it must not be made control-dependent on more conditions.
+    /// Whether it must not be made control-dependent on additional conditions.
     pub convergent: bool,
 }
 
@@ -216,151 +217,154 @@ pub struct ParamAttrs {
     pub zeroext: bool,
     /// `signext`.
     pub signext: bool,
-    /// `align`, 0 if none.
+    /// `align` in bytes, 0 if absent.
     pub align: u64,
-    /// `dereferenceable`, 0 if none.
+    /// `dereferenceable` in bytes, 0 if absent.
     pub dereferenceable: u64,
-    /// `byval` of that type: a kernel's by-value aggregate.
+    /// `byval` with this type: an aggregate that a kernel takes by value.
     pub byval: Option<Type>,
-    /// Of a kernel's `byval`: nobody writes there, so that its address may be taken without a copy.
+    /// For a kernel's `byval`: the parameter is not written, so its address may be taken without a
+    /// copy.
     pub grid_constant: bool,
-    /// `sret` of that type.
+    /// `sret` with this type.
     pub sret: Option<Type>,
-    /// The address of an argument that is passed by value, so that the callee may change it, or of
-    /// the result. Nobody uses it after the call. LLVM has no such attribute; it is not written.
+    /// Marks a pointer to an argument passed by value, which the callee may modify, or to the
+    /// result. The memory is not accessed through the argument after the call. LLVM has no such
+    /// attribute, so it is not written.
     pub by_value: Option<ByValue>,
 }
 
-/// What a parameter that is passed by its address stands for.
+/// The meaning of a parameter that is passed by address.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ByValue {
-    /// An argument, of this many bytes.
+    /// An argument of this many bytes.
     Argument(u64),
     /// The result, of this many bytes.
     Result(u64),
 }
 
-/// The instructions.
+/// The operation of an instruction, with its operands.
 #[derive(Clone, Debug)]
 pub enum InstKind {
     /// Returns from the function.
     Ret(Option<Value>),
-    /// Jumps.
+    /// Unconditional branch.
     Br(Block),
-    /// Jumps by an `i1`.
+    /// Conditional branch on an `i1`.
     CondBr {
         /// The condition.
         cond: Value,
-        /// Where to, if true.
+        /// The target if the condition is true.
         then: Block,
-        /// Where to, if false.
+        /// The target if the condition is false.
         otherwise: Block,
     },
-    /// Jumps by an integer.
+    /// Multi-way branch on an integer.
     Switch {
         /// The integer.
         value: Value,
-        /// Where to, if no case fits.
+        /// The target if no case matches.
         default: Block,
-        /// The cases.
+        /// The cases with their targets.
         cases: Vec<(u128, Block)>,
     },
-    /// Control never comes here.
+    /// Marks a point that execution never reaches.
     Unreachable,
-    /// Memory of the function's frame; a pointer into [`crate::AddrSpace::Generic`].
+    /// Allocates stack memory; the result is a pointer into [`crate::AddrSpace::Generic`].
     Alloca {
-        /// What is put there.
+        /// The allocated type.
         ty: Type,
-        /// How many of them (bytes of a variable-sized one).
+        /// The number of elements, for an allocation of variable size.
         count: Option<Value>,
         /// Alignment in bytes.
         align: u64,
     },
-    /// Reads the instruction's type from memory.
+    /// Loads a value of the instruction's type.
     Load {
-        /// Where from.
+        /// The address.
         ptr: Value,
-        /// How.
+        /// The properties of the access.
         access: MemAccess,
     },
-    /// Writes to memory.
+    /// Stores a value.
     Store {
-        /// What.
+        /// The value.
         value: Value,
-        /// Where to.
+        /// The address.
         ptr: Value,
-        /// How.
+        /// The properties of the access.
         access: MemAccess,
     },
-    /// Computes an address.
+    /// Computes an address, as LLVM's `getelementptr`.
     Gep {
         /// The type that the base is taken to point to.
         element: Type,
-        /// The base.
+        /// The base address.
         base: Value,
-        /// The indices: the first in units of `element`, the rest into it.
+        /// The indices: the first counts elements of type `element`, the others select within it.
         indices: Vec<Value>,
-        /// Whether the result stays within the allocation of the base.
+        /// Whether the result stays within the base's allocation.
         inbounds: bool,
     },
-    /// Atomically reads, modifies and writes; the old value is the result.
+    /// Atomic read-modify-write; the result is the previous value.
     AtomicRmw {
-        /// What to do.
+        /// The operation.
         op: RmwOp,
-        /// Where.
+        /// The address.
         ptr: Value,
-        /// The other operand.
+        /// The operand.
         value: Value,
-        /// Its ordering.
+        /// The memory ordering.
         ordering: Ordering,
-        /// Its scope.
+        /// The scope.
         scope: Scope,
     },
-    /// Atomically compares and exchanges; the result is `{T, i1}`: the old value, and whether it was equal.
+    /// Atomic compare-and-exchange; the result is `{T, i1}`: the previous value, and whether the
+    /// exchange took place.
     CmpXchg {
-        /// Where.
+        /// The address.
         ptr: Value,
-        /// What is expected.
+        /// The expected value.
         expected: Value,
-        /// What to write then.
+        /// The value to write if the previous value is as expected.
         new: Value,
         /// The ordering on success.
         success: Ordering,
         /// The ordering on failure.
         failure: Ordering,
-        /// Its scope.
+        /// The scope.
         scope: Scope,
     },
     /// Orders memory accesses.
     Fence {
-        /// Its ordering.
+        /// The memory ordering.
         ordering: Ordering,
-        /// Its scope.
+        /// The scope.
         scope: Scope,
     },
-    /// An operation of two operands.
+    /// A binary operation.
     Bin {
-        /// Which.
+        /// The operation.
         op: BinOp,
         /// The left operand.
         lhs: Value,
         /// The right operand.
         rhs: Value,
-        /// What may be assumed.
+        /// The assumptions.
         flags: Flags,
     },
     /// Flips the sign of a float.
     FNeg(Value),
-    /// Converts to the instruction's type.
+    /// Converts a value to the instruction's type.
     Cast {
-        /// How.
+        /// The conversion.
         op: CastOp,
-        /// What.
+        /// The value.
         value: Value,
     },
     /// Compares integers or pointers.
     ICmp {
-        /// How.
+        /// The predicate.
         pred: IntPred,
         /// The left operand.
         lhs: Value,
@@ -369,83 +373,83 @@ pub enum InstKind {
     },
     /// Compares floats.
     FCmp {
-        /// How.
+        /// The predicate.
         pred: FloatPred,
         /// The left operand.
         lhs: Value,
         /// The right operand.
         rhs: Value,
     },
-    /// One of two values by an `i1` (or a vector of them).
+    /// Selects one of two values by an `i1`, or element by element by a vector of `i1`.
     Select {
         /// The condition.
         cond: Value,
-        /// The value, if true.
+        /// The value if the condition is true.
         then: Value,
-        /// The value, if false.
+        /// The value if the condition is false.
         otherwise: Value,
     },
-    /// The value that belongs to the block from which control came.
+    /// Selects the value of the edge through which the block was entered.
     Phi(Vec<(Value, Block)>),
-    /// A call. The instruction's type is what it returns.
+    /// A call. The instruction's type is the call's return type.
     Call(Box<Call>),
-    /// A field of an aggregate in registers.
+    /// Extracts a field of an aggregate value.
     ExtractValue {
         /// The aggregate.
         aggregate: Value,
-        /// The path to the field.
+        /// The index of the field.
         index: u32,
     },
-    /// An aggregate with one field replaced.
+    /// Replaces a field of an aggregate value.
     InsertValue {
         /// The aggregate.
         aggregate: Value,
         /// The new field.
         value: Value,
-        /// Which field.
+        /// The index of the field.
         index: u32,
     },
-    /// An element of a vector.
+    /// Extracts an element of a vector.
     ExtractElement {
         /// The vector.
         vector: Value,
-        /// Which.
+        /// The index of the element.
         index: Value,
     },
-    /// A vector with one element replaced.
+    /// Replaces an element of a vector.
     InsertElement {
         /// The vector.
         vector: Value,
         /// The new element.
         value: Value,
-        /// Which.
+        /// The index of the element.
         index: Value,
     },
-    /// Elements of two vectors by constant indices; `None` is undefined.
+    /// Selects elements of two vectors by constant indices; `None` gives an undefined element.
     ShuffleVector {
         /// The first vector.
         a: Value,
-        /// The second.
+        /// The second vector.
         b: Value,
-        /// The indices, those of `b` after those of `a`.
+        /// The indices. Those of `b` follow those of `a`.
         mask: Vec<Option<u32>>,
     },
-    /// A fixed value for an undefined one.
+    /// Turns an undefined value into an arbitrary but fixed one.
     Freeze(Value),
 }
 
 /// A call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The target.
     pub callee: Callee,
-    /// The signature it is called by.
+    /// The signature of the call.
     pub sig: Type,
     /// The arguments.
     pub args: Vec<Value>,
-    /// Attributes of the arguments; empty or as long as `args`.
+    /// The attributes of the arguments: empty, or as long as `args`.
     pub arg_attrs: Vec<ParamAttrs>,
-    /// Attributes of the result.
+    /// The attributes of the result.
     pub ret_attrs: ParamAttrs,
     /// `noreturn`.
     pub noreturn: bool,
@@ -456,7 +460,7 @@ pub struct Call {
 }
 
 impl InstKind {
-    /// Whether it ends a block.
+    /// Returns whether the instruction ends a block.
     pub fn is_terminator(&self) -> bool {
         use InstKind::*;
         matches!(
@@ -465,7 +469,7 @@ impl InstKind {
         )
     }
 
-    /// The blocks it may go to.
+    /// Returns the blocks that the instruction may branch to.
     pub fn successors(&self) -> Vec<Block> {
         match self {
             InstKind::Br(block) => vec![*block],
@@ -479,7 +483,7 @@ impl InstKind {
         }
     }
 
-    /// Calls `f` on every operand that is a value.
+    /// Calls `f` with each operand that is a value.
     pub fn for_each_operand(&self, mut f: impl FnMut(Value)) {
         use InstKind::*;
         match self {
@@ -557,7 +561,7 @@ impl InstKind {
         }
     }
 
-    /// Calls `f` on every operand that is a value, to replace it.
+    /// Calls `f` with a mutable reference to each operand that is a value.
     pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Value)) {
         use InstKind::*;
         match self {
@@ -635,7 +639,7 @@ impl InstKind {
         }
     }
 
-    /// Calls `f` on every block it may go to, to replace it.
+    /// Calls `f` with a mutable reference to each block that the instruction may branch to.
     pub fn for_each_successor_mut(&mut self, mut f: impl FnMut(&mut Block)) {
         match self {
             InstKind::Br(block) => f(block),

@@ -1,13 +1,13 @@
 //! LLVM's target-independent intrinsics, one row each.
 //!
-//! The legalizer knows which dialect has which intrinsic and how to replace a missing one; the
-//! writer knows their names. Target intrinsics (`llvm.nvvm.…`) and libdevice functions are declared
-//! functions of that name.
+//! The legalizer knows which dialect supports which intrinsic and how to replace the others; the
+//! writer knows their names. Target intrinsics (`llvm.nvvm.…`) and libdevice functions are ordinary
+//! functions, declared with that name.
 
-/// How the types of an intrinsic appear in its name.
+/// Which types appear in the name of an intrinsic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Overload {
-    /// Not at all.
+    /// None.
     None,
     /// The result's type.
     Result,
@@ -25,21 +25,21 @@ pub enum Overload {
 
 macro_rules! intrinsics {
     ($($variant:ident = $name:literal, $overload:ident, $signature:literal;)*) => {
-        /// An intrinsic.
+        /// A target-independent LLVM intrinsic.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)]
         pub enum Intrinsic { $($variant,)* }
 
         impl Intrinsic {
-            /// All of them.
+            /// All intrinsics.
             pub const ALL: &'static [Intrinsic] = &[$(Intrinsic::$variant,)*];
 
-            /// Its name without `llvm.` and without the types.
+            /// Returns the name without the prefix `llvm.` and without type suffixes.
             pub fn base_name(self) -> &'static str {
                 match self { $(Intrinsic::$variant => $name,)* }
             }
 
-            /// The one of a name with `llvm.` and types, such as `llvm.smax.i32`.
+            /// Returns the intrinsic with a full name, such as `llvm.smax.i32`.
             pub fn named(name: &str) -> Option<Intrinsic> {
                 let name = name.strip_prefix("llvm.")?;
                 let is = |intrinsic: &Intrinsic| {
@@ -50,15 +50,15 @@ macro_rules! intrinsics {
                 named.max_by_key(|intrinsic| intrinsic.base_name().len())
             }
 
-            /// How its types appear in its name.
+            /// Returns which types appear in the intrinsic's full name.
             pub fn overload(self) -> Overload {
                 match self { $(Intrinsic::$variant => Overload::$overload,)* }
             }
 
-            /// Its signature, a letter for the result and one for each parameter: `v` nothing,
-            /// `p` a pointer, `b` an `i1`, `c` an `i8`, `q` an `i64`, `n` any integer, `I` integers
-            /// (or vectors of them) all of one type, `F` floats likewise, `O` the pair of an `I`
-            /// and whether it overflowed.
+            /// Returns the signature as one letter for the result and one for each parameter: `v`
+            /// nothing, `p` a pointer, `b` an `i1`, `c` an `i8`, `q` an `i64`, `n` any integer, `I`
+            /// integers or vectors of integers, all of one type, `F` floats likewise, `O` the pair
+            /// of an `I` and an overflow flag.
             pub fn signature(self) -> &'static str {
                 match self { $(Intrinsic::$variant => $signature,)* }
             }

@@ -2,60 +2,60 @@
 
 use crate::types::Type;
 
-/// A handle to a debug-information node.
+/// A handle to a debug information node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Di(pub(crate) u32);
 
-/// A debug-information node.
+/// A debug information node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DiNode {
     /// A source file.
     File {
-        /// Its name.
+        /// The file name.
         name: String,
-        /// The folder the name is relative to.
+        /// The directory that the name is relative to.
         directory: String,
     },
-    /// The compile unit; a module has one at most.
+    /// The compile unit; a module has at most one.
     CompileUnit {
-        /// Its main file.
+        /// The main file.
         file: Di,
         /// The compiler.
         producer: String,
         /// Whether the code is optimized.
         optimized: bool,
-        /// Whether only line tables are wanted.
+        /// Whether only line tables are emitted.
         line_tables_only: bool,
     },
     /// A function.
     Subprogram {
-        /// The name people know it by.
+        /// The name in the source.
         name: String,
-        /// Its symbol.
+        /// The symbol.
         linkage_name: String,
-        /// Where it is declared.
+        /// The file that contains the declaration.
         file: Di,
         /// The line.
         line: u32,
-        /// Its compile unit.
+        /// The compile unit.
         unit: Di,
-        /// Whether the function is seen only in this module.
+        /// Whether the function is local to the module.
         local: bool,
         /// Whether the code is optimized.
         optimized: bool,
     },
-    /// A block of a function.
+    /// A lexical block of a function.
     LexicalBlock {
-        /// What it stands in.
+        /// The enclosing scope.
         scope: Di,
-        /// Its file.
+        /// The file.
         file: Di,
         /// The line.
         line: u32,
         /// The column.
         column: u32,
     },
-    /// A place in a source file.
+    /// A source location.
     Location {
         /// The line.
         line: u32,
@@ -63,88 +63,88 @@ pub enum DiNode {
         column: u32,
         /// The subprogram or block.
         scope: Di,
-        /// The place it was inlined at.
+        /// The location into which it was inlined.
         inlined_at: Option<Di>,
     },
     /// A basic type of a variable.
     BasicType {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Its size in bits.
+        /// The size in bits.
         bits: u64,
-        /// DWARF's encoding.
+        /// The DWARF encoding.
         encoding: u32,
     },
-    /// A pointer's type.
+    /// A pointer type.
     PointerType {
-        /// Its name.
+        /// The name.
         name: String,
-        /// What it points to.
+        /// The pointee type.
         to: Di,
-        /// Its size in bits.
+        /// The size in bits.
         bits: u64,
     },
-    /// An array's type.
+    /// An array type.
     ArrayType {
-        /// The type of the elements.
+        /// The element type.
         element: Di,
-        /// How many there are.
+        /// The number of elements.
         count: u64,
-        /// Its size in bits.
+        /// The size in bits.
         bits: u64,
     },
-    /// A struct's type; without members, one of which no more is known.
+    /// A struct type; without members, an opaque type.
     StructType {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Its size in bits.
+        /// The size in bits.
         bits: u64,
-        /// Its members, each a [`DiNode::Member`].
+        /// The members, each a [`DiNode::Member`].
         members: Vec<Di>,
     },
     /// A member of a struct.
     Member {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Its type.
+        /// The type.
         ty: Di,
-        /// Its size in bits.
+        /// The size in bits.
         bits: u64,
-        /// Where it begins, in bits.
+        /// The offset in bits.
         offset: u64,
     },
-    /// A local variable or a parameter (number from 1).
+    /// A local variable or a parameter.
     LocalVariable {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Its scope.
+        /// The scope.
         scope: Di,
-        /// Its file.
+        /// The file.
         file: Di,
         /// The line.
         line: u32,
-        /// Its type.
+        /// The type.
         ty: Di,
-        /// The number of the parameter, 0 if it is none.
+        /// The one-based number of the parameter, or 0 for a local variable.
         arg: u32,
     },
 }
 
-/// A step from an address to a variable.
+/// An operation that leads from an address to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DwarfOp {
-    /// `DW_OP_plus_uconst`: add a number of bytes.
+    /// `DW_OP_plus_uconst`: adds a number of bytes.
     Plus(u64),
-    /// `DW_OP_deref`: load the address that is there.
+    /// `DW_OP_deref`: loads an address.
     Deref,
 }
 
-/// `llvm.dbg.declare`: a variable lives at an address.
+/// `llvm.dbg.declare`: the address of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DbgDeclare {
     /// The variable.
     pub variable: Di,
-    /// How to come from the address to the variable.
+    /// The operations that lead from the address to the variable.
     pub expression: Vec<DwarfOp>,
     /// The type at the address.
     pub ty: Type,

@@ -7,45 +7,45 @@ use crate::metadata::{DbgDeclare, Di, DiNode};
 use crate::types::{AddrSpace, Type, TypeKind, Types};
 use crate::value::{Block, Const, Func, Global, Value, ValueData, ValueKind};
 
-/// Who may see a global or a function.
+/// The linkage of a global or a function.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Linkage {
-    /// Every module.
+    /// Visible to other modules.
     #[default]
     External,
-    /// This module alone.
+    /// Local to the module.
     Internal,
-    /// Every module, and another's definition may replace it.
+    /// Visible to other modules; another module's definition may replace it.
     Weak,
-    /// Every module, and equal definitions are merged.
+    /// Visible to other modules; equal definitions are merged.
     LinkOnceOdr,
 }
 
 /// A global variable.
 #[derive(Clone, Debug)]
 pub struct GlobalData {
-    /// Its symbol.
+    /// The symbol.
     pub name: String,
-    /// The type of its contents.
+    /// The type of the contents.
     pub ty: Type,
-    /// Where it lives.
+    /// The address space.
     pub space: AddrSpace,
-    /// Its contents; none for one that is declared only.
+    /// The initializer, or `None` for a declaration.
     pub init: Option<Value>,
-    /// Alignment in bytes.
+    /// The alignment in bytes.
     pub align: u64,
-    /// Whether it never changes.
+    /// Whether the contents never change.
     pub constant: bool,
-    /// Who may see it.
+    /// The linkage.
     pub linkage: Linkage,
-    /// The value that stands for it.
+    /// The value that refers to the global.
     pub value: Value,
-    /// Whether it must be kept though nothing refers to it (the host looks it up by name).
+    /// Whether it must be kept even if nothing references it, because the host looks it up by name.
     pub used: bool,
     pub(crate) removed: bool,
 }
 
-/// What a function is marked with.
+/// The attributes of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FuncAttrs {
     /// `alwaysinline`.
@@ -56,9 +56,9 @@ pub struct FuncAttrs {
     pub inline_hint: bool,
     /// `cold`.
     pub cold: bool,
-    /// `optsize`: small code before fast code.
+    /// `optsize`: code size takes precedence over speed.
     pub opt_size: bool,
-    /// `optnone`: not optimised at all. It has to be `noinline` too.
+    /// `optnone`: not optimized at all. It requires `noinline`.
     pub opt_none: bool,
     /// `noreturn`.
     pub no_return: bool,
@@ -68,11 +68,11 @@ pub struct FuncAttrs {
     pub read_none: bool,
     /// `nounwind`.
     pub no_unwind: bool,
-    /// `noimplicitfloat`: loads and stores are not put together to vectors.
+    /// `noimplicitfloat`: loads and stores are not vectorized.
     pub no_implicit_float: bool,
 }
 
-/// What makes a function a kernel, and the limits of its launches.
+/// The launch bounds and other properties of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelAttrs {
     /// `.maxntid`.
@@ -87,36 +87,36 @@ pub struct KernelAttrs {
     pub cluster: Option<[u32; 3]>,
     /// `.maxclusterrank`.
     pub max_cluster: Option<u32>,
-    /// Bytes of stack of each thread. libnvvm is not told: it is for `ptx::stack`.
+    /// The stack size of each thread in bytes. It is not passed to libnvvm; `ptx::stack` uses it.
     pub stack_size: Option<u32>,
 }
 
 /// A function.
 #[derive(Clone, Debug)]
 pub struct FuncData {
-    /// Its symbol.
+    /// The symbol.
     pub name: String,
-    /// Its signature.
+    /// The signature.
     pub sig: Type,
-    /// Its parameters.
+    /// The parameters.
     pub params: Vec<Value>,
-    /// Its parameters' attributes, as many.
+    /// The attributes of the parameters, as many as `params`.
     pub param_attrs: Vec<ParamAttrs>,
-    /// Its result's attributes.
+    /// The attributes of the result.
     pub ret_attrs: ParamAttrs,
-    /// Its own attributes.
+    /// The function's attributes.
     pub attrs: FuncAttrs,
-    /// Who may see it.
+    /// The linkage.
     pub linkage: Linkage,
-    /// Whether it is a kernel.
+    /// The kernel attributes, if the function is a kernel.
     pub kernel: Option<KernelAttrs>,
-    /// Its blocks, the entry first; none for one that is declared only.
+    /// The blocks, starting with the entry; empty for a declaration.
     pub blocks: Vec<Block>,
-    /// Its debug information.
+    /// The debug information.
     pub subprogram: Option<Di>,
-    /// Its variables and where each lives: a parameter or an allocation of the entry block.
+    /// The variables with the address of each: a parameter or an alloca in the entry block.
     pub variables: Vec<(Value, DbgDeclare)>,
-    /// The value that stands for it.
+    /// The value that refers to the function.
     pub value: Value,
     pub(crate) removed: bool,
 }
@@ -124,22 +124,22 @@ pub struct FuncData {
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct BlockData {
-    /// The function it belongs to.
+    /// The function that contains the block.
     pub func: Func,
-    /// A name for readers of the text; made unique by the writer.
+    /// A name for readers of the text; the writer makes it unique.
     pub name: String,
-    /// Its instructions, the terminator last.
+    /// The instructions, ending with the terminator.
     pub insts: Vec<Value>,
-    /// Whether the loop that its terminator goes back in is not to be unrolled by libnvvm.
+    /// Whether libnvvm must not unroll the loop whose back edge the terminator is.
     pub no_unroll: bool,
 }
 
-/// A module.
+/// A module of NVVM IR.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its types.
+    /// The types.
     pub types: Types,
     pub(crate) values: Vec<ValueData>,
     pub(crate) consts: HashMap<(Type, Const), Value>,
@@ -149,12 +149,12 @@ pub struct Module {
     pub(crate) names: HashMap<String, Value>,
     pub(crate) di: Vec<DiNode>,
     pub(crate) di_ids: HashMap<DiNode, Di>,
-    /// Module-level PTX.
+    /// Module-level inline PTX.
     pub asm: Vec<String>,
 }
 
 impl Module {
-    /// An empty module.
+    /// Creates an empty module.
     pub fn new(name: &str) -> Self {
         Module {
             name: name.to_owned(),
@@ -162,7 +162,7 @@ impl Module {
         }
     }
 
-    /// A new value.
+    /// Adds a value.
     pub(crate) fn push_value(&mut self, ty: Type, kind: ValueKind) -> Value {
         let value = Value(self.values.len() as u32);
         self.values.push(ValueData {
@@ -173,22 +173,22 @@ impl Module {
         value
     }
 
-    /// What a value is.
+    /// Returns the data of a value.
     pub fn value(&self, value: Value) -> &ValueData {
         &self.values[value.index()]
     }
 
-    /// What a value is, to change it.
+    /// Returns the data of a value for modification.
     pub fn value_mut(&mut self, value: Value) -> &mut ValueData {
         &mut self.values[value.index()]
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.values[value.index()].ty
     }
 
-    /// The instruction behind a value.
+    /// Returns the instruction that computes a value, if it is the result of one.
     pub fn inst(&self, value: Value) -> Option<&InstData> {
         match &self.value(value).kind {
             ValueKind::Inst(inst) => Some(inst),
@@ -196,7 +196,7 @@ impl Module {
         }
     }
 
-    /// The instruction behind a value, to change it.
+    /// Returns the instruction that computes a value for modification.
     pub fn inst_mut(&mut self, value: Value) -> Option<&mut InstData> {
         match &mut self.values[value.index()].kind {
             ValueKind::Inst(inst) => Some(inst),
@@ -204,7 +204,7 @@ impl Module {
         }
     }
 
-    /// The constant behind a value.
+    /// Returns the constant that a value is, if it is one.
     pub fn as_const(&self, value: Value) -> Option<&Const> {
         match &self.value(value).kind {
             ValueKind::Const(c) => Some(c),
@@ -214,7 +214,7 @@ impl Module {
 
     // Constants.
 
-    /// Interns a constant.
+    /// Interns a constant and returns its value.
     pub fn constant(&mut self, ty: Type, mut constant: Const) -> Value {
         match (&mut constant, self.types.kind(ty)) {
             (Const::Int(int), &TypeKind::Int(bits)) => {
@@ -233,35 +233,35 @@ impl Module {
         value
     }
 
-    /// An integer constant, truncated to the type's width.
+    /// Returns an integer constant, truncated to the width of `ty`.
     pub fn const_int(&mut self, ty: Type, int: u128) -> Value {
         self.constant(ty, Const::Int(int))
     }
 
-    /// A float constant from its bits.
+    /// Returns a float constant with these bits.
     pub fn const_float_bits(&mut self, ty: Type, bits: u128) -> Value {
         self.constant(ty, Const::Float(bits))
     }
 
-    /// `true` or `false`.
+    /// Returns an `i1` constant.
     pub fn const_bool(&mut self, value: bool) -> Value {
         let ty = self.types.int(1);
         self.const_int(ty, value.into())
     }
 
-    /// An `i32` constant.
+    /// Returns an `i32` constant.
     pub fn const_i32(&mut self, value: i32) -> Value {
         let ty = self.types.int(32);
         self.const_int(ty, value as u32 as u128)
     }
 
-    /// An `i64` constant.
+    /// Returns an `i64` constant.
     pub fn const_i64(&mut self, value: i64) -> Value {
         let ty = self.types.int(64);
         self.const_int(ty, value as u64 as u128)
     }
 
-    /// All bits zero.
+    /// Returns the constant of type `ty` with all bits zero.
     pub fn const_zero(&mut self, ty: Type) -> Value {
         match self.types.kind(ty) {
             TypeKind::Int(_) => self.const_int(ty, 0),
@@ -270,38 +270,38 @@ impl Module {
         }
     }
 
-    /// Any bits.
+    /// Returns `undef`: each use may see different bits.
     pub fn const_undef(&mut self, ty: Type) -> Value {
         self.constant(ty, Const::Undef)
     }
 
-    /// A value that no well-defined program looks at.
+    /// Returns `poison`: a value that no well-defined program observes.
     pub fn const_poison(&mut self, ty: Type) -> Value {
         self.constant(ty, Const::Poison)
     }
 
-    /// An array of bytes.
+    /// Returns an array of `i8`.
     pub fn const_bytes(&mut self, bytes: &[u8]) -> Value {
         let i8 = self.types.int(8);
         let ty = self.types.array(i8, bytes.len() as u64);
         self.constant(ty, Const::Bytes(bytes.to_vec()))
     }
 
-    /// A struct.
+    /// Returns a struct constant.
     pub fn const_struct(&mut self, fields: &[Value], packed: bool) -> Value {
         let types: Vec<Type> = fields.iter().map(|&f| self.ty(f)).collect();
         let ty = self.types.structure(&types, packed);
         self.constant(ty, Const::Aggregate(fields.to_vec()))
     }
 
-    /// A vector.
+    /// Returns a vector constant.
     pub fn const_vector(&mut self, elements: &[Value]) -> Value {
         let element = self.ty(elements[0]);
         let ty = self.types.vector(element, elements.len() as u32);
         self.constant(ty, Const::Aggregate(elements.to_vec()))
     }
 
-    /// The generic address of a global or function, plus bytes.
+    /// Returns the generic address of a global or function plus a byte offset.
     pub fn const_addr(&mut self, base: Value, offset: i64) -> Value {
         let ptr = self.types.ptr();
         self.constant(ptr, Const::Addr { base, offset })
@@ -309,12 +309,12 @@ impl Module {
 
     // Globals and functions.
 
-    /// The global or function of that name.
+    /// Returns the global or function with a name.
     pub fn named(&self, name: &str) -> Option<Value> {
         self.names.get(name).copied()
     }
 
-    /// Gives a global or function another name, which must be free.
+    /// Renames a global or function. The new name must be unused.
     pub fn rename(&mut self, symbol: Value, name: &str) {
         let slot = match self.values[symbol.index()].kind {
             ValueKind::Global(global) => &mut self.globals[global.0 as usize].name,
@@ -327,7 +327,7 @@ impl Module {
         assert!(taken.is_none(), "rename: the name `{name}` is taken");
     }
 
-    /// Adds a global variable without contents; `None` if the name is taken.
+    /// Adds a global variable without an initializer. Returns `None` if the name is taken.
     pub fn add_global(&mut self, name: &str, ty: Type, space: AddrSpace) -> Option<Global> {
         if self.names.contains_key(name) {
             return None;
@@ -352,17 +352,17 @@ impl Module {
         Some(global)
     }
 
-    /// A global variable.
+    /// Returns the data of a global variable.
     pub fn global(&self, global: Global) -> &GlobalData {
         &self.globals[global.0 as usize]
     }
 
-    /// A global variable, to change it.
+    /// Returns the data of a global variable for modification.
     pub fn global_mut(&mut self, global: Global) -> &mut GlobalData {
         &mut self.globals[global.0 as usize]
     }
 
-    /// All global variables.
+    /// Returns all global variables.
     pub fn globals(&self) -> impl Iterator<Item = Global> + use<> {
         let there = |&global: &Global| !self.global(global).removed;
         let globals: Vec<Global> = (0..self.globals.len() as u32)
@@ -372,7 +372,7 @@ impl Module {
         globals.into_iter()
     }
 
-    /// Takes a global out of the module. Nothing may refer to it any more.
+    /// Removes a global from the module. Nothing may reference it any more.
     pub fn remove_global(&mut self, global: Global) {
         let data = &mut self.globals[global.0 as usize];
         data.removed = true;
@@ -381,7 +381,7 @@ impl Module {
         self.names.remove(&data.name);
     }
 
-    /// The global variable behind a value.
+    /// Returns the global variable that a value refers to, if it is one.
     pub fn as_global(&self, value: Value) -> Option<Global> {
         match self.value(value).kind {
             ValueKind::Global(global) => Some(global),
@@ -389,13 +389,13 @@ impl Module {
         }
     }
 
-    /// Adds a function without a body; `None` if the name is taken.
+    /// Adds a function without a body. Returns `None` if the name is taken.
     pub fn add_func(&mut self, name: &str, sig: Type) -> Option<Func> {
         if self.names.contains_key(name) {
             return None;
         }
         let TypeKind::Func { params, .. } = self.types.kind(sig).clone() else {
-            panic!("add_func: the type of `{name}` is no signature")
+            panic!("add_func: the type of `{name}` is not a signature")
         };
         let func = Func(self.funcs.len() as u32);
         let ptr = self.types.ptr();
@@ -424,23 +424,23 @@ impl Module {
         Some(func)
     }
 
-    /// How many instructions a function has.
+    /// Returns the number of instructions in a function.
     pub fn size_of_func(&self, func: Func) -> usize {
         let blocks = self.func(func).blocks.iter();
         blocks.map(|&block| self.block(block).insts.len()).sum()
     }
 
-    /// A function.
+    /// Returns the data of a function.
     pub fn func(&self, func: Func) -> &FuncData {
         &self.funcs[func.0 as usize]
     }
 
-    /// A function, to change it.
+    /// Returns the data of a function for modification.
     pub fn func_mut(&mut self, func: Func) -> &mut FuncData {
         &mut self.funcs[func.0 as usize]
     }
 
-    /// All functions.
+    /// Returns all functions.
     pub fn funcs(&self) -> impl Iterator<Item = Func> + use<> {
         let there = |&func: &Func| !self.func(func).removed;
         let funcs: Vec<Func> = (0..self.funcs.len() as u32)
@@ -450,7 +450,7 @@ impl Module {
         funcs.into_iter()
     }
 
-    /// Takes a function out of the module. Nothing may refer to it any more.
+    /// Removes a function from the module. Nothing may reference it any more.
     pub fn remove_func(&mut self, func: Func) {
         let data = &mut self.funcs[func.0 as usize];
         data.removed = true;
@@ -461,7 +461,7 @@ impl Module {
         self.names.remove(&data.name);
     }
 
-    /// The function behind a value.
+    /// Returns the function that a value refers to, if it is one.
     pub fn as_func(&self, value: Value) -> Option<Func> {
         match self.value(value).kind {
             ValueKind::Func(func) => Some(func),
@@ -469,7 +469,7 @@ impl Module {
         }
     }
 
-    /// Adds a block at the end of a function.
+    /// Appends a block to a function.
     pub fn add_block(&mut self, func: Func, name: &str) -> Block {
         let block = Block(self.blocks.len() as u32);
         self.blocks.push(BlockData {
@@ -482,23 +482,23 @@ impl Module {
         block
     }
 
-    /// A block.
+    /// Returns the data of a block.
     pub fn block(&self, block: Block) -> &BlockData {
         &self.blocks[block.0 as usize]
     }
 
-    /// A block, to change it.
+    /// Returns the data of a block for modification.
     pub fn block_mut(&mut self, block: Block) -> &mut BlockData {
         &mut self.blocks[block.0 as usize]
     }
 
-    /// The last instruction of a block, if it is a terminator.
+    /// Returns the last instruction of a block if it is a terminator.
     pub fn terminator(&self, block: Block) -> Option<Value> {
         let &last = self.block(block).insts.last()?;
         self.inst(last)?.kind.is_terminator().then_some(last)
     }
 
-    /// Adds an instruction at the end of a block, unchecked; see [`crate::Builder`].
+    /// Appends an instruction to a block without checking it; see [`crate::Builder`].
     pub(crate) fn push_inst(
         &mut self,
         block: Block,
@@ -513,7 +513,7 @@ impl Module {
 
     // Debug information.
 
-    /// Interns a debug-information node.
+    /// Interns a debug information node.
     pub fn add_di(&mut self, node: DiNode) -> Di {
         if let Some(&di) = self.di_ids.get(&node) {
             return di;
@@ -524,12 +524,12 @@ impl Module {
         di
     }
 
-    /// A debug-information node.
+    /// Returns a debug information node.
     pub fn di(&self, di: Di) -> &DiNode {
         &self.di[di.0 as usize]
     }
 
-    /// All debug-information nodes.
+    /// Returns all debug information nodes.
     pub fn di_nodes(&self) -> impl Iterator<Item = (Di, &DiNode)> {
         self.di
             .iter()

@@ -1,5 +1,24 @@
-//! Passes: each a file, a function and a name, which its dump carries too. They take a module
-//! that the verifier accepts and leave one that it accepts.
+//! Passes over a module. Each has its own file, a function, and a name, which also names its dump.
+//! A pass takes a module that the verifier accepts and leaves one that it accepts.
+//!
+//! ```
+//! use nvvm_ir::{Dialect, passes, read_module, write_module};
+//!
+//! let mut module = read_module(
+//!     "@unused = addrspace(1) global i32 0, align 4
+//!      define void @f() {
+//!      start:
+//!        ret void
+//!      dead:
+//!        ret void
+//!      }",
+//! )?;
+//! passes::remove_unreachable_blocks(&mut module);
+//! passes::dead_globals(&mut module);
+//! let text = write_module(&module, Dialect::Modern);
+//! assert!(!text.contains("dead:") && !text.contains("@unused"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod bound_inlining;
 mod convergence;
@@ -27,34 +46,34 @@ pub use share_slots::{SlotSharing, share_slots};
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
 pub struct Pass {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// The pass itself.
+    /// Runs the pass.
     pub run: fn(&mut Module),
 }
 
-/// The passes over one module, in the order in which the compiler runs them.
+/// The passes, in the order in which the compiler runs them.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "remove_unreachable_blocks",
-        about: "drops the blocks to which control never comes",
+        about: "removes unreachable blocks",
         run: remove_unreachable_blocks,
     },
     Pass {
         name: "dead_functions",
-        about: "drops the functions that no kernel and no used static reaches",
+        about: "removes functions that are unreachable from kernels and used statics",
         run: dead_functions,
     },
     Pass {
         name: "dead_globals",
-        about: "drops the statics that no kernel and no used static reaches",
+        about: "removes statics that are unreachable from kernels and used statics",
         run: dead_globals,
     },
     Pass {
         name: "bound_inlining",
-        about: "marks functions that would become too large as not to be inlined",
+        about: "marks functions that would become too large as `noinline`",
         run: bound_inlining,
     },
     Pass {
@@ -64,12 +83,12 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "keep_strided_loops",
-        about: "marks loops whose step is a variable as not to be unrolled by libnvvm",
+        about: "disables libnvvm's unrolling for loops with a variable step",
         run: keep_strided_loops,
     },
     Pass {
         name: "share_slots",
-        about: "lets large stack slots that are not live together share memory",
+        about: "lets large stack slots with disjoint live ranges share memory",
         run: |module| share_slots(module, SlotSharing::optimized(4096)),
     },
     Pass {
@@ -79,7 +98,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass of that name.
+/// Returns the pass with a name.
 pub fn pass(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|pass| pass.name == name)
 }

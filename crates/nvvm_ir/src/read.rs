@@ -1,12 +1,12 @@
-//! The reader: parses the text that the writer prints, in either dialect, and what LLVM 23 makes of
-//! it.
+//! The reader: parses the text that the writer prints, in either dialect, and LLVM 23's output for
+//! such a module.
 //!
 //! It accepts the output of [`crate::write_module`] with any spacing and comments. It does not read
-//! all of LLVM's language: only what LLVM's passes make of a module of ours. What `nvvm_ir` has no
-//! place for and that may be ignored, such as attributes that LLVM infers, is skipped; the rest is an
-//! error. In the LLVM 7 dialect, the casts that the
-//! writer inserts around typed pointers are removed, so that writing, reading and writing again
-//! yields the same text. The resulting module is not verified.
+//! all of LLVM's language, only what LLVM's passes produce from a module that the writer printed.
+//! Properties that `nvvm_ir` cannot represent and that may be ignored, such as attributes that LLVM
+//! infers, are skipped; anything else is an error. In the LLVM 7 dialect, the casts that the writer
+//! inserts around typed pointers are removed, so that writing, reading and writing again yields the
+//! same text. The resulting module is not verified.
 
 mod body;
 mod calls;
@@ -26,7 +26,7 @@ use crate::types::AddrSpace;
 use crate::value::{Block, Func, Global, Value};
 use lexer::{Tok, Token};
 
-/// Text that is no module.
+/// A syntax error in the text of a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct ReadError {
@@ -34,16 +34,21 @@ pub struct ReadError {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
-    /// What is wrong.
+    /// The description of the error.
     pub message: String,
 }
 
-/// So deep may types and constants nest: no stack overflows, and no real one comes close.
+/// The maximum nesting depth of types and constants. It prevents stack overflows; real modules are
+/// far below it.
 const MAX_DEPTH: u32 = 256;
 
 type Result<T> = std::result::Result<T, ReadError>;
 
-/// Reads a module.
+/// Parses a module.
+///
+/// # Errors
+///
+/// Returns the position and a description of the first syntax error.
 pub fn read_module(text: &str) -> Result<Module> {
     let tokens = lexer::tokens(text)?;
     let mut reader = Reader {

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 /// An address space of the NVPTX memory model (NVVM IR specification, "Address Spaces").
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AddrSpace {
-    /// Any of the others, decided at run time; also where functions live.
+    /// The generic address space: an address of any other space, resolved at run time. Functions
+    /// are in it too.
     Generic,
     /// Device memory.
     Global,
@@ -16,12 +17,12 @@ pub enum AddrSpace {
     Shared,
     /// Read-only constant memory.
     Constant,
-    /// A thread's own memory.
+    /// Local memory, private to each thread.
     Local,
 }
 
 impl AddrSpace {
-    /// The number that NVVM IR uses.
+    /// Returns the number that NVVM IR uses.
     pub fn number(self) -> u32 {
         match self {
             AddrSpace::Generic => 0,
@@ -32,7 +33,7 @@ impl AddrSpace {
         }
     }
 
-    /// The address space with that number.
+    /// Returns the address space with a number.
     pub fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => AddrSpace::Generic,
@@ -49,12 +50,12 @@ impl AddrSpace {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Type(pub(crate) u32);
 
-/// What a type is.
+/// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     /// No value.
     Void,
-    /// An integer of that many bits.
+    /// An integer of this many bits.
     Int(u32),
     /// IEEE 754 binary16.
     Half,
@@ -64,33 +65,33 @@ pub enum TypeKind {
     Float,
     /// IEEE 754 binary64.
     Double,
-    /// IEEE 754 binary128; the legalizer replaces it, since libnvvm has none.
+    /// IEEE 754 binary128. libnvvm does not support it; the legalizer replaces it.
     Fp128,
     /// A pointer into an address space.
     Ptr(AddrSpace),
-    /// An array of a length.
+    /// An array: element type and length.
     Array(Type, u64),
-    /// A vector of a length.
+    /// A vector: element type and length.
     Vector(Type, u32),
-    /// A struct; packed ones have no padding.
+    /// A struct.
     Struct {
-        /// The types of the fields in order.
+        /// The types of the fields, in order.
         fields: Vec<Type>,
         /// Whether there is no padding between fields.
         packed: bool,
     },
     /// A function's signature.
     Func {
-        /// What it returns.
+        /// The return type.
         ret: Type,
-        /// What it takes.
+        /// The parameter types.
         params: Vec<Type>,
-        /// Whether it takes further arguments.
+        /// Whether it takes additional arguments.
         variadic: bool,
     },
 }
 
-/// The interner of types. Every module owns one.
+/// The type interner. Each module has its own.
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     kinds: Vec<TypeKind>,
@@ -109,57 +110,57 @@ impl Types {
         ty
     }
 
-    /// Whether the module has a type.
+    /// Returns whether the module has a type.
     pub fn has(&self, kind: &TypeKind) -> bool {
         self.ids.contains_key(kind)
     }
 
-    /// How many types there are.
+    /// Returns the number of types.
     pub(crate) fn len(&self) -> usize {
         self.kinds.len()
     }
 
-    /// What a type is.
+    /// Returns the structure of a type.
     pub fn kind(&self, ty: Type) -> &TypeKind {
         &self.kinds[ty.0 as usize]
     }
 
-    /// All types, each after those that it is made of.
+    /// Returns all types, each after the types that it contains.
     pub(crate) fn all(&self) -> impl Iterator<Item = Type> + use<> {
         (0..self.kinds.len() as u32).map(Type)
     }
 
-    /// `void`.
+    /// Returns the type `void`.
     pub fn void(&mut self) -> Type {
         self.intern(TypeKind::Void)
     }
 
-    /// An integer type.
+    /// Returns an integer type.
     pub fn int(&mut self, bits: u32) -> Type {
         self.intern(TypeKind::Int(bits))
     }
 
-    /// A generic pointer.
+    /// Returns the type of generic pointers.
     pub fn ptr(&mut self) -> Type {
         self.ptr_in(AddrSpace::Generic)
     }
 
-    /// A pointer into an address space.
+    /// Returns the type of pointers into an address space.
     pub fn ptr_in(&mut self, space: AddrSpace) -> Type {
         self.intern(TypeKind::Ptr(space))
     }
 
-    /// An array type.
+    /// Returns an array type.
     pub fn array(&mut self, element: Type, len: u64) -> Type {
         self.intern(TypeKind::Array(element, len))
     }
 
-    /// A vector type.
+    /// Returns a vector type.
     pub fn vector(&mut self, element: Type, len: u32) -> Type {
         self.intern(TypeKind::Vector(element, len))
     }
 
-    /// A struct type.
+    /// Returns a struct type.
     pub fn structure(&mut self, fields: &[Type], packed: bool) -> Type {
         self.intern(TypeKind::Struct {
             fields: fields.to_vec(),
@@ -167,7 +168,7 @@ impl Types {
         })
     }
 
-    /// A function type.
+    /// Returns a function type.
     pub fn func(&mut self, ret: Type, params: &[Type], variadic: bool) -> Type {
         self.intern(TypeKind::Func {
             ret,
@@ -176,7 +177,7 @@ impl Types {
         })
     }
 
-    /// The width of an integer type.
+    /// Returns the width of an integer type in bits.
     pub fn int_bits(&self, ty: Type) -> Option<u32> {
         match *self.kind(ty) {
             TypeKind::Int(bits) => Some(bits),
@@ -184,12 +185,12 @@ impl Types {
         }
     }
 
-    /// Whether it is a pointer.
+    /// Returns whether the type is a pointer.
     pub fn is_ptr(&self, ty: Type) -> bool {
         matches!(self.kind(ty), TypeKind::Ptr(_))
     }
 
-    /// The address space of a pointer type.
+    /// Returns the address space of a pointer type.
     pub fn addr_space(&self, ty: Type) -> Option<AddrSpace> {
         match *self.kind(ty) {
             TypeKind::Ptr(space) => Some(space),
@@ -197,13 +198,13 @@ impl Types {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns whether the type is a float.
     pub fn is_float(&self, ty: Type) -> bool {
         use TypeKind::*;
         matches!(self.kind(ty), Half | BFloat | Float | Double | Fp128)
     }
 
-    /// The element type of a vector, else the type itself.
+    /// Returns the element type of a vector, and any other type itself.
     pub fn scalar(&self, ty: Type) -> Type {
         match *self.kind(ty) {
             TypeKind::Vector(element, _) => element,
@@ -211,17 +212,17 @@ impl Types {
         }
     }
 
-    /// Whether the type is an integer or a vector of them.
+    /// Returns whether the type is an integer or a vector of integers.
     pub fn is_int_or_vector(&self, ty: Type) -> bool {
         self.int_bits(self.scalar(ty)).is_some()
     }
 
-    /// Whether the type is a float or a vector of them.
+    /// Returns whether the type is a float or a vector of floats.
     pub fn is_float_or_vector(&self, ty: Type) -> bool {
         self.is_float(self.scalar(ty))
     }
 
-    /// Size in bytes, padding of the end included (the data layout of nvptx64).
+    /// Returns the size in bytes, including trailing padding (data layout of nvptx64).
     pub fn size(&self, ty: Type) -> u64 {
         match self.kind(ty) {
             TypeKind::Vector(element, len) => {
@@ -244,7 +245,7 @@ impl Types {
         }
     }
 
-    /// The ABI alignment in bytes (the data layout of nvptx64).
+    /// Returns the ABI alignment in bytes (data layout of nvptx64).
     pub fn align(&self, ty: Type) -> u64 {
         match self.kind(ty) {
             TypeKind::Array(element, _) => self.align(*element),
@@ -261,10 +262,10 @@ impl Types {
         }
     }
 
-    /// The byte offset of a field of a struct.
+    /// Returns the byte offset of a struct's field.
     pub fn field_offset(&self, ty: Type, index: usize) -> u64 {
         let TypeKind::Struct { fields, packed } = self.kind(ty) else {
-            panic!("field_offset of a type that is no struct")
+            panic!("field_offset of a type that is not a struct")
         };
         let mut offset = 0u64;
         for (i, &field) in fields.iter().enumerate() {
@@ -279,7 +280,7 @@ impl Types {
         panic!("field_offset: no field {index}")
     }
 
-    /// The width in bits of a scalar.
+    /// Returns the width of a scalar in bits.
     pub fn bits(&self, ty: Type) -> u64 {
         match *self.kind(ty) {
             TypeKind::Int(bits) => u64::from(bits),

@@ -1,5 +1,5 @@
-//! References of a module's values: the globals and functions behind operands and initializers,
-//! which the verifier and the reachability passes follow.
+//! References between values of a module: the globals and functions that operands and initializers
+//! refer to, for the verifier and the reachability passes.
 
 use crate::module::Module;
 use crate::value::{Const, Func, Global, Value, ValueKind};
@@ -11,7 +11,7 @@ pub(crate) enum Symbol {
     Func(Func),
 }
 
-/// Walks constants, each once in its lifetime, and finds the symbols in them.
+/// Walks constants, each at most once, and finds the symbols in them.
 pub(crate) struct SymbolWalk {
     seen: Vec<bool>,
     stack: Vec<Value>,
@@ -25,7 +25,8 @@ impl SymbolWalk {
         }
     }
 
-    /// Calls `f` on the symbols that a value refers to and that lie behind no value walked before.
+    /// Calls `f` for each symbol that a value references, except through values that have already
+    /// been walked.
     pub(crate) fn walk(&mut self, module: &Module, value: Value, f: &mut impl FnMut(Symbol)) {
         self.stack.push(value);
         while let Some(value) = self.stack.pop() {
@@ -49,7 +50,7 @@ impl SymbolWalk {
     }
 }
 
-/// Calls `f` on the operands of a function that neither its parameters nor its instructions are.
+/// Calls `f` for each operand of a function that is neither a parameter nor an instruction of it.
 pub(crate) fn for_each_outside_operand(module: &Module, func: Func, mut f: impl FnMut(Value)) {
     for &block in &module.func(func).blocks {
         for &inst in &module.block(block).insts {
@@ -67,7 +68,7 @@ pub(crate) fn for_each_outside_operand(module: &Module, func: Func, mut f: impl 
     }
 }
 
-/// Calls `f` on every symbol in a constant, as often as it stands there.
+/// Calls `f` for each symbol in a constant, once for each occurrence.
 pub(crate) fn for_each_symbol(module: &Module, value: Value, f: &mut impl FnMut(Symbol)) {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {

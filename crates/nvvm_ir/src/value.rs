@@ -1,5 +1,5 @@
-//! Values: constants, globals, functions, parameters and the results of instructions, in one arena
-//! of the module with one kind of handle.
+//! Values: constants, globals, functions, parameters and the results of instructions. All are in
+//! one arena of the module and have one kind of handle.
 
 use crate::inst::InstData;
 use crate::types::Type;
@@ -9,7 +9,7 @@ use crate::types::Type;
 pub struct Value(pub(crate) u32);
 
 impl Value {
-    /// The index of the value in its module's arena.
+    /// Returns the index of the value in its module's arena.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -27,59 +27,59 @@ pub struct Func(pub(crate) u32);
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Block(pub(crate) u32);
 
-/// A constant. Equal constants of one type are one value.
+/// A constant. Equal constants of one type are the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Const {
     /// An integer, truncated to its type's width.
     Int(u128),
-    /// A float by its bits in its own format.
+    /// A float, given by the bits of its own format.
     Float(u128),
     /// All bits zero, of any type: the null pointer, `zeroinitializer`.
     Zero,
-    /// Any bits.
+    /// Undefined bits: each use may see different ones.
     Undef,
-    /// A value that no well-defined program looks at.
+    /// A value that no well-defined program observes.
     Poison,
     /// The fields of a struct, or the elements of an array or vector.
     Aggregate(Vec<Value>),
     /// An array of `i8`.
     Bytes(Vec<u8>),
-    /// The address of a global or a function plus a byte offset. Its type is a pointer: into the
-    /// global's own address space or generic, where it is an `addrspacecast`.
+    /// The address of a global or a function plus a byte offset. Its type is a pointer into the
+    /// global's own address space, or a generic pointer, for which it is an `addrspacecast`.
     Addr {
-        /// The global or function (a value of kind [`ValueKind::Global`] or [`ValueKind::Func`]).
+        /// The global or function, a value of kind [`ValueKind::Global`] or [`ValueKind::Func`].
         base: Value,
-        /// Bytes added to its address.
+        /// The offset in bytes.
         offset: i64,
     },
-    /// An integer made of a constant address.
+    /// A constant address converted to an integer.
     PtrToInt(Value),
-    /// A pointer made of a constant integer.
+    /// A constant integer converted to a pointer.
     IntToPtr(u64),
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub enum ValueKind {
     /// A constant.
     Const(Const),
-    /// A global variable; used through [`Const::Addr`].
+    /// A global variable, used through [`Const::Addr`].
     Global(Global),
-    /// A function; its own type is the generic pointer.
+    /// A function; its type is the generic pointer.
     Func(Func),
-    /// A parameter of a function.
+    /// A parameter of a function, with its index.
     Param(Func, u32),
-    /// An instruction. Those without a result have type `void`.
+    /// An instruction. An instruction without a result has type `void`.
     Inst(InstData),
 }
 
 /// A value with its type.
 #[derive(Clone, Debug)]
 pub struct ValueData {
-    /// Its type.
+    /// The type.
     pub ty: Type,
-    /// What it is.
+    /// The kind.
     pub kind: ValueKind,
-    /// A name for readers of the text; made unique by the writer.
+    /// A name for readers of the text; the writer makes it unique.
     pub name: Option<Box<str>>,
 }

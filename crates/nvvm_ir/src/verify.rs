@@ -14,9 +14,9 @@
 //!    those of a global or function of the module and point into its space or the generic one.
 //! 6. **Cycles.** No static's initializer refers, directly or indirectly, to the static itself:
 //!    libnvvm rejects cycles. The legalizer breaks them, so only [`verify_legalized`] checks this.
-//! 7. **Blocks.** A block ends in a terminator and has no other; its instructions record it as their
-//!    block, and are in no other block; branches stay within the function; nothing branches to the
-//!    entry block.
+//! 7. **Blocks.** A block ends in a terminator and has no other; its instructions record it as
+//!    their block, and are in no other block; branches stay within the function; nothing branches
+//!    to the entry block.
 //! 8. **Phis** come first in their block, and have one value for each edge into it, the same for
 //!    edges from one block.
 //! 9. **Dominance.** An operand is a constant, a global, a function, a parameter of this function,
@@ -46,6 +46,23 @@
 //!     since a pass marks them ([`crate::passes::convergence`]).
 //!
 //! An error names the rule and the function, and shows the instructions around the offending one.
+//!
+//! ```
+//! use nvvm_ir::{Rule, read_module, verify};
+//!
+//! let module = read_module(
+//!     "define i32 @f(i32 %x) {
+//!      start:
+//!        %y = add i32 %z, 1
+//!        %z = add i32 %x, 1
+//!        ret i32 %y
+//!      }",
+//! )?;
+//! let errors = verify(&module).unwrap_err();
+//! assert_eq!(errors[0].rule, Rule::Dominance);
+//! assert_eq!(errors[0].symbol.as_deref(), Some("f"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod debug;
 mod flow;
@@ -61,13 +78,13 @@ use crate::value::{Func, Value};
 
 macro_rules! rules {
     ($($variant:ident,)*) => {
-        /// A rule, by the heading of its paragraph in the [module's documentation](self).
+        /// A rule, named after the heading of its paragraph in the [module's documentation](self).
         #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
         pub enum Rule { $($variant,)* }
 
         impl Rule {
-            /// All rules in order.
+            /// All rules, in order.
             pub const ALL: &'static [Rule] = &[$(Rule::$variant,)*];
         }
     };
@@ -80,22 +97,23 @@ rules! {
 }
 
 impl Rule {
-    /// Its number in the list.
+    /// Returns the rule's number in the list.
     pub fn number(self) -> u32 {
         self as u32 + 1
     }
 }
 
-/// A broken rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
-    /// Which rule.
+    /// The violated rule.
     pub rule: Rule,
-    /// The function or global it is broken in.
+    /// The function or global that contains the violation.
     pub symbol: Option<String>,
-    /// How it is broken.
+    /// The description of the violation.
     pub message: String,
-    /// The lines of IR around it, an arrow before the offending one; empty if there are none.
+    /// The lines of IR around the violation, with an arrow before the offending line; empty if it
+    /// is not in an instruction.
     pub context: String,
 }
 
@@ -120,15 +138,24 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// After so many errors the verifier stops: the rest would say the same.
+/// The verifier stops after this many errors.
 const MAX_ERRORS: usize = 64;
 
 /// Checks a module; see the [list of rules](self).
+///
+/// # Errors
+///
+/// Returns the violations, at most 64.
 pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
     check(module, false)
 }
 
-/// Checks a module that is about to be written: the same rules, and rules 6 and 22.
+/// Checks a module that is about to be written. In addition to the rules of [`verify`], this checks
+/// rules 6 and 22.
+///
+/// # Errors
+///
+/// Returns the violations, at most 64.
 pub fn verify_legalized(module: &Module) -> Result<(), Vec<VerifyError>> {
     check(module, true)
 }
@@ -139,7 +166,7 @@ fn check(module: &Module, legalized: bool) -> Result<(), Vec<VerifyError>> {
     if legalized && verifier.errors.is_empty() {
         verifier.check_cycles();
     }
-    // The rest would look through what is broken, as would the printing of its messages.
+    // The other checks, and the printing of their messages, rely on these rules.
     if verifier.errors.is_empty() {
         for func in module.funcs() {
             verifier.check_func(func);
@@ -157,18 +184,18 @@ struct Verifier<'m> {
     errors: Vec<VerifyError>,
     /// The constants that have been checked.
     checked: Vec<bool>,
-    /// For each block its index in the function being checked.
+    /// For each block, its index in the function being checked.
     block_index: Vec<u32>,
-    /// For each instruction its place in its block.
+    /// For each instruction, its position in its block.
     position: Vec<u32>,
     debug: debug::Scopes,
-    /// Whether the rules are checked that only a legalized module keeps.
+    /// Whether to check the rules that only a legalized module observes.
     legalized: bool,
     /// The function being checked.
     func: Func,
 }
 
-/// Not in the function being checked.
+/// Marks values that are not in the function being checked.
 const NOWHERE: u32 = u32::MAX;
 
 impl<'m> Verifier<'m> {
@@ -215,7 +242,7 @@ impl<'m> Verifier<'m> {
         });
     }
 
-    /// The lines around an instruction.
+    /// Returns the lines around an instruction.
     fn context(&self, inst: Value) -> String {
         let blocks = &self.m.func(self.func).blocks;
         let place = blocks.iter().find_map(|&block| {
@@ -276,7 +303,7 @@ impl<'m> Verifier<'m> {
         matches!(self.kind(ty), TypeKind::Void)
     }
 
-    /// Whether values of the type can be in registers and in memory.
+    /// Returns whether values of the type can be in registers and in memory.
     fn is_sized(&self, ty: Type) -> bool {
         match self.kind(ty) {
             TypeKind::Void | TypeKind::Func { .. } => false,
@@ -287,7 +314,7 @@ impl<'m> Verifier<'m> {
         }
     }
 
-    /// A type as it is written in the modern dialect.
+    /// Returns a type as the modern dialect writes it.
     fn type_name(&self, ty: Type) -> String {
         crate::write::type_name(self.m, ty)
     }

@@ -7,6 +7,21 @@
 //! operations that the dialect lacks; the legalizer replaces those.
 //!
 //! Symbols that libnvvm rejects are printed under another name, see [`symbol_names`].
+//!
+//! ```
+//! use nvvm_ir::{Dialect, read_module, write_module};
+//!
+//! let module = read_module(
+//!     "define i32 @f(ptr %p) {
+//!      start:
+//!        %x = load i32, ptr %p, align 4
+//!        ret i32 %x
+//!      }",
+//! )?;
+//! assert!(write_module(&module, Dialect::Modern).contains("load i32, ptr %p, align 4"));
+//! assert!(write_module(&module, Dialect::Llvm7).contains("load i32, i32* %.0, align 4"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod attrs;
 mod calls;
@@ -29,17 +44,17 @@ use crate::value::{Func, Global, Value};
 
 pub use names::symbol_names;
 
-/// The language of the text, chosen by the architecture.
+/// The NVVM IR dialect of the text, which depends on the architecture.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// LLVM 7, typed pointers: every architecture before compute_100, and accepted by later ones.
+    /// LLVM 7, typed pointers: for architectures before compute_100; later ones accept it too.
     Llvm7,
-    /// Opaque pointers: compute_100 and later.
+    /// Opaque pointers: for compute_100 and later.
     Modern,
 }
 
 impl Dialect {
-    /// The dialect for an architecture's number (90 of `compute_90`).
+    /// Returns the default dialect for an architecture's number (90 for `compute_90`).
     pub fn for_arch(number: u32) -> Dialect {
         if number >= 100 {
             Dialect::Modern
@@ -53,8 +68,8 @@ pub(crate) const DATA_LAYOUT: &str = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:3
     i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64";
 pub(crate) const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
-/// Prints a module for LLVM's optimizer, with other names for some symbols. Returns all names that
-/// differ from the module's.
+/// Prints a module for LLVM's optimizer, with some symbols renamed. Returns the new names of all
+/// renamed symbols.
 pub(crate) fn write_for_llvm(
     module: &Module,
     names: HashMap<Value, String>,
@@ -66,14 +81,14 @@ pub(crate) fn write_for_llvm(
     (writer.out, writer.renamed)
 }
 
-/// Prints a module.
+/// Prints a module as NVVM IR text.
 pub fn write_module(module: &Module, dialect: Dialect) -> String {
     let mut writer = Writer::new(module, dialect);
     writer.module();
     writer.out
 }
 
-/// Prints one function as [`write_module`] would, without what stands around it: for error
+/// Prints one function as [`write_module`] would, without the rest of the module, for error
 /// messages and dumps.
 pub fn write_func(module: &Module, func: Func, dialect: Dialect) -> String {
     let mut writer = Writer::new(module, dialect);
@@ -81,7 +96,7 @@ pub fn write_func(module: &Module, func: Func, dialect: Dialect) -> String {
     writer.out
 }
 
-/// Prints one instruction for an error message, its operands named as in [`write_func`].
+/// Prints instructions for error messages, with operands named as in [`write_func`].
 pub(crate) fn write_insts(module: &Module, func: Func, insts: &[Value]) -> Vec<String> {
     let mut writer = Writer::new(module, Dialect::Modern);
     writer.number_locals(func);
@@ -93,37 +108,38 @@ pub(crate) fn write_insts(module: &Module, func: Func, insts: &[Value]) -> Vec<S
     insts.iter().map(line).collect()
 }
 
-/// A type as the modern dialect writes it.
+/// Returns a type as the modern dialect writes it.
 pub(crate) fn type_name(module: &Module, ty: Type) -> String {
     Writer::new(module, Dialect::Modern).types[ty.0 as usize].clone()
 }
 
-/// No name or number has been given yet.
+/// Marks values and nodes that have no name or number yet.
 const NONE: u32 = u32::MAX;
-/// The bit that tells an index into `names` from a number.
+/// Distinguishes an index into `names` from a number.
 const NAMED: u32 = 1 << 31;
 
 struct Writer<'m> {
     m: &'m Module,
     dialect: Dialect,
-    /// Whether this is for LLVM's optimizer: see [`crate::llvm`].
+    /// Whether the text is for LLVM's optimizer: see [`crate::llvm`].
     for_llvm: bool,
     out: String,
     /// The text of every type, by handle.
     types: Vec<String>,
     /// Symbols that are printed under another name.
     renamed: HashMap<Value, String>,
-    /// For each value of the current function its number, or its index in `names` and [`NAMED`].
+    /// For each value of the current function, its number, or its index in `names` with the bit
+    /// [`NAMED`].
     locals: Vec<u32>,
     names: Vec<String>,
-    /// For each block the index of its label in `names`.
+    /// For each block, the index of its label in `names`.
     labels: Vec<u32>,
-    /// How many `%.N` the current function has.
+    /// The number of temporaries `%.N` in the current function.
     temps: u32,
-    /// The current function's subprogram, and the location for calls that have none.
+    /// The current function's subprogram, and the location for calls without one.
     subprogram: Option<crate::metadata::Di>,
     fallback_loc: Option<u32>,
-    /// The functions that are used as intrinsics, in order of their first use.
+    /// The intrinsics in use, in order of their first use.
     intrinsics: Vec<(Intrinsic, Type)>,
     intrinsic_ids: HashMap<(Intrinsic, Type), String>,
     declares_variables: bool,
@@ -170,7 +186,7 @@ impl<'m> Writer<'m> {
 
     // Types.
 
-    /// Prints every type once. A type's parts were interned before it.
+    /// Prints each type once. The types that a type contains were interned before it.
     fn cache_types(&mut self) {
         for index in 0..self.m.types.len() {
             let text = self.type_text(Type(index as u32));
@@ -221,7 +237,7 @@ impl<'m> Writer<'m> {
         self.out.push_str(&self.types[ty.0 as usize]);
     }
 
-    /// LLVM 7: the type of a pointer to something.
+    /// LLVM 7: prints the type of a pointer to `pointee`.
     fn ptr_to(&mut self, pointee: Type, space: AddrSpace) {
         self.ty(pointee);
         self.star(space);
@@ -236,7 +252,7 @@ impl<'m> Writer<'m> {
         self.s("*");
     }
 
-    /// LLVM 7: whether that pointer's type is the one in which all pointers are kept.
+    /// LLVM 7: returns whether pointers to the type are the `i8*` that represents all pointers.
     fn is_i8(&self, ty: Type) -> bool {
         self.m.types.int_bits(ty) == Some(8)
     }
@@ -277,7 +293,7 @@ impl<'m> Writer<'m> {
         self.s(match (data.linkage, data.init.is_some()) {
             (Linkage::External, true) => "",
             (Linkage::Internal, _) => "internal ",
-            // libnvvm refuses `extern_weak`.
+            // libnvvm rejects `extern_weak`.
             (_, false) => "external ",
             (Linkage::Weak, true) => "weak ",
             (Linkage::LinkOnceOdr, true) => "linkonce_odr ",
@@ -297,14 +313,14 @@ impl<'m> Writer<'m> {
             self.s(" ");
             self.val(init);
         } else if data.linkage == Linkage::Internal {
-            // What is seen by this module alone cannot be defined by another.
+            // An internal symbol cannot be defined by another module.
             self.s(" undef");
         }
         self.align(data.align);
         self.s("\n");
     }
 
-    /// `llvm.used`: the globals that must be kept.
+    /// Prints `llvm.used`: the globals that must be kept.
     fn used(&mut self) {
         let used: Vec<Value> = self
             .m
@@ -338,7 +354,7 @@ impl<'m> Writer<'m> {
         }
     }
 
-    /// Prints a function, its body too.
+    /// Prints a function, including its body.
     fn func(&mut self, func: Func) {
         let m = self.m;
         let data = m.func(func);
@@ -373,7 +389,7 @@ impl<'m> Writer<'m> {
         self.s(" ");
         self.symbol(data.value);
         self.s("(");
-        // LLVM 7: a by-value parameter's type says what is copied.
+        // LLVM 7: the type of a by-value parameter is a pointer to the copied type.
         let mut typed = Vec::new();
         for (i, (&param, &ty)) in data.params.iter().zip(params).enumerate() {
             self.s(if i == 0 { "" } else { ", " });
@@ -390,7 +406,7 @@ impl<'m> Writer<'m> {
                     self.temp_name(temp);
                     typed.push((temp, pointee, param));
                 }
-                // LLVM 7 does not know numbers here, and counts by itself.
+                // LLVM 7 does not accept numbers here, and counts on its own.
                 None if self.llvm7() && self.locals[param.index()] & NAMED == 0 => {}
                 None => {
                     self.s(" ");
@@ -474,7 +490,7 @@ fn push_number(out: &mut String, mut n: u64) {
     out.extend(digits[at..].iter().map(|&d| d as char));
 }
 
-/// Appends the bytes as they stand between quotes in LLVM's text.
+/// Appends bytes escaped as in LLVM's quoted strings.
 fn escape(out: &mut String, bytes: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for &byte in bytes {

@@ -1,4 +1,5 @@
-//! The command line of `nvvm-ir`: what it refuses, and how; its work has tests in `tests/ir`.
+//! The command line of `nvvm-ir`: which arguments it rejects, and how. Its transformations are
+//! tested by `tests/ir`.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +12,7 @@ fn run(args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("nvvm-ir starts");
-    // It may have refused the arguments and be gone.
+    // The process may have rejected its arguments and exited.
     let _ = child
         .stdin
         .take()

@@ -1,11 +1,13 @@
-//! Runs `nvvm-ir` on the files of `tests/ir` and compares with what they expect in comments:
+//! Runs `nvvm-ir` on the files of `tests/ir` and compares the output with the expectations in their
+//! comments:
 //!
 //! - `; RUN: opt --passes=dead_functions`: the arguments; the file is appended. One or more.
-//! - `; CHECK: text` and `; CHECK-NOT: text`: after the text of the check before it, the output of
-//!   the last run has this one, or has it not until the next check's.
-//! - `; ERROR: text`: the run fails, and says this. On a line with code, in this line.
+//! - `; CHECK: text` and `; CHECK-NOT: text`: after the match of the previous check, the output of
+//!   the last run contains this text, or does not contain it before the next match.
+//! - `; ERROR: text`: the run fails with this message. On a line with code, at this line.
 //!
-//! What can be read is also written in both dialects, read and written again: the same comes out.
+//! A readable file is also written in both dialects, read and written again; the text must be the
+//! same.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

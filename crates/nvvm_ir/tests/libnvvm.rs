@@ -1,5 +1,5 @@
-//! What the writer prints is taken by libnvvm, and the PTX by ptxas, for the oldest and newest
-//! architectures of each dialect, with and without debug information and optimization.
+//! libnvvm accepts the writer's output, and ptxas the PTX, for the oldest and newest architecture
+//! of each dialect, with and without debug information and optimization.
 
 mod common;
 
@@ -55,7 +55,7 @@ fn libnvvm_and_ptxas_take_the_sample() {
                         || ptx.contains(".global .align 8 .u64 table"),
                     "{ptx}"
                 );
-                // The payload of the signalling NaN arrives.
+                // The payload of the signaling NaN is preserved.
                 assert!(
                     ptx.contains("{52, 18, 192, 127, 52, 18, 128, 255, 1}"),
                     "{ptx}"

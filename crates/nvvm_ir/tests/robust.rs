@@ -1,11 +1,11 @@
-//! No text makes the reader panic, and nothing that the verifier accepts makes the writer or a
+//! No text makes the reader panic, and no module that the verifier accepts makes the writer or a
 //! pass panic.
 
 mod common;
 
 use nvvm_ir::*;
 
-/// A small generator of numbers that are the same in every run.
+/// A small random number generator with a fixed seed.
 struct Random(u64);
 
 impl Random {

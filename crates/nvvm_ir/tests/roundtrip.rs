@@ -1,4 +1,4 @@
-//! Writing, reading and writing again gives the same text, in both dialects.
+//! Writing, reading and writing again yields the same text, in both dialects.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn write_read_write() {
             let again = read_module(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
             verify(&again).unwrap_or_else(|errors| panic!("{}", errors[0]));
             assert_same(&text, &write_module(&again, dialect));
-            // The dialects say the same: what was read from one is written in the other.
+            // A module read from one dialect is written in the other.
             let other = match dialect {
                 Dialect::Llvm7 => Dialect::Modern,
                 Dialect::Modern => Dialect::Llvm7,

@@ -1,10 +1,10 @@
-//! The verifier: a test for each rule, with what keeps it and what breaks it.
+//! The verifier: for each rule, modules that observe it and modules that violate it.
 
 mod common;
 
 use nvvm_ir::*;
 
-/// The rules that a module breaks.
+/// Returns the rules that a module violates.
 fn rules(module: &Module) -> Vec<Rule> {
     match verify_legalized(module) {
         Ok(()) => Vec::new(),
@@ -16,13 +16,13 @@ fn read(text: &str) -> Module {
     read_module(text).unwrap_or_else(|err| panic!("{err}\n{text}"))
 }
 
-/// The text breaks the rule, and nothing else.
+/// Checks that the module violates this rule and no other.
 #[track_caller]
 fn breaks(text: &str, rule: Rule) {
     assert_eq!(rules(&read(text)), [rule], "{text}");
 }
 
-/// The module is fine, and breaks the rule, and nothing else, after the change.
+/// Checks that the module is valid and, after the change, violates this rule and no other.
 #[track_caller]
 fn change_breaks(text: &str, change: impl FnOnce(&mut Module), rule: Rule) {
     let mut module = read(text);
@@ -53,7 +53,7 @@ fn global(module: &Module, name: &str) -> Global {
         .expect("it is a global")
 }
 
-/// The n-th instruction of a function.
+/// Returns the n-th instruction of a function.
 fn inst(module: &Module, name: &str, n: usize) -> Value {
     let blocks = &module.func(func(module, name)).blocks;
     blocks
@@ -68,7 +68,8 @@ fn kind<'m>(module: &'m mut Module, name: &str, n: usize) -> &'m mut InstKind {
     &mut module.inst_mut(value).expect("it is an instruction").kind
 }
 
-/// A function `f` of that body; `%p` is a pointer, `%x` an `i32`, `%d` a `double`, `%c` an `i1`.
+/// Returns a function `f` with this body; `%p` is a pointer, `%x` an `i32`, `%d` a `double`, `%c`
+/// an `i1`.
 fn body(body: &str) -> String {
     format!("define void @f(ptr %p, i32 %x, double %d, i1 %c) {{\nstart:\n{body}}}\n")
 }
@@ -321,13 +322,13 @@ fn rule_9_dominance() {
         &body("  %z = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n"),
         Rule::Dominance,
     );
-    // A loop's header dominates its body; the text has the body first.
+    // A loop's header dominates its body; in the text the body comes first.
     holds(&body(
         "  br label %head\nbody:\n  %j = add i32 %i, 1\n  br label %head\n\
          head:\n  %i = phi i32 [ 0, %start ], [ %j, %body ]\n  br i1 %c, label %body, label %end\n\
          end:\n  ret void\n",
     ));
-    // Nothing leads here.
+    // An unreachable block.
     holds(&body(
         "  ret void\ndead:\n  %y = add i32 %y, 1\n  ret void\n",
     ));
@@ -481,7 +482,7 @@ fn rule_14_calls() {
     holds(&tail("  ret i32 %y\n"));
     breaks(&tail("  ret i32 1\n"), Rule::Calls);
     breaks(&tail("  %z = add i32 %y, 1\n  ret i32 %y\n"), Rule::Calls);
-    // By another signature than its own: that is the caller's risk, and LLVM allows it.
+    // A call with a different signature: LLVM permits it, at the caller's risk.
     holds(
         "declare i32 @g(i32)\ndefine void @f(i64 %x) {\nstart:\n  call void @g(i64 %x)\n  ret void\n}\n",
     );
@@ -684,7 +685,7 @@ fn verification_of_long_functions_takes_linear_time() {
     let module = read(&body(&text));
     let start = std::time::Instant::now();
     assert_eq!(rules(&module), []);
-    // A machine that does other things as well takes seconds; quadratic time is minutes.
+    // On a busy machine linear time is seconds; quadratic time would be minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
@@ -699,11 +700,11 @@ fn rule_22_convergence() {
     holds(&text("convergent", "@g() convergent"));
     holds(&text("convergent", &format!("{asm} convergent")));
     holds(&text("", asm));
-    // More than needed is slow, not wrong.
+    // An unnecessary mark is slow, but valid.
     holds(&text("convergent", asm));
     breaks(&text("", "@g() convergent"), Rule::Convergence);
     breaks(&text("convergent", "@g()"), Rule::Convergence);
     breaks(&text("", &format!("{asm} convergent")), Rule::Convergence);
-    // Before the pass has run, nothing is asked.
+    // Before the pass has run, the rule does not apply.
     assert_eq!(verify(&read(&text("", "@g()"))), Ok(()));
 }

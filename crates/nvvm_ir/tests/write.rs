@@ -1,4 +1,4 @@
-//! The writer; what it prints for which instruction has tests in `tests/ir`.
+//! The writer. The text of each instruction is tested by `tests/ir`.
 
 mod common;
 
@@ -93,7 +93,7 @@ fn calls_without_a_location_get_that_of_the_function() {
     let (_, node) = call.split_once("!dbg ").unwrap();
     let location = format!("\n{node} = !DILocation(line: 30, column: 0, scope: ");
     assert!(text.contains(&location), "{text}");
-    // No location without a subprogram.
+    // No locations without a subprogram.
     assert!(!write_module(&common::sample(false), Dialect::Llvm7).contains("!dbg"));
 }
 

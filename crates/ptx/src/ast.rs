@@ -1,6 +1,6 @@
 //! A PTX module as data: `parse` creates it, `dead` removes unreachable items, `write` prints it,
 //! and the emulator decodes it. Names and opcodes are slices of the source text, so a module
-//! borrows the text that it was read from.
+//! borrows the text that it was parsed from.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ macro_rules! scalar_types {
         pub enum Type { $($variant,)* }
 
         impl Type {
-            /// The type that is written `.name`; the name comes without its dot.
+            /// Returns the type with a name, which is given without its dot.
             pub fn from_name(name: &str) -> Option<Type> {
                 match name { $($text => Some(Type::$variant),)* _ => None }
             }
 
-            /// Its name without the dot.
+            /// Returns the name without the dot.
             pub fn name(self) -> &'static str {
                 match self { $(Type::$variant => $text,)* }
             }
 
-            /// Its width; 1 for a predicate, 64 for an opaque reference.
+            /// Returns the width in bits: 1 for a predicate, 64 for an opaque reference.
             pub fn bits(self) -> u32 {
                 match self { $(Type::$variant => $bits,)* }
             }
@@ -42,12 +42,12 @@ scalar_types! {
 }
 
 impl Type {
-    /// Its size in memory.
+    /// Returns the size in memory, in bytes.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
-    /// Whether it is a two's complement integer.
+    /// Returns whether the type is a signed integer.
     pub fn is_signed(self) -> bool {
         matches!(
             self,
@@ -55,7 +55,7 @@ impl Type {
         )
     }
 
-    /// Whether it is a floating-point type, packed ones included.
+    /// Returns whether the type is a floating-point type, including packed ones.
     pub fn is_float(self) -> bool {
         use Type::*;
         matches!(
@@ -79,7 +79,7 @@ pub enum Space {
 }
 
 impl Space {
-    /// Its name without the dot.
+    /// Returns the name without the dot.
     pub fn name(self) -> &'static str {
         match self {
             Space::Reg => "reg",
@@ -93,7 +93,7 @@ impl Space {
     }
 }
 
-/// How a symbol is seen by other modules.
+/// The linkage of a symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Linkage {
@@ -105,17 +105,17 @@ pub enum Linkage {
     Common,
 }
 
-/// An integer literal: its 64 bits, and whether it was written with a minus.
+/// An integer literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integer {
-    /// Two's complement.
+    /// The value in two's complement.
     pub bits: u64,
-    /// Whether `bits` is to be read as a negative number.
+    /// Whether `bits` is a negative number.
     pub negative: bool,
 }
 
 impl Integer {
-    /// A number that is not negative.
+    /// Creates a non-negative integer.
     pub fn unsigned(bits: u64) -> Integer {
         Integer {
             bits,
@@ -123,7 +123,7 @@ impl Integer {
         }
     }
 
-    /// A number with a sign.
+    /// Creates a signed integer.
     pub fn signed(value: i64) -> Integer {
         Integer {
             bits: value as u64,
@@ -142,7 +142,7 @@ impl fmt::Display for Integer {
     }
 }
 
-/// A whole PTX file.
+/// A PTX module: one file.
 #[derive(Clone, Debug)]
 pub struct Module<'a> {
     /// `.version major.minor`.
@@ -151,26 +151,26 @@ pub struct Module<'a> {
     pub target: Vec<&'a str>,
     /// `.address_size`: 32 or 64.
     pub address_size: u32,
-    /// Everything else, in order.
+    /// All other directives, in order.
     pub items: Vec<Item<'a>>,
 }
 
-/// A directive at the module's level.
+/// A module-level directive.
 #[derive(Clone, Debug)]
 pub enum Item<'a> {
-    /// A variable's definition or declaration.
+    /// A definition or declaration of a variable.
     Variable(Variable<'a>),
-    /// A function's or kernel's definition or declaration.
+    /// A definition or declaration of a function or kernel.
     Function(Function<'a>),
     /// `.file`.
     File(File<'a>),
-    /// `.section`: DWARF.
+    /// `.section`, which holds DWARF.
     Section(Section<'a>),
     /// `.alias name, target;`
     Alias {
-        /// The new name.
+        /// The alias.
         name: &'a str,
-        /// The function that it means.
+        /// The function it stands for.
         target: &'a str,
     },
     /// `.pragma "text";`
@@ -180,20 +180,20 @@ pub enum Item<'a> {
 /// `.file index "name"[, time, size]`.
 #[derive(Clone, Debug)]
 pub struct File<'a> {
-    /// What `.loc` refers to.
+    /// The index that `.loc` uses.
     pub index: u32,
-    /// The path, without quotes, escapes as they stand.
+    /// The path, without quotes, with escapes unchanged.
     pub name: &'a str,
-    /// Time stamp and size, where they are given.
+    /// The time stamp and the size, if given.
     pub stamp: Option<(u64, u64)>,
 }
 
 /// `.section .name { ... }`.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
-    /// The section's name, with its dot.
+    /// The name of the section, with its dot.
     pub name: &'a str,
-    /// Its data.
+    /// The labels and data.
     pub lines: Vec<SectionLine<'a>>,
 }
 
@@ -211,7 +211,7 @@ pub enum SectionLine<'a> {
 pub enum SectionValue<'a> {
     /// A number.
     Integer(Integer),
-    /// A label, symbol or section (with its dot), plus an offset.
+    /// A label, a symbol or a section (with its dot), plus an offset.
     Symbol(&'a str, i64),
     /// `label - label`.
     Difference(&'a str, &'a str),
@@ -220,47 +220,47 @@ pub enum SectionValue<'a> {
 /// A variable, parameter or `.param` block.
 #[derive(Clone, Debug)]
 pub struct Variable<'a> {
-    /// Who sees it.
+    /// The linkage.
     pub linkage: Linkage,
-    /// Where it lives.
+    /// The state space.
     pub space: Space,
     /// `.align`.
     pub align: Option<u32>,
-    /// `.attribute(...)`: its names, arguments as they stand.
+    /// `.attribute(...)`: the names, with their arguments unchanged.
     pub attributes: Vec<&'a str>,
     /// The length of a vector type, `.v2` or `.v4`.
     pub vector: Option<u32>,
-    /// The element's type.
+    /// The type of an element.
     pub ty: Type,
-    /// `.ptr` annotation of a kernel parameter: the words after it.
+    /// The `.ptr` annotation of a kernel parameter.
     pub pointer: Option<Pointer<'a>>,
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// The array's extents, outermost first; `None` for `[]`.
+    /// The extents of the array, outermost first; `None` for `[]`.
     pub extents: Vec<Option<u64>>,
-    /// Its value at the start.
+    /// The initializer.
     pub init: Option<Init<'a>>,
-    /// The line where it is declared.
+    /// The line of the declaration.
     pub line: u32,
 }
 
 /// `.ptr .space .align n` of a kernel parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointer<'a> {
-    /// The state space that it points into.
+    /// The state space of the pointee.
     pub space: Option<&'a str>,
-    /// The alignment of what it points to.
+    /// The alignment of the pointee.
     pub align: Option<u32>,
 }
 
 impl Variable<'_> {
-    /// Size of one element, vectors included.
+    /// Returns the size of an element in bytes; vectors are one element.
     pub fn element_bytes(&self) -> u64 {
         u64::from(self.ty.bytes()) * u64::from(self.vector.unwrap_or(1))
     }
 
-    /// Size in bytes; `[]` counts as the number of values that initialise it. `None` if over 64
-    /// bits.
+    /// Returns the size in bytes, or `None` if it exceeds 64 bits. `[]` has as many elements as the
+    /// initializer.
     pub fn size(&self) -> Option<u64> {
         let mut size = self.element_bytes();
         for extent in &self.extents {
@@ -274,14 +274,14 @@ impl Variable<'_> {
         Some(size)
     }
 
-    /// The alignment that it has: `.align`, or else the element's size.
+    /// Returns the alignment in bytes: that of `.align`, otherwise the element's size.
     pub fn alignment(&self) -> u32 {
         self.align
             .unwrap_or_else(|| (self.element_bytes() as u32).max(1))
     }
 }
 
-/// The initial value of a variable.
+/// An initializer of a variable.
 #[derive(Clone, Debug)]
 pub enum Init<'a> {
     /// An integer.
@@ -296,54 +296,54 @@ pub enum Init<'a> {
     List(Vec<Init<'a>>),
 }
 
-/// `mask(generic(name)+offset)`, in an initialiser.
+/// `mask(generic(name)+offset)` in an initializer.
 #[derive(Clone, Debug)]
 pub struct SymbolValue<'a> {
     /// The symbol.
     pub name: &'a str,
-    /// Whether its generic address is meant.
+    /// Whether the generic address is used.
     pub generic: bool,
-    /// What is added to the address.
+    /// The offset added to the address.
     pub offset: i64,
-    /// Which byte of the address is taken: a value such as `0xFF00`.
+    /// The mask of a single byte of the address, such as `0xFF00`.
     pub mask: Option<u64>,
 }
 
 /// A kernel (`.entry`) or function (`.func`).
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
-    /// Who sees it.
+    /// The linkage.
     pub linkage: Linkage,
     /// Whether it is a kernel.
     pub entry: bool,
     /// `.attribute(...)`.
     pub attributes: Vec<&'a str>,
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// Return parameters.
+    /// The return parameters.
     pub returns: Vec<Variable<'a>>,
-    /// Parameters.
+    /// The parameters.
     pub params: Vec<Variable<'a>>,
-    /// `.maxntid` and the like.
+    /// `.maxntid` and other performance directives.
     pub directives: Vec<Directive<'a>>,
-    /// `None` for a declaration.
+    /// The statements, or `None` for a declaration.
     pub body: Option<Vec<Statement<'a>>>,
-    /// The line of its name.
+    /// The line of the name.
     pub line: u32,
 }
 
 /// A directive between a function's head and body, such as `.maxntid 256, 1, 1`.
 #[derive(Clone, Debug)]
 pub struct Directive<'a> {
-    /// Its name, without the dot.
+    /// The name, without the dot.
     pub name: &'a str,
-    /// Its numbers.
+    /// The numeric arguments.
     pub values: Vec<u64>,
-    /// Its strings, with their quotes.
+    /// The string arguments, with their quotes.
     pub strings: Vec<&'a str>,
 }
 
-/// A line of a function's body.
+/// A statement in a function's body.
 #[derive(Clone, Debug)]
 pub enum Statement<'a> {
     /// `label:`.
@@ -352,7 +352,7 @@ pub enum Statement<'a> {
     Instruction(Instruction<'a>),
     /// `.reg`.
     Registers(Box<Registers<'a>>),
-    /// `.local`, `.shared`, `.param` and the like.
+    /// A variable in `.local`, `.shared`, `.param` or another state space.
     Variable(Box<Variable<'a>>),
     /// `.loc`.
     Loc(Box<Loc<'a>>),
@@ -360,16 +360,16 @@ pub enum Statement<'a> {
     Block(Vec<Statement<'a>>),
     /// `label: .branchtargets a, b;`
     BranchTargets {
-        /// Its name.
+        /// The label.
         label: &'a str,
-        /// Where the branch may go.
+        /// The possible targets of the branch.
         targets: Vec<&'a str>,
     },
     /// `label: .calltargets f, g;`
     CallTargets {
-        /// Its name.
+        /// The label.
         label: &'a str,
-        /// What may be called.
+        /// The possible targets of the call.
         targets: Vec<&'a str>,
     },
     /// `label: .callprototype (...) _ (...);`
@@ -381,24 +381,24 @@ pub enum Statement<'a> {
 /// `.callprototype`.
 #[derive(Clone, Debug)]
 pub struct Prototype<'a> {
-    /// Its name.
+    /// The label.
     pub label: &'a str,
-    /// Return parameters.
+    /// The return parameters.
     pub returns: Vec<Variable<'a>>,
-    /// Parameters.
+    /// The parameters.
     pub params: Vec<Variable<'a>>,
-    /// `.noreturn`, `.abi_preserve n` and the like.
+    /// `.noreturn`, `.abi_preserve n` and other directives.
     pub directives: Vec<Directive<'a>>,
 }
 
 /// `.reg .v2 .b32 a, b<10>;`
 #[derive(Clone, Debug)]
 pub struct Registers<'a> {
-    /// The registers' type.
+    /// The type of the registers.
     pub ty: Type,
     /// The length of a vector register.
     pub vector: Option<u32>,
-    /// Names; with a count `n`, the registers `name0` to `name(n-1)`.
+    /// The names. With a count `n`, a name declares the registers `name0` to `name(n-1)`.
     pub names: Vec<(&'a str, Option<u32>)>,
     /// The line of the declaration.
     pub line: u32,
@@ -407,37 +407,37 @@ pub struct Registers<'a> {
 /// `.loc file line column, function_name label+offset, inlined_at file line column`.
 #[derive(Clone, Debug)]
 pub struct Loc<'a> {
-    /// Index of a `.file`.
+    /// The index of a `.file`.
     pub file: u32,
-    /// Line.
+    /// The line.
     pub line: u32,
-    /// Column.
+    /// The column.
     pub column: u32,
-    /// Where this was inlined from.
+    /// The function that the code was inlined from, if any.
     pub inlined: Option<Inlined<'a>>,
 }
 
-/// The second half of a [`Loc`].
+/// The part of a [`Loc`] about inlining.
 #[derive(Clone, Copy, Debug)]
 pub struct Inlined<'a> {
-    /// Label in `.debug_str` of the inlined function's name, and an offset.
+    /// The label in `.debug_str` of the inlined function's name, and an offset.
     pub function: (&'a str, i64),
-    /// File, line and column of the call.
+    /// The file, line and column of the call.
     pub at: (u32, u32, u32),
 }
 
 /// `@!p opcode.modifier operands;`
 #[derive(Clone, Debug)]
 pub struct Instruction<'a> {
-    /// The predicate that guards it.
+    /// The guard predicate.
     pub guard: Option<Guard<'a>>,
-    /// The first word.
+    /// The opcode: the first word.
     pub opcode: &'a str,
-    /// The words after it, without dots.
+    /// The words after the opcode, without dots.
     pub modifiers: Vec<&'a str>,
-    /// Operands, in order.
+    /// The operands, in order.
     pub operands: Vec<Operand<'a>>,
-    /// The line that it begins on.
+    /// The line on which the instruction begins.
     pub line: u32,
 }
 
@@ -453,9 +453,10 @@ pub struct Guard<'a> {
 /// An operand of an instruction.
 #[derive(Clone, Debug)]
 pub enum Operand<'a> {
-    /// A register, special register, symbol, label or `_`; with a component, as in `%tid.x`.
+    /// A register, special register, symbol, label or `_`, with a component if there is one, as in
+    /// `%tid.x`.
     Name(&'a str),
-    /// A symbol and an offset, outside brackets.
+    /// A symbol plus an offset, outside brackets.
     NameOffset(&'a str, i64),
     /// An integer.
     Integer(Integer),
@@ -465,7 +466,7 @@ pub enum Operand<'a> {
     F64(u64),
     /// `[base+offset]`.
     Address(Base<'a>, i64),
-    /// `[a, {b, c}]`, of texture and tensor instructions.
+    /// `[a, {b, c}]` of texture and tensor instructions.
     Compound(Vec<Operand<'a>>),
     /// `{a, b}`.
     Vector(Vec<Operand<'a>>),
@@ -477,11 +478,11 @@ pub enum Operand<'a> {
     List(Vec<Operand<'a>>),
 }
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base<'a> {
     /// A register or symbol.
     Name(&'a str),
-    /// A number.
+    /// No base: the offset is an absolute address.
     Absolute,
 }

@@ -1,6 +1,6 @@
-//! The dead-function pass: keeps kernels and what they reach, and removes other functions,
-//! variables and declarations. libnvvm keeps every function of a module in its output, and load
-//! time and the emulator's decoding time grow with the output.
+//! The dead-function pass: keeps kernels and everything reachable from them, and removes other
+//! functions, variables and declarations. libnvvm keeps every function of a module in its output,
+//! and load time and the emulator's decoding time grow with the output.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,23 +10,24 @@ use crate::{
     Variable,
 };
 
-/// What [`remove_dead`] removed.
+/// The number of items that [`remove_dead`] removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Functions with a body.
     pub functions: usize,
     /// Variables.
     pub variables: usize,
-    /// Declarations, forward declarations of removed functions included.
+    /// Declarations, including forward declarations of removed functions.
     pub declarations: usize,
 }
 
-/// Removes what neither a kernel nor one of the symbols `keep` reaches: by a call, by having its
-/// address taken, or by standing in the initialiser of a variable that is reached. A name that a
-/// live function mentions counts as reached even where a local name shadows it.
+/// Removes the items that are reachable neither from a kernel nor from one of the symbols `keep`.
+/// An item is reachable if a reachable function calls it or takes its address, or if a reachable
+/// variable's initializer contains its address. A name in a reachable function counts as a
+/// reference even if a local name shadows it.
 ///
 /// DWARF that describes removed code stays well-formed: its references become 0, which is how
-/// linkers mark discarded code, or 1 in the lists where a pair of zeros means the end.
+/// linkers mark discarded code, or 1 in the lists in which a pair of zeros is the end marker.
 pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
     let live = reachable(module, keep);
     let mut removed = Removed::default();
@@ -54,7 +55,7 @@ pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
         Item::Alias { name, .. } => live.contains(name),
         _ => true,
     });
-    // A local name of dropped code may also be the name of something that lives.
+    // A local name in removed code may also be the name of a live item.
     dropped_labels.retain(|name| !live.contains(name));
     if !dropped_labels.is_empty() {
         for item in &mut module.items {
@@ -67,14 +68,26 @@ pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
     removed
 }
 
-/// Keeps the kernels that `keep` says, and what they reach: a part of a module that is too much for
-/// ptxas at once.
+/// Keeps the kernels that `keep` accepts, and everything reachable from them. This splits a module
+/// that is too large for ptxas.
+///
+/// ```
+/// let text = ".version 8.0\n.target sm_90\n.address_size 64\n
+///     .func helper() { ret; }
+///     .visible .entry first() { call helper; ret; }
+///     .visible .entry second() { ret; }";
+/// let mut module = ptx::Module::parse(text)?;
+/// ptx::keep_entries(&mut module, |kernel| kernel == "second");
+/// let text = module.to_string();
+/// assert!(text.contains(".entry second") && !text.contains("first") && !text.contains("helper"));
+/// # Ok::<(), ptx::Error>(())
+/// ```
 pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Removed {
     let wanted = |function: &Function| !function.entry || keep(function.name);
     module
         .items
         .retain(|item| !matches!(item, Item::Function(function) if !wanted(function)));
-    // No code refers to the records of the stack that kernels need.
+    // No code refers to the stack records of kernels.
     let records: Vec<&str> = (module.items.iter())
         .filter_map(|item| match item {
             Item::Variable(variable) => Some(variable.name),
@@ -85,9 +98,9 @@ pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Rem
     remove_dead(module, &records)
 }
 
-/// The names of what is kept.
+/// Returns the names of the reachable items.
 fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
-    // A name may stand for several items: a forward declaration and the definition.
+    // A name may have several items: a forward declaration and a definition.
     let mut items: HashMap<&str, Vec<&Item>> = HashMap::new();
     let mut pending = Vec::new();
     for item in &module.items {
@@ -181,7 +194,7 @@ pub(crate) fn visit_init<'a>(init: &Init<'a>, visit: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// Labels and the names of variables that a removed body defined: DWARF may refer to both.
+/// Collects the labels and variable names of a removed body: DWARF may refer to both.
 fn collect_labels<'a>(statements: &[Statement<'a>], labels: &mut HashSet<&'a str>) {
     for statement in statements {
         match statement {
@@ -197,7 +210,7 @@ fn collect_labels<'a>(statements: &[Statement<'a>], labels: &mut HashSet<&'a str
     }
 }
 
-/// Puts `mark` in place of references to what is gone.
+/// Replaces references to removed code by `mark`.
 fn bury(lines: &mut [SectionLine<'_>], dropped: &HashSet<&str>, mark: u64) {
     for line in lines {
         let SectionLine::Data(_, values) = line else {

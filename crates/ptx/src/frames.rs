@@ -2,8 +2,8 @@
 
 use crate::ast::{Item, Module, Space, Statement};
 
-/// The functions with variables in local memory, and the bytes that these take. ptxas adds what it
-/// spills.
+/// Returns the functions with variables in local memory, with the size of these variables in bytes.
+/// ptxas adds space for spilled registers.
 pub fn frames<'a>(module: &Module<'a>) -> Vec<(&'a str, u64)> {
     let functions = module.items.iter().filter_map(|item| match item {
         Item::Function(function) => Some(function),

@@ -1,7 +1,7 @@
 //! Works around a ptxas bug with 64-bit values at odd multiples of two bytes that are loaded in
 //! 16-bit parts, such as the `f64` of a `packed(2)` struct.
 //!
-//! When it optimizes, ptxas loads adjacent parts at once, treats the `bfi.b64 …, 16, 16` of two
+//! With optimizations, ptxas loads adjacent parts at once, treats the `bfi.b64 …, 16, 16` of two
 //! parts as one `PRMT` of the loaded word, and loses the result if it is the upper half of a value
 //! (ptxas 13.0 on sm_90: 14 of 420 programs with packed structs were wrong, and none after this
 //! pass).
@@ -14,8 +14,8 @@ use crate::dead::visit_operand;
 use crate::rewrite::{bodies, registers, replace, step};
 use crate::{Instruction, Module, Operand, Statement, Type};
 
-/// Replaces each `bfi.b64` that puts a loaded 16-bit part next to another by `shl` and `or`. Returns how
-/// many.
+/// Replaces each `bfi.b64` that joins two loaded 16-bit parts by `shl` and `or`. Returns the number
+/// of replacements.
 pub fn join_halves(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for body in bodies(module) {
@@ -30,7 +30,7 @@ pub fn join_halves(module: &mut Module<'_>) -> usize {
     count
 }
 
-/// For each register that a function sets, whether it is always by loading 16 bits.
+/// Determines for each register that a function writes whether only 16-bit loads write it.
 fn find_parts<'a>(body: &[Statement<'a>], parts: &mut HashMap<&'a str, bool>) {
     for statement in body {
         match statement {
@@ -55,7 +55,7 @@ fn loads_part(instruction: &Instruction<'_>) -> bool {
         && matches!(instruction.operands.first(), Some(Operand::Name(_)))
 }
 
-/// The block that does what the instruction does, if it puts two parts together.
+/// Returns the block that replaces the instruction, if it joins two parts.
 fn joined<'a>(
     instruction: &Instruction<'a>,
     parts: &HashSet<&'a str>,

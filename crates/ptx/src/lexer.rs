@@ -1,9 +1,9 @@
-//! Splits PTX text into tokens, the first step of reading. `parse` requests one token at a time, so
-//! a file is scanned once and nothing is copied; a token's text is a slice of the source.
+//! Splits PTX text into tokens. `parse` requests one token at a time, so a file is scanned once and
+//! nothing is copied; a token's text is a slice of the source.
 
 use crate::Error;
 
-/// What a token is. Its text is found through [`Token::start`] and [`Token::end`].
+/// The kind of a token. [`Token::start`] and [`Token::end`] delimit its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A name: register, symbol, label or the first part of an opcode.
@@ -18,13 +18,13 @@ pub(crate) enum Kind {
     F64(u64),
     /// A quoted string; the text includes the quotes.
     Str,
-    /// One character of punctuation; `<<`, `>>`, `<=`, `>=`, `==`, `!=`, `&&`, `||` are two tokens.
+    /// One punctuation character; `<<`, `>>`, `<=`, `>=`, `==`, `!=`, `&&`, `||` are two tokens.
     Punct(u8),
     /// The end of the file.
     Eof,
 }
 
-/// A token with its place in the source.
+/// A token and its position in the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub kind: Kind,
@@ -33,7 +33,7 @@ pub(crate) struct Token {
     pub line: u32,
 }
 
-/// The state of reading one source text.
+/// The state of scanning a source text.
 #[derive(Clone)]
 pub(crate) struct Lexer<'a> {
     source: &'a str,
@@ -56,12 +56,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The source text between two byte offsets that tokens gave.
+    /// Returns the source text between two byte offsets.
     pub fn text(&self, start: usize, end: usize) -> &'a str {
         &self.source[start..end]
     }
 
-    /// The byte at an offset.
+    /// Returns the byte at an offset.
     pub fn byte_at(&self, position: usize) -> Option<u8> {
         self.bytes.get(position).copied()
     }
@@ -85,7 +85,7 @@ impl<'a> Lexer<'a> {
                     self.position += 1;
                 }
                 b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.position += 1,
-                // libnvvm's output ends in a NUL byte when it is taken as it comes.
+                // libnvvm's raw output ends in a NUL byte.
                 0 if self.position < self.bytes.len() => self.position += 1,
                 b'/' if self.byte(self.position + 1) == b'/' => {
                     while self.position < self.bytes.len() && self.bytes[self.position] != b'\n' {
@@ -99,7 +99,7 @@ impl<'a> Lexer<'a> {
                         if self.position >= self.bytes.len() {
                             return Err(Error {
                                 line: start,
-                                message: "this comment has no end".into(),
+                                message: "unterminated comment".into(),
                             });
                         }
                         match self.bytes[self.position] {
@@ -118,7 +118,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether the next thing after blanks is a single `:`, which makes the name before it a label.
+    /// Returns whether the next character after white space and comments is a single `:`, which
+    /// makes the preceding name a label.
     pub fn colon_follows(&mut self) -> Result<bool, Error> {
         self.skip_blank()?;
         Ok(self.byte(self.position) == b':' && self.byte(self.position + 1) != b':')
@@ -152,7 +153,7 @@ impl<'a> Lexer<'a> {
                 self.position += 1;
                 loop {
                     match self.bytes.get(self.position) {
-                        None | Some(b'\n') => return self.error("this string has no end"),
+                        None | Some(b'\n') => return self.error("unterminated string"),
                         Some(b'\\') => self.position += 2,
                         Some(b'"') => break,
                         Some(_) => self.position += 1,
@@ -171,7 +172,7 @@ impl<'a> Lexer<'a> {
                     .get(start..)
                     .and_then(|rest| rest.chars().next());
                 let found = found.unwrap_or(char::REPLACEMENT_CHARACTER);
-                return self.error(format!("the character {found:?} has no place in PTX"));
+                return self.error(format!("unexpected character {found:?}"));
             }
         };
         Ok(Token {
@@ -203,7 +204,7 @@ impl<'a> Lexer<'a> {
         {
             end += 1;
         }
-        // A decimal fraction or exponent. `1.x` cannot follow a number in any other way.
+        // A decimal fraction or exponent. No other token starts with `.` directly after a number.
         let fraction = self.byte(end) == b'.' && !is_name_byte(self.byte(end + 1))
             || self.byte(end) == b'.' && self.byte(end + 1).is_ascii_digit();
         if radix != 16 && radix != 2 && (fraction || matches!(self.byte(end), b'e' | b'E')) {
@@ -215,7 +216,7 @@ impl<'a> Lexer<'a> {
             let text = &self.source[start..end];
             return self.error(format!("`{text}` is not a number of at most 64 bits"));
         };
-        // The suffix that marks an unsigned constant.
+        // The suffix of an unsigned constant.
         if matches!(self.byte(self.position), b'U' | b'u') {
             self.position += 1;
         }

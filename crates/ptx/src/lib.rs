@@ -1,10 +1,10 @@
 //! Reads and writes PTX, removes dead functions, and works around ptxas bugs.
 //!
-//! [`Module::parse`] parses PTX text of libnvvm to a [`Module`], [`remove_dead`] removes what no
-//! kernel reaches, and `Display` prints the module for the driver and ptxas. The emulator decodes
-//! the same [`Module`]. The grammar is that of the PTX ISA as libnvvm and nvcc emit it and as
-//! people write it by hand. Instructions are parsed structurally (opcode, modifiers, operands) and
-//! not checked against a list of opcodes; the emulator and ptxas do that.
+//! [`Module::parse`] parses PTX text to a [`Module`], [`remove_dead`] removes everything that is
+//! not reachable from a kernel, and `Display` prints the module for the driver and ptxas. The
+//! emulator decodes the same [`Module`]. The grammar is that of the PTX ISA as libnvvm and nvcc
+//! emit it and as people write it by hand. Instructions are parsed structurally (opcode, modifiers,
+//! operands) and not checked against a list of opcodes; the emulator and ptxas do that.
 //!
 //! ```
 //! let text = ".version 9.0\n.target sm_75\n.address_size 64\n
@@ -50,18 +50,22 @@ pub use recursion::hide_recursion;
 pub use signatures::{signatures, write_signatures};
 pub use whole_program::is_to_be_linked;
 
-/// Why a text is not PTX.
+/// A syntax error in PTX text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct Error {
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong there.
+    /// The description of the error.
     pub message: String,
 }
 
 impl<'a> Module<'a> {
-    /// Reads a PTX file.
+    /// Parses a PTX module.
+    ///
+    /// # Errors
+    ///
+    /// Returns the line and a description of the first syntax error.
     pub fn parse(text: &'a str) -> Result<Module<'a>, Error> {
         parse::module(text)
     }
@@ -72,28 +76,35 @@ impl<'a> Module<'a> {
 pub struct Finished {
     /// The text.
     pub text: String,
-    /// Calls that make the stack of kernels unbounded.
+    /// The recursion because of which no bound of the kernels' stack is known.
     pub cycles: Vec<stack::Cycle>,
-    /// The functions with variables in local memory, and the bytes that these take: see [`frames`].
+    /// The functions with variables in local memory, with the size of these variables in bytes: see
+    /// [`frames`].
     pub frames: Vec<(String, u64)>,
 }
 
-/// What PTX is compiled for.
+/// The purpose that PTX is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose<'s> {
-    /// For a debugger: `.target debug` stays, with which libnvvm marks line tables. ptxas and the driver
-    /// take it to mean that nothing is to be optimized.
+    /// Debugging: keeps `.target debug`, with which libnvvm marks line tables. ptxas and the driver
+    /// then do not optimize.
     Debugging,
-    /// As libnvvm optimized it.
+    /// No further optimization.
     Plain,
-    /// To be fast: checks are taken out of loops and tested together, accesses get their state space, and
-    /// loops with a variable step are unrolled. The slices are those among the kernels' parameters.
+    /// Speed: hoists checks out of loops and combines them, gives memory accesses their state
+    /// space, and unrolls loops with a variable step. The slices are those among the kernels'
+    /// parameters.
     Speed(&'s [Slice]),
 }
 
-/// What libnvvm's PTX needs before anybody gets it: removes what neither a kernel nor one of the
-/// symbols `keep` reaches, does what the purpose says, and avoids what ptxas compiles wrongly. Last, the
-/// kernels get what [`stack`] says.
+/// Prepares libnvvm's PTX for ptxas and the driver: removes everything that is reachable neither
+/// from a kernel nor from one of the symbols `keep`, optimizes according to `purpose`, and works
+/// around ptxas bugs. Finally, it computes the kernels' stack and adds the stack records and checks
+/// of [`stack`].
+///
+/// # Errors
+///
+/// Returns an error if `text` is not valid PTX.
 pub fn finish(
     text: &str,
     keep: &[&str],

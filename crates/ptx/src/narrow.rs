@@ -14,8 +14,8 @@
 use crate::rewrite::{bodies, registers, replace, step};
 use crate::{Instruction, Module, Operand, Statement, Type};
 
-/// Replaces each `neg`, `abs`, `min` and `max` of one 16-bit integer by one of 32 bits and a
-/// truncation. Returns how many.
+/// Replaces each `neg`, `abs`, `min` and `max` of a scalar 16-bit integer by a 32-bit instruction
+/// and a truncation. Returns the number of replacements.
 pub fn widen_narrow(module: &mut Module<'_>) -> usize {
     bodies(module)
         .map(|body| replace(body, &|it| is_narrow(it).then(|| widened(it))))
@@ -31,7 +31,7 @@ fn is_narrow(instruction: &Instruction<'_>) -> bool {
     matches!(instruction.modifiers[..], ["s16" | "u16"]) && instruction.operands.len() == operands
 }
 
-/// The block that does what the instruction does.
+/// Returns the block that replaces the instruction.
 fn widened<'a>(narrow: &Instruction<'a>) -> Vec<Statement<'a>> {
     const WIDE: [&str; 2] = ["%widened", "%widened2"];
     let (own, wide) = match narrow.modifiers[..] {

@@ -1,7 +1,6 @@
-//! Reads the outline of PTX text without parsing all of it, also of text that is not valid PTX: the
-//! header, the kernels with the sizes of their parameters, and the functions that other modules
-//! define. Nothing is rejected here; [`Module::parse`] or the driver determines whether the text is
-//! valid.
+//! Reads the outline of PTX text without parsing all of it: the header, the kernels with the sizes
+//! of their parameters, and the external functions. The text need not be valid PTX, and nothing is
+//! rejected here; [`Module::parse`] or the driver determines whether the text is valid.
 //!
 //! [`Module::parse`]: crate::Module::parse
 
@@ -15,16 +14,16 @@ use crate::lexer::{Kind, Lexer, Token};
 pub struct Header<'a> {
     /// The `.version`, such as `9.0`.
     pub version: Option<&'a str>,
-    /// The words of `.target`: the architecture, such as `sm_90`, and options.
+    /// The arguments of `.target`: the architecture, such as `sm_90`, and options.
     pub target: Vec<&'a str>,
 }
 
 /// A kernel that a module defines or declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The sizes of its parameters in bytes; `None` if they cannot be read.
+    /// The sizes of the parameters in bytes, or `None` if they cannot be read.
     pub parameters: Option<Vec<usize>>,
 }
 
@@ -56,7 +55,13 @@ pub fn header(ptx: &str) -> Header<'_> {
     header
 }
 
-/// The kernels of a module, each once.
+/// Returns the kernels of a module, each once.
+///
+/// ```
+/// let entries = ptx::entries(".version 8.0 .target sm_90 .entry k(.param .u64 data, .param .f32 by)");
+/// assert_eq!(entries[0].name, "k");
+/// assert_eq!(entries[0].parameters, Some(vec![8, 4]));
+/// ```
 pub fn entries(ptx: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut tokens = Tokens::new(ptx);
@@ -82,8 +87,8 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
     entries
 }
 
-/// The names of the functions that a module declares as those of other modules (`.extern .func`). An
-/// intrinsic that libnvvm does not know is one of them, with the dots in its name.
+/// Returns the names of the functions that a module declares as external (`.extern .func`). These
+/// include intrinsics that libnvvm does not know, with the dots in their names.
 pub fn external_functions(ptx: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut tokens = Tokens::new(ptx);
@@ -93,7 +98,7 @@ pub fn external_functions(ptx: &str) -> Vec<&str> {
         }
         tokens.next();
         if tokens.peek() == Some("(") {
-            // What it returns.
+            // The return parameters.
             while tokens.next().is_some_and(|token| token != ")") {}
         }
         names.extend(tokens.name());
@@ -101,7 +106,7 @@ pub fn external_functions(ptx: &str) -> Vec<&str> {
     names
 }
 
-/// The sizes of the parameters up to the closing parenthesis.
+/// Returns the sizes of the parameters up to the closing parenthesis.
 fn parameters(tokens: &mut Tokens<'_>) -> Option<Vec<usize>> {
     let mut sizes = Vec::new();
     loop {
@@ -126,7 +131,7 @@ fn parameters(tokens: &mut Tokens<'_>) -> Option<Vec<usize>> {
     }
 }
 
-/// The size of a fundamental type such as `.u64`.
+/// Returns the size in bytes of a fundamental type such as `.u64`.
 fn scalar_size(token: &str) -> Option<usize> {
     let kind = token.strip_prefix('.')?;
     match kind.trim_start_matches(|c: char| c.is_ascii_lowercase()) {
@@ -139,12 +144,12 @@ fn scalar_size(token: &str) -> Option<usize> {
     }
 }
 
-/// The text with the bodies of those functions alone that `keep` accepts by their text; the others are
-/// declared as those of another module. Debug information, `.target` options, and variables that were
-/// declared before go, too: they may name what is left out. Every line keeps its number. `global_asm!`
-/// stays as it is, and so does all that follows text which is no PTX.
+/// Returns the PTX with only the bodies of the functions whose text `keep` accepts. The other
+/// functions become external declarations. Debug information, `.target` options, and repeated
+/// declarations of variables are removed too, since they may refer to removed code. Each line keeps
+/// its number. `global_asm!` is unchanged, and so is everything after text that is not PTX.
 ///
-/// It is for ptxas to check a part of a program in a fraction of the time.
+/// ptxas can check the result in a fraction of the time that the whole program takes.
 pub fn keep_bodies(ptx: &str, keep: impl Fn(&str) -> bool) -> String {
     let mut lexer = Lexer::new(ptx);
     let tokens: Vec<Token> = std::iter::from_fn(|| lexer.next().ok())
@@ -155,7 +160,7 @@ pub fn keep_bodies(ptx: &str, keep: impl Fn(&str) -> bool) -> String {
             .get(at)
             .map_or("", |token| &ptx[token.start..token.end])
     };
-    // The first token from `at` on that is one of these.
+    // Finds the first token, from index `at` on, that is one of `wanted`.
     let find =
         |at: usize, wanted: &[&str]| (at..tokens.len()).find(|&at| wanted.contains(&text(at)));
     let closing = |open: usize| {
@@ -170,7 +175,7 @@ pub fn keep_bodies(ptx: &str, keep: impl Fn(&str) -> bool) -> String {
         })
     };
     let file_scope = file_scope(ptx);
-    // What replaces the text from one byte to another.
+    // Replacements of byte ranges.
     let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
     let mut functions: Vec<Outline> = Vec::new();
     let mut declared = HashSet::new();
@@ -271,19 +276,19 @@ pub fn keep_bodies(ptx: &str, keep: impl Fn(&str) -> bool) -> String {
     result
 }
 
-/// Where the parts of a function are, in bytes.
+/// The positions of a function's parts, as byte ranges.
 struct Outline<'a> {
     name: &'a str,
     entry: bool,
     /// The linkage, and `.func` or `.entry`.
     keyword: Range<usize>,
-    /// With its braces; the semicolon of a declaration.
+    /// The body with its braces, or the semicolon of a declaration.
     body: Range<usize>,
     /// The tokens of the body.
     tokens: Range<usize>,
 }
 
-/// Where libnvvm puts the text of `global_asm!`, by its comments.
+/// Returns the ranges of `global_asm!`, which libnvvm marks with comments.
 fn file_scope(ptx: &str) -> Vec<Range<usize>> {
     let starts = ptx.match_indices("// Start of file scope inline assembly");
     let range = |(start, _)| {
@@ -293,12 +298,12 @@ fn file_scope(ptx: &str) -> Vec<Range<usize>> {
     starts.map(range).collect()
 }
 
-/// The tokens outside of functions' bodies and initializers, without comments; up to the end, or to
-/// what is no token.
+/// The tokens outside function bodies and initializers, without comments, up to the end or to the
+/// first invalid token.
 struct Tokens<'a> {
     lexer: Lexer<'a>,
     peeked: Option<Option<&'a str>>,
-    /// Where the last token ends that was read.
+    /// The end of the last token that was read.
     end: usize,
 }
 
@@ -318,7 +323,7 @@ impl<'a> Tokens<'a> {
         self.peeked.flatten()
     }
 
-    /// The next token with those that begin with a dot right behind it.
+    /// Returns the next token, joined with tokens that start with a dot and directly follow it.
     fn name(&mut self) -> Option<&'a str> {
         let first = self.next()?;
         let (end, mut name) = (self.end, first);

@@ -1,13 +1,13 @@
-//! Works around two ptxas bugs with parts of a result that share a register
-//! (`st.param.b8 [func_retval0]` and `[func_retval0+1]`): the part that is stored first is lost
+//! Works around two ptxas bugs with parts of a result that share a register (`st.param.b8
+//! [func_retval0]` and `[func_retval0+1]`): the part that is stored first is lost
 //!
-//! - without optimization, if a label separates the stores, because ptxas combines parts within a
-//!   basic block only (ptxas 13.0 `-O0` on sm_90, the level that `.target debug` selects). The
+//! - without optimization, if a label separates the stores, because ptxas combines parts only
+//!   within a basic block (ptxas 13.0 `-O0` on sm_90, the level that `.target debug` selects). The
 //!   labels belong to debug information, and no branch targets them;
 //! - if an instruction between the stores is compiled to a call, such as `rem.u16` (ptxas 13.0 `-c`
 //!   on sm_90): the call overwrites the register.
 //!
-//! The pass moves both in front of the first store.
+//! The pass moves both before the first store.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ use crate::dead::visit_operand;
 use crate::rewrite::bodies;
 use crate::{Instruction, Module, Operand, Statement};
 
-/// Moves labels and instructions that stand between stores to `.param` in front of these. Returns how
-/// many.
+/// Moves labels and instructions between stores to `.param` before these stores. Returns the number
+/// of moved statements.
 pub fn gather_param_stores(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for body in bodies(module) {
@@ -27,7 +27,7 @@ pub fn gather_param_stores(module: &mut Module<'_>) -> usize {
     count
 }
 
-/// The names that branches of a function may go to.
+/// Collects the possible branch targets of a function.
 fn find_targets<'a>(body: &[Statement<'a>], targets: &mut HashSet<&'a str>) {
     for statement in body {
         match statement {
@@ -50,9 +50,9 @@ fn find_targets<'a>(body: &[Statement<'a>], targets: &mut HashSet<&'a str>) {
 }
 
 fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mut usize) {
-    /// Where control may leave or come back, a run of stores ends.
+    /// A sequence of stores ends where the control flow may leave or merge.
     const ENDS: &[&str] = &["bra", "brx", "call", "ret", "exit", "trap"];
-    // Where the run's first store is, and what is stored.
+    // The index of the first store of the sequence, and the stored registers.
     let mut run: Option<(usize, HashSet<&'a str>)> = None;
     for index in 0..body.len() {
         match &mut body[index] {
@@ -72,9 +72,9 @@ fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mu
                 *count += moved;
             }
             Statement::Instruction(instruction) => {
-                // Nor may what is stored change before.
+                // The stored registers must not change before the store.
                 let mut changed = HashSet::new();
-                // An address in its place is where to, and does not change.
+                // An address as first operand is read, not written.
                 if let Some(result) = instruction.operands.first()
                     && !matches!(result, Operand::Address(..))
                 {
@@ -97,13 +97,13 @@ fn is_store(instruction: &Instruction<'_>) -> bool {
     instruction.opcode == "st" && instruction.modifiers.first() == Some(&"param")
 }
 
-/// Puts the stores among some statements last. Returns how many others there are.
+/// Moves the stores among some statements to the end. Returns the number of other statements.
 fn stores_last(statements: &mut [Statement<'_>]) -> usize {
     let store = |statement: &Statement<'_>| match statement {
         Statement::Instruction(instruction) => is_store(instruction),
         _ => false,
     };
-    // A stable sort: the stores keep their order, and so does the rest.
+    // A stable sort: the stores keep their order, and so do the others.
     statements.sort_by_key(store);
     statements.iter().filter(|s| !store(s)).count()
 }

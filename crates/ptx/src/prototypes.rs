@@ -1,5 +1,5 @@
 //! Inserts function prototypes before variables whose initializers contain the functions'
-//! addresses. libnvvm writes them for its own variables, but not for those of module-level PTX,
+//! addresses. libnvvm writes them for its own variables, but not for those in module-level PTX,
 //! which precedes all functions.
 
 use std::collections::{HashMap, HashSet};
@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ast::{Function, Item, Module};
 use crate::dead::visit_init;
 
-/// Declares functions where ptxas has to know them.
+/// Declares functions before the initializers that refer to them, as ptxas requires.
 pub fn declare_functions(module: &mut Module<'_>) {
     let functions = module.items.iter().filter_map(|item| match item {
         Item::Function(function) => Some((function.name, function)),

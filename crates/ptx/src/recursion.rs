@@ -1,7 +1,7 @@
 //! Works around a ptxas bug with recursive functions: in a function that calls itself, ptxas does
 //! not reconverge divergent threads (it emits no `BSSY`), but still keeps values that differ
 //! between these threads, such as the counter of a loop that some threads have not left, in uniform
-//! registers that the whole warp shares.
+//! registers, which the whole warp shares.
 //!
 //! core's sort triggers this, and reads beyond its slice (ptxas 13.0 on sm_90, when it assembles
 //! for linking, and otherwise in a module that calls through pointers).
@@ -15,7 +15,7 @@ use crate::{Function, Instruction, Item, Module, Operand, Prototype, Statement, 
 const POINTER: &str = "%itself";
 const TYPE: &str = "itself_type";
 
-/// Makes functions that call themselves do so through a pointer. Returns how many calls it found.
+/// Makes functions that call themselves do so through a pointer. Returns the number of calls.
 pub fn hide_recursion(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for item in &mut module.items {

@@ -1,8 +1,8 @@
-//! Helpers shared by the passes that rewrite instructions.
+//! Helpers for the passes that rewrite instructions.
 
 use crate::{Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
 
-/// The bodies of a module's functions.
+/// Returns the bodies of a module's functions.
 pub fn bodies<'m, 'a>(
     module: &'m mut Module<'a>,
 ) -> impl Iterator<Item = &'m mut Vec<Statement<'a>>> {
@@ -12,7 +12,8 @@ pub fn bodies<'m, 'a>(
     })
 }
 
-/// Puts a block in the place of each instruction that `block` makes one of. Returns how many.
+/// Replaces each instruction for which `block` returns a block by that block. Returns the number of
+/// replacements.
 pub fn replace<'a>(
     body: &mut [Statement<'a>],
     block: &impl Fn(&Instruction<'a>) -> Option<Vec<Statement<'a>>>,
@@ -33,7 +34,7 @@ pub fn replace<'a>(
     count
 }
 
-/// A step of the block for an instruction: under its guard, at its line.
+/// Returns an instruction of a replacement block, with the original's guard and line.
 pub fn step<'a>(
     of: &Instruction<'a>,
     opcode: &'a str,
@@ -49,7 +50,7 @@ pub fn step<'a>(
     })
 }
 
-/// Declares registers.
+/// Returns a declaration of registers.
 pub fn registers<'a>(ty: Type, names: &[&'static str], line: u32) -> Statement<'a> {
     Statement::Registers(Box::new(Registers {
         ty,

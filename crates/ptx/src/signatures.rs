@@ -1,16 +1,22 @@
-//! The signatures of kernels and statics that the compiler appends to a module as comments:
-//! `// cuda_std.signature NAME "TEXT"`, where the text is escaped as in a Rust string literal.
+//! The signatures of kernels and statics that the compiler appends to a module as comments: `//
+//! cuda_std.signature NAME "TEXT"`, where TEXT is escaped as in a Rust string literal.
 
 const PREFIX: &str = "// cuda_std.signature ";
 
-/// The comments for these names and signatures.
+/// Returns the comments for names and signatures.
 pub fn write_signatures(signatures: &[(String, String)]) -> String {
     let line =
         |(name, text): &(String, String)| format!("{PREFIX}{name} \"{}\"\n", text.escape_default());
     signatures.iter().map(line).collect()
 }
 
-/// The names in a module's comments, each with its signature as a Rust string literal.
+/// Returns the names in a module's comments, each with its signature as a Rust string literal.
+///
+/// ```
+/// let comments = ptx::write_signatures(&[("scale".to_owned(), "fn scale(f32)".to_owned())]);
+/// let signatures: Vec<_> = ptx::signatures(&comments).collect();
+/// assert_eq!(signatures, [("scale", r#""fn scale(f32)""#)]);
+/// ```
 pub fn signatures(ptx: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = ptx
         .lines()

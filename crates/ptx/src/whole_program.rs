@@ -1,32 +1,33 @@
-//! Decides how ptxas, or the driver, should compile a module: as a whole program, which is its
+//! Decides how ptxas, or the driver, should compile a module: as a whole program, which is the
 //! default, or its functions one at a time, to be linked (`ptxas -c`, `cuLinkAddData`).
 //!
-//! As a whole program, ptxas 13.0 (at `-O1` to `-O3`, sm_75 to sm_120) miscompiles functions that are
-//! called: of a register that is set to 0, and to 1 behind a branch, it keeps the 1 alone and drops
-//! the branch. The same function is right if other functions beside it are left out, and always right
-//! with `-c`. In a module of 230 functions, 10 of 87 device tests failed on an H100; linked, all
-//! passed, and loading took 7 s instead of 21 s. A module of four functions is enough.
+//! As a whole program, ptxas 13.0 (at `-O1` to `-O3`, sm_75 to sm_120) miscompiles functions that
+//! are called: if a register is set to 0, and to 1 after a branch, ptxas keeps only the 1 and drops
+//! the branch. The same function is correct if other functions of the module are left out, and
+//! always correct with `-c`. In a module of 230 functions, 10 of 87 device tests failed on an H100;
+//! linked, all passed, and loading took 7 s instead of 21 s. A module of four functions is enough
+//! to show the bug.
 //!
-//! Linking costs kernels registers: each gets as many as the functions that report its panics need
-//! (45 instead of 32 for a vector addition), while for a whole program ptxas compiles these
-//! functions for the kernel's number. So only modules that do much of their work in functions are
-//! linked: panics and their formatting do not count. Kernels whose functions are inlined have few
-//! such statements or none, in the examples and tests at most 100.
+//! Linking costs kernels registers: each kernel gets as many as the functions that report its
+//! panics need (45 instead of 32 for a vector addition), while for a whole program ptxas compiles
+//! these functions for the kernel's register count. So only modules that do much of their work in
+//! functions are linked; panics and their formatting do not count. Kernels whose functions are
+//! inlined have few such statements or none, at most 100 in the examples and tests.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::lexer::{Kind, Lexer, Token};
 
-/// The number of statements in functions from which on they are compiled one at a time.
+/// The number of statements in functions from which a module is linked.
 const MANY: usize = 512;
 
-/// Whether a module's functions should be compiled one at a time and linked. What is no PTX should
-/// not.
+/// Returns whether a module's functions should be compiled one at a time and linked. Returns false
+/// for text that is not PTX.
 pub fn is_to_be_linked(ptx: &str) -> bool {
     statements_in_functions(ptx).is_some_and(|count| count >= MANY)
 }
 
-/// A function or kernel, as far as its text tells.
+/// The outline of a function or kernel.
 #[derive(Default)]
 struct Body<'a> {
     entry: bool,
@@ -47,8 +48,8 @@ struct Ending<'a> {
     names: Vec<&'a str>,
 }
 
-/// How many statements and declarations those functions have that kernels call or refer to other
-/// than to panic. `None` if the text is no PTX.
+/// Returns the number of statements and declarations in functions that kernels call or refer to,
+/// except for panics, or `None` if the text is not PTX.
 fn statements_in_functions(ptx: &str) -> Option<usize> {
     let mut reader = Reader {
         ptx,
@@ -116,7 +117,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The next token with its text; `None` for what is no token.
+    /// Returns the next token with its text, or `None` for an invalid token.
     fn next(&mut self) -> Option<(Kind, &'a str)> {
         let Token {
             kind, start, end, ..
@@ -124,11 +125,12 @@ impl<'a> Reader<'a> {
         Some((kind, &self.ptx[start..end]))
     }
 
-    /// Reads a function behind `.func` or `.entry`: its name, and its body unless this is a declaration.
+    /// Reads a function after `.func` or `.entry`: its name, and its body unless this is a
+    /// declaration.
     fn function(&mut self) -> Option<(&'a str, Option<Body<'a>>)> {
         let mut token = self.next()?;
         if token.0 == Kind::Punct(b'(') {
-            // What it returns.
+            // The return parameters.
             while self.next()?.0 != Kind::Punct(b')') {}
             token = self.next()?;
         }
@@ -143,7 +145,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a body behind its `{`.
+    /// Reads a body after its `{`.
     fn body(&mut self) -> Option<Body<'a>> {
         let mut body = Body::default();
         // The names since the last label or jump, and those of a call before this statement.
@@ -198,7 +200,7 @@ mod tests {
 
     const HEADER: &str = ".version 9.0\n.target sm_75\n.address_size 64\n";
 
-    /// A function of so many statements, with a line before them.
+    /// Returns a function of `statements` statements, preceded by a line.
     fn function(head: &str, line: &str, statements: usize) -> String {
         let body = "\tadd.s32 %r1, %r1, 1;\n".repeat(statements);
         format!("{head}\n{{\n\t.reg .b32 %r<2>;\n{line}\n{body}\tret;\n}}\n")
@@ -226,7 +228,7 @@ mod tests {
                 "call.uni small, ();",
                 ".func small()\n{\n\tcall.uni (r), large, (p);\n\tret;\n}\n",
             ),
-            // The panic is behind a jump.
+            // The panic follows a branch.
             (
                 "mov.u64 %rd1, large; @%p1 bra $L1; call.uni fail, (); exit;\n$L1:",
                 ".func fail()\n{\n\texit;\n}\n",

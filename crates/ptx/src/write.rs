@@ -105,7 +105,7 @@ fn write_variable(f: &mut Formatter<'_>, variable: &Variable<'_>) -> Result {
     if !variable.attributes.is_empty() {
         write!(f, ".attribute({}) ", variable.attributes.join(", "))?;
     }
-    // A kernel parameter's own alignment comes before its type; `.ptr` and what it says come after.
+    // The alignment of a kernel parameter precedes its type; `.ptr` and its arguments follow it.
     if let Some(align) = variable.align {
         write!(f, ".align {align} ")?;
     }

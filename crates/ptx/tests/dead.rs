@@ -1,4 +1,4 @@
-//! The dead-function pass: what it drops, what it keeps, and what becomes of DWARF.
+//! The dead-function pass: what it removes, what it keeps, and how it changes DWARF.
 
 use ptx::{Module, keep_entries, remove_dead};
 
@@ -8,7 +8,7 @@ const DEBUG: &str = include_str!("data/debug.ptx");
 fn keeps_what_a_table_of_functions_reaches() {
     let mut module = Module::parse(DEBUG).unwrap();
     let removed = remove_dead(&mut module, &[]);
-    // `dead`, `dead_string`, and `packed`, which nobody reads.
+    // `dead`, `dead_string`, and `packed`, which are unused.
     assert_eq!(
         (removed.functions, removed.variables, removed.declarations),
         (1, 2, 0)
@@ -130,7 +130,7 @@ fn some_entries_with_what_they_reach() {
     assert!(text.contains("__cuda_std_stack_of_two"));
 }
 
-/// Functions that a live kernel or variable refers to in other ways than by a call.
+/// Items that a live kernel or variable refers to other than by a call.
 #[test]
 fn keeps_what_is_referred_to_in_other_ways() {
     let text = "\

@@ -1,5 +1,5 @@
-//! Reading and printing: what is read, that printing it back changes nothing, and that bad input is
-//! an error with a line, never a panic.
+//! Parsing and printing: the accepted grammar, that a round trip changes nothing, and that invalid
+//! input is an error with a line, never a panic.
 
 use ptx::{Base, Init, Item, Module, Operand, Statement};
 
@@ -17,8 +17,8 @@ fn printing_is_stable() {
     }
 }
 
-/// The text itself, since a round trip cannot see what the writer loses: the second reading lacks it,
-/// too. After a change of the writer's form, `WRITE_PTX=1` writes the file anew.
+/// Compares the printed text with a file, since a round trip cannot detect what the writer loses:
+/// the second parse lacks it, too. `WRITE_PTX=1` updates the file after a change of the writer.
 #[test]
 fn the_text_is_complete() {
     let text = Module::parse(GRAMMAR).expect("reads").to_string();
@@ -32,7 +32,7 @@ fn the_text_is_complete() {
     assert_eq!(text.lines().count(), expected.lines().count());
 }
 
-/// The instructions of a body, those of inner blocks included.
+/// Collects the instructions of a body, including nested blocks.
 fn instructions<'m, 'a>(statements: &'m [Statement<'a>], into: &mut Vec<&'m ptx::Instruction<'a>>) {
     for statement in statements {
         match statement {
@@ -88,7 +88,7 @@ fn instructions_are_structured() {
 }
 
 #[test]
-fn initialisers_keep_masks_and_offsets() {
+fn initializers_keep_masks_and_offsets() {
     let module = Module::parse(DEBUG).unwrap();
     let packed = module
         .items
@@ -154,8 +154,12 @@ fn errors_name_line_and_cause() {
             4,
             "`.frobnicate`",
         ),
-        (".version 8.0\n.target sm_70\n\u{e9}", 3, "no place in PTX"),
-        (".version 8.0\n", 2, "no `.target`"),
+        (
+            ".version 8.0\n.target sm_70\n\u{e9}",
+            3,
+            "unexpected character",
+        ),
+        (".version 8.0\n", 2, "missing `.target`"),
         (
             ".version 8.0\n.target sm_70\n.func f() {\n mov.b32 %r1, {}; }",
             4,
@@ -193,8 +197,8 @@ fn deep_nesting_is_an_error() {
     Module::parse(&text).expect_err("too deep");
 }
 
-/// A small generator of pseudo-random numbers, so that the test needs no dependency and repeats
-/// itself.
+/// A small pseudo-random number generator with a fixed seed, so that the test needs no dependency
+/// and is reproducible.
 struct Random(u64);
 
 impl Random {

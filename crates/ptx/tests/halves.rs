@@ -1,4 +1,4 @@
-//! Loaded parts of 16 bits are put together by shifts, which ptxas compiles rightly.
+//! Loaded 16-bit parts are joined by shifts, which ptxas compiles correctly.
 
 use ptx::{Module, join_halves};
 
@@ -37,6 +37,6 @@ fn loaded_halves_are_shifted() {
     ] {
         assert!(lines.contains(&kept), "{text}");
     }
-    // What was written is read again, and nothing is left to do.
+    // The pass is idempotent, also after printing and parsing.
     assert_eq!(join_halves(&mut Module::parse(&text).unwrap()), 0);
 }

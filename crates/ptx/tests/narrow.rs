@@ -1,4 +1,4 @@
-//! 16-bit negations and minima become 32-bit ones, which ptxas compiles rightly.
+//! 16-bit negations and minima become 32-bit ones, which ptxas compiles correctly.
 
 use ptx::{Module, widen_narrow};
 
@@ -26,7 +26,7 @@ fn sixteen_bit_negations_are_widened() {
     assert!(lines.windows(widened.len()).any(|w| w == widened), "{text}");
     assert!(lines.contains(&"neg.s32 %r1, %r1;"));
     assert!(lines.contains(&"neg.f16 %rs1, %rs1;"));
-    // What was written is read again, and nothing is left to do.
+    // The pass is idempotent, also after printing and parsing.
     assert_eq!(widen_narrow(&mut Module::parse(&text).unwrap()), 0);
 }
 

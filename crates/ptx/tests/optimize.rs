@@ -1,11 +1,11 @@
-//! Checks are tested together, and taken out of loops.
+//! Checks are combined, and hoisted out of loops.
 
 use ptx::{Purpose, Slice, stack};
 
 const PANIC: &str = ".version 8.7\n.target sm_90\n.address_size 64\n
     .func panic(.param .b64 index) .noreturn { exit; }";
 
-/// The kernel's body after the passes for speed.
+/// Returns the kernel's body after the passes for speed.
 fn optimized(body: &str) -> String {
     let text = format!(
         "{PANIC}\n.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, \
@@ -23,7 +23,7 @@ fn optimized(body: &str) -> String {
     finished.text[start..].to_owned()
 }
 
-/// The lines from the one that contains `from` to the one that contains `to`.
+/// Returns the lines from the one that contains `from` to the one that contains `to`.
 fn lines(text: &str, from: &str, to: &str) -> Vec<String> {
     let mut lines = text.lines().map(|line| line.trim().to_owned());
     let first = lines.find(|line| line.contains(from)).unwrap();
@@ -37,7 +37,7 @@ fn lines(text: &str, from: &str, to: &str) -> Vec<String> {
     panic!("{to} is not in\n{text}");
 }
 
-/// Calls the panic with a register.
+/// Calls the panic function with a register.
 fn panic_with(label: &str, register: &str) -> String {
     format!("{label}: {{ .param .b64 a; st.param.b64 [a], {register}; call.uni panic, (a); }}\n")
 }
@@ -73,7 +73,7 @@ fn checks_in_a_row_are_one_branch() {
         "ret;",
     ];
     assert_eq!(hot, expected, "{text}");
-    // Where one fails, what precedes it is done first.
+    // If a check fails, the preceding code runs first.
     let cold = lines(&text, "$L__X7:", "bra $B");
     assert!(cold.contains(&"@!%p1 bra $A;".to_owned()), "{text}");
     assert!(
@@ -82,7 +82,7 @@ fn checks_in_a_row_are_one_branch() {
     );
 }
 
-/// A sum over the first slice, from 0 to its second parameter's value.
+/// A sum over the first slice, from 0 to the value of the second parameter.
 fn sum(step: &str, load: &str) -> String {
     format!(
         "
@@ -111,7 +111,7 @@ fn checks_of_a_counter_are_tested_in_front_of_the_loop() {
     let ahead = lines(&text, "mov.u32 %r1, 0", "@!").join("\n");
     assert!(ahead.contains("setp.le.u64"), "{text}");
     assert!(ahead.ends_with("bra $loop;"), "{text}");
-    // The copy goes back to itself without another branch.
+    // The copy branches back to itself without another branch.
     let after = &text[text
         .find(&ahead.lines().last().unwrap().to_owned())
         .unwrap()..];
@@ -179,7 +179,7 @@ fn loops_with_a_variable_step_do_four_iterations_at_once() {
     assert_eq!(four.matches("ld.global.nc").count(), 4, "{text}");
     // No division.
     assert!(!text.contains("div."), "{text}");
-    // The order of what other threads see stays, and a barrier is not copied.
+    // The order of effects visible to other threads is preserved, and a barrier is not copied.
     for other in [
         "atom.global.add.u32 %r2, [%rd8], 1;",
         "bar.sync 0; ld.global.u32 %r2, [%rd8];",
@@ -224,7 +224,7 @@ fn the_end_of_a_loop_depends_on_a_register_that_counts() {
         hot.contains(&format!("setp.ne.s64 %p1, {register}, 0;")),
         "{text}"
     );
-    // What is read elsewhere stays.
+    // A value that is read elsewhere is kept.
     let used = body.replace("[%rd1], %r1;", "[%rd4], %r1;");
     assert!(optimized(&used).contains("setp.ne.s64 %p1, %rd4, 0;"));
 }
@@ -259,6 +259,6 @@ fn accesses_get_the_space_of_their_address() {
         "{text}"
     );
     assert!(text.contains("ld.global.u32 %r3, [%x"), "{text}");
-    // It may be in either.
+    // The address may be in either space.
     assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
 }

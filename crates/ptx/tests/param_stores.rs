@@ -1,4 +1,4 @@
-//! Nothing stands between the stores that make up one result.
+//! No statement remains between the stores of one result.
 
 use ptx::{Module, gather_param_stores};
 
@@ -28,7 +28,7 @@ fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
         lines.windows(gathered.len()).any(|w| w == gathered),
         "{text}"
     );
-    // What a branch goes to, or comes after one, stays where it is.
+    // Branch targets and code after a branch are not moved.
     for untouched in [
         ["@%p1 bra target;", "tmp4:"],
         ["st.param.b8 [r], %rs1;", "head:"],
@@ -61,7 +61,7 @@ fn divisions_stand_before_the_parts_of_a_result() {
         lines.windows(gathered.len()).any(|w| w == gathered),
         "{text}"
     );
-    // What is stored first is another value than the one after.
+    // The first store's value differs from the later value of the register.
     let changed = ["st.param.b8 [r], %rs1;", "add.u16 %rs1, %rs2, %rs3;"];
     assert!(lines.windows(2).any(|w| w == changed), "{text}");
 }

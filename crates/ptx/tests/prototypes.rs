@@ -43,7 +43,7 @@ fn functions_in_initial_values_are_declared() {
     assert_eq!(text.matches(declaration).count(), 2, "{text}");
     let declared = text.find(declaration).unwrap();
     assert!(declared < text.find("first[2]").unwrap(), "{text}");
-    // It is a fixed point.
+    // `finish` is idempotent.
     assert_eq!(
         ptx::finish(
             &text,

@@ -15,7 +15,7 @@ fn needs(text: &str, options: &Options) -> Vec<(String, u64, bool)> {
         .collect()
 }
 
-/// A call of a function through a pointer, of one 64-bit parameter.
+/// A call through a pointer of a function with one 64-bit parameter.
 const CALL: &str = "{ .param .b64 a; st.param.b64 [a], %rd1;
     prototype: .callprototype _ (.param .b64 _); call %rd2, (a), prototype; }";
 
@@ -69,7 +69,7 @@ fn a_kernel_gets_16_kib_for_all_its_recursion() {
     let (default, asked) = kernel(16);
     assert_eq!(default, RECURSION_BYTES);
     assert!(asked > 2 * 40 * 400, "{asked}");
-    // Frames that are there in any case do not take all of it.
+    // A large frame does not use up the stack for recursion: the limit is twice the deepest stack.
     let (default, _) = kernel(20_000);
     assert!((40_000..45_000).contains(&default), "{default}");
     // A record has 32 bits.
@@ -86,7 +86,7 @@ fn kernels_with_a_size_of_their_own_have_it() {
 
 #[test]
 fn a_table_reaches_its_functions_alone() {
-    // `other` has the signature too, and is in another table, which nobody calls through.
+    // `other` has the same signature, but is in another table, through which nothing is called.
     let text = format!(
         ".func small(.param .b64 a);
         .func other(.param .b64 a);
@@ -155,7 +155,7 @@ fn cycles_are_named_with_the_call_through_a_pointer() {
     );
 }
 
-/// The cycles of functions that call themselves.
+/// Returns the cycles of functions that call themselves.
 fn cycles_of(symbols: &[&str]) -> Vec<String> {
     let function = |name: &&str| format!(".func {name}() {{ call {name}; ret; }}\n");
     let functions: String = symbols.iter().map(function).collect();
@@ -187,7 +187,7 @@ fn cycles_that_nobody_wrote_are_not_reported() {
     );
 }
 
-/// A cycle of functions, each of which calls the next.
+/// Returns the cycles of a ring of functions, each of which calls the next.
 fn ring(symbols: &[&str]) -> Vec<String> {
     let declare = |name: &&str| format!(".func {name}();\n");
     let mut text: String = HEAD.to_owned();
@@ -203,7 +203,7 @@ fn ring(symbols: &[&str]) -> Vec<String> {
 
 #[test]
 fn formatting_is_no_cycle_with_checks_of_core_but_with_functions_of_the_program() {
-    // `core::fmt::write`, `<[_]>::check` in an `impl` of core, and functions of the device's library.
+    // `core::fmt::write`, `<[_]>::check` in an `impl` of core, and functions of the device library.
     let write = "_RNvNtCsi_4core3fmt5write";
     let check = "_RNvMNtCsi_4core5sliceSp5check";
     let panic = "__cuda_std_panic_fmt";
@@ -234,7 +234,7 @@ fn records_and_checks_are_written() {
     ] {
         assert!(finished.contains(part), "{part} is missing in\n{finished}");
     }
-    // One check, since one function is recursive; and nothing of it where none is.
+    // One check, since one function is recursive; no check without recursion.
     assert_eq!(finished.matches("stacksave").count(), 1);
     let plain = format!("{HEAD}.visible .entry plain() {{ ret; }}");
     let plain = ptx::finish(&plain, &[], ptx::Purpose::Speed(&[]), &Options::default())

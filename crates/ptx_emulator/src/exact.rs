@@ -1,6 +1,6 @@
-//! Floating-point arithmetic with any rounding mode and any format, by integers. The host rounds to
-//! nearest in 32 and 64 bits only; everything else that PTX has goes through here: directed
-//! rounding, halves, bfloat16, and conversions between them.
+//! Floating-point arithmetic with any rounding mode and any format, on integers. The host rounds
+//! only to nearest, in 32 and 64 bits; this module implements everything else in PTX: directed
+//! rounding, fp16, bfloat16, and conversions between them.
 
 /// A rounding mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The mode that `mode as i64` was made of.
+    /// The inverse of `mode as i64`.
     pub fn from_number(number: i64) -> Mode {
         match number {
             1 => Mode::Zero,
@@ -31,14 +31,14 @@ impl Mode {
     }
 }
 
-/// A binary format with infinities and NaNs, as IEEE 754 has them.
+/// A binary floating-point format with infinities and NaNs, as in IEEE 754.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
-    /// Bits of precision, the hidden one included.
+    /// The precision in bits, including the hidden bit.
     precision: u32,
-    /// Exponent of the smallest normal number; the largest is `1 - min_exponent`.
+    /// The exponent of the smallest normal number; the largest exponent is `1 - min_exponent`.
     min_exponent: i32,
-    /// Bits of the exponent's field.
+    /// The width of the exponent field in bits.
     exponent_bits: u32,
     /// The NaN that operations produce.
     nan: u64,
@@ -69,7 +69,7 @@ pub(crate) const F64: Format = Format {
     nan: 0x7ff8_0000_0000_0000,
 };
 
-/// A number of any format.
+/// A number in any format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
     Nan,
@@ -77,7 +77,7 @@ pub(crate) enum Number {
     Finite(Exact),
 }
 
-/// `±mantissa * 2^exponent`, and a bit more than that in magnitude if `sticky`.
+/// `±mantissa * 2^exponent`. If `sticky` is set, the magnitude is slightly larger.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exact {
     negative: bool,
@@ -105,7 +105,7 @@ impl Format {
         self.sign(negative) | self.max_field() << self.fraction_bits()
     }
 
-    /// The number that bits of this format mean.
+    /// Returns the number that `bits` represent in this format.
     pub fn unpack(self, bits: u64) -> Number {
         let fraction = bits & ((1 << self.fraction_bits()) - 1);
         let field = bits >> self.fraction_bits() & self.max_field();
@@ -127,15 +127,15 @@ impl Format {
         })
     }
 
-    /// A NaN of this format as one of another: sign and the payload's upper bits stay, and it is
-    /// quiet.
+    /// Converts a NaN of this format to another. It keeps its sign and the upper bits of its
+    /// payload, and becomes quiet.
     pub fn convert_nan(self, bits: u64, to: Format) -> u64 {
         let negative = bits >> (self.fraction_bits() + self.exponent_bits) & 1 != 0;
         let payload = (bits & ((1 << self.fraction_bits()) - 1)) << (52 - self.fraction_bits());
         to.infinity(negative) | payload >> (52 - to.fraction_bits()) | 1 << (to.fraction_bits() - 1)
     }
 
-    /// The bits nearest to a number under a rounding mode.
+    /// Rounds a number to this format and returns its bits.
     pub fn pack(self, number: Number, mode: Mode) -> u64 {
         let exact = match number {
             Nan => return self.nan,
@@ -158,7 +158,7 @@ impl Format {
         };
         let mut unit = top.max(self.min_exponent) - self.fraction_bits() as i32;
         let shift = unit.saturating_sub(exponent);
-        // `rest` compares what is cut off with half a unit.
+        // `rest` is how the discarded part compares with half a unit in the last place.
         let (mut kept, rest, exact) = if mantissa == 0 {
             (0, std::cmp::Ordering::Less, false)
         } else if shift <= 0 {
@@ -215,7 +215,7 @@ impl Format {
 }
 
 impl Exact {
-    /// The same number with its highest bit at bit 125, which leaves room for a carry.
+    /// Returns the same number with its highest bit at bit 125, which leaves room for a carry.
     fn normalized(self) -> Exact {
         if self.mantissa == 0 {
             return self;
@@ -238,7 +238,7 @@ impl Exact {
     }
 }
 
-/// An integer as a number.
+/// Converts an integer to a number.
 pub(crate) fn integer(value: i128) -> Number {
     Finite(Exact {
         negative: value < 0,
@@ -261,7 +261,7 @@ pub(crate) fn negate(number: Number) -> Number {
     }
 }
 
-/// The sum. The mode decides the sign of an exact zero.
+/// Returns the sum. The mode determines the sign of an exact zero.
 pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
     let (a, b) = match (a, b) {
         (Nan, _) | (_, Nan) => return Nan,
@@ -300,8 +300,7 @@ pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
     let mantissa = if a.negative == b.negative {
         large.mantissa + moved
     } else {
-        // Of what was cut off something remains to be subtracted: one less, and a bit more than
-        // that.
+        // Part of the discarded bits must still be subtracted: subtracts one and sets `sticky`.
         large.mantissa - moved - u128::from(lost)
     };
     if mantissa == 0 && !lost {
@@ -320,7 +319,7 @@ pub(crate) fn add(a: Number, b: Number, mode: Mode) -> Number {
     })
 }
 
-/// The product; exact for mantissas of up to 64 bits.
+/// Returns the product, which is exact for mantissas of up to 64 bits.
 pub(crate) fn multiply(a: Number, b: Number) -> Number {
     match (a, b) {
         (Nan, _) | (_, Nan) => Nan,
@@ -343,7 +342,7 @@ pub(crate) fn multiply(a: Number, b: Number) -> Number {
     }
 }
 
-/// The quotient.
+/// Returns the quotient.
 pub(crate) fn divide(a: Number, b: Number) -> Number {
     match (a, b) {
         (Nan, _) | (_, Nan) | (Infinity { .. }, Infinity { .. }) => Nan,
@@ -376,7 +375,7 @@ pub(crate) fn divide(a: Number, b: Number) -> Number {
     }
 }
 
-/// The square root.
+/// Returns the square root.
 pub(crate) fn square_root(a: Number) -> Number {
     match a {
         Finite(a) if a.mantissa != 0 && !a.negative => {
@@ -411,8 +410,7 @@ mod tests {
         x ^ x << 29
     }
 
-    /// Rounding to nearest is what the host does: both must agree, subnormals and overflow
-    /// included.
+    /// The host rounds to nearest: the results must agree, including subnormals and overflow.
     #[test]
     fn agrees_with_the_host() {
         let mut state = 7;
@@ -420,7 +418,7 @@ mod tests {
             let (mut a, mut b, mut c) =
                 (random(&mut state), random(&mut state), random(&mut state));
             if round % 2 == 0 {
-                // Near exponents, so that sums cancel and products are not all out of range.
+                // Similar exponents, so that sums cancel and not all products are out of range.
                 let near = |x: u64| x & 0x800f_ffff_ffff_ffff | (1000 + (x >> 52 & 63)) << 52;
                 (a, b, c) = (near(a), near(b), near(c));
             }
@@ -450,7 +448,7 @@ mod tests {
         }
     }
 
-    /// A directed result brackets the exact one together with its opposite.
+    /// A directed result and its opposite bracket the exact result.
     #[test]
     fn directed_modes_bracket() {
         let mut state = 3;

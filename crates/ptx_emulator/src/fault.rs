@@ -1,14 +1,14 @@
-//! What stops a kernel, and what keeps a module from being loaded.
+//! Faults, which stop a kernel, and errors of loading a module.
 
 use std::fmt;
 
-/// Why a PTX text cannot be loaded.
+/// An error of loading PTX text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("PTX line {line}: {message}")]
 pub struct LoadError {
-    /// The line in the PTX text, from 1; 0 where no line is to blame.
+    /// The line in the PTX text, from 1, or 0 if the error concerns no particular line.
     pub line: u32,
-    /// What is wrong there.
+    /// The description of the error.
     pub message: String,
 }
 
@@ -21,12 +21,12 @@ impl From<ptx::Error> for LoadError {
     }
 }
 
-/// The sort of a [`Fault`].
+/// The kind of a [`Fault`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An access outside of every allocation.
+    /// An access outside all allocations.
     IllegalAddress,
-    /// An access at an address that is no multiple of its size.
+    /// An access at an address that is not a multiple of its size.
     Misaligned,
     /// `trap` was executed.
     Trap,
@@ -34,28 +34,28 @@ pub enum FaultKind {
     Breakpoint,
     /// A device-side `assert` failed.
     Assert,
-    /// Calls nest deeper than the stack limit allows.
+    /// The calls exceed the stack limit.
     StackOverflow,
-    /// Threads wait for each other, and none can go on.
+    /// Threads wait for each other, and none can continue.
     Deadlock,
-    /// The kernel runs longer than `PTX_EMULATOR_TIME_LIMIT` allows.
+    /// The kernel ran longer than `PTX_EMULATOR_TIME_LIMIT` allows.
     TimeLimit,
-    /// An instruction that is not supported, or used against its rules.
+    /// An instruction that is not supported, or used incorrectly.
     InvalidInstruction,
-    /// A call through something that is no function's address.
+    /// An indirect call through a value that is not the address of a function.
     InvalidCall,
-    /// The launch itself is wrong: dimensions, parameters.
+    /// The launch is invalid: its dimensions or parameters.
     InvalidLaunch,
 }
 
-/// A place in the source that the PTX was compiled from.
+/// A location in the source that the PTX was compiled from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
     /// The file, as the compiler wrote it.
     pub file: String,
     /// The line.
     pub line: u32,
-    /// The column, or 0.
+    /// The column, or 0 if unknown.
     pub column: u32,
 }
 
@@ -65,24 +65,24 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// What stopped a kernel, and where.
+/// A fault: what stopped a kernel, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Its sort.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// What happened, for people.
+    /// The description of the fault.
     pub message: String,
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
-    /// The function that the thread was in; the kernel itself if it was in no other.
+    /// The function that the thread was executing, possibly the kernel itself.
     pub function: String,
-    /// The block.
+    /// The index of the block.
     pub block: [u32; 3],
-    /// The thread in its block.
+    /// The index of the thread in its block.
     pub thread: [u32; 3],
-    /// The line of the PTX text, from 1; 0 where there is none.
+    /// The line of the PTX text, from 1, or 0 if unknown.
     pub ptx_line: u32,
-    /// Where in the source, if the PTX says so.
+    /// The source location, if the PTX contains it.
     pub source_location: Option<SourceLocation>,
 }
 

@@ -1,20 +1,21 @@
-//! The memory that a device sees: allocations, registered host memory, and the heap of device-side
+//! The memory of the device: allocations, registered host memory, and the heap of device-side
 //! `malloc`. Device addresses of global memory are host addresses, so the driver copies with
-//! `memcpy`; a kernel's accesses are checked against the table kept here.
+//! `memcpy`. Accesses by kernels are checked against the table of allocations.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// All memory a device sees. Clones share it.
+/// The memory of a device. Clones share it.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     table: RwLock<Table>,
-    /// Grows with every change of the table, so that a launch knows when its copy of it is old.
+    /// Incremented by every change of the table, so that a launch can detect that its copy is
+    /// outdated.
     generation: AtomicU64,
     heap: Mutex<Heap>,
 }
@@ -22,19 +23,19 @@ struct Inner {
 #[derive(Default)]
 struct Table {
     ranges: BTreeMap<u64, Entry>,
-    /// Kernels that run now. What is freed meanwhile waits in `graveyard`, since they may hold
-    /// checked ranges of it.
+    /// The number of running kernels. Memory freed meanwhile is kept in `graveyard`, since kernels
+    /// may hold checked ranges of it.
     active: usize,
     graveyard: Vec<Allocation>,
 }
 
 struct Entry {
     size: usize,
-    /// What is given back on `free`; `None` for registered host memory.
+    /// The memory to release on `free`; `None` for registered host memory.
     allocation: Option<Allocation>,
 }
 
-/// Memory from the host's allocator; given back on drop.
+/// Memory from the host's allocator, which is released on drop.
 struct Allocation {
     pointer: *mut u8,
     layout: Layout,
@@ -53,15 +54,15 @@ impl Drop for Allocation {
     }
 }
 
-/// What an access may reach beyond the end of an allocation that is no multiple of it. An atomic
-/// operation on one byte changes the word that it is in (PTX has none narrower), and no device's
-/// memory ends within a word.
+/// An access may extend beyond the end of an allocation up to a multiple of this size. PTX has no
+/// atomic operations narrower than a word, so an atomic operation on one byte accesses the whole
+/// word, and no device's memory ends within a word.
 const WORD: u64 = 4;
 
-/// Zeroed memory whose first address is a multiple of `align`.
+/// Allocates zeroed memory at a multiple of `align`.
 fn allocate(size: usize, align: usize) -> Option<(u64, Allocation)> {
-    // Room to align within: asking the allocator for a large alignment would make it touch every
-    // page.
+    // Aligns within a larger allocation: the allocator would touch every page if it were asked for
+    // a large alignment.
     let padded = size
         .max(1)
         .checked_next_multiple_of(WORD as usize)?
@@ -76,7 +77,7 @@ fn allocate(size: usize, align: usize) -> Option<(u64, Allocation)> {
     Some((address, Allocation { pointer, layout }))
 }
 
-/// A range of addresses that kernels may use.
+/// A range of addresses that kernels may access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub base: u64,
@@ -84,7 +85,7 @@ pub(crate) struct Range {
 }
 
 impl Memory {
-    /// A device without any allocation.
+    /// Creates the memory of a device, without any allocation.
     pub fn new() -> Self {
         Self::default()
     }
@@ -94,7 +95,7 @@ impl Memory {
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        // Every change of the table goes through here.
+        // Every change of the table goes through this function.
         let guard = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
         self.0.generation.fetch_add(1, Ordering::SeqCst);
         guard
@@ -104,13 +105,13 @@ impl Memory {
         self.0.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates zeroed global memory, aligned to at least 256 bytes as CUDA's is; `None` if the
-    /// host has not that much, or `align` is no power of two.
+    /// Allocates zeroed global memory, aligned to at least 256 bytes as in CUDA. Returns `None` if
+    /// the host has not enough memory, or if `align` is not a power of two.
     pub fn alloc(&self, size: usize, align: usize) -> Option<u64> {
         self.alloc_aligned(size, align.max(256))
     }
 
-    /// As [`Memory::alloc`], with just the alignment asked for: module variables are many and
+    /// As [`Memory::alloc`], with exactly the requested alignment: module variables are many and
     /// small.
     pub(crate) fn alloc_aligned(&self, size: usize, align: usize) -> Option<u64> {
         if !align.is_power_of_two() {
@@ -127,7 +128,7 @@ impl Memory {
         Some(address)
     }
 
-    /// Frees what `alloc` returned; `false` if `addr` is no such address.
+    /// Frees an allocation of `alloc`. Returns `false` if `addr` is not its address.
     pub fn free(&self, addr: u64) -> bool {
         let mut table = self.write();
         if !matches!(
@@ -149,8 +150,8 @@ impl Memory {
         true
     }
 
-    /// Makes host memory (pinned or managed) visible to kernels. The caller keeps it alive until
-    /// [`Memory::unregister`].
+    /// Makes host memory (pinned or managed) accessible to kernels. The caller must keep it alive
+    /// until [`Memory::unregister`].
     pub fn register(&self, addr: u64, size: usize) {
         self.write().ranges.insert(
             addr,
@@ -161,7 +162,7 @@ impl Memory {
         );
     }
 
-    /// Takes back [`Memory::register`].
+    /// Reverts [`Memory::register`].
     pub fn unregister(&self, addr: u64) {
         let mut table = self.write();
         if matches!(
@@ -175,7 +176,7 @@ impl Memory {
         }
     }
 
-    /// The allocation or registration that contains an address: its base and size.
+    /// Returns the base and size of the allocation or registration that contains an address.
     pub fn range_of(&self, addr: u64) -> Option<(u64, usize)> {
         let table = self.read();
         let (&base, entry) = table.ranges.range(..=addr).next_back()?;
@@ -187,12 +188,12 @@ impl Memory {
             .map(|range| (range.base, range.size as usize))
     }
 
-    /// Counts the table's changes.
+    /// Returns the number of changes of the table.
     pub(crate) fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::SeqCst)
     }
 
-    /// All ranges, in order of address, without the heap's.
+    /// Returns all ranges in ascending order of address, without the heap.
     pub(crate) fn snapshot(&self) -> Vec<Range> {
         let table = self.read();
         table
@@ -200,7 +201,7 @@ impl Memory {
             .iter()
             .map(|(&base, entry)| Range {
                 base,
-                // Memory of the host's ends where it ends.
+                // Registered host memory is not extended to whole words.
                 size: match entry.allocation {
                     Some(_) => (entry.size as u64).next_multiple_of(WORD),
                     None => entry.size as u64,
@@ -209,7 +210,7 @@ impl Memory {
             .collect()
     }
 
-    /// The block of the device heap that contains an address.
+    /// Returns the block of the device heap that contains an address.
     pub(crate) fn heap_range(&self, addr: u64) -> Option<Range> {
         let heap = self.heap();
         let (&base, block) = heap.live.range(..=addr).next_back()?;
@@ -217,17 +218,17 @@ impl Memory {
         (addr - base < size).then_some(Range { base, size })
     }
 
-    /// Device-side `malloc`: 0 when the heap is full.
+    /// Device-side `malloc`. Returns 0 if the heap is full.
     pub(crate) fn heap_alloc(&self, size: u64, limit: u64) -> u64 {
         self.heap().alloc(size, limit)
     }
 
-    /// Device-side `free`; `false` if the address is not one that `heap_alloc` gave.
+    /// Device-side `free`. Returns `false` if the address is not a live block.
     pub(crate) fn heap_free(&self, addr: u64) -> bool {
         self.heap().free(addr)
     }
 
-    /// Marks that a kernel runs, until the guard is dropped.
+    /// Marks a kernel as running until the guard is dropped.
     pub(crate) fn enter(&self) -> Active<'_> {
         self.count_active(1);
         Active(self)
@@ -242,7 +243,7 @@ impl Memory {
     }
 }
 
-/// A kernel is running: see [`Memory::enter`].
+/// Marks a running kernel: see [`Memory::enter`].
 pub(crate) struct Active<'m>(&'m Memory);
 
 impl Drop for Active<'_> {
@@ -251,23 +252,23 @@ impl Drop for Active<'_> {
     }
 }
 
-/// The heap of `malloc` and `free` in kernels. It grows by chunks up to the limit and gives nothing
-/// back to the host before the device goes, as CUDA's does.
+/// The heap of `malloc` and `free` in kernels. It grows in chunks up to the limit, and is released
+/// only with the device, as in CUDA.
 #[derive(Default)]
 struct Heap {
     chunks: Vec<Allocation>,
     /// The unused rest of the last chunk.
     next: u64,
     end: u64,
-    /// Bytes in live blocks, with their rounding.
+    /// The size of the live blocks in bytes, after rounding.
     used: u64,
     live: BTreeMap<u64, Block>,
-    /// Freed blocks by their rounded size.
+    /// Freed blocks, by rounded size.
     free: HashMap<u64, Vec<u64>>,
 }
 
 struct Block {
-    /// What the kernel asked for.
+    /// The size that the kernel requested.
     size: u64,
     rounded: u64,
 }
@@ -276,8 +277,8 @@ const CHUNK: u64 = 1 << 20;
 
 impl Heap {
     fn alloc(&mut self, size: u64, limit: u64) -> u64 {
-        // A gap between blocks makes a step past the end of one an error instead of a hit in the
-        // next.
+        // A gap between blocks makes a small overrun an error instead of an access to the next
+        // block.
         if size > limit {
             return 0;
         }

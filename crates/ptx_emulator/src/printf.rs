@@ -1,14 +1,15 @@
-//! `vprintf`: C's formatting over arguments that a kernel packed into a buffer.
+//! `vprintf`: C's formatting of arguments that a kernel has packed into a buffer.
 
 use crate::exec::{Context, Inst};
 
-/// The longest text that is read before something is taken to be wrong with it.
+/// The maximum length of a string; a longer one is taken to be unterminated.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The bytes of a NUL-terminated string; `None` after a fault.
+/// Returns the bytes of a NUL-terminated string, or `None` after a fault.
 ///
 /// # Safety
-/// `at` is the instruction that runs.
+///
+/// `at` is the instruction being executed.
 pub(crate) unsafe fn read_string(
     context: &mut Context,
     at: *const Inst,
@@ -16,7 +17,7 @@ pub(crate) unsafe fn read_string(
 ) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     while text.len() < MAX_TEXT {
-        // SAFETY: the caller's promise; the byte's address is checked.
+        // SAFETY: as the caller promises; the byte's address is checked.
         let byte = unsafe {
             let place = context.generic(at, address.wrapping_add(text.len() as u64), 1);
             if place.is_null() {
@@ -32,17 +33,18 @@ pub(crate) unsafe fn read_string(
     Some(text)
 }
 
-/// Formats and writes; returns how many arguments were used, or `None` after a fault.
+/// Formats and prints. Returns the number of arguments used, or `None` after a fault.
 ///
 /// # Safety
-/// `at` is the instruction that runs.
+///
+/// `at` is the instruction being executed.
 pub(crate) unsafe fn print(
     context: &mut Context,
     at: *const Inst,
     format: u64,
     args: u64,
 ) -> Option<u64> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let format = unsafe { read_string(context, at, format)? };
     let mut source = Source {
         context,
@@ -57,15 +59,15 @@ pub(crate) unsafe fn print(
     Some(count)
 }
 
-/// Where arguments come from.
+/// A source of arguments.
 trait Arguments {
-    /// The next argument of 4 or 8 bytes.
+    /// Returns the next argument of 4 or 8 bytes.
     fn next(&mut self, size: u64) -> Option<u64>;
-    /// The string at an address.
+    /// Returns the string at an address.
     fn string(&mut self, address: u64) -> Option<Vec<u8>>;
 }
 
-/// The buffer that a kernel passed: arguments lie there with their natural alignment.
+/// The buffer that a kernel passed, which contains the arguments with their natural alignment.
 struct Source<'c, 'l> {
     context: &'c mut Context<'l>,
     at: *const Inst,
@@ -76,7 +78,7 @@ struct Source<'c, 'l> {
 impl Arguments for Source<'_, '_> {
     fn next(&mut self, size: u64) -> Option<u64> {
         self.address = self.address.wrapping_add(size - 1) & !(size - 1);
-        // SAFETY: the address is checked for as many bytes as are read.
+        // SAFETY: the address is checked for the number of bytes that are read.
         let value = unsafe {
             let place = self.context.generic(self.at, self.address, size);
             if place.is_null() {
@@ -94,12 +96,12 @@ impl Arguments for Source<'_, '_> {
     }
 
     fn string(&mut self, address: u64) -> Option<Vec<u8>> {
-        // SAFETY: `at` is the instruction that runs.
+        // SAFETY: `at` is the instruction being executed.
         unsafe { read_string(self.context, self.at, address) }
     }
 }
 
-/// What stands between `%` and the conversion's letter.
+/// A conversion specification: the flags, width and precision between `%` and the letter.
 #[derive(Clone, Copy, Default)]
 struct Spec {
     left: bool,
@@ -285,7 +287,7 @@ fn format_one(
             }
             pad(output, spec, prefix.as_bytes(), text.as_bytes());
         }
-        // As C's printf on most systems: what is not understood is printed as it stands.
+        // As in most C libraries, an unknown conversion is printed unchanged.
         other => output.extend([b'%', other]),
     }
     Some(())
@@ -385,7 +387,7 @@ fn general(value: f64, precision: usize, alternate: bool) -> String {
     format!("{digits}{tail}")
 }
 
-/// `%a`, without the sign and `0x`.
+/// Formats `%a`, without the sign and `0x`.
 fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     let bits = value.to_bits();
     let mut fraction = bits & ((1 << 52) - 1);
@@ -436,7 +438,7 @@ mod tests {
         String::from_utf8(output).unwrap()
     }
 
-    /// Expectations are what glibc prints.
+    /// The expected strings are glibc's output.
     #[test]
     fn formats_as_c_does() {
         let d = f64::to_bits;

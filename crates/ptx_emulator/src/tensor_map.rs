@@ -1,12 +1,13 @@
-//! Tensor maps as the emulator encodes them: 128 bytes that only `driver` writes and only `exec`
-//! reads. Where each element of a box comes from, and where it goes in shared memory, is here too.
+//! Tensor maps in the emulator's encoding: 128 bytes that only `driver` writes and only `exec`
+//! reads. This module also computes the source of each element of a box, and its destination in
+//! shared memory.
 
-/// How a map's boxes are cut out of the tensor.
+/// How boxes are cut out of the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// A box of elements.
+    /// Tiled mode: a box of elements.
     Tile { sides: [u32; 5] },
-    /// Channels of a run of pixels, within bounds around the image.
+    /// Im2col mode: the channels of a sequence of pixels, within bounds around the image.
     Columns {
         lower: [i32; 3],
         upper: [i32; 3],
@@ -15,28 +16,28 @@ pub(crate) enum Cut {
     },
 }
 
-/// What a tensor map says.
+/// The contents of a tensor map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TensorMap {
     pub address: u64,
-    /// The driver's number of the type.
+    /// The driver's number of the element type.
     pub ty: u8,
     pub rank: u8,
-    /// 0 for none, else 1 for 32 bytes, 2 for 64, 3 for 128.
+    /// The swizzle: 0 for none, 1 for 32 bytes, 2 for 64, 3 for 128.
     pub swizzle: u8,
-    /// Floats outside of the tensor are NaNs.
+    /// Whether floats outside the tensor are NaN instead of zero.
     pub nan_outside: bool,
     pub sizes: [u64; 5],
-    /// Bytes from one index to the next, along each dimension but the first.
+    /// The strides in bytes of all dimensions except the first.
     pub strides: [u64; 4],
     pub steps: [u32; 5],
     pub cut: Cut,
 }
 
-/// Marks the emulator's maps.
+/// Marks the emulator's tensor maps.
 const MAGIC: u64 = 0x7e45;
 
-/// The size of an element, and whether it is a float, by the driver's number of its type.
+/// Returns the size of an element, and whether it is a float, for the driver's number of its type.
 pub(crate) fn element(ty: u8) -> Option<(u32, bool)> {
     Some(match ty {
         0 => (1, false),
@@ -135,7 +136,7 @@ impl TensorMap {
         (1..=5).contains(&map.rank).then_some(map)
     }
 
-    /// Address of an element; `None` outside of the tensor.
+    /// Returns the address of an element, or `None` outside the tensor.
     fn place(&self, at: &[i64; 5], size: u32) -> Option<u64> {
         let mut address = self.address;
         for dimension in 0..usize::from(self.rank) {
@@ -152,8 +153,8 @@ impl TensorMap {
         Some(address)
     }
 
-    /// The elements of the box at these coordinates, in the order in which they lie in shared
-    /// memory: the address of each, or `None` outside of the tensor.
+    /// Returns the addresses of the box's elements at these coordinates, in the order of shared
+    /// memory; `None` for elements outside the tensor.
     pub fn elements(&self, start: [i32; 5], offsets: [u16; 3]) -> Vec<Option<u64>> {
         let size = element(self.ty).map_or(1, |(size, _)| size);
         let rank = usize::from(self.rank);
@@ -163,7 +164,7 @@ impl TensorMap {
                 let mut counts = [1; 5];
                 let mut steps = [1; 5];
                 for dimension in 0..rank {
-                    // The first dimension's elements are taken one by one.
+                    // The first dimension has no element stride.
                     if dimension > 0 {
                         steps[dimension] = self.steps[dimension].max(1);
                     }
@@ -196,7 +197,8 @@ impl TensorMap {
                         at[0] = i64::from(start[0]) + i64::from(channel);
                         list.push(self.place(&at, size));
                     }
-                    // The next pixel inside the bounds: along the rows, then rows, then images.
+                    // Advances to the next pixel inside the bounds: within the row, then to the
+                    // next row, then to the next image.
                     let mut dimension = 0;
                     loop {
                         if dimension == space {
@@ -218,7 +220,7 @@ impl TensorMap {
         list
     }
 
-    /// Where a byte goes in shared memory: its pieces of 16 bytes are permuted.
+    /// Returns the swizzled address in shared memory: chunks of 16 bytes are permuted.
     pub fn swizzled(&self, address: u64) -> u64 {
         let mask = (1 << self.swizzle.min(3)) - 1;
         address ^ (address >> 7 & mask) << 4
@@ -276,7 +278,7 @@ mod tests {
             channels: 1,
             pixels: 4,
         });
-        // Pixels -1, 0, 1 of an image, then -1 of the next; with an offset of 1.
+        // Pixels -1, 0, 1 of an image, then -1 of the next one, with an offset of 1.
         let elements = columns.elements([0, -1, 0, 0, 0], [1, 0, 0]);
         let at = |pixel: u64, image: u64| Some(0x1000 + pixel * 16 + image * 48);
         assert_eq!(elements, [at(0, 0), at(1, 0), at(2, 0), at(0, 1)]);

@@ -1,53 +1,53 @@
-//! Textures and surfaces as the emulator describes them: 128 bytes of device memory, whose address is
-//! the handle. `driver` writes them, and `exec` reads them; what a texture does with coordinates is
-//! here.
+//! Textures and surfaces in the emulator's encoding: 128 bytes of device memory, whose address is
+//! the handle. `driver` writes them, and `exec` reads them. This module implements addressing and
+//! filtering.
 
 use crate::exact::{F16, F64, Mode};
 
-/// An array and how it is looked at.
+/// An array, and how it is sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Texture {
     pub surface: bool,
     pub address: u64,
-    /// Bytes from one row to the next.
+    /// The stride between rows in bytes.
     pub row: u64,
-    /// Elements along each dimension; layers are along the third.
+    /// The number of elements along each dimension; layers are along the third.
     pub sizes: [u32; 3],
     /// The driver's number of the format.
     pub format: u32,
     pub channels: u32,
-    /// Wrap, clamp, mirror, border: the driver's numbers.
+    /// The address modes wrap, clamp, mirror and border, as the driver's numbers.
     pub modes: [u8; 3],
     pub linear: bool,
     pub as_integer: bool,
     pub normalized: bool,
     pub border: [f32; 4],
-    /// Whether layers are the sides of cubes.
+    /// Whether each six layers are the faces of a cube.
     pub cube: bool,
     /// Whether there are several layers or cubes.
     pub layered: bool,
-    /// How many levels there are. The description of each lies behind that of the one before.
+    /// The number of mip levels. The description of each follows that of the previous level.
     pub levels: u32,
-    /// Whether what is between levels is mixed of both.
+    /// Whether mip levels are filtered linearly.
     pub mixes_levels: bool,
-    /// What is added to the level that is asked for.
+    /// The mip level bias.
     pub level_bias: f32,
-    /// The lowest and the highest level that there may be.
+    /// The minimum and the maximum mip level.
     pub level_range: [f32; 2],
 }
 
-/// The bytes of a description.
+/// The size of a description in bytes.
 pub(crate) const DESCRIPTION: u64 = 128;
 
 const MAGIC: u64 = 0x7e97;
 
-/// Integers and floats of the formats that arrays have.
+/// The driver's numbers of the array formats.
 const UNSIGNED: [u32; 3] = [1, 2, 3];
 const HALF: u32 = 0x10;
 const FLOAT: u32 = 0x20;
 
 impl Texture {
-    /// Bytes of a number of an element.
+    /// Returns the size of a component in bytes.
     pub fn number_size(&self) -> u64 {
         match self.format {
             1 | 8 => 1,
@@ -56,7 +56,7 @@ impl Texture {
         }
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     pub fn element_size(&self) -> u64 {
         self.number_size() * u64::from(self.channels)
     }
@@ -117,8 +117,9 @@ impl Texture {
         })
     }
 
-    /// The width, height or depth that an H200 tells of: layers of rows are the height, other layers
-    /// and cubes the depth, and arrays of one row have a height while memory has none.
+    /// Returns the width, height or depth as an H200 reports it: the layers of a 1D array are the
+    /// height, other layers and cubes the depth, and a one-row array has a height while linear
+    /// memory has none.
     pub fn extent(&self, dimension: u8) -> u32 {
         let [width, height, depth] = self.sizes;
         match (dimension, height) {
@@ -133,12 +134,13 @@ impl Texture {
         }
     }
 
-    /// Whether elements come out as integers.
+    /// Returns whether elements are returned as integers.
     fn gives_integers(&self) -> bool {
         !matches!(self.format, HALF | FLOAT) && (self.as_integer || matches!(self.format, 3 | 10))
     }
 
-    /// A number of memory as the texture gives it: an integer's bits or a float's.
+    /// Converts a component from memory to what the texture returns: the bits of an integer or of a
+    /// float.
     fn number(&self, bits: u32) -> u32 {
         let signed = !UNSIGNED.contains(&self.format);
         let width = self.number_size() as u32 * 8;
@@ -161,11 +163,11 @@ impl Texture {
         }
     }
 
-    /// Where a coordinate ends up along a dimension; `None` for the border.
+    /// Applies the address mode of a dimension to an index. Returns `None` for the border.
     fn place(&self, dimension: usize, index: i64) -> Option<u64> {
         let size = i64::from(self.sizes[dimension].max(1));
         let index = match self.modes[dimension] {
-            // Coordinates that are not normalized can only be clamped or cut off.
+            // Unnormalized coordinates support only the modes clamp and border.
             0 if self.normalized => index.rem_euclid(size),
             2 if self.normalized => {
                 let place = index.rem_euclid(2 * size);
@@ -177,7 +179,7 @@ impl Texture {
         Some(index as u64)
     }
 
-    /// The four numbers at whole coordinates; `read` loads from memory.
+    /// Returns the four components at integer coordinates. `read` loads from memory.
     fn texel(
         &self,
         index: [i64; 3],
@@ -205,8 +207,8 @@ impl Texture {
         Some(numbers)
     }
 
-    /// By whole coordinates, for which the sampler does not count: outside there are zeros, as an
-    /// H100 has them, whatever the address mode and the border.
+    /// Fetches at integer coordinates, which ignores the sampler: outside the texture it returns
+    /// zeros whatever the address mode and the border color, as on an H100.
     pub fn fetch(
         &self,
         x: [i64; 3],
@@ -223,7 +225,7 @@ impl Texture {
         self.texel(x, layer, &mut read)
     }
 
-    /// The levels to look at for the one that is asked for, and how much the second one counts.
+    /// Returns the two mip levels around a requested one, and the weight of the second.
     pub fn between_levels(&self, asked: f32) -> (u32, u32, f32) {
         let [least, most] = self.level_range;
         let last = self.levels.max(1) - 1;
@@ -231,7 +233,7 @@ impl Texture {
         let level = level.min(last as f32).max(0.0);
         if self.mixes_levels && !self.gives_integers() {
             let below = level.floor();
-            // Weights have eight bits of fraction.
+            // Weights have eight fractional bits.
             let weight = ((level - below) * 256.0).round() / 256.0;
             (below as u32, (below as u32 + 1).min(last), weight)
         } else {
@@ -240,7 +242,7 @@ impl Texture {
         }
     }
 
-    /// The level at which places beside each other are one element apart.
+    /// Returns the mip level at which adjacent samples are one element apart.
     pub fn level_of_gradients(&self, dx: [f32; 3], dy: [f32; 3]) -> f32 {
         let length = |d: [f32; 3]| {
             let of = |i: usize| {
@@ -256,8 +258,8 @@ impl Texture {
         length(dx).max(length(dy)).log2()
     }
 
-    /// By coordinates between elements, of so many dimensions. `gather` asks for one component of
-    /// the four neighbours instead.
+    /// Samples at fractional coordinates in `dimensions` dimensions. `gather` selects one component
+    /// of the four neighbors instead.
     pub fn sample(
         &self,
         x: [f32; 3],
@@ -278,7 +280,7 @@ impl Texture {
         if gather.is_none() && (!self.linear || self.gives_integers()) {
             return self.texel(at.map(|x| x.floor() as i64), layer, &mut read);
         }
-        // Weights have eight bits of fraction.
+        // Weights have eight fractional bits.
         let (mut index, mut weight) = ([0; 3], [0.0; 3]);
         for dimension in 0..dimensions {
             let middle = at[dimension] - 0.5;
@@ -317,7 +319,7 @@ impl Texture {
     }
 }
 
-/// The side of a cube that a direction meets, and where: coordinates from 0 to 1.
+/// Returns the face of a cube that a direction points to, and the coordinates on it from 0 to 1.
 pub(crate) fn side_of_cube([x, y, z]: [f32; 3]) -> (u32, [f32; 3]) {
     let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
     let (side, s, t, m) = if ax > ay && ax > az {
@@ -370,7 +372,7 @@ mod tests {
             let numbers = texture.sample([x, y, 0.0], 2, None, None, read).unwrap();
             (f32::from_bits(numbers[0]) * 255.0).round()
         };
-        // The middle of an element, between four, and beyond the edge.
+        // The center of an element, the corner of four elements, and a point beyond the edge.
         assert_eq!(at(PICTURE, 0.375, 0.25), 10.0);
         assert_eq!(at(PICTURE, 0.5, 0.5), 35.0);
         assert_eq!(at(PICTURE, -3.0, 0.25), 0.0);
@@ -385,7 +387,7 @@ mod tests {
             ..PICTURE
         };
         assert_eq!(at(cut, 1.5, 0.25), 7.0 * 255.0);
-        // Whole coordinates know nothing of modes.
+        // Integer coordinates ignore address modes.
         for texture in [PICTURE, wrapped, cut] {
             for (x, expected) in [([1, 1, 0], 50.0), ([4, 1, 0], 0.0), ([1, -1, 0], 0.0)] {
                 let numbers = texture.fetch(x, None, read).unwrap();

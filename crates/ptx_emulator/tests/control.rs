@@ -111,7 +111,7 @@ fn jump_tables() {
     assert_eq!(fault.kind, FaultKind::InvalidInstruction);
 }
 
-/// Labels of a block `{ }` are its own, as inline assembly wants.
+/// Labels of a block `{ }` are local to it, which inline assembly relies on.
 #[test]
 fn labels_are_scoped() {
     let part = "{ .reg .pred p; setp.lt.u32 p, %r39, 5; @p bra L; add.u32 %r1, %r1, 100; L: add.u32 %r1, %r1, 1; }";
@@ -169,16 +169,16 @@ fn heap() {
     );
     assert_eq!(run(&released, 16), 16);
     assert_eq!(run(ALLOCATE, 1 << 30), 0);
-    // Many blocks at once, more in sum than the heap holds.
+    // Many blocks, which allocate more in total than the heap holds.
     let device = device(&released);
     let out = device.upload(&[0u64]);
     device
         .launch("k", 200, 64, Params::new().u64(out).u32(4096))
         .unwrap();
-    // The blocks that are not freed count together.
+    // Blocks that are not freed add up.
     assert_ne!(run(ALLOCATE, 4 << 20), 0);
     assert_eq!(run(&ALLOCATE.repeat(3), 4 << 20), 0);
-    // Past the end of a block, also if another follows, and after it is freed.
+    // Beyond the end of a block, even if another follows, and after the block is freed.
     let between = format!("mov.u64 %rd4, %rd2; {ALLOCATE} ld.u64 %rd3, [%rd4+16];");
     for access in [
         "ld.u64 %rd3, [%rd2+16];",

@@ -1,4 +1,4 @@
-//! What goes wrong, and what is said about it.
+//! Faults and their messages.
 
 mod common;
 
@@ -89,7 +89,7 @@ fn other_faults() {
     assert_eq!(found.kind, FaultKind::Breakpoint);
 }
 
-/// An instruction that is only not supported is an error when executed, and not before.
+/// An unsupported instruction is an error only if it is executed.
 #[test]
 fn unsupported_instructions_fault_when_executed() {
     let mma = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd3}, {%fd4}, {%fd5, %fd6};";
@@ -193,7 +193,7 @@ fn launches_are_checked() {
     }
 }
 
-/// `atom` and `red` need the alignment of their operand's size, in every state space.
+/// `atom` and `red` require alignment to the operand's size, in every state space.
 #[test]
 fn misaligned_atomics() {
     for body in [
@@ -210,7 +210,7 @@ fn misaligned_atomics() {
     }
 }
 
-/// The last byte of shared and local memory is in reach, the one after it is not.
+/// The last byte of shared and local memory is accessible, the next one is not.
 #[test]
 fn bounds_are_exact() {
     let run = |shared: &str, body: &str| {
@@ -247,7 +247,7 @@ fn bounds_are_exact() {
             }
         }
     }
-    // Of a stack frame of 16 bytes.
+    // In a stack frame of 16 bytes.
     let frame = ".local .align 16 .b8 own[16]; mov.u32 %r1, own; cvta.local.u64 %rd1, own;";
     for (body, is_good) in [
         ("ld.local.u8 %r2, [%r1+15];", true),
@@ -262,7 +262,7 @@ fn bounds_are_exact() {
     }
 }
 
-/// Bounds of memory that an instruction accessed before are exact, too.
+/// The bounds of memory that an instruction accessed before are exact, too.
 #[test]
 fn bounds_of_known_memory_are_exact() {
     let body = "ld.param.u64 %rd1, [data]; mov.u32 %r1, 0;
@@ -279,12 +279,12 @@ fn bounds_of_known_memory_are_exact() {
     }
 }
 
-/// A kernel may still hold a checked range of memory that is freed while it runs: the memory stays
-/// until the kernel ends.
+/// A kernel may still hold a checked range of memory that is freed while it runs: the memory is
+/// kept until the kernel completes.
 #[test]
 fn memory_freed_while_a_kernel_runs_stays() {
     use std::sync::atomic::{AtomicU32, Ordering};
-    // So large that the allocator returns it to the system at once.
+    // Large enough that the allocator returns it to the system immediately.
     const SIZE: usize = 64 << 20;
     let device = Device::kernel(
         "",
@@ -298,7 +298,7 @@ fn memory_freed_while_a_kernel_runs_stays() {
     );
     let flags = device.upload(&[0u32; 2]);
     let data = device.memory.alloc(SIZE, 256).unwrap();
-    // SAFETY: global memory's addresses are the host's, and the kernel accesses whole words.
+    // SAFETY: addresses of global memory are host addresses, and the kernel accesses whole words.
     let [running, stop] = [0, 4].map(|at| unsafe { AtomicU32::from_ptr((flags + at) as *mut u32) });
     std::thread::scope(|scope| {
         let params = Params::new().u64(flags).u64(data);
@@ -309,14 +309,14 @@ fn memory_freed_while_a_kernel_runs_stays() {
         assert!(device.memory.free(data));
         std::thread::sleep(std::time::Duration::from_millis(20));
         stop.store(1, Ordering::SeqCst);
-        // The access may be refused; it may not reach what is no longer there.
+        // The access may fault, but it must not access released memory.
         if let Err(found) = kernel.join().unwrap() {
             assert_eq!(found.kind, FaultKind::IllegalAddress, "{found}");
         }
     });
 }
 
-/// Memory that is freed while nobody uses it is out of reach at once.
+/// Memory that is freed while no kernel runs is inaccessible immediately.
 #[test]
 fn freed_memory_is_out_of_reach() {
     let device = Device::kernel(
@@ -342,7 +342,7 @@ fn freed_memory_is_out_of_reach() {
         .unwrap_err();
 }
 
-/// No text makes loading panic; what loads may be run for a while.
+/// Loading never panics; a mutated module that loads may be run briefly.
 #[test]
 fn mutated_modules_do_not_panic() {
     let text = module(
@@ -379,7 +379,7 @@ fn mutated_modules_do_not_panic() {
             && let Some(kernel) = program.kernel("k")
         {
             loaded += 1;
-            // A branch that loops forever cannot come from these words.
+            // Mutations of these words cannot create an endless loop.
             let config = LaunchConfig {
                 block: [33, 1, 1],
                 params: vec![0; 64],
@@ -391,7 +391,7 @@ fn mutated_modules_do_not_panic() {
     assert!(loaded > 100, "{loaded}");
 }
 
-/// Sizes whose sums and products have more than 64 bits, and sizes that no device has.
+/// Sizes whose sums and products exceed 64 bits, and sizes that no device has.
 #[test]
 fn declarations_of_any_size_are_loaded_or_refused() {
     const MOST: &str = "18446744073709551615";
@@ -418,7 +418,7 @@ fn declarations_of_any_size_are_loaded_or_refused() {
     refused(&format!(".global .b8 g[{MOST}] = {{1}};"), "", "ret;");
     let empty = ".global .b8 g[0][4294967296][4294967296] = {{1}, {2}};";
     refused(empty, "", "ret;");
-    // Of many elements only those with values are written.
+    // For many elements, only those with values are written.
     let large = ".global .b32 g[1024][1048576] = {{1, 2}, {3}};";
     load(large, "", "ret;").expect("there is memory for it");
 }

@@ -342,7 +342,7 @@ fn comparisons() {
 #[test]
 fn approximations() {
     let close = |text: String, expected: f32| {
-        // The device's own error is larger than what is left here.
+        // The device's error bound is larger than the tolerance.
         let body = format!(
             "{text} sub.f32 %f1, %f0, {}; abs.f32 %f1, %f1; setp.le.f32 %p1, %f1, {};",
             hex32(expected),
@@ -381,7 +381,7 @@ fn approximations() {
     ]);
 }
 
-/// Halves: 0x3c00 is 1, 0x3800 is 0.5, 0x4000 is 2, 0x7bff the largest, 0x0001 the smallest.
+/// fp16: 0x3c00 is 1, 0x3800 is 0.5, 0x4000 is 2, 0x7bff the largest, 0x0001 the smallest.
 #[test]
 fn halves() {
     let two = |op: &str, a: u16, b: u16| {

@@ -1,11 +1,11 @@
-//! Every instruction that computes something, over thousands of operands, against what an NVIDIA
-//! GPU computed.
+//! Compares every arithmetic instruction, over thousands of operands, with the results of an NVIDIA
+//! GPU.
 //!
-//! `ptx/h100.txt` holds a hash for each instruction, of the results that an H100 gave. To record it
-//! anew, run this test with `PTX_HARDWARE_DIR=folder`: it writes `hardware.ptx` and `inputs.bin`
-//! there, to be run by `ptx/record.py` on a machine with a GPU, which writes `results.bin` beside
-//! them; the next run with that variable then writes the hashes, and lists the operands on which
-//! GPU and emulator differ.
+//! `ptx/h100.txt` contains, for each instruction, a hash of the results of an H100. To update it,
+//! run this test with `PTX_HARDWARE_DIR=DIR`: it writes `hardware.ptx` and `inputs.bin` to that
+//! directory. On a machine with a GPU, `ptx/record.py` runs these and writes `results.bin`. The
+//! next run of the test with that variable writes the hashes, and lists the operands on which GPU
+//! and emulator differ.
 
 mod common;
 
@@ -14,19 +14,19 @@ use std::path::Path;
 
 use ptx_emulator::{LaunchConfig, launch};
 
-/// Threads in a block and blocks of a launch.
+/// The number of threads in a block and of blocks in the grid.
 const BLOCK: u32 = 128;
 const GRID: u32 = 40;
 const THREADS: usize = (BLOCK * GRID) as usize;
 
-/// An instruction or a few: text, and the register with the result. Operands are in registers 1 to
-/// 3 of each kind, `%r4` is the lane, and registers from 10 on are free.
+/// One or more instructions: their text, and the register with the result. Operands are in
+/// registers 1 to 3 of each kind, `%r4` is the lane, and registers from 10 on are free.
 struct Operation {
     text: String,
     register: &'static str,
 }
 
-/// Operands that have been trouble somewhere: bounds of integers, and floats of 16, 32 and 64 bits.
+/// Operands that often cause errors: bounds of integers, and floats of 16, 32 and 64 bits.
 const SPECIAL: [u64; 44] = [
     0,
     1,
@@ -94,7 +94,8 @@ fn inputs() -> Vec<u64> {
             ]);
             continue;
         }
-        // Floats of near exponents, for sums that cancel; small numbers, for shifts; and anything.
+        // Floats with similar exponents, for sums that cancel; small numbers, for shifts; and
+        // arbitrary bits.
         let mut value = || match index % 4 {
             0 => {
                 random() & 0x80ff_ffff_80ff_ffff
@@ -112,7 +113,7 @@ fn inputs() -> Vec<u64> {
 fn operations() -> Vec<Operation> {
     let mut list = Vec::new();
     let mut add = |text: String, register: &'static str| list.push(Operation { text, register });
-    // Registers of a type: destination, and three sources.
+    // The registers of a type: destination, and three sources.
     let kinds = |ty: &str| -> (&'static str, [&'static str; 3]) {
         match ty {
             "u16" | "s16" | "b16" | "f16" | "bf16" => ("%rs10", ["%rs1", "%rs2", "%rs3"]),
@@ -252,7 +253,7 @@ fn operations() -> Vec<Operation> {
         simple("fma.rn.ftz", ty, 3);
         simple("fma.rn.sat", ty, 3);
     }
-    // Those with operands of their own.
+    // Instructions with special operands.
     let mut add = |text: String, register: &'static str| list.push(Operation { text, register });
     for (ty, wide) in [
         ("u16", "%r10"),
@@ -403,7 +404,7 @@ fn operations() -> Vec<Operation> {
         for from in integers {
             let (_, a) = register(from);
             add(format!("cvt.{to}.{from} {d}, {a};"), d);
-            // Only where the target lacks values of the source.
+            // Only if the target cannot represent all values of the source.
             let bits = |ty: &str| ty[1..].parse::<u32>().unwrap_or(0);
             let fits = match (&to[..1], &from[..1]) {
                 ("s", "u") => bits(to) > bits(from),
@@ -478,7 +479,7 @@ fn operations() -> Vec<Operation> {
     ] {
         add(text.into(), "%r10");
     }
-    // What threads of a warp do together; every lane takes part.
+    // Operations of a warp; every lane participates.
     for mode in ["up", "down", "bfly", "idx"] {
         for clamp in ["0", "31", "0x181f", "0x1c00", "0x1003"] {
             add(
@@ -529,7 +530,7 @@ fn operations() -> Vec<Operation> {
     list
 }
 
-/// The module: a kernel `op_N` for each operation, from `in` to `out`.
+/// Returns the module with a kernel `op_N` for each operation, from `in` to `out`.
 fn text(operations: &[Operation]) -> String {
     let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
     for (
@@ -597,8 +598,8 @@ fn agrees_with_a_gpu() {
         launch(&device.program, kernel, &config).unwrap_or_else(|fault| panic!("{fault}"));
         results.push(device.download(target, THREADS));
     }
-    if let Ok(folder) = std::env::var("PTX_HARDWARE_DIR") {
-        record(Path::new(&folder), &operations, &inputs, &results);
+    if let Ok(directory) = std::env::var("PTX_HARDWARE_DIR") {
+        record(Path::new(&directory), &operations, &inputs, &results);
         return;
     }
     let mut wrong = Vec::new();
@@ -621,17 +622,17 @@ fn agrees_with_a_gpu() {
     );
 }
 
-/// Writes what a GPU is to run, or takes in what it gave.
-fn record(folder: &Path, operations: &[Operation], inputs: &[u64], results: &[Vec<u64>]) {
+/// Writes the files for the GPU, or reads the GPU's results.
+fn record(directory: &Path, operations: &[Operation], inputs: &[u64], results: &[Vec<u64>]) {
     let bytes = |values: &[u64]| {
         values
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect::<Vec<u8>>()
     };
-    std::fs::write(folder.join("hardware.ptx"), text(operations)).unwrap();
-    std::fs::write(folder.join("inputs.bin"), bytes(inputs)).unwrap();
-    let Ok(given) = std::fs::read(folder.join("results.bin")) else {
+    std::fs::write(directory.join("hardware.ptx"), text(operations)).unwrap();
+    std::fs::write(directory.join("inputs.bin"), bytes(inputs)).unwrap();
+    let Ok(given) = std::fs::read(directory.join("results.bin")) else {
         return;
     };
     let given: Vec<u64> = given
@@ -662,5 +663,5 @@ fn record(folder: &Path, operations: &[Operation], inputs: &[u64], results: &[Ve
         }
         writeln!(hashes, "{:016x} {}", hash(gpu), operation.text).unwrap();
     }
-    std::fs::write(folder.join("h100.txt"), hashes).unwrap();
+    std::fs::write(directory.join("h100.txt"), hashes).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Integer instructions, one by one, against what Rust computes.
+//! Integer instructions, one by one, compared with Rust's results.
 
 mod common;
 
@@ -15,7 +15,7 @@ const VALUES: [u64; 8] = [
     u64::MAX - 6,
 ];
 
-/// Both operands in registers of a width, and then `op d, a, b`.
+/// Returns code that loads both operands into registers of a width, and then executes `op d, a, b`.
 fn two(op: &str, bits: u32, a: u64, b: u64) -> (String, &'static str) {
     match bits {
         16 => (

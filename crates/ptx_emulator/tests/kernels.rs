@@ -1,4 +1,4 @@
-//! Whole kernels: results compared with what Rust computes.
+//! Whole kernels, compared with Rust's results.
 
 mod common;
 

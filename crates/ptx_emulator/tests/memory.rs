@@ -283,7 +283,7 @@ fn atomics() {
     );
 }
 
-/// Every thread of many blocks adds to the same places: nothing is lost.
+/// Threads of many blocks add to the same addresses: no update is lost.
 #[test]
 fn atomics_of_many_blocks() {
     let body = "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 3; mul.wide.u32 %rd2, %r2, 8;

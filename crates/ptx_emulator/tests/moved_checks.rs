@@ -1,5 +1,5 @@
-//! Random kernels with checks in loops, before and after `ptx::finish` moves the checks: memory and
-//! panics are the same.
+//! Runs random kernels with checks in loops, before and after `ptx::finish` moves the checks:
+//! memory and panics must be equal.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Device, Params};
 use fastrand::Rng;
 use ptx::{Purpose, Slice, stack};
 
-/// Writes its arguments and ends the thread. What follows a call of it never runs.
+/// Writes its arguments and exits the thread. The code after a call is unreachable.
 const PANIC: &str = "
     .func panic (.param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place) .noreturn {
         .reg .b64 %rd<5>;
@@ -25,7 +25,7 @@ const PARAMS: [&str; 11] = [
     "offset",
 ];
 
-/// The text of a kernel as it is generated.
+/// The text of a generated kernel.
 struct Text<'r> {
     rng: &'r mut Rng,
     body: String,
@@ -34,7 +34,7 @@ struct Text<'r> {
 }
 
 impl Text<'_> {
-    /// A new register: the prefix and a number.
+    /// Returns a new register: the prefix and a number.
     fn register(&mut self, prefix: &str) -> String {
         self.count += 1;
         format!("{prefix}{}", self.count)
@@ -50,7 +50,7 @@ impl Text<'_> {
         result
     }
 
-    /// A branch to a panic unless `index < len`, in one of the forms that compilers use.
+    /// Emits a branch to a panic unless `index < len`, in one of the forms that compilers use.
     fn check(&mut self, index: &str, len: &str) {
         let p = self.register("%p");
         self.count += 1;
@@ -83,7 +83,7 @@ impl Text<'_> {
         self.op("%rd", "add.s64", &format!("{base}, {bytes}"))
     }
 
-    /// An index that depends on the loop's counter, in 64 bits.
+    /// Emits an index that depends on the loop counter, in 64 bits.
     fn index(&mut self, counter: &str, bits: u32) -> String {
         let narrow = bits == 32;
         let mut value = counter.to_owned();
@@ -124,7 +124,7 @@ impl Text<'_> {
         value
     }
 
-    /// A part of the loop's body.
+    /// Emits a part of the loop body.
     fn part(&mut self, counter: &str, bits: u32, may_store: bool) {
         let index = self.index(counter, bits);
         match self.rng.u32(..if may_store { 4 } else { 3 }) {
@@ -154,11 +154,11 @@ impl Text<'_> {
     }
 }
 
-/// How a kernel's loop counts.
+/// How the loop of a kernel counts.
 struct Count {
     bits: u32,
     signed: bool,
-    /// `None`: the parameter `stride`.
+    /// The step, or `None` for the parameter `stride`.
     step: Option<i64>,
     relation: &'static str,
     /// Whether the counter is compared with the bound before it is increased.
@@ -166,7 +166,7 @@ struct Count {
 }
 
 impl Count {
-    /// Whether the loop ends after not too many iterations, if all checks pass.
+    /// Returns whether the loop exits after a limited number of iterations if all checks pass.
     fn ends(&self, [start, bound, stride, _]: [u64; 4]) -> bool {
         const MOST: u32 = 200;
         let value = |number: u64| match (self.bits, self.signed) {
@@ -199,7 +199,7 @@ impl Count {
     }
 }
 
-/// A kernel with a loop. Its counter goes from `start` to `bound`.
+/// Returns a kernel with a loop whose counter runs from `start` to `bound`.
 fn kernel(rng: &mut Rng) -> (String, Count) {
     let bits = if rng.bool() { 32 } else { 64 };
     let (reg, suffix) = if bits == 32 {
@@ -222,7 +222,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
             text.line(&format!("cvt.u32.u64 %{name}32, %{name};"));
         }
     }
-    // What nobody would write: a loop around it, so that it is entered more than once.
+    // An artificial outer loop, so that the loop is entered more than once.
     text.line("mov.u32 %acc, 7;\n    mov.u32 %again, 0;\n$again:");
     let before = text.register("%p");
     let (start, bound) = (format!("%start{suffix}"), format!("%bound{suffix}"));
@@ -232,7 +232,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         "setp.{none}.{sign}{bits} {before}, {start}, {bound};"
     ));
     text.line(&format!("@{before} bra $end;"));
-    // For a comparison with zero of the counter minus the bound, as libnvvm makes of `!=`.
+    // For a comparison of the counter minus the bound with zero, to which libnvvm compiles `!=`.
     let minus_bound = text.op(reg, &format!("neg.s{bits}"), &bound);
     let counter = text.register(reg);
     text.line(&format!("mov.b{bits} {counter}, {start};\n$loop:"));
@@ -266,7 +266,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         (false, "1" | "-1", true) | (true, ..) => "ne",
         _ => "lt",
     };
-    // The last value instead of what comes after it.
+    // The last value instead of the one after it.
     let tests_last = relation == "lt" && text.rng.u32(..4) == 0;
     let (tested, limit) = match tests_last {
         true => (counter.clone(), text.op(reg, &add, &format!("{bound}, -1"))),
@@ -322,7 +322,7 @@ fn param(name: &str) -> usize {
     PARAMS.iter().position(|param| *param == name).unwrap()
 }
 
-/// What a kernel did: its output, the report, and whether it failed.
+/// Runs a kernel, and returns its output, the report, and its fault.
 fn run(text: &str, slices: [&[u32]; 3], numbers: [u64; 4]) -> (Vec<u32>, Vec<u64>, Option<String>) {
     let device = Device::new(text);
     let uploaded = slices.map(|slice| device.upload(slice));
@@ -372,7 +372,7 @@ fn moved_checks_change_nothing() {
                 let len = rng.usize(1..=most.max(1));
                 (0..len).map(|_| rng.u32(..below)).collect()
             };
-            // Now and then an element is no index of the second slice.
+            // Occasionally an element is out of bounds of the second slice.
             let (xs, ys, out) = (slice(most as u32 + 1), slice(1000), slice(1000));
             let mut number = || match rng.u32(..12) {
                 0 => u64::MAX - rng.u64(..4),
@@ -398,7 +398,7 @@ fn moved_checks_change_nothing() {
             assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
         }
     }
-    // The kernels are such that there is something to move.
+    // Most of the generated kernels must have checks to move.
     assert!(
         changed > kernels / 2 || seed.is_some(),
         "{changed} of {kernels}"

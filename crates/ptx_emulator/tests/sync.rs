@@ -5,7 +5,7 @@ mod common;
 use common::{Device, Params};
 use ptx_emulator::FaultKind;
 
-/// Runs a body with `%r38` as the thread's index; each thread's `%r0` is its result.
+/// Runs a body with `%r38` as the thread's index. Each thread's `%r0` is its result.
 fn threads(shared: &str, block: u32, body: &str) -> Vec<u32> {
     let device = device(shared, body);
     let out = device.upload(&vec![0u32; block as usize]);
@@ -36,7 +36,7 @@ fn barriers_exchange_through_shared_memory() {
     );
 }
 
-/// A tree reduction, many blocks of which share the workers' state.
+/// A tree reduction in many blocks, which share the workers' state.
 #[test]
 fn reduction() {
     let body = "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; shl.b32 %r3, %r1, 2; mov.u32 %r4, buffer; add.u32 %r5, %r4, %r3;
@@ -83,7 +83,7 @@ fn barrier_reductions() {
     );
 }
 
-/// One warp produces, another consumes, by barriers for 64 threads.
+/// One warp produces and another consumes, with barriers for 64 threads.
 #[test]
 fn arrive_and_sync() {
     let body = "setp.ge.u32 %p1, %r38, 32; @%p1 bra consume;
@@ -96,8 +96,8 @@ fn arrive_and_sync() {
     );
 }
 
-/// Only warps at a barrier count with all their lanes: a partial warp that is elsewhere adds nothing,
-/// and nothing when it ends, which the producer waits for.
+/// Only warps at a barrier count with all their lanes: a partial warp elsewhere adds nothing, nor
+/// does its exit, which the producer waits for.
 #[test]
 fn a_partial_warp_elsewhere_does_not_count() {
     let body = "setp.ge.u32 %p1, %r38, 64; @%p1 bra other; setp.ge.u32 %p1, %r38, 32; @%p1 bra produce;
@@ -118,7 +118,7 @@ fn ended_threads_count_as_arrived() {
     let body = "setp.lt.u32 %p1, %r38, 40; @%p1 exit; bar.sync 0; mov.u32 %r0, 5;";
     let results = threads("", 64, body);
     assert!(results[..40].iter().all(|&x| x == 0) && results[40..].iter().all(|&x| x == 5));
-    // They end while the first warp waits.
+    // The other threads exit while the first warp waits.
     let body = "setp.ge.u32 %p1, %r38, 32; @%p1 exit; bar.sync 0; mov.u32 %r0, 5;";
     assert_eq!(threads("", 64, body)[..32], [5; 32]);
 }
@@ -150,7 +150,7 @@ fn shuffles() {
         "shfl.sync.up.b32 %r2|%p1, %r1, 4, 0, -1; selp.u32 %r0, 1, 0, %p1;",
         |i| u32::from(i >= 4),
     );
-    // Half a warp by itself.
+    // Half a warp on its own.
     expect(
         "mov.u32 %r0, 0; setp.ge.u32 %p2, %r38, 16; @%p2 bra store; shfl.sync.bfly.b32 %r0, %r1, 1, 0x1f, 0xffff;",
         |i| {
@@ -203,7 +203,7 @@ fn votes_matches_and_reductions() {
             .enumerate()
             .all(|(i, &x)| x == if i % 2 == 0 { 0x5555_5555 } else { 0xaaaa_aaaa })
     );
-    // In a branch, those that took it are active together.
+    // In a branch, the lanes that took it are active together.
     let results = threads(
         "",
         32,
@@ -215,14 +215,14 @@ fn votes_matches_and_reductions() {
             .enumerate()
             .all(|(i, &x)| x == if i % 2 == 0 { 0x5555_5555 } else { 0 })
     );
-    // A warp of 20 threads: the others are not missed.
+    // A warp of 20 threads: the missing lanes are not waited for.
     assert_eq!(
         threads("", 20, "redux.sync.add.u32 %r0, %r38, 0xfffff;"),
         [190; 20]
     );
 }
 
-/// A lock that lanes of one warp take in turn: every lane gets its turn even if others spin.
+/// A lock that the lanes of one warp acquire in turn: every lane gets it even if others spin.
 #[test]
 fn spinning_threads_do_not_block_others() {
     let body = "mov.u32 %r0, 0;
@@ -241,7 +241,7 @@ fn spinning_threads_do_not_block_others() {
     assert_eq!(threads(".shared .align 4 .u32 flag;", 64, body), [1; 64]);
 }
 
-/// Blocks that wait for all others, far more of them than cores.
+/// Blocks that wait for all others, many more than cores.
 #[test]
 fn blocks_wait_for_each_other() {
     let body =
@@ -296,7 +296,7 @@ fn deadlocks_are_found() {
         fault.kind == FaultKind::InvalidInstruction && fault.message.contains("lane 1"),
         "{fault}"
     );
-    // One arrival of two: all threads look again and again, which is no time slice used up.
+    // One of two arrivals: all threads poll, which does not use up a time slice.
     let fault = device(
         ".shared .align 8 .b64 barrier;",
         "setp.ne.u32 %p1, %r38, 0; @%p1 bra made; mbarrier.init.shared.b64 [barrier], 2; mbarrier.arrive.shared.b64 %rd1, [barrier];
@@ -333,7 +333,7 @@ fn indices_in_three_dimensions() {
     assert_eq!(device.download::<u32>(out, count), vec![1; count]);
 }
 
-/// A launch of one-dimensional clusters.
+/// Launches one-dimensional clusters.
 #[allow(clippy::result_large_err)]
 fn launch_clusters(
     device: &mut Device,
@@ -369,7 +369,7 @@ fn clusters_have_places() {
         let rank = y % 2 * 3 + x % 3;
         assert_eq!(found, [x / 3, y / 2, x % 3, y % 2, rank, 6, 2, 1]);
     }
-    // And without clusters each block is one.
+    // Without clusters each block is a cluster.
     let config = ptx_emulator::LaunchConfig {
         cluster: None,
         ..config
@@ -379,22 +379,22 @@ fn clusters_have_places() {
         device.download::<u32>(out + 32, 8),
         [1, 0, 0, 0, 0, 1, 6, 0]
     );
-    // A cluster of no divisor of the grid, and a kernel that asks for another.
+    // A cluster size that does not divide the grid, and a kernel that requires another size.
     let config = ptx_emulator::LaunchConfig {
         cluster: Some([4, 1, 1]),
         ..config
     };
     let fault = ptx_emulator::launch(&device.program, kernel, &config).unwrap_err();
     assert!(
-        fault.message.contains("in clusters of [4, 1, 1]"),
+        fault.message.contains("cluster dimensions [4, 1, 1]"),
         "{fault}"
     );
 }
 
 #[test]
 fn blocks_of_a_cluster_reach_each_other() {
-    // Each thread hands its number to the thread of the same place in the next block, adds to a counter
-    // of the first block, and reads both. Barriers keep them apart.
+    // Each thread passes its number to the corresponding thread in the next block, adds to a
+    // counter in the first block, and reads both. Barriers separate the steps.
     let body = "ld.param.u64 %rd1, [out];
         mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %cluster_nctarank; mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x;
         mov.u32 %r6, words; mad.lo.u32 %r6, %r3, 4, %r6; mov.u32 %r7, counter;
@@ -438,12 +438,13 @@ fn mistakes_with_clusters_are_told() {
         let fault = launch_clusters(&mut device, shape, out).unwrap_err();
         assert!(fault.message.contains(text), "{fault}");
     };
-    // The second block ends while the first one still waits for something, and then reads there.
+    // The second block exits while the first one still waits, and the first one then accesses its
+    // memory.
     let body = "setp.ne.u32 %p1, %r3, 0; @%p1 exit; again: nanosleep.u32 20; add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 50; @%p2 bra again; ld.shared::cluster.u32 %r5, [%r2];";
     told(
         kernel(body),
         [2, 2, 1],
-        "block 1 of the cluster, which has ended",
+        "block 1 of the cluster, which has exited",
     );
     told(
         kernel(""),
@@ -460,16 +461,18 @@ fn mistakes_with_clusters_are_told() {
     told(
         kernel(body),
         [2, 2, 1],
-        "a second arrival at the cluster's barrier",
+        "a second arrival at the cluster barrier",
     );
-    // A barrier that some threads do not come to, though they have not ended: they wait elsewhere.
+    // A barrier that some threads never reach, although they have not exited: they wait elsewhere.
     let body = "setp.ne.u32 %p1, %r3, 0; @%p1 bra other; barrier.cluster.arrive; barrier.cluster.wait; other: mov.u32 %r6, %tid.x; setp.ne.u32 %p2, %r6, 0; @%p2 bra done; bar.sync 1, 64; done:";
     let mut device = kernel(body);
     let out = device.upload(&[0u32]);
     let fault = launch_clusters(&mut device, [2, 2, 32], out).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Deadlock, "{fault}");
     assert!(
-        fault.message.contains("no thread of the cluster can go on"),
+        fault
+            .message
+            .contains("no thread of the cluster can continue"),
         "{fault}"
     );
     for instruction in [

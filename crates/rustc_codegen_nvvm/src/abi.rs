@@ -13,8 +13,8 @@ use rustc_target::callconv::{ArgAbi, ArgAttribute, ArgAttributes, ArgExtension, 
 use crate::builder::Builder;
 use crate::context::{Abi, CodegenCx};
 
-/// The signature of a function: a return slot first if there is one, then the arguments as
-/// `rustc_codegen_ssa` passes them.
+/// Returns the LLVM signature of a function: the return slot, if there is one, followed by the
+/// arguments as `rustc_codegen_ssa` passes them.
 pub(crate) fn signature<'tcx>(cx: &CodegenCx<'tcx>, abi: &Abi<'tcx>) -> Type {
     let mut params = Vec::with_capacity(abi.args.len() + 1);
     let ret = match &abi.ret.mode {
@@ -70,9 +70,9 @@ fn param_attrs(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
     }
     if cx.optimizes() {
         let has = |attr| attrs.regular.contains(attr);
-        // LLVM 7 unrolled loops without making new alias scopes for the copies, so that rustc did
-        // not emit `noalias` for it (rust-lang/rust#54878). The crate `nvvm` tells libnvvm to make
-        // no scopes when it inlines; within a function `noalias` is sound.
+        // LLVM 7 duplicated alias scopes incorrectly when it unrolled loops, so rustc did not emit
+        // `noalias` for it (rust-lang/rust#54878). The crate `nvvm` tells libnvvm not to create
+        // alias scopes when it inlines; within one function `noalias` is sound.
         result.noalias = has(ArgAttribute::NoAlias);
         result.nonnull = has(ArgAttribute::NonNull);
         result.readonly = has(ArgAttribute::ReadOnly);
@@ -84,7 +84,7 @@ fn param_attrs(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
     result
 }
 
-/// The attributes of a signature's parameters, in its order, and of its result.
+/// Returns the attributes of a signature's parameters, in the signature's order, and of its result.
 pub(crate) fn attributes<'tcx>(
     cx: &CodegenCx<'tcx>,
     abi: &Abi<'tcx>,
@@ -114,7 +114,8 @@ pub(crate) fn attributes<'tcx>(
             }
             PassMode::Indirect { attrs, .. } => {
                 let mut param = param_attrs(cx, attrs);
-                // Nobody may write to a value that is read only; unoptimized code does not say so.
+                // `byval` is correct only if the callee does not write to the value. Unoptimized
+                // code does not mark read-only parameters.
                 if param.readonly || !attrs.regular.contains(ArgAttribute::ReadOnly) {
                     param.by_value = Some(ByValue::Argument(attrs.pointee_size.bytes()));
                 }
@@ -132,7 +133,7 @@ pub(crate) fn attributes<'tcx>(
     (params, ret)
 }
 
-/// Marks a function with what its ABI says.
+/// Applies the attributes of a function's ABI to the function.
 pub(crate) fn apply_function_attrs<'tcx>(
     cx: &CodegenCx<'tcx>,
     module: &mut Module,
@@ -183,7 +184,8 @@ impl<'a, 'tcx> ArgAbiBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
             PassMode::IndirectUnsized { .. } => bug!("an unsized argument cannot be stored"),
             PassMode::Cast { cast, .. } => {
-                // The registers may hold more bytes than the type has: go through memory.
+                // The registers may hold more bytes than the type has, so the value goes through
+                // memory.
                 let size = cast.size(self);
                 let align = cast.align(self).max(arg.layout.align.abi);
                 let scratch = self.alloca(size, align);

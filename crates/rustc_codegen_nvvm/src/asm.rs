@@ -25,7 +25,7 @@ use crate::builder::Builder;
 use crate::context::CodegenCx;
 use crate::tool_attributes;
 
-/// A register class's constraint letter and width.
+/// Returns the constraint letter and the width in bits of a register class.
 fn class(reg: InlineAsmRegOrRegClass) -> Option<(&'static str, u64)> {
     match reg.reg_class() {
         InlineAsmRegClass::Nvptx(NvptxInlineAsmRegClass::reg16) => Some(("h", 16)),
@@ -35,7 +35,7 @@ fn class(reg: InlineAsmRegOrRegClass) -> Option<(&'static str, u64)> {
     }
 }
 
-/// Text as LLVM's template language wants it.
+/// Escapes `text` for LLVM's inline assembly templates.
 fn escape(text: &str) -> String {
     text.replace('$', "$$")
 }
@@ -60,7 +60,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         self.intcast(value, int, false)
     }
 
-    /// Writes zeros to the outputs: a processor that has nothing.
+    /// Writes zeros to the outputs, as a processor without any optional feature would.
     fn answer_none(&mut self, operands: &[InlineAsmOperandRef<'tcx, Self>]) {
         for operand in operands {
             let place = match operand {
@@ -128,7 +128,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let mut places: Vec<Option<PlaceRef<'tcx, Value>>> = Vec::new();
         let mut inputs: Vec<String> = Vec::new();
         let mut args: Vec<Value> = Vec::new();
-        // The number of each operand in the template: outputs count first.
+        // The number of each operand in the template: outputs come first.
         let mut numbers = vec![0; operands.len()];
         for (index, operand) in operands.iter().enumerate() {
             let (reg, late, place) = match operand {
@@ -240,7 +240,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let returns = !options.contains(InlineAsmOptions::NORETURN);
         if labels.is_empty() {
             if !returns {
-                // What is behind it is unreachable, which `rustc_codegen_ssa` adds.
+                // `rustc_codegen_ssa` adds the `unreachable` that follows.
                 return;
             }
             if let Some(dest) = dest {
@@ -263,8 +263,9 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
     }
 }
 
-/// The function that is an inline assembly, as `#[nvvm::asm("TEMPLATE", "OPERANDS", "OPTIONS")]` says it
-/// in a single-source session: rustc itself takes assembly of the session's target only.
+/// Returns the device function for an item with `#[nvvm::asm("TEMPLATE", "OPERANDS", "OPTIONS")]`,
+/// in a single-source session. There rustc accepts inline assembly for the session's own target
+/// only, so the attribute carries the PTX.
 pub(crate) fn function<'tcx>(
     cx: &CodegenCx<'tcx>,
     instance: Instance<'tcx>,
@@ -387,7 +388,7 @@ pub(crate) fn function<'tcx>(
     value
 }
 
-/// The pieces of a template with placeholders `{0}`, in which `{{` and `}}` are braces.
+/// Splits a template with placeholders `{0}` into pieces; `{{` and `}}` are literal braces.
 fn pieces_of(template: &str, span: Span) -> Vec<InlineAsmTemplatePiece> {
     let mut pieces = Vec::new();
     let mut text = String::new();
@@ -429,7 +430,7 @@ fn options_of(names: &str) -> InlineAsmOptions {
     (names.split(',').map(option)).fold(InlineAsmOptions::empty(), InlineAsmOptions::union)
 }
 
-/// Whether an assembly of x86 asks what the processor has.
+/// Returns whether an x86 assembly template queries the features of the processor.
 fn asks_for_features(template: &[InlineAsmTemplatePiece]) -> bool {
     template.iter().any(|piece| match piece {
         InlineAsmTemplatePiece::String(text) => text.contains("cpuid") || text.contains("xgetbv"),
@@ -437,13 +438,14 @@ fn asks_for_features(template: &[InlineAsmTemplatePiece]) -> bool {
     })
 }
 
-/// How the assembly of a row of `cuda_std`'s table of intrinsics starts: ptxas has seen it in the
-/// table's test, and need not see it again.
+/// The first line of the assembly of each row of `cuda_std`'s table of intrinsics. The table's own
+/// test assembles the rows with ptxas, so they need no check here.
 const TESTED: &str = "//@ tested\n";
-/// The same of what threads of a warp need not execute together: it may be moved and copied.
+/// As [`TESTED`], for instructions that the threads of a warp need not execute together: these may
+/// be moved and duplicated.
 const DIVERGENT: &str = "//@ tested divergent\n";
 
-/// The mark that an assembly starts with, if it is one of the table.
+/// Returns the mark at the start of an assembly template of `cuda_std`'s table.
 fn mark_of_table(template: &[InlineAsmTemplatePiece]) -> Option<&'static str> {
     let InlineAsmTemplatePiece::String(first) = template.first()? else {
         return None;
@@ -453,9 +455,9 @@ fn mark_of_table(template: &[InlineAsmTemplatePiece]) -> Option<&'static str> {
         .find(|mark| first.starts_with(mark))
 }
 
-/// Whether an assembly has an instruction that the threads of a warp execute together. `pure` says
-/// that the result depends on the operands alone, which those of other threads belong to for
-/// whoever writes a shuffle so.
+/// Returns whether a template contains an instruction that the threads of a warp execute together.
+/// The option `pure` does not exclude that: it says that the result depends only on the operands,
+/// and the author of a shuffle may count the operands of the other threads among them.
 fn is_synchronizing(template: &[InlineAsmTemplatePiece]) -> bool {
     const WORDS: [&str; 4] = [".sync", ".aligned", "activemask", "bar"];
     template.iter().any(|piece| match piece {
@@ -464,13 +466,14 @@ fn is_synchronizing(template: &[InlineAsmTemplatePiece]) -> bool {
     })
 }
 
-/// The name of a label in an assembly's template. The number makes it another one in every copy of
-/// the assembly.
+/// Returns the name of label `number` in an assembly template. `${:uid}` makes the name unique in
+/// each copy of the assembly.
 fn label_name(number: usize) -> String {
     format!("$$L__rust_${{:uid}}_{number}")
 }
 
-/// An assembly's template with its labels at the end, where each says that it was gone to.
+/// Appends an exit for each of the `labels` labels to a template. An exit writes the label's number
+/// to the operand `output`; falling through writes 0.
 fn with_exits(text: &str, labels: usize, output: usize) -> String {
     let mut result = format!(
         "{{\n\t{text}\n\tmov.b32 ${output}, 0;\n\tbra {};\n",
@@ -486,7 +489,8 @@ fn with_exits(text: &str, labels: usize, output: usize) -> String {
     result + &format!("{}:\n\t}}", label_name(0))
 }
 
-/// The comment that an inline assembly starts with, so that an error of ptxas finds its source.
+/// The start of the comment that precedes each inline assembly, by which errors of ptxas are
+/// attributed to the source.
 pub(crate) const MARK: &str = "// asm! number ";
 
 impl<'tcx> CodegenCx<'tcx> {
@@ -496,7 +500,7 @@ impl<'tcx> CodegenCx<'tcx> {
         format!("{MARK}{}\n\t", spans.len() - 1)
     }
 
-    /// A constant operand as text: a number, or a symbol that is then kept under its name.
+    /// Formats a constant operand: a number, or a symbol, which then keeps its name.
     fn asm_const(&self, value: Scalar, ty: rustc_middle::ty::Ty<'tcx>, span: Span) -> String {
         match value {
             Scalar::Int(int) => asm_const_to_str(self.tcx, span, int, self.layout_of(ty)),
@@ -531,7 +535,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// The global behind its address.
+    /// Returns the global that `address` is the address of.
     fn global_of(&self, address: Value) -> Value {
         match self.module.borrow().as_const(address) {
             Some(&nvvm_ir::Const::Addr { base, .. }) => base,

@@ -10,8 +10,8 @@ use crate::diagnostics::toolkit;
 use crate::options::Options;
 use crate::pipeline::find_toolkit;
 
-/// Lets ptxas look at a program with inline assembly, which libnvvm passes on unread. Where there
-/// is no ptxas the driver will say what is wrong, without the line.
+/// Runs ptxas on a program with inline assembly, which libnvvm does not check. Without ptxas, the
+/// driver reports errors when it loads the module, without the source line.
 pub(crate) fn check_assembly(
     sess: &Session,
     arch: nvvm::Arch,
@@ -30,11 +30,12 @@ pub(crate) fn check_assembly(
             return None;
         }
     };
-    // The time that ptxas takes goes into all the other functions.
+    // Almost all of ptxas's time goes to functions without inline assembly, so their bodies are
+    // removed.
     let program = ptx::keep_bodies(ptx, |body| body.contains(crate::asm::MARK));
     let output = fs::write(file.path(), program).and_then(|()| {
         Command::new(&ptxas.path)
-            // The quickest way through it: nobody wants the result.
+            // The fastest settings: the output is discarded.
             .args(["-c", "-O0", "-o", "/dev/null"])
             .arg(format!("-arch={}", arch.sm()))
             .arg(file.path())
@@ -75,7 +76,7 @@ pub(crate) fn check_assembly(
         let Some(spans) = spans.get(mark) else {
             continue;
         };
-        // The mark's own line is before the first; `number` counts from one.
+        // The mark's own line precedes the first line of the assembly; `number` is one-based.
         let distance = number.min(lines.len()) - 1 - at;
         let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else {
             continue;
@@ -85,7 +86,7 @@ pub(crate) fn check_assembly(
     }
     if !reported {
         sess.dcx()
-            .err(format!("ptxas refused the program:\n{text}"));
+            .err(format!("ptxas rejected the program:\n{text}"));
     }
     None
 }

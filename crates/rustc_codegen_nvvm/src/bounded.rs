@@ -1,9 +1,9 @@
-//! Runs libnvvm with bounded time: a function that takes too long is left unoptimized.
+//! Runs libnvvm with a time limit and leaves functions that exceed it unoptimized.
 //!
 //! Most programs compile within [`UNWATCHED`]. A program that does not is compiled again while
-//! libnvvm reports its progress, and the function that exceeds its bound is marked `optnone`, until
-//! the program compiles. After [`STRIKES`] such functions, or after [`PROGRAM`], all large
-//! functions are marked, and then the whole program.
+//! libnvvm reports its progress. A function that exceeds its limit is marked `optnone`, and
+//! compilation starts over. After [`STRIKES`] such functions, or after [`PROGRAM`], all large
+//! functions are marked, and finally the whole program.
 
 use std::fs;
 use std::path::Path;
@@ -21,31 +21,32 @@ use crate::options::Options;
 use crate::pipeline::{Dumper, find_toolkit};
 use crate::ptx_cache::{self, PtxCache};
 
-/// The CPU time that libnvvm has without being watched, besides a part of that of [`for_size`]: about
-/// twice what it takes for programs that give it no trouble. Watching such a program costs little, so it
-/// matters more that the others are not waited for.
+/// The CPU time of a compilation without progress reports, in addition to [`UNWATCHED_PERCENT`] of
+/// [`for_size`]: about twice what libnvvm needs for programs that compile normally. Progress
+/// reports cost such programs little, so a short limit, which soon detects the others, is
+/// preferable.
 const UNWATCHED: Duration = Duration::from_secs(4);
 const UNWATCHED_PERCENT: u32 = 35;
 
-/// The CPU time for one function in one pass, and in all.
+/// The CPU time limits for one function: in a single pass, and in total.
 const PASS: Duration = Duration::from_secs(5);
 const FUNCTION: Duration = Duration::from_secs(12);
 
-/// The CPU time for the program until another way is tried: one by one, and without large functions.
-/// The time of [`for_size`] is added.
+/// The CPU time limit for the program, plus that of [`for_size`]. It applies first while functions
+/// are marked one by one, and again without the large functions.
 const PROGRAM: Duration = Duration::from_secs(60);
 
-/// The CPU time that a large program may take because of its size. libnvvm 13.0 optimizes 4,000 to
-/// 8,000 instructions a second in programs that give it no trouble; this is a quarter of that.
+/// Returns the CPU time granted for the size of a program. libnvvm 13.0 optimizes 4,000 to 8,000
+/// instructions per second in programs that compile normally; this is a quarter of that rate.
 fn for_size(module: &Module) -> Duration {
     let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
     Duration::from_millis(instructions as u64)
 }
 
-/// How many functions are left unoptimized one by one.
+/// The maximum number of functions that are marked one by one.
 const STRIKES: usize = 4;
 
-/// With more of them, all functions of more instructions than this.
+/// Functions with more instructions than this are large. After [`STRIKES`], all of them are marked.
 const LARGE: usize = 500;
 
 /// A compilation by libnvvm.
@@ -58,15 +59,15 @@ pub(crate) struct Libnvvm<'a> {
     cache: PtxCache,
 }
 
-/// What is optimized, and what it may cost.
+/// Which functions are optimized, and within which limits.
 enum Level {
-    /// All.
+    /// All functions, without progress reports.
     Unwatched,
-    /// All but the functions that took too long.
+    /// All functions except those that exceeded their limit.
     Functions { left: usize, time: Duration },
-    /// All but large functions.
+    /// All functions except large ones.
     Large,
-    /// Nothing, or the program asks for that.
+    /// No functions: the program or the last resort disables optimizations.
     Unbounded,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Libnvvm<'a> {
         }
     }
 
-    /// Compiles to PTX. Errors are reported, and then there is none.
+    /// Compiles the module to PTX. Returns `None` after reporting an error.
     pub(crate) fn compile(
         mut self,
         module: &mut Module,
@@ -131,7 +132,7 @@ impl<'a> Libnvvm<'a> {
             _ => Level::Unwatched,
         };
         let for_size = for_size(module);
-        // Of the program as it is, without functions left unoptimized.
+        // The cache key of the original program, with no function marked.
         let mut first = None;
         loop {
             let text = self
@@ -147,7 +148,8 @@ impl<'a> Libnvvm<'a> {
             let original = *first.get_or_insert(key);
             match self.attempt(&text, level.bound(for_size))? {
                 Outcome::Compiled(ptx) => {
-                    // Otherwise there were warnings, which have to be given again.
+                    // A program with marked functions is not cached, so that its warnings appear
+                    // again.
                     if original == key {
                         self.cache.store(key, &ptx);
                     }
@@ -159,7 +161,7 @@ impl<'a> Libnvvm<'a> {
         }
     }
 
-    /// What identifies a compilation.
+    /// Returns the cache key of a compilation.
     fn key(&self, text: &str) -> Fingerprint {
         let libdevice = self.toolkit.libdevice.as_ref();
         let files = [
@@ -170,7 +172,7 @@ impl<'a> Libnvvm<'a> {
         ptx_cache::key(text, &self.options.to_args(), &files)
     }
 
-    /// Chooses what is left unoptimized next, and warns.
+    /// Chooses which functions to leave unoptimized next, and warns.
     fn lower_level(&mut self, module: &mut Module, level: &mut Level, slow: Option<&Slow>) {
         let (left, time) = match *level {
             Level::Unwatched => {
@@ -239,7 +241,7 @@ impl<'a> Libnvvm<'a> {
     }
 }
 
-/// Marks the functions that the options name as not to be optimized.
+/// Marks the functions that the options exclude from optimization.
 pub(crate) fn apply_options(module: &mut Module, options: &Options) {
     if let Some(limit) = options.optimize_up_to {
         leave_large_unoptimized(module, limit);
@@ -260,14 +262,14 @@ pub(crate) fn apply_options(module: &mut Module, options: &Options) {
     }
 }
 
-/// A function's path as the option `--leave-unoptimized` takes it.
+/// Returns a function's path in the form that `--leave-unoptimized` accepts.
 fn path(symbol: &str) -> String {
     let mut path = ptx::stack::demangle(symbol);
     path.retain(|character| !character.is_whitespace());
     path
 }
 
-/// Marks the functions of more than so many instructions as not to be optimized.
+/// Marks the functions with more than `limit` instructions as not to be optimized.
 fn leave_large_unoptimized(module: &mut Module, limit: usize) {
     let large: Vec<Func> = module
         .funcs()

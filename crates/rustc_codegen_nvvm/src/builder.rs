@@ -1,4 +1,4 @@
-//! The builder that `rustc_codegen_ssa` drives: emits instructions for MIR's operations.
+//! The builder that `rustc_codegen_ssa` drives: emits the instructions for MIR operations.
 
 use std::ops::Deref;
 
@@ -29,11 +29,11 @@ use rustc_target::spec::{HasTargetSpec, Target};
 
 use crate::context::CodegenCx;
 
-/// The size in bytes up to which a variable shares no stack with others, since it may end in
+/// Variables of up to this many bytes are not merged with others, since they may be promoted to
 /// registers.
 const STAYS_APART: u64 = 512;
 
-/// Appends to one block.
+/// Appends instructions to a basic block.
 pub(crate) struct Builder<'a, 'tcx> {
     pub cx: &'a CodegenCx<'tcx>,
     pub block: Block,
@@ -42,7 +42,7 @@ pub(crate) struct Builder<'a, 'tcx> {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
-    /// Builds with the IR's own builder.
+    /// Runs `f` with a builder of the IR at the current position.
     pub(crate) fn ir<R>(&self, f: impl FnOnce(&mut IrBuilder<'_>) -> R) -> R {
         crate::context::with_builder(self.cx, self.block, self.loc, f)
     }
@@ -81,7 +81,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// Calls a foreign function, such as one of libdevice, by name.
+    /// Calls a foreign function by name, for example one of libdevice.
     pub(crate) fn call_named(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
         self.ir(|b| {
             let params: Vec<Type> = args.iter().map(|&a| b.module.ty(a)).collect();
@@ -209,7 +209,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
 
     fn set_span(&mut self, span: Span) {
         self.span = span;
-        // What is required from here on is required by this line.
+        // Items required from here on are attributed to this span.
         if let Some(current) = self.cx.current.get() {
             self.cx.current.set(Some(Spanned {
                 node: current.node,
@@ -279,7 +279,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         funclet: Option<&()>,
         instance: Option<Instance<'tcx>>,
     ) -> Value {
-        // Nothing unwinds.
+        // Device code does not unwind, so an `invoke` is a call.
         let value = self.call(
             sig,
             fn_attrs,
@@ -415,8 +415,9 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     }
 
     fn alloca(&mut self, size: Size, align: Align) -> Value {
-        // As the largest integers that fill it: libnvvm takes memory of which it only sees copies
-        // apart by the type of the variable, and bytes it would put together again by shifts.
+        // The type is an array of the largest integers that fill the variable. SROA in libnvvm
+        // splits a variable that is only copied by its declared type, and would reassemble single
+        // bytes with shifts.
         let (size, mut unit) = (size.bytes(), align.bytes().min(8));
         while size % unit != 0 {
             unit /= 2;
@@ -424,9 +425,10 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         let ty = self.ty(|types| {
             let int = types.int(8 * unit as u32);
             let array = types.array(int, size / unit);
-            // Of variables that are arrays LLVM's inliner makes one, if they come from different
-            // calls, to save stack. What is in registers later is then said to hold what the other
-            // left there, and libnvvm has made wrong code of that. A structure stays on its own.
+            // LLVM's inliner merges array allocas from different call sites to save stack. After
+            // promotion to registers, the merged variable appears to hold the previous one's
+            // contents, and libnvvm has miscompiled such code. It does not merge allocas of struct
+            // type.
             match size {
                 ..=STAYS_APART => types.structure(&[array], false),
                 _ => array,
@@ -698,7 +700,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     }
 
     fn memset(&mut self, ptr: Value, byte: Value, size: Value, align: Align, flags: MemFlags) {
-        // An array of `MaybeUninit`: whatever is there already will do.
+        // An array of `MaybeUninit`: the contents need not change.
         if self.module.borrow().as_const(byte) == Some(&nvvm_ir::Const::Undef) {
             return;
         }
@@ -750,7 +752,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         self.ir(|b| b.insert_value(aggregate, element, index as u32))
     }
 
-    // Nothing unwinds on a GPU. What MIR has of landing pads is never entered.
+    // Device code does not unwind: the landing pads in MIR are never reached.
 
     fn set_personality_fn(&mut self, _personality: Value) {}
 
@@ -834,7 +836,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
 
     fn atomic_fence(&mut self, order: AtomicOrdering, scope: SynchronizationScope) {
         match scope {
-            // Only the compiler may not reorder: an empty asm with a memory clobber says so.
+            // Only a compiler fence: an empty asm with a memory clobber.
             SynchronizationScope::SingleThread => {
                 let void = self.void();
                 let asm = nvvm_ir::InlineAsm {
@@ -941,7 +943,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 arg_attrs,
                 ret_attrs,
                 noreturn,
-                // The pass `convergence` knows what the callee reaches.
+                // The pass `convergence` sets this, since it knows what the callee reaches.
                 convergent: false,
                 musttail,
             })
@@ -990,7 +992,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         if !self.optimizes() || size.bytes() == 0 {
             return;
         }
-        // Only of whole allocas: what else has a lifetime is none of LLVM's business.
+        // LLVM accepts lifetime markers for whole allocas only.
         let is_alloca = matches!(
             self.cx.module.borrow().inst(ptr).map(|i| &i.kind),
             Some(InstKind::Alloca { .. })
@@ -1002,7 +1004,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// What a load of a scalar is known to give.
+    /// Adds the value range that a load of a scalar is known to have.
     fn scalar_metadata(&mut self, load: Value, scalar: abi::Scalar) {
         if self.optimizes()
             && matches!(scalar.primitive(), abi::Primitive::Int(..))
@@ -1013,7 +1015,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// Reports what no GPU code can have, at the place that is being lowered.
+    /// Reports code that cannot run on a GPU, at the current span.
     pub(crate) fn unsupported(&self, what: &str) {
         if let Some(func) = self.cx.refuse(self.span, what) {
             let sig = self.cx.ty(|types| {

@@ -10,17 +10,17 @@ use rustc_middle::ty::{FnDef, PolyFnSig, PseudoCanonicalInput, TyCtxt, TypingEnv
 use rustc_middle::util::Providers;
 use rustc_span::{DUMMY_SP, Span};
 
-/// The alignment in bytes of the widest register that it passes things in.
+/// The maximum alignment in bytes of a value passed in registers.
 const MAX_ALIGN: u64 = 16;
 
-/// rustc's own queries.
+/// rustc's own query providers.
 static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
 
 fn before() -> &'static queries::Providers {
     BEFORE.get().expect("set when the providers are")
 }
 
-/// Puts the check before rustc's computing of ABIs.
+/// Installs the check in front of rustc's queries for ABIs.
 pub(crate) fn provide(providers: &mut Providers) {
     BEFORE.get_or_init(|| providers.queries);
     providers.queries.fn_abi_of_instance_no_deduced_attrs = |tcx, key| {
@@ -38,7 +38,7 @@ pub(crate) fn provide(providers: &mut Providers) {
     };
 }
 
-/// Refuses a signature that rustc has no way to pass.
+/// Rejects a signature whose values rustc cannot pass.
 fn check<'tcx>(tcx: TyCtxt<'tcx>, env: TypingEnv<'tcx>, sig: PolyFnSig<'tcx>, span: Span) {
     let abi = sig.abi();
     if abi.is_rustic_abi() {

@@ -1,4 +1,5 @@
-//! Lowers constants, statics and vtables: interpreter memory becomes initializers with relocations.
+//! Lowers constants, statics and vtables: the memory of rustc's interpreter becomes initializers
+//! with relocations.
 
 use nvvm_ir::{AddrSpace, Const, Linkage, Type, Value};
 use rustc_abi::{self as abi, Align, HasDataLayout, Primitive, Size};
@@ -166,7 +167,7 @@ impl<'tcx> ConstCodegenMethods for CodegenCx<'tcx> {
 }
 
 impl<'tcx> CodegenCx<'tcx> {
-    /// A pointer with a known address and no provenance.
+    /// Returns a pointer with a known address and no provenance.
     fn integer_pointer(&self, address: u64, ty: Type) -> Value {
         let mut module = self.module.borrow_mut();
         if address == 0 {
@@ -176,12 +177,13 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// The address of what the interpreter's pointers point to; `Err` for a bare number.
+    /// Returns the address of an interpreter allocation, or `Err` with the number for a pointer
+    /// that is just a number.
     fn address_of_alloc(&self, alloc: GlobalAlloc<'tcx>) -> Result<Value, u64> {
         match alloc {
             GlobalAlloc::Function { instance, .. } => Ok(self.get_fn_addr(instance, None)),
             GlobalAlloc::Static(def_id) => Ok(self.static_address(def_id)),
-            // The offset holds the bytes of the hash.
+            // The bytes of a `TypeId`'s hash are in the offset.
             GlobalAlloc::TypeId { .. } => Err(0),
             GlobalAlloc::Memory(alloc) => {
                 if alloc.inner().len() == 0 {
@@ -199,7 +201,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// An unnamed global with contents; its generic address.
+    /// Adds an unnamed global with contents and returns its generic address.
     fn anonymous(&self, init: Value, align: Align, constant: bool, prefix: &str) -> Value {
         let name = self.fresh_name(prefix);
         let mut module = self.module.borrow_mut();
@@ -216,13 +218,13 @@ impl<'tcx> CodegenCx<'tcx> {
         module.const_addr(value, 0)
     }
 
-    /// The contents of a piece of the interpreter's memory.
+    /// Returns the initializer for an interpreter allocation.
     pub(crate) fn initializer(&self, alloc: &Allocation) -> Value {
         let dl = self.data_layout();
         let pointer_size = dl.pointer_size().bytes_usize();
         let mut fields = Vec::new();
         let bytes = |fields: &mut Vec<Value>, range: std::ops::Range<usize>| {
-            // Uninitialised bytes become zeros, unless nothing there is initialised.
+            // Uninitialized bytes become zeros, unless all bytes of the range are uninitialized.
             let chunks = alloc.init_mask().range_as_init_chunks(range.clone().into());
             let undefined = chunks
                 .clone()
@@ -245,7 +247,7 @@ impl<'tcx> CodegenCx<'tcx> {
             let target = self.tcx.global_alloc(provenance.alloc_id());
             let base = self.address_of_alloc(target);
             if let Err(0) = base {
-                // The pointer stands for a number that is already in the bytes.
+                // The bytes already hold the number that the pointer stands for.
                 continue;
             }
             if offset > next {
@@ -264,8 +266,8 @@ impl<'tcx> CodegenCx<'tcx> {
         if alloc.len() > next || fields.is_empty() {
             bytes(&mut fields, next..alloc.len());
         }
-        // Byte arrays fill what is between the pointers, so that a struct that is not packed has
-        // the same layout wherever its pointers are aligned; PTX has a plainer form for it.
+        // Byte arrays fill the gaps between pointers. If all pointers are aligned, an unpacked
+        // struct therefore has the same layout, and PTX has a simpler form for it.
         let packed = !aligned;
         if let [single] = fields[..] {
             single
@@ -274,7 +276,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// The generic address of a static.
+    /// Returns the generic address of a static.
     pub(crate) fn static_address(&self, def_id: DefId) -> Value {
         let value = self.declare_static(def_id);
         self.module.borrow_mut().const_addr(value, 0)
@@ -291,7 +293,7 @@ impl<'tcx> CodegenCx<'tcx> {
             if let Some(&definition) = self.symbols.get(&symbol)
                 && definition != def_id
             {
-                // A kernel's entry, of which device code can do nothing but launch it.
+                // A kernel's entry: device code can only launch it.
                 if let Marker::Kernel(_) = markers::of_def(tcx, definition)
                     && let Some(entry) = self.module.borrow().named(symbol.as_str())
                 {
@@ -336,13 +338,13 @@ impl<'tcx> CodegenCx<'tcx> {
             _ => self.symbol(instance),
         };
         if self.module.borrow().named(&name).is_some() {
-            // The host finds it by this name.
+            // The host looks the static up by this name.
             if exported || record.is_some() {
                 diagnostics::taken_symbol(self, def_id, &name);
             }
             name = self.fresh_name(&name);
         }
-        // The contents, and with them the type, come when the static itself is lowered.
+        // `define_static` sets the contents and the final type.
         let ty = self.bytes(size);
         let mut module = self.module.borrow_mut();
         let global = module
@@ -352,7 +354,8 @@ impl<'tcx> CodegenCx<'tcx> {
         data.constant = mutability.is_not() && space == AddrSpace::Constant;
         let value = data.value;
         let foreign = tcx.is_foreign_item(def_id);
-        // Dynamic shared memory is declared so, and comes with the launch.
+        // An undefined extern static in shared memory is dynamic shared memory, which the launch
+        // provides.
         let undefined = foreign && space != AddrSpace::Shared;
         if undefined {
             self.note_referrer(Item::Static(def_id));
@@ -361,7 +364,8 @@ impl<'tcx> CodegenCx<'tcx> {
             data.linkage = Linkage::Internal;
             let flags = tcx.codegen_fn_attrs(def_id).flags;
             if exported || record.is_some() {
-                // The host finds it by name; `used` keeps it only where the code refers to it.
+                // The host looks the static up by name. Without `used`, it is kept only if code
+                // refers to it.
                 data.linkage = Linkage::External;
                 data.used = flags.intersects(
                     rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags::USED_COMPILER
@@ -388,7 +392,7 @@ impl<'tcx> CodegenCx<'tcx> {
         ty::TypingEnv::fully_monomorphized()
     }
 
-    /// Gives a static its contents.
+    /// Sets the initializer of a static.
     pub(crate) fn define_static(&self, def_id: DefId) {
         let value = self.declare_static(def_id);
         let Ok(alloc) = self.tcx.eval_static_initializer(def_id) else {
@@ -402,7 +406,7 @@ impl<'tcx> CodegenCx<'tcx> {
             .expect("a static is a global");
         let space = self.module.borrow().global(global).space;
         let init = if space == AddrSpace::Shared {
-            // Shared memory comes uninitialised (PTX ISA, ".shared").
+            // Shared memory starts uninitialized (PTX ISA, ".shared").
             let ty = self.bytes(alloc.len() as u64);
             self.const_undef(ty)
         } else {
@@ -414,14 +418,15 @@ impl<'tcx> CodegenCx<'tcx> {
         data.ty = ty;
         data.align = alloc.align.bytes();
         data.init = Some(init);
-        // Not so if there is an `UnsafeCell` in it: the host may change that, also in constant memory.
+        // A static that contains an `UnsafeCell` is mutable: the host may change it, even in
+        // constant memory.
         data.constant = alloc.mutability.is_not() && space != AddrSpace::Shared;
     }
 }
 
 impl<'tcx> StaticCodegenMethods for CodegenCx<'tcx> {
     fn static_addr_of(&self, alloc: ConstAllocation<'_>, kind: Option<&str>) -> Value {
-        // The allocation is interned in this very `tcx`.
+        // The allocation is interned in this `tcx`.
         let alloc: ConstAllocation<'tcx> = self.tcx.lift(alloc);
         if let Some(&value) = self.allocations.borrow().get(&alloc) {
             return value;

@@ -1,4 +1,4 @@
-//! The codegen context: one NVVM IR module for the whole program, and what it contains so far.
+//! The codegen context: the NVVM IR module of the whole program, and what has been lowered so far.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,31 +27,31 @@ use crate::locations::Locations;
 use crate::markers::{self, Marker};
 use crate::records::Records;
 
-/// What the function of a kernel is named besides the kernel, whose own name the entry has.
+/// The suffix of a kernel's function. The kernel's own name belongs to its PTX entry.
 pub(crate) const BODY: &str = "__body";
 
-/// Everything that lowering shares. The traits of `rustc_codegen_ssa` hand it out by shared
-/// reference, so what changes lies in cells.
+/// The state that all lowering shares. The traits of `rustc_codegen_ssa` pass it by shared
+/// reference, so mutable state is in cells.
 pub(crate) struct CodegenCx<'tcx> {
     pub tcx: TyCtxt<'tcx>,
-    /// What the program is compiled for.
+    /// The target architecture.
     pub arch: nvvm::Arch,
     pub module: RefCell<Module>,
-    /// Functions, by what they are instances of.
+    /// The function value of each instance.
     pub functions: RefCell<FxHashMap<Instance<'tcx>, Value>>,
-    /// Statics; the value is the global itself.
+    /// The global of each static.
     pub statics: RefCell<FxHashMap<DefId, Value>>,
-    /// Anonymous constants.
+    /// The anonymous globals of constants.
     pub allocations: RefCell<FxHashMap<ConstAllocation<'tcx>, Value>>,
     pub vtables: RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
     pub strings: RefCell<FxHashMap<String, Value>>,
-    /// What has been referred to and is still to be lowered.
+    /// Items that have been referenced and are still to be lowered.
     pub queue: RefCell<VecDeque<Item<'tcx>>>,
-    /// Who referred to a function or static first: the chain of calls that a diagnostic shows.
+    /// The first user of each function or static, from which diagnostics show the chain of calls.
     pub referrers: RefCell<FxHashMap<Item<'tcx>, Spanned<Item<'tcx>>>>,
-    /// What is being lowered now.
+    /// The item being lowered.
     pub current: Cell<Option<Spanned<Item<'tcx>>>>,
-    /// Definitions by symbol: what a foreign item of that name stands for.
+    /// Definitions by symbol, for foreign items of the same name.
     pub symbols: FxHashMap<Symbol, DefId>,
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
@@ -59,50 +59,50 @@ pub(crate) struct CodegenCx<'tcx> {
     pub records: Records,
     /// The kernels.
     pub kernels: RefCell<Vec<Kernel<'tcx>>>,
-    /// Whether the session is for a host, whose kernels are lowered besides: see
+    /// Whether the session's target is a host, and the crate's kernels are lowered in addition: see
     /// [`crate::single_source`].
     pub host: bool,
     /// Whether the kernels are optimized.
     optimized: bool,
-    /// In such a session: what functions and statics stand for that no reached code has named yet.
+    /// In a single-source session: the items of functions and statics that no reached code has
+    /// referenced yet.
     pub pending: RefCell<FxHashMap<Value, Pending<'tcx>>>,
-    /// In such a session: the functions and globals that reached code names.
+    /// In a single-source session: the functions and globals that reached code references.
     pub reached: RefCell<FxHashSet<Value>>,
-    /// In such a session: where items name functions and statics.
+    /// In a single-source session: where each item references functions and statics.
     pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
-    /// In such a session: functions whose calls are a constant.
+    /// In a single-source session: functions whose calls evaluate to a constant on the device.
     pub known: RefCell<FxHashMap<Value, bool>>,
-    /// In such a session: the calls of `std` that an error has been reported of.
+    /// In a single-source session: the calls of `std` for which an error has been reported.
     pub reported: RefCell<FxHashSet<Span>>,
-    /// Whether some function needs instances of itself without end, which is then reported.
+    /// Whether infinite recursion in a generic function's instances has been reported.
     pub endless: Cell<bool>,
-    /// Where the lines of each inline assembly stand in the source, by the number in its first
-    /// comment.
+    /// The source lines of each inline assembly, indexed by the number in its first comment.
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
     /// The slices among the kernels' parameters.
     pub slices: RefCell<Vec<ptx::Slice>>,
-    /// Which types of variables hold packed values.
+    /// Whether variables of a type hold packed values.
     pub packed: RefCell<FxHashMap<Ty<'tcx>, bool>>,
-    /// Where each intrinsic that a crate names itself is called first.
+    /// The first call of each LLVM intrinsic that a crate declares itself.
     pub intrinsic_spans: RefCell<FxHashMap<&'tcx str, Span>>,
-    /// Debug information of functions and files.
+    /// Debug information of functions.
     pub scopes: RefCell<FxHashMap<Instance<'tcx>, Di>>,
-    /// The debug information of types, by how many pointers led to them.
+    /// Debug information of types, by the number of pointers that lead to them.
     pub debug_types: RefCell<FxHashMap<(Ty<'tcx>, u32), Di>>,
     pub compile_unit: Cell<Option<Di>>,
-    /// Where in the program calls stand.
+    /// The source locations of calls.
     pub locations: RefCell<Locations<'tcx>>,
     counter: Cell<u32>,
 }
 
-/// What is lowered as one piece.
+/// An item that is lowered as a unit.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Item<'tcx> {
     Fn(Instance<'tcx>),
     Static(DefId),
 }
 
-/// What a function or static stands for that may not be reached.
+/// What a function or static stands for while no reached code references it.
 pub(crate) enum Pending<'tcx> {
     Item(Item<'tcx>),
     /// A foreign item that nothing defines.
@@ -156,7 +156,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// A symbol that no other item has.
+    /// Returns a symbol that no other item has.
     pub(crate) fn fresh_name(&self, prefix: &str) -> String {
         loop {
             let number = self.counter.get();
@@ -168,8 +168,8 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// Notes that an item is needed, and by whom. In a single-source session the code that names it
-    /// may turn out not to be reached, which [`crate::lower`] finds out.
+    /// Records that `item` is needed, and by whom. In a single-source session, [`crate::lower`]
+    /// later determines whether the referencing code is reached.
     pub(crate) fn require(&self, value: Value, item: Item<'tcx>) {
         if self.host {
             self.pending.borrow_mut().insert(value, Pending::Item(item));
@@ -179,8 +179,8 @@ impl<'tcx> CodegenCx<'tcx> {
         self.queue.borrow_mut().push_back(item);
     }
 
-    /// Reports an error where code is lowered, or in a single-source session where it turns out to be
-    /// reached: then a call of what is returned has to stand there.
+    /// Reports that code cannot be lowered. In a single-source session the error appears only if
+    /// the code is reached: the caller emits a call of the returned function in its place.
     pub(crate) fn refuse(&self, span: Span, what: &str) -> Option<Value> {
         if !self.host {
             crate::diagnostics::unsupported(self, span, what);
@@ -200,7 +200,8 @@ impl<'tcx> CodegenCx<'tcx> {
         Some(value)
     }
 
-    /// Requires what is named where the module does not show it, as in an assembly.
+    /// Requires an item that is referenced outside the module's instructions, as in inline
+    /// assembly.
     pub(crate) fn require_now(&self, value: Value) {
         if let Some(Pending::Item(item)) = self.pending.borrow_mut().remove(&value) {
             self.reached.borrow_mut().insert(value);
@@ -209,7 +210,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// Notes where the item that is lowered names a function or static.
+    /// Records where the item being lowered references a function or static.
     fn note_use(&self, value: Value) {
         if self.host
             && let Some(current) = self.current.get()
@@ -221,7 +222,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// Notes who uses an item first.
+    /// Records the first user of an item.
     pub(crate) fn note_referrer(&self, item: Item<'tcx>) {
         if let Some(current) = self.current.get() {
             self.referrers.borrow_mut().entry(item).or_insert(current);
@@ -238,12 +239,13 @@ impl<'tcx> CodegenCx<'tcx> {
         f(&mut self.module.borrow_mut().types)
     }
 
-    /// The symbol that an instance gets: rustc's own where PTX can have it.
+    /// Returns the symbol of an instance: rustc's symbol, with the characters that PTX does not
+    /// allow replaced.
     pub(crate) fn symbol(&self, instance: Instance<'tcx>) -> String {
         sanitize(self.tcx.symbol_name(instance).name)
     }
 
-    /// Notes a foreign item that nothing defines.
+    /// Records a foreign item that nothing defines.
     pub(crate) fn note_undefined(&self, value: Value, def_id: DefId) {
         if self.host {
             self.pending
@@ -265,7 +267,7 @@ impl<'tcx> CodegenCx<'tcx> {
                 .get(&symbol)
                 .copied()
                 .filter(|&found| found != def_id && tcx.def_kind(found).is_fn_like())
-                // A kernel may be named as a function of C is, and stands in for none.
+                // A kernel may have the name of a C function, but does not define it.
                 .filter(|&found| !matches!(markers::of_def(tcx, found), Marker::Kernel(_)));
             // libdevice's functions are faster than those of compiler-builtins.
             let libm = device_functions::libm(symbol.as_str());
@@ -289,7 +291,7 @@ impl<'tcx> CodegenCx<'tcx> {
         {
             return value;
         }
-        // An implementation of a trait's kernel has no marker of its own.
+        // The implementation of a trait's kernel has no marker of its own.
         let is_kernel = matches!(markers::of_function(tcx, instance), Marker::Kernel(_))
             || (self.host
                 && self
@@ -305,7 +307,7 @@ impl<'tcx> CodegenCx<'tcx> {
         let sig = crate::abi::signature(self, abi);
         if self.module.borrow().named(&name).is_some() {
             if tcx.is_foreign_item(def_id) {
-                // Two declarations of one foreign function, maybe by different types.
+                // Two declarations of the same foreign function, possibly with different types.
                 return self.module.borrow().named(&name).unwrap();
             }
             name = self.fresh_name(&name);
@@ -319,8 +321,8 @@ impl<'tcx> CodegenCx<'tcx> {
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
         let formats = self.optimizes() && is_formatting(tcx, def_id);
         data.attrs.opt_size = formats || (self.optimizes() && attrs.optimize == OptimizeAttr::Size);
-        // What a closure borrows of its function stays in memory unless it is inlined. Those of core
-        // itself, sorts above all, are called from many places.
+        // A variable that a closure borrows stays in memory unless the closure is inlined. Closures
+        // of core and alloc, mainly in sorts, have too many call sites.
         let borrows = self.optimizes()
             && tcx.is_closure_like(def_id)
             && !formats
@@ -328,13 +330,13 @@ impl<'tcx> CodegenCx<'tcx> {
             && is_small(tcx, def_id);
         match attrs.inline {
             InlineAttr::None | InlineAttr::Hint if borrows => data.attrs.always_inline = true,
-            // libnvvm's inliner knows no bounds; see `is_formatting`.
+            // libnvvm's inliner has no size limit; see `is_formatting`.
             InlineAttr::None => data.attrs.no_inline = formats,
             InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
             InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
             InlineAttr::Never => data.attrs.no_inline = true,
         }
-        // A kernel's entry has no place in the source: a debugger shows the kernel as what it calls.
+        // A kernel's entry has no source location: a debugger shows the function that it calls.
         let entered = is_kernel && !self.has_variables();
         if entered || crate::replacements::is_inlined(tcx, &name) {
             data.attrs.always_inline = true;
@@ -355,14 +357,14 @@ impl<'tcx> CodegenCx<'tcx> {
     }
 }
 
-/// Whether a function may be copied to every call of it without making the program much larger.
+/// Returns whether a function is small enough to be inlined at every call site.
 fn is_small(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     const BLOCKS: usize = 100;
     tcx.is_mir_available(def_id) && tcx.optimized_mir(def_id).basic_blocks.len() <= BLOCKS
 }
 
-/// The modules of core and alloc that format and parse text. A test of `replacements` checks that the
-/// toolchain's core has them.
+/// The modules of core and alloc that format and parse text. A test in `replacements` checks that
+/// they exist in the toolchain's core.
 pub(crate) const FORMATTING: &[&[&str]] = &[
     &["fmt"],
     &["panicking"],
@@ -373,9 +375,9 @@ pub(crate) const FORMATTING: &[&[&str]] = &[
     &["num", "imp", "fmt"],
 ];
 
-/// Whether a function formats or parses text: core's own machinery for it, and everybody's
-/// implementations of its traits. No kernel is fast because of it, and inlined and unrolled it is
-/// most of the program: what ptxas takes for it is what a user waits for.
+/// Returns whether a function formats or parses text: core's own code, and every implementation of
+/// its traits. Its speed does not matter in kernels, but inlined and unrolled it would be most of
+/// the program and dominate the time that ptxas takes.
 fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     use rustc_hir::definitions::DefPathData;
     let in_core = |def_id: DefId| matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc");
@@ -401,7 +403,7 @@ fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
         .is_some_and(|of| in_core(of) && modules(of, &[&["fmt"]]))
 }
 
-/// A symbol with only the characters that PTX and libnvvm both take.
+/// Replaces the characters of a symbol that PTX or libnvvm does not accept.
 pub(crate) fn sanitize(name: &str) -> String {
     name.chars()
         .map(|c| {
@@ -452,7 +454,7 @@ impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
     }
 
     fn eh_personality(&self) -> Value {
-        // Device code aborts on panic; what asks for a personality never calls it.
+        // Device code does not unwind, so the personality function is never called.
         let mut module = self.module.borrow_mut();
         if let Some(value) = module.named("rust_eh_personality") {
             return value;
@@ -482,7 +484,7 @@ impl<'tcx> MiscCodegenMethods<'tcx> for CodegenCx<'tcx> {
     }
 }
 
-// Declarations are made where they are first needed.
+// Items are declared on first use.
 impl<'tcx> PreDefineCodegenMethods<'tcx> for CodegenCx<'tcx> {
     fn predefine_static(
         &mut self,
@@ -548,10 +550,10 @@ impl<'tcx> FnAbiOfHelpers<'tcx> for CodegenCx<'tcx> {
     }
 }
 
-/// The ABI of a function as everything here sees it.
+/// The ABI of a function.
 pub(crate) type Abi<'tcx> = FnAbi<'tcx, Ty<'tcx>>;
 
-/// Builds in a block of the module of a context.
+/// Runs `f` with an IR builder that appends to `block`.
 pub(crate) fn with_builder<'tcx, R>(
     cx: &CodegenCx<'tcx>,
     block: nvvm_ir::Block,
@@ -562,7 +564,7 @@ pub(crate) fn with_builder<'tcx, R>(
     f(&mut IrBuilder::at(&mut module, block, loc))
 }
 
-/// The span of an item, for diagnostics.
+/// Returns the span of an item, for diagnostics.
 pub(crate) fn item_span<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Span {
     match item {
         Item::Fn(instance) => tcx.def_span(instance.def_id()),
@@ -570,7 +572,7 @@ pub(crate) fn item_span<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Span {
     }
 }
 
-/// An item without a known place of use.
+/// Wraps an item that has no known place of use.
 pub(crate) fn unspanned(item: Item<'_>) -> Spanned<Item<'_>> {
     Spanned {
         node: item,

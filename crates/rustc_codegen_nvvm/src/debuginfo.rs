@@ -18,7 +18,8 @@ use rustc_target::callconv::FnAbi;
 use crate::builder::Builder;
 use crate::context::CodegenCx;
 
-/// Whether debug information tells of variables, which libnvvm takes without optimizations only.
+/// Returns whether debug information describes variables. libnvvm accepts that only without
+/// optimizations.
 pub(crate) fn tells_of_variables(sess: &Session) -> bool {
     sess.opts.debuginfo == DebugInfo::Full && !crate::options::optimizes(sess)
 }
@@ -203,8 +204,8 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             return;
         };
         let func = module.block(self.block).func;
-        // A variable of what MIR's passes inlined would need the place that it was inlined at, and
-        // one that is scattered over others' memory has no address.
+        // A variable of a function that MIR passes inlined would need an inlined-at location, and a
+        // fragment of a variable has no address.
         if fragment.is_some() || subprogram_of(&module, *scope) != module.func(func).subprogram {
             return;
         }
@@ -266,7 +267,7 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
     }
 }
 
-/// The subprogram that a scope is in.
+/// Returns the subprogram that a scope belongs to.
 fn subprogram_of(module: &Module, mut scope: Di) -> Option<Di> {
     loop {
         match module.di(scope) {

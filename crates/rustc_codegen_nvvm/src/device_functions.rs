@@ -10,36 +10,36 @@ use rustc_middle::ty::{self, Instance};
 use crate::context::CodegenCx;
 use crate::diagnostics;
 
-/// How the names of foreign functions start that stand for an architecture which the code around
-/// their call needs, or one of several: `__cuda_std_requires_sm_90a_or_sm_100f`.
+/// The prefix of foreign functions that stand for an architecture requirement of the code around
+/// the call, for example `__cuda_std_requires_sm_90a_or_sm_100f`.
 const REQUIRES: &str = "__cuda_std_requires_";
 
-/// The foreign function that returns where the program called the standard library, see
-/// [`crate::locations`].
+/// The foreign function that returns the location where the program called the standard library;
+/// see [`crate::locations`].
 pub(crate) const PROGRAM_LOCATION: &str = "__cuda_std_program_location";
 
-/// The architectures one of which a foreign function of this name demands.
+/// Returns the architectures of which the foreign function `symbol` requires one.
 fn required(symbol: &str) -> Option<Vec<Arch>> {
     let names = symbol.strip_prefix(REQUIRES)?.split("_or_");
     names.map(|name| name.parse().ok()).collect()
 }
 
-/// Functions that libnvvm, libdevice or the driver brings, or the device's runtime library, with
-/// which the host links the module: nobody has to define them.
+/// Returns whether libnvvm, libdevice, the driver, or the device runtime library, with which the
+/// host links the module, provides a function.
 pub(crate) fn comes_from_elsewhere(name: &str) -> bool {
     name.starts_with("__nv_")
         || name.starts_with("llvm.")
         || matches!(
             name,
             "vprintf" | "malloc" | "free" | "__assertfail" | "rust_eh_personality"
-            // Of the device runtime, libcudadevrt, which the host links.
+            // Of the device runtime, libcudadevrt.
             | "cudaGraphSetConditional"
             | "__cudaCDP2GetParameterBufferV2"
             | "__cudaCDP2LaunchDeviceV2"
         )
 }
 
-/// C's math functions of `f64`; those of `f32` end in `f`.
+/// C's math functions for `f64`; the names of those for `f32` end in `f`.
 const LIBM: &[&str] = &[
     "acos",
     "acosh",
@@ -92,13 +92,13 @@ const LIBM: &[&str] = &[
     "y1",
 ];
 
-/// The function of libdevice that stands for one of C's math library.
+/// Returns the libdevice function that implements a function of C's math library.
 pub(crate) fn libm(symbol: &str) -> Option<String> {
     let known = |name: &str| LIBM.contains(&name);
     (known(symbol) || symbol.strip_suffix('f').is_some_and(known)).then(|| format!("__nv_{symbol}"))
 }
 
-/// A function that is defined elsewhere, by its name.
+/// Declares a function that is defined outside the program.
 pub(crate) fn declare_foreign<'tcx>(
     cx: &CodegenCx<'tcx>,
     name: &str,
@@ -115,7 +115,7 @@ pub(crate) fn declare_foreign<'tcx>(
     data.value
 }
 
-/// The value of a foreign function that the backend itself defines.
+/// Returns the value of a foreign function that the backend itself defines.
 pub(crate) fn declare<'tcx>(
     cx: &CodegenCx<'tcx>,
     symbol: &str,
@@ -139,7 +139,7 @@ pub(crate) fn declare<'tcx>(
             b.ret(Some(unknown));
         }));
     }
-    // alloc calls it so that linking fails without an allocator; here the compiler sees to that.
+    // `alloc` calls it so that linking fails without an allocator. Here the compiler detects that.
     let marker = rustc_symbol_mangling::mangle_internal_symbol(
         cx.tcx,
         rustc_ast::expand::allocator::NO_ALLOC_SHIM_IS_UNSTABLE,
@@ -153,8 +153,8 @@ pub(crate) fn declare<'tcx>(
     })
 }
 
-/// What LLVM's barriers of later names are in PTX. rustc's `core::arch::nvptx` calls them by these, and
-/// libnvvm does not know them.
+/// The PTX of LLVM's barrier intrinsics under their newer names, which rustc's `core::arch::nvptx`
+/// uses and libnvvm does not know.
 const BARRIERS: &[(&str, &str)] = &[
     ("sync.aligned.all", "bar.sync $0;"),
     ("sync.aligned.count", "bar.sync $0, $1;"),
@@ -164,20 +164,20 @@ const BARRIERS: &[(&str, &str)] = &[
     ("arrive.count", "barrier.arrive $0, $1;"),
 ];
 
-/// The PTX of an intrinsic that a crate names itself and that libnvvm lacks.
+/// Returns the PTX of an LLVM intrinsic that libnvvm lacks.
 pub(crate) fn intrinsic_as_ptx(name: &str) -> Option<&'static str> {
     let barrier = name.strip_prefix("llvm.nvvm.barrier.cta.")?;
     let (_, ptx) = BARRIERS.iter().find(|(of, _)| *of == barrier)?;
     Some(ptx)
 }
 
-/// The intrinsics that libnvvm does not know: it leaves them in PTX as functions.
+/// Returns the intrinsics that libnvvm does not know: it emits calls of them as external functions.
 pub(crate) fn unknown_intrinsics(ptx: &str) -> impl Iterator<Item = &str> {
     let declared = ptx::external_functions(ptx).into_iter();
     declared.filter(|name| name.starts_with("llvm."))
 }
 
-/// Whether the threads of a warp execute an intrinsic together.
+/// Returns whether the threads of a warp execute an intrinsic together.
 fn is_convergent(name: &str) -> bool {
     const CONVERGENT: &[&str] = &[
         "activemask",
@@ -202,7 +202,7 @@ fn is_convergent(name: &str) -> bool {
     nvvm.is_some_and(|name| CONVERGENT.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-/// Declares an intrinsic that a crate names itself (`#[link_name = "llvm.nvvm.…"]`).
+/// Declares an LLVM intrinsic that a crate declares itself (`#[link_name = "llvm.nvvm.…"]`).
 pub(crate) fn declare_intrinsic(
     cx: &CodegenCx<'_>,
     name: &str,
@@ -217,7 +217,7 @@ pub(crate) fn declare_intrinsic(
     }
 }
 
-/// A function of ours in the module, made once.
+/// Defines a function of the backend in the module, unless it is already defined.
 pub(crate) fn define(
     cx: &CodegenCx<'_>,
     name: &str,
@@ -239,10 +239,10 @@ pub(crate) fn define(
     value
 }
 
-/// The name of our `memcmp`.
+/// The name of the backend's `memcmp`.
 pub(crate) const MEMCMP: &str = "__rust_nvvm_memcmp";
 
-/// Makes `memcmp`: byte by byte, the sign of the first difference.
+/// Defines `memcmp`, which compares byte by byte and returns the sign of the first difference.
 pub(crate) fn memcmp(cx: &CodegenCx<'_>) {
     let (ptr, i64, i32, i8) = (cx.type_ptr(), cx.type_i64(), cx.type_i32(), cx.type_i8());
     let sig = cx.type_func(&[ptr, ptr, i64], i32);

@@ -20,12 +20,13 @@ use rustc_span::def_id::DefId;
 
 use crate::context::{CodegenCx, Item, item_span};
 
-/// What code that only the host has can be hidden behind.
+/// The suggestion for code that only the host needs.
 const HOST_ONLY: &str =
     "code that only the host needs can stand under `#[cfg(not(target_arch = \"nvptx64\"))]`";
 
-/// In a single-source session: what `std` needs, and only the host has, where other code calls `std`. One
-/// error for each call; false if nothing leads through `std`.
+/// In a single-source session: reports host-only functionality that `std` needs, at the call of
+/// `std` in other code. Each call is reported once. Returns false if the chain of calls does not
+/// lead through `std`.
 fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, what: &str) -> bool {
     if !cx.host {
         return false;
@@ -48,7 +49,7 @@ fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, wha
     true
 }
 
-/// Something that GPU code cannot have, at a place of the item that is being lowered.
+/// Reports code that cannot run on a GPU, at a place of the item being lowered.
 pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
     let current = cx.current.get();
     if let Some(current) = current
@@ -68,7 +69,7 @@ pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
     diag.emit();
 }
 
-/// An item that GPU code cannot have, at its definition, with who uses it.
+/// Reports an item that cannot exist on a GPU, at its definition, with its users.
 pub(crate) fn unsupported_item<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, what: &str) {
     if in_std(cx, item, None, what) {
         return;
@@ -84,7 +85,7 @@ fn not_for_gpu<'a>(cx: &CodegenCx<'a>, span: Span, what: &str) -> Diag<'a> {
         .struct_span_err(span, format!("{what} cannot be compiled for a GPU"))
 }
 
-/// A foreign function or static that nobody defines: an error at the place that uses it first.
+/// Reports a foreign function or static without a definition, at its first use.
 pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     let tcx = cx.tcx;
     let instance = Instance::mono(tcx, def_id);
@@ -117,7 +118,7 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     diag.emit();
 }
 
-/// A function of another crate whose code did not come along.
+/// Reports a function of another crate whose MIR is not available.
 pub(crate) fn without_code<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
     let tcx = cx.tcx;
     let def_id = instance.def_id();
@@ -137,8 +138,8 @@ pub(crate) fn without_code<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>)
     diag.emit();
 }
 
-/// Evaluates the constants that a function's body needs. False if one of them fails: the errors
-/// are then reported, with who needs the function.
+/// Evaluates the constants that a function's body requires. Returns false after reporting that an
+/// evaluation failed, with the function's users.
 pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
     let tcx = cx.tcx;
     let item = Item::Fn(instance);
@@ -175,8 +176,8 @@ pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     false
 }
 
-/// Whether a function is an instance of a generic function that needs ever further instances of
-/// itself. It is then reported, as rustc does.
+/// Returns whether a function's instance may be lowered. Reports, as rustc does, a generic function
+/// that recursively requires ever new instances of itself, and returns false.
 pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
     let tcx = cx.tcx;
     if instance.args.is_empty() || cx.endless.get() {
@@ -186,11 +187,11 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     // The drop glue of a nested type needs one instance for each level.
     let is_glue = tcx.is_lang_item(instance.def_id(), LangItem::DropGlue);
     let depth = if is_glue { depth / 4 } else { depth };
-    // Some types of the last instance within the limit would already be beyond it.
+    // Some types of the last instance within the limit would already exceed it.
     if tcx.recursion_limit().value_within_limit(depth + 2) {
         return true;
     }
-    // All the others that wait in the queue would be too deep as well.
+    // The other items in the queue would exceed the limit as well.
     cx.endless.set(true);
     let def_id = instance.def_id();
     let name = tcx.def_path_str(def_id);
@@ -206,7 +207,8 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     false
 }
 
-/// Where a function's parameter is declared: its type, or the function's name if that is not known.
+/// Returns the span of the declaration of a function's parameter: its type, or the function's name
+/// if the type is unknown.
 pub(crate) fn parameter_span(tcx: TyCtxt<'_>, function: DefId, index: usize) -> Span {
     let declaration = function
         .as_local()
@@ -216,7 +218,7 @@ pub(crate) fn parameter_span(tcx: TyCtxt<'_>, function: DefId, index: usize) -> 
         .map_or_else(|| ident_span(tcx, function), |ty| ty.span)
 }
 
-/// Two kernels, or a kernel and something else, of one name.
+/// Reports a kernel that has the name of another kernel or item.
 pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     let tcx = cx.tcx;
     let span = ident_span(tcx, def_id);
@@ -237,7 +239,7 @@ pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     diag.emit();
 }
 
-/// A static with the symbol of another item.
+/// Reports a static with the symbol of another item.
 pub(crate) fn taken_symbol(cx: &CodegenCx<'_>, def_id: DefId, symbol: &str) {
     let tcx = cx.tcx;
     let message = format!("the symbol `{symbol}` is already defined");
@@ -256,8 +258,8 @@ pub(crate) fn taken_symbol(cx: &CodegenCx<'_>, def_id: DefId, symbol: &str) {
     diag.emit();
 }
 
-/// Reports a static of constant memory that code without `unsafe` could write to: one of a type with
-/// interior mutability. `cuda_std::Constant` has it for the host's writes alone.
+/// Reports a static in constant memory whose type has interior mutability: safe code could write to
+/// it. `cuda_std::Constant` is exempt: only the host writes to it.
 pub(crate) fn check_constant_memory(tcx: TyCtxt<'_>, def_id: DefId) {
     let env = TypingEnv::fully_monomorphized();
     let ty = Instance::mono(tcx, def_id).ty(tcx, env);
@@ -287,7 +289,7 @@ pub(crate) fn check_constant_memory(tcx: TyCtxt<'_>, def_id: DefId) {
         .emit();
 }
 
-/// A kernel with a value that nobody would receive.
+/// Reports a kernel with a return type.
 pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
     let declaration = def_id
         .as_local()
@@ -300,7 +302,7 @@ pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
         .emit();
 }
 
-/// A `#[grid_constant]` parameter of a type that cannot be one.
+/// Reports a `#[grid_constant]` parameter of an unsupported type.
 pub(crate) fn grid_constant<'tcx>(
     tcx: TyCtxt<'tcx>,
     def_id: DefId,
@@ -316,7 +318,7 @@ pub(crate) fn grid_constant<'tcx>(
         .emit();
 }
 
-/// A kernel that is an associated function.
+/// Reports a kernel that is an associated function.
 pub(crate) fn kernel_in_impl(tcx: TyCtxt<'_>, def_id: DefId) {
     let parent = tcx.parent(def_id);
     let (article, block) = match tcx.def_kind(parent) {
@@ -333,7 +335,7 @@ pub(crate) fn kernel_in_impl(tcx: TyCtxt<'_>, def_id: DefId) {
         .emit();
 }
 
-/// A section of a static or function that starts like those of the backend and is none of them.
+/// Reports a section of a static or function that has the backend's prefix but an unknown name.
 pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
     let is_static = matches!(tcx.def_kind(def_id), DefKind::Static { .. });
     let (what, known) = if is_static {
@@ -350,7 +352,8 @@ pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
         .emit();
 }
 
-/// A function that the architecture lacks: at the line outside of `cuda_std` that calls into it.
+/// Reports a function that the architecture does not support, at the line outside `cuda_std` that
+/// calls into `cuda_std`.
 pub(crate) fn needs_architecture<'tcx>(
     cx: &CodegenCx<'tcx>,
     marker: Instance<'tcx>,
@@ -375,7 +378,7 @@ pub(crate) fn needs_architecture<'tcx>(
     });
 }
 
-/// A kernel with clusters, for an architecture that has none.
+/// Reports a kernel with clusters for an architecture without clusters.
 pub(crate) fn clusters(cx: &CodegenCx<'_>, def_id: DefId) {
     let here = cx.arch.sm();
     let message =
@@ -385,14 +388,14 @@ pub(crate) fn clusters(cx: &CodegenCx<'_>, def_id: DefId) {
         .emit();
 }
 
-/// An error at the place that uses an item first.
+/// Creates an error at the first use of an item.
 fn at_use<'a>(cx: &CodegenCx<'a>, item: Item<'a>, message: String) -> Diag<'a> {
     cx.tcx
         .dcx()
         .struct_span_err(chain::place_of_use(cx, item), message)
 }
 
-/// The span of an item's name, which a macro around the item leaves as the user wrote it.
+/// Returns the span of an item's name, which macros around the item preserve.
 pub(crate) fn ident_span(tcx: TyCtxt<'_>, def_id: DefId) -> Span {
     tcx.def_ident_span(def_id)
         .unwrap_or_else(|| tcx.def_span(def_id))

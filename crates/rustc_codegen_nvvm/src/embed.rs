@@ -1,10 +1,10 @@
 //! Embeds a crate's device code in its object files.
 //!
-//! The object has the PTX of each architecture in read-only memory, and in the section
-//! `nvvm_modules` a record of its address (`u64`) and length (`u64`). The record behind that of PTX
-//! may be of the machine code that ptxas made of it. The linker puts the records of all crates side
-//! by side and names the section's ends `__start_nvvm_modules` and `__stop_nvvm_modules`, where the
-//! host's library looks for them.
+//! The object holds the PTX of each architecture in read-only memory and, in the section
+//! `nvvm_modules`, a record with its address (`u64`) and length (`u64`). A record for the machine
+//! code that ptxas produced may follow the PTX's record. The linker concatenates the records of all
+//! crates and defines the section's bounds as `__start_nvvm_modules` and `__stop_nvvm_modules`,
+//! from which the host library reads them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -31,25 +31,25 @@ use crate::rlib;
 /// The section of the records.
 const SECTION: &[u8] = b"nvvm_modules";
 
-/// What the symbols of records start with.
+/// The prefix of the symbols of records.
 const PREFIX: &str = "__nvvm_module_";
 
-/// The size of a record.
+/// The size of a record in bytes.
 const RECORD: usize = 16;
 
-/// The symbol of the records of the crate that is compiled.
+/// Returns the symbol of the records of the crate being compiled.
 pub(crate) fn symbol(tcx: TyCtxt<'_>) -> String {
     let id = tcx.stable_crate_id(LOCAL_CRATE).as_u64();
     format!("{PREFIX}{id:016x}")
 }
 
-/// Whether a symbol is that of a crate's records.
+/// Returns whether a symbol is that of a crate's records.
 pub(crate) fn is_symbol(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// The comments at the end of the PTX that say which kernel the host knows by which type: the type's
-/// identity, as 32 hexadecimal digits, and the kernel's symbol.
+/// Returns the comments at the end of the PTX that map the types by which the host names kernels to
+/// kernels: the type's hash, as 32 hexadecimal digits, and the kernel's symbol.
 pub(crate) fn entries(entries: &[(u128, String)]) -> String {
     let line =
         |(handle, symbol): &(u128, String)| format!("// cuda_std.entry {handle:032x} {symbol}\n");
@@ -59,11 +59,12 @@ pub(crate) fn entries(entries: &[(u128, String)]) -> String {
 /// A crate's device code for one architecture.
 pub(crate) struct Code {
     pub ptx: Vec<u8>,
-    /// The machine code made of it, if it was asked for.
+    /// The machine code for the PTX, if requested.
     pub cubin: Option<Vec<u8>>,
 }
 
-/// Assembles PTX to machine code, which is kept beside the object files. Errors are reported.
+/// Assembles PTX to machine code, which is stored next to the object files. Returns `None` after
+/// reporting an error.
 pub(crate) fn cubin(
     tcx: TyCtxt<'_>,
     options: &Options,
@@ -99,7 +100,8 @@ pub(crate) fn cubin(
     made.map_err(|message| sess.dcx().err(message)).ok()
 }
 
-/// Leaves a file alone that has these contents: what was made of it is newer.
+/// Writes a file, unless it already has these contents: then it stays older than the output made
+/// from it.
 fn write_if_different(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     match fs::read(path) {
         Ok(there) if there == contents => Ok(()),
@@ -107,12 +109,13 @@ fn write_if_different(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// The object file that holds the device code.
+/// Returns the path of the object file that holds the device code.
 fn object_path(outputs: &OutputFilenames) -> PathBuf {
     outputs.with_extension("nvvm.o")
 }
 
-/// After linking: lets link-time optimization of later crates link the device code of a library.
+/// Lets link-time optimization of dependent crates link a library's device code. To be called after
+/// linking the library.
 pub(crate) fn finish_rlib(sess: &Session, outputs: &OutputFilenames, krate: rustc_span::Symbol) {
     let rlib = out_filename(sess, CrateType::Rlib, outputs, krate);
     let object = object_path(outputs);
@@ -129,7 +132,7 @@ pub(crate) fn finish_rlib(sess: &Session, outputs: &OutputFilenames, krate: rust
 /// The name of the module that rustc links.
 const NAME: &str = "nvvm";
 
-/// Whether a module is a crate's device code.
+/// Returns whether a module is a crate's device code.
 pub(crate) fn is_image(module: &CompiledModule) -> bool {
     module.name == NAME
 }
@@ -225,7 +228,7 @@ impl Image {
             count += 1;
         }
         if count == 0 {
-            // The symbol is exported, and has to be somewhere.
+            // The symbol is exported, so it must be defined.
             object.append_section_data(records, &[0; RECORD], 8);
             count = 1;
         }

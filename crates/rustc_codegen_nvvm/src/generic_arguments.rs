@@ -1,8 +1,8 @@
-//! Rejects instances of generic kernels whose arguments would carry what only the host has.
+//! Rejects instances of generic kernels whose arguments contain host-only data.
 //!
-//! A parameter whose type is a type parameter takes any `Copy` value from the host. Of a closure these are
-//! the values that it captured. All that is passed has to be `cust_core::DeviceCopy`, which no closure
-//! implements; so its captured values have to be.
+//! A parameter whose type is a type parameter takes any `Copy` value from the host; a closure
+//! passes its captured variables. Everything passed must be `cust_core::DeviceCopy`. No closure
+//! implements it, so each captured variable is checked instead.
 
 use rustc_infer::infer::TyCtxtInferExt;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypingMode};
@@ -13,15 +13,15 @@ use rustc_trait_selection::infer::InferCtxtExt;
 use crate::context::CodegenCx;
 use crate::{diagnostics, markers};
 
-/// Why an argument is refused.
+/// Why an argument is rejected.
 struct Refused<'tcx> {
     /// The type that cannot be passed.
     ty: Ty<'tcx>,
-    /// The innermost closure that captured it, and as what.
+    /// The innermost closure that captured the value, and the name of the captured variable.
     capture: Option<(DefId, Symbol)>,
 }
 
-/// Whether all parameters of an instance can be passed. Otherwise, an error has been reported.
+/// Returns whether all parameters of an instance can be passed. Reports an error if not.
 pub(crate) fn check<'tcx>(cx: &CodegenCx<'tcx>, kernel: Instance<'tcx>) -> bool {
     let tcx = cx.tcx;
     let def_id = kernel.def_id();
@@ -33,7 +33,7 @@ pub(crate) fn check<'tcx>(cx: &CodegenCx<'tcx>, kernel: Instance<'tcx>) -> bool 
     let constants = markers::grid_constants(tcx, def_id);
     let mut is_right = true;
     for (index, &ty) in inputs {
-        // Of a constant of the grid the host passes the value.
+        // For a grid constant, the host passes the referenced value.
         let ty = match *ty.kind() {
             ty::Ref(_, value, _) if constants.contains(&index) => value,
             _ => ty,

@@ -1,6 +1,6 @@
-//! Rust's intrinsics that `rustc_codegen_ssa` leaves to the backend.
+//! Rust intrinsics that `rustc_codegen_ssa` leaves to the backend.
 //!
-//! Intrinsics that are not listed here use the fallback body that core provides.
+//! Intrinsics that are not listed here use the fallback body from core.
 
 use nvvm_ir::{InlineAsm, Intrinsic, Type, Value};
 use rustc_abi::{Align, BackendRepr, Float};
@@ -30,7 +30,8 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// A function of libdevice, by its name for `f64`; f32's ends in `f`, f16 goes through f32.
+    /// Calls a libdevice function, given its name for `f64`. The name for `f32` has the suffix `f`;
+    /// `f16` is computed as `f32`.
     fn libdevice(&mut self, name: &str, float: Float, args: &[Value]) -> Value {
         match float {
             Float::F32 => {
@@ -65,7 +66,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// A function of libdevice for values of a float type of Rust.
+    /// Calls a libdevice function on values of a Rust float type.
     pub(crate) fn libdevice_of(
         &mut self,
         name: &str,
@@ -176,7 +177,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         })
     }
 
-    /// C's `memcmp`, as a function of ours in the module.
+    /// Calls C's `memcmp`, which the backend defines in the module.
     fn memcmp(&mut self, a: Value, b: Value, size: Value) -> Value {
         let i32 = self.type_i32();
         device_functions::memcmp(self.cx);
@@ -200,7 +201,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         self.icmp(IntPredicate::IntEQ, order, zero)
     }
 
-    /// An optimizer cannot see through it: the memory is taken to be read and written.
+    /// Emits an empty inline assembly that optimizers must assume to read and write the memory.
     fn black_box(&mut self, place: Option<Value>) {
         let void = self.cx.ty(|t| t.void());
         let mut constraints = "~{memory}".to_owned();
@@ -255,7 +256,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             Some(place) => PlaceRef { val: place, layout },
             None => PlaceRef::alloca(self, layout),
         };
-        // Piece by piece, in the largest pieces that are aligned.
+        // Loads the largest aligned chunks.
         let unit = align.bytes().min(8);
         let mut offset = 0;
         while offset < layout.size.bytes() {
@@ -278,7 +279,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// `catch_unwind` where nothing unwinds: just the call.
+    /// `catch_unwind` without unwinding is just the call.
     fn call_without_catching(&mut self, function: Value, data: Value) -> Value {
         let (void, ptr) = (self.cx.ty(|t| t.void()), self.type_ptr());
         let sig = self.type_func(&[ptr], void);
@@ -288,8 +289,9 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
-    /// An instruction of x86 in a single-source program. What every x86-64 processor has is an error;
-    /// the rest is code for processors that have it, and device code finds that its has not: it traps.
+    /// Handles an x86 instruction in a single-source program. An instruction of the x86-64 baseline
+    /// is an error. Any other is guarded by feature detection, which finds no features on the
+    /// device, so it traps.
     fn intrinsic_of_x86(&mut self, name: &str, ret: Type) -> Value {
         let baseline = ["sse.", "sse2."].iter().any(|set| name.starts_with(set));
         match name {
@@ -442,7 +444,8 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             return self.intrinsic_of_x86(host, ret);
         }
         if let Some(template) = device_functions::intrinsic_as_ptx(name) {
-            // A number that is known is one in PTX too: ptxas keeps all barriers for one that is not.
+            // A constant barrier number must be an immediate in PTX: with a register, ptxas
+            // reserves all barriers.
             let constraint = |&value| match self.const_to_opt_uint(value) {
                 Some(_) => "n,",
                 None => "r,",
@@ -456,7 +459,7 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             };
             return self.ir(|b| b.asm(asm, ret, &values));
         }
-        // Those of every target are legalized where libnvvm lacks them.
+        // LLVM's target-independent intrinsics are legalized if libnvvm lacks them.
         if let Some(intrinsic) = Intrinsic::named(name)
             && intrinsic.signature().len() == values.len() + 1
         {

@@ -1,9 +1,9 @@
-//! Kernels: which functions are kernels, and the PTX entry around a kernel's Rust function.
+//! Finds the kernels, and emits the PTX entry around each kernel's Rust function.
 //!
-//! The entry's parameters follow the layout that `cust` and every other host relies on, in the
-//! order of the Rust parameters: a zero-sized type has no parameter, a scalar is one parameter, a
-//! wide pointer (a pair of scalars) is two, and any other value is its bytes with its alignment.
-//! The entry calls the Rust function with its own ABI; the call is inlined.
+//! The entry's parameters have the layout that `cust` and every other host relies on, in the order
+//! of the Rust parameters: none for a zero-sized type, one for a scalar, two for a wide pointer (a
+//! pair of scalars), and one with the value's bytes and alignment for any other value. The entry
+//! calls the Rust function with the function's own ABI; the call is inlined.
 
 use nvvm_ir::{Builder as IrBuilder, Intrinsic, KernelAttrs, Linkage, ParamAttrs, Type, Value};
 use rustc_abi::{BackendRepr, Primitive, Size};
@@ -23,18 +23,19 @@ use crate::{diagnostics, generic_arguments, single_source, tool_attributes};
 /// A kernel that gets an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel<'tcx> {
-    /// Its function: of a generic kernel, one instance.
+    /// The kernel's function, or one instance of a generic kernel's.
     pub instance: Instance<'tcx>,
     pub attrs: KernelAttrs,
-    /// What identifies the instance of a generic kernel on the host.
+    /// Identifies the instance of a generic kernel on the host.
     pub handle: Option<u128>,
 }
 
-/// All kernels of the crate, and those of other crates that this one has to compile.
+/// Returns all kernels that this crate compiles, including those of other crates.
 pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
     let is_host = single_source::is_host(tcx.sess);
-    // In single-source programs each crate has its kernels itself, and the instances of generic ones that
-    // it launches. rustc's search for instances ends the compilation if there are errors, so it is first.
+    // In a single-source program each crate compiles its own kernels and the instances of generic
+    // kernels that it launches. rustc's collector, which finds the instances, aborts on errors, so
+    // it runs first.
     let mut found = match is_host {
         true => instances(tcx),
         false => Vec::new(),
@@ -61,13 +62,13 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
                 }
                 crate::lifetimes::check(tcx, def_id);
                 if is_associated {
-                    // It is compiled where the host launches it.
+                    // Generic kernels are compiled where the host launches them.
                 } else if !tcx.generics_of(def_id).requires_monomorphization(tcx) {
                     add(def_id, attrs);
                 } else if !is_host {
                     tcx.dcx().span_err(
                         diagnostics::ident_span(tcx, def_id),
-                        "a kernel cannot be generic: its entry has to have one name and one layout",
+                        "a kernel cannot be generic: its entry needs one name and one layout",
                     );
                 }
             }
@@ -94,9 +95,9 @@ pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
     found
 }
 
-/// The instances of generic kernels that the host's code of this crate launches: those that it has an
-/// instance of `cuda_std::kernel::mark_instance` for, whose arguments are the type of the kernel's name
-/// and the kernel's function.
+/// Returns the instances of generic kernels that this crate's host code launches. Each has an
+/// instance of `cuda_std::kernel::mark_instance`, whose arguments are the type that names the
+/// kernel and the kernel's function.
 fn instances(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
     let mut found = Vec::new();
     for unit in tcx.collect_and_partition_mono_items(()).codegen_units {
@@ -111,7 +112,7 @@ fn instances(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
                 && let Marker::Kernel(attrs) = markers::of_def(tcx, kernel)
             {
                 let args = args.no_bound_vars().expect("regions are erased");
-                // Of a trait's function, that of the implementation.
+                // Resolves a trait's function to its implementation.
                 let env = ty::TypingEnv::fully_monomorphized();
                 let span = tcx.def_span(kernel);
                 found.push(Kernel {
@@ -127,13 +128,13 @@ fn instances(tcx: TyCtxt<'_>) -> Vec<Kernel<'_>> {
     found
 }
 
-/// What one Rust parameter is in the entry's list.
+/// How the entry receives a Rust parameter.
 enum Passing {
     Nothing,
     Scalar(Type),
     Wide(Type, Type),
     Bytes(Type),
-    /// A reference to bytes among the launch's parameters, of that alignment.
+    /// A reference to bytes among the launch's parameters, with their alignment.
     Constant(Type, u64),
 }
 
@@ -153,7 +154,7 @@ fn passing<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Passing {
     }
 }
 
-/// An integer array of the type's size and alignment, so that `byval` has it.
+/// Returns an integer array with the size and alignment of the type, for `byval`.
 fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
     let align = layout.align.abi.bytes().min(16);
     let size = layout.size.bytes();
@@ -164,13 +165,13 @@ fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
     })
 }
 
-/// The alignment of a parameter that is passed as bytes.
+/// Returns the alignment of a parameter that is passed as bytes.
 ///
-/// libnvvm 13.0 for sm_100 and later loads two adjacent floats of such a parameter by
-/// `ld.param.v2.f32`, whatever the parameter's alignment is: behind a parameter of 12 bytes the
-/// address is no multiple of 8, which the PTX ISA requires ("Vectors as operands"). ptxas splits
-/// such a load if it knows the address, as it does on an H100; the parameter gets the alignment so
-/// that no load depends on it. On the emulator as sm_100 the sample `monte_carlo_call` shows it.
+/// libnvvm 13.0 for sm_100 and later loads two adjacent floats of such a parameter with
+/// `ld.param.v2.f32`, whatever the parameter's alignment. The PTX ISA requires an
+/// address that is a multiple of 8 ("Vectors as operands"), which an address after a parameter of
+/// 12 bytes is not. ptxas splits such a load if it knows the address, as it does on an H100. The
+/// parameter is aligned so that no load depends on that. The sample `monte_carlo_call` shows the problem on the emulator as sm_100.
 fn param_align(cx: &CodegenCx<'_>, bytes: Type, align: u64) -> u64 {
     if cx.arch.dialect() == nvvm::Dialect::Llvm7 {
         return align;
@@ -180,7 +181,7 @@ fn param_align(cx: &CodegenCx<'_>, bytes: Type, align: u64) -> u64 {
     align.max(widest.min(16))
 }
 
-/// How a `#[grid_constant]` parameter is passed: as the bytes that the reference is to.
+/// Returns how a `#[grid_constant]` parameter is passed: as the bytes of the referenced value.
 fn passing_constant<'tcx>(
     cx: &CodegenCx<'tcx>,
     def_id: DefId,
@@ -235,8 +236,8 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
         passings.push(passing_constant(cx, def_id, arg.layout)?);
     }
     for (arg, passing) in abi.args.iter().zip(&passings) {
-        // What the type promises of a reference holds for the whole grid: `ld.global.nc` and the
-        // like come from it. That it is not null is left out, for hosts pass null for what is empty.
+        // The guarantees of reference types hold for the whole grid, and enable `ld.global.nc`
+        // among others. `nonnull` is omitted, because hosts pass null for empty slices.
         let promised = |attrs: &ArgAttributes| ParamAttrs {
             noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
             readonly: cx.optimizes() && attrs.regular.contains(ArgAttribute::ReadOnly),
@@ -311,7 +312,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
         let mut next = || params.next().expect("as many parameters as were declared");
         let incoming = match passing {
             Passing::Nothing => Incoming::Nothing,
-            // The reference is the parameter's address.
+            // A grid constant's reference is the address of the parameter.
             Passing::Scalar(_) | Passing::Constant(..) => Incoming::Values(vec![next()]),
             Passing::Wide(..) => Incoming::Values(vec![next(), next()]),
             Passing::Bytes(_) => Incoming::Memory(next()),
@@ -330,7 +331,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     Some(entry)
 }
 
-/// What a reference is to.
+/// Returns the type that a reference points to.
 fn pointee<'tcx>(layout: TyAndLayout<'tcx>) -> Option<Ty<'tcx>> {
     match *layout.ty.kind() {
         ty::Ref(_, pointee, _) => Some(pointee),
@@ -344,7 +345,7 @@ enum Incoming {
     Memory(Value),
 }
 
-/// Turns what came through the entry into the arguments of the Rust function.
+/// Converts a parameter of the entry to the arguments of the Rust function.
 fn pass<'tcx>(
     cx: &CodegenCx<'tcx>,
     block: nvvm_ir::Block,
@@ -357,8 +358,8 @@ fn pass<'tcx>(
         align,
         ..Default::default()
     };
-    // Where a value has to be in memory, and where it is: memory of this very entry, since the
-    // Rust function may write to what it was given by value.
+    // Stores a value in the entry's local memory and returns the address. The Rust function may
+    // write to an argument that it takes by value, so it gets a copy.
     let spill = |incoming: &Incoming| {
         let size = layout.size.bytes();
         let align = layout.align.abi.bytes();
@@ -393,7 +394,7 @@ fn pass<'tcx>(
             b.load(ty, from, access(align))
         })
     };
-    // `bool` is a byte in memory and in the entry, and one bit in registers.
+    // `bool` is a byte in memory and in the entry, and `i1` in registers.
     let to_register = |value: Value, scalar: rustc_abi::Scalar| {
         if scalar.is_bool() {
             let i1 = cx.int(1);
@@ -472,7 +473,7 @@ fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
     });
 }
 
-/// The definitions of all crates by symbol, which foreign items of the same name stand for.
+/// Returns the definitions of all crates by symbol. Foreign items of the same name resolve to them.
 pub(crate) fn definitions(
     tcx: TyCtxt<'_>,
 ) -> rustc_data_structures::fx::FxHashMap<rustc_span::Symbol, DefId> {
@@ -484,7 +485,7 @@ pub(crate) fn definitions(
             {
                 let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
                 let symbol = rustc_span::Symbol::intern(name);
-                // Only a declaration of the kernel itself may stand for a kernel.
+                // Only a declaration of the kernel itself resolves to a kernel.
                 match markers::of_def(tcx, def_id) {
                     Marker::Kernel(_) => drop(symbols.entry(symbol).or_insert(def_id)),
                     _ => drop(symbols.insert(symbol, def_id)),

@@ -77,10 +77,10 @@ use rustc_session::config::OutputFilenames;
 use rustc_session::{CodegenBackendInit, EarlySession, IncrCompSession, Session};
 use rustc_structures::CrateType;
 
-/// The architecture where none is asked for: the oldest that the pinned libnvvm knows.
+/// The default architecture: the oldest that the pinned libnvvm supports.
 const DEFAULT_ARCH: &str = "sm_75";
 
-/// The architecture that a session for a device asks for. Wrong names have been refused before.
+/// Returns the architecture of a device session. `check_arch` has rejected invalid names.
 fn arch(sess: &Session) -> nvvm::Arch {
     arch_of_name(sess.opts.cg.target_cpu.as_deref())
 }
@@ -90,9 +90,9 @@ fn arch_of_name(name: Option<&str>) -> nvvm::Arch {
     name.parse().unwrap_or(nvvm::Arch::SM_75)
 }
 
-/// What `cfg(target_feature = "..")` is true for: the architecture and all that it has, under
-/// rustc's names for them. The names `compute_90` and the like, which rustc does not know, come
-/// from the builder's flags.
+/// Returns the features for which `cfg(target_feature = "..")` is true: the architecture and all
+/// that it includes, under rustc's names. rustc does not know `compute_90` and the like;
+/// `cuda_builder` passes these as flags.
 fn features(arch: nvvm::Arch) -> impl Iterator<Item = rustc_span::Symbol> {
     let had = nvvm::Arch::KNOWN
         .iter()
@@ -102,7 +102,7 @@ fn features(arch: nvvm::Arch) -> impl Iterator<Item = rustc_span::Symbol> {
 
 struct NvvmCodegenBackend;
 
-/// What `codegen_crate` hands to `join_codegen`.
+/// The value that `codegen_crate` passes to `join_codegen`.
 struct Ongoing {
     /// The PTX of a crate with kernels.
     ptx: Option<Vec<u8>>,
@@ -148,14 +148,14 @@ impl CodegenBackend for NvvmCodegenBackend {
     }
 
     fn provide(&self, providers: &mut Providers) {
-        // The whole program is lowered from MIR: nothing is linked against.
+        // The whole program is lowered from MIR, so nothing is linked.
         providers.hooks.should_codegen_locally = |tcx, instance| {
             let def_id = instance.def.def_id_if_not_guaranteed_local_codegen();
             def_id.is_none_or(|def_id| !tcx.is_foreign_item(def_id))
         };
         threading::provide(providers);
         c_abi::provide(providers);
-        // rustc's own collector and partitioner have nothing to do here; see `lower`.
+        // `lower` replaces rustc's own collector and partitioner.
         providers.queries.collect_and_partition_mono_items =
             |tcx, ()| rustc_middle::mono::MonoItemPartitions {
                 codegen_units: &[],
@@ -203,7 +203,7 @@ impl CodegenBackend for NvvmCodegenBackend {
     }
 }
 
-/// What rustc calls when it has loaded the library.
+/// The entry point that rustc calls after loading the library.
 #[unsafe(no_mangle)]
 pub fn __rustc_codegen_backend() -> Box<dyn CodegenBackend> {
     Box::new(single_source::Backend::default())

@@ -1,7 +1,7 @@
 //! Rejects kernels that assume that their parameters outlive the launch.
 //!
 //! The host lends a kernel its buffers until the kernel completes. A kernel that could treat a
-//! reference as `'static` could store it in a static, and read it after the host has freed the
+//! reference as `'static` could store it in a static and read it after the host has freed the
 //! buffer.
 
 use rustc_abi::FieldIdx;
@@ -18,22 +18,24 @@ use rustc_trait_selection::traits::ObligationCtxt;
 
 use crate::diagnostics;
 
-/// The number of types in one parameter beyond which it is refused unread: no finite type has as many.
+/// The number of types in one parameter above which the parameter is rejected: only an infinitely
+/// recursive type has as many.
 const MOST_TYPES: usize = 10_000;
 
-/// Why a parameter is refused.
+/// Why a parameter is rejected.
 enum Refused<'tcx> {
-    /// It holds a `'static` reference, or a reference of a lifetime that outlives `'static`.
+    /// It contains a `'static` reference, or a reference whose lifetime outlives `'static`.
     Static(Region<'tcx>),
-    /// It holds an address of the host's code.
+    /// It contains a function pointer, an address in the host's code.
     FnPointer(Ty<'tcx>),
-    /// It holds an associated type that instances choose: one of them may be a `'static` reference.
+    /// It contains an associated type that depends on the instance, which could be a `'static`
+    /// reference.
     Associated(Ty<'tcx>),
-    /// It has more types than are read.
+    /// It contains more than [`MOST_TYPES`] types.
     Endless,
 }
 
-/// Reports every parameter of a kernel that may hold a `'static` reference or a function pointer.
+/// Reports each parameter of a kernel that may contain a `'static` reference or a function pointer.
 pub(crate) fn check(tcx: TyCtxt<'_>, kernel: DefId) {
     let sig = tcx.fn_sig(kernel).instantiate_identity();
     let sig = tcx.liberate_late_bound_regions(kernel, sig.skip_norm_wip());
@@ -59,12 +61,12 @@ pub(crate) fn check(tcx: TyCtxt<'_>, kernel: DefId) {
     }
 }
 
-/// Reports trait bounds on a kernel's lifetimes: `&'a u32: Trait` with an implementation for
-/// `&'static u32` alone says that `'a` is `'static`.
+/// Reports trait bounds on a kernel's lifetimes. With an implementation only for `&'static u32`,
+/// the bound `&'a u32: Trait` implies that `'a` is `'static`.
 fn check_bounds<'tcx>(tcx: TyCtxt<'tcx>, kernel: DefId, param_env: ty::ParamEnv<'tcx>) {
     let bound = param_env.caller_bounds().find(|clause| {
         let of = match clause.kind().skip_binder() {
-            // Elaborated from every other trait bound.
+            // Implied by every other trait bound.
             ty::ClauseKind::Trait(bound)
                 if tcx.is_lang_item(bound.def_id(), LangItem::MetaSized) =>
             {
@@ -74,7 +76,7 @@ fn check_bounds<'tcx>(tcx: TyCtxt<'tcx>, kernel: DefId, param_env: ty::ParamEnv<
             ty::ClauseKind::Projection(bound) => bound.projection_term.self_ty(),
             _ => return false,
         };
-        // `for<'x> F: Fn(&'x u32)` is of no lifetime of the kernel's.
+        // `for<'x> F: Fn(&'x u32)` does not restrict a lifetime of the kernel.
         let is_of_type = matches!(of.kind(), ty::Param(_));
         clause.has_free_regions() || (clause.has_bound_vars() && !is_of_type)
     });
@@ -136,8 +138,8 @@ struct Search<'a, 'tcx> {
 }
 
 impl<'tcx> Search<'_, 'tcx> {
-    /// Searches a value of a type: its fields, and what its references refer to. `here` is whether the
-    /// value is among the parameter's own bytes.
+    /// Searches a type: its fields, and the targets of its references. `here` tells whether the
+    /// value is part of the parameter itself, not behind a reference.
     fn value(&mut self, ty: Ty<'tcx>, here: bool) -> Result<(), Refused<'tcx>> {
         if !self.seen.insert((ty, here)) {
             return Ok(());
@@ -174,7 +176,7 @@ impl<'tcx> Search<'_, 'tcx> {
         }
     }
 
-    /// Searches a value of a type that may hold associated types.
+    /// Searches a type that may contain associated types.
     fn alias(&mut self, ty: Ty<'tcx>, here: bool) -> Result<(), Refused<'tcx>> {
         if !ty.has_aliases() {
             return self.value(ty, here);
@@ -184,7 +186,7 @@ impl<'tcx> Search<'_, 'tcx> {
         let ocx = ObligationCtxt::new(&infcx);
         let cause = ObligationCause::dummy();
         let normalized = ocx.normalize(&cause, self.param_env, ty::Unnormalized::new_wip(ty));
-        // Its errors are those of the type's definition, which rustc has reported.
+        // Errors here are errors of the type's definition, which rustc has reported.
         let _ = ocx.evaluate_obligations_error_on_ambiguity();
         let resolved = infcx.deeply_resolve_via_unification_table(normalized);
         match resolved.kind() {
@@ -194,7 +196,7 @@ impl<'tcx> Search<'_, 'tcx> {
         }
     }
 
-    /// Searches the lifetimes that a type names, as in the arguments of a `struct`.
+    /// Searches the lifetimes that a type names, such as the arguments of a `struct`.
     fn regions(&self, ty: Ty<'tcx>) -> Result<(), Refused<'tcx>> {
         let mut walker = ty.walk();
         while let Some(arg) = walker.next() {

@@ -1,8 +1,8 @@
-//! Writes the compiled output to the files that rustc and cargo expect; the last step of a
+//! Writes the compiled output to the files that rustc and cargo expect: the last step of a
 //! compilation.
 //!
-//! rustc writes rlibs, which hold metadata alone: the MIR of every function (`-Zalways-encode-mir`)
-//! and the evaluated initializer of every static, from which the crate with the kernels is
+//! rustc writes rlibs, which hold only metadata: the MIR of every function (`-Zalways-encode-mir`)
+//! and the evaluated initializer of every static. From these, the crate with the kernels is
 //! compiled. A `cdylib` or a program is one PTX file. As in rustc's own backends, it passes from
 //! `join_codegen` to `link` as the temporary object file of a [`CompiledModule`], so that
 //! `-Zno-link` and `-Zlink-only` work.
@@ -20,11 +20,12 @@ use rustc_session::config::{OutFileName, OutputFilenames, OutputType};
 use rustc_session::output::out_filename;
 use rustc_structures::CrateType;
 
-/// The kinds of crate that can be made. rustc warns of others, and leaves them out.
+/// The supported crate types. rustc warns about others and skips them.
 pub(crate) const CRATE_TYPES: [CrateType; 3] =
     [CrateType::Rlib, CrateType::Cdylib, CrateType::Executable];
 
-/// Whether the session's outputs need PTX: an rlib needs none, unless `--emit=asm` asks to see it.
+/// Returns whether the session's outputs need PTX. An rlib needs none, unless `--emit=asm` requests
+/// it.
 pub(crate) fn needs_ptx(tcx: TyCtxt<'_>) -> bool {
     let outputs = &tcx.sess.opts.output_types;
     outputs.contains_key(&OutputType::Assembly)
@@ -35,7 +36,7 @@ fn holds_ptx(kind: CrateType) -> bool {
     kind != CrateType::Rlib
 }
 
-/// Writes what `--emit=asm` asks for, and keeps the PTX for [`link`] where that needs it.
+/// Writes the output of `--emit=asm`, and saves the PTX for [`link`] if it is needed.
 pub(crate) fn modules(
     sess: &Session,
     outputs: &OutputFilenames,
@@ -80,7 +81,7 @@ pub(crate) fn link(
     backend: &'static str,
 ) {
     if outputs.outputs.should_link() {
-        // There is no object with `-Zno-codegen`, and then rustc's own backends link nothing too.
+        // With `-Zno-codegen` there is no object; rustc's own backends then link nothing either.
         for object in modules
             .modules
             .iter()
@@ -133,7 +134,7 @@ fn link_ptx(sess: &Session, crate_info: &CrateInfo, outputs: &OutputFilenames, o
     }
 }
 
-/// Tells cargo, if it wants to know, that a file is complete.
+/// Notifies cargo, if requested, that a file is complete.
 fn notify(sess: &Session, path: &OutFileName, what: &str) {
     if sess.opts.json_artifact_notifications {
         sess.dcx().emit_artifact_notification(path.as_path(), what);

@@ -1,13 +1,14 @@
-//! Where in the program the standard library was called, for reports of the library's own failures.
+//! The program location at which the standard library was called, for reports of failures inside
+//! the library.
 //!
 //! A failed allocation ends in a function of `cuda_std`, which calls `__cuda_std_program_location`.
-//! Its answer is the location of the call by which the program's code came to the standard library.
-//! The functions of the standard library between these two calls get it as an additional last
-//! parameter. rustc's `#[track_caller]` does that only for functions that have the attribute, and
-//! most of those that allocate do not.
+//! That function returns the location where the program's code called the standard library. The
+//! functions of the standard library between these two calls receive the location in an additional
+//! last parameter. rustc's `#[track_caller]` does the same, but only for functions with the
+//! attribute, which most allocating functions lack.
 //!
-//! A function whose address is taken, as for a trait object, has a fixed signature: what it calls
-//! gets an unknown location, with an empty file name.
+//! A function whose address is taken, for example for a trait object, has a fixed signature: its
+//! callees receive an unknown location, with an empty file name.
 
 use std::collections::HashSet;
 
@@ -23,15 +24,15 @@ use rustc_span::{Span, Symbol};
 use crate::context::CodegenCx;
 use crate::device_functions::PROGRAM_LOCATION;
 
-/// The standard library's crates that allocate, and this project's.
+/// The crates of the standard library that allocate, and this project's.
 const LIBRARY: [&str; 5] = ["alloc", "core", "cuda_std", "hashbrown", "std"];
 
-/// Whether a crate is no part of the program proper.
+/// Returns whether a crate belongs to the library rather than to the program.
 fn is_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
     LIBRARY.contains(&tcx.crate_name(krate).as_str())
 }
 
-/// The address of a `Location` that is not known.
+/// Returns the address of the unknown `Location`.
 pub(crate) fn unknown(cx: &CodegenCx<'_>) -> Value {
     let location = cx.tcx.const_caller_location(Symbol::intern(""), 0, 0);
     address(cx, location)
@@ -46,25 +47,25 @@ fn address(cx: &CodegenCx<'_>, location: ConstValue) -> Value {
     cx.scalar_to_backend(scalar, layout, cx.type_ptr())
 }
 
-/// Where in the program the calls stand that have been lowered.
+/// The source locations, within the program, of the lowered calls.
 #[derive(Default)]
 pub(crate) struct Locations<'tcx> {
-    /// The function that is being lowered.
+    /// The body of the function being lowered.
     body: Option<&'tcx Body<'tcx>>,
-    /// The blocks of MIR that its blocks continue with: `rustc_codegen_ssa` puts several into one.
+    /// The MIR block at which each IR block starts: `rustc_codegen_ssa` merges MIR blocks.
     blocks: FxHashMap<Block, BasicBlock>,
-    /// By calls, where the program's code calls what they are part of.
+    /// For each IR call, the span of the program's call that it is part of.
     calls: FxHashMap<Value, Span>,
 }
 
 impl<'tcx> Locations<'tcx> {
-    /// Begins a function.
+    /// Starts a function.
     pub(crate) fn enter(&mut self, tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) {
         self.body = Some(tcx.instance_mir(instance.def));
         self.blocks.clear();
     }
 
-    /// Notes a block by the name that `rustc_codegen_ssa` gives it.
+    /// Records the MIR block of an IR block, from the name that `rustc_codegen_ssa` gives it.
     pub(crate) fn note_block(&mut self, block: Block, name: &str) {
         let number = name
             .strip_prefix("bb")
@@ -77,14 +78,14 @@ impl<'tcx> Locations<'tcx> {
         self.blocks.insert(block, of_mir);
     }
 
-    /// Notes a block that goes on with what stands in another.
+    /// Records a block that continues the code of another block.
     pub(crate) fn note_sibling(&mut self, block: Block, of: Block) {
         if let Some(&of_mir) = self.blocks.get(&of) {
             self.blocks.insert(block, of_mir);
         }
     }
 
-    /// Notes a call that the terminator of this span became.
+    /// Records the call that a terminator with this span was lowered to.
     pub(crate) fn note_call(&mut self, tcx: TyCtxt<'tcx>, call: Value, block: Block, span: Span) {
         let (Some(body), Some(&first)) = (self.body, self.blocks.get(&block)) else {
             return;
@@ -97,7 +98,7 @@ impl<'tcx> Locations<'tcx> {
             next = successors
                 .next()
                 .filter(|&next| blocks.predecessors()[next].len() == 1);
-            // Of a method's call, `rustc_codegen_ssa` takes the span of the method and its arguments.
+            // For a method call, `rustc_codegen_ssa` uses the span of the method and its arguments.
             let info = match terminator.kind {
                 TerminatorKind::Call { fn_span, .. } => SourceInfo {
                     span: fn_span,
@@ -120,8 +121,8 @@ impl<'tcx> Locations<'tcx> {
     }
 }
 
-/// The innermost place of the program that something is part of, if MIR's passes inlined it or it
-/// stands in a function of the program.
+/// Returns the innermost span in the program's code for source information, if the code is part of
+/// the program or was inlined into it by MIR passes.
 fn in_program<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>, mut info: SourceInfo) -> Option<Span> {
     loop {
         let scope = &body.source_scopes[info.scope];
@@ -139,7 +140,7 @@ fn in_program<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>, mut info: SourceInfo) 
     (!is_library(tcx, body.source.def_id().krate)).then_some(info.span)
 }
 
-/// Lets `__cuda_std_program_location` return what its name says, if the program calls it.
+/// Makes `__cuda_std_program_location` return the location, if the program calls it.
 pub(crate) fn pass_on(cx: &CodegenCx<'_>) {
     let root = {
         let module = cx.module.borrow();
@@ -167,12 +168,12 @@ pub(crate) fn pass_on(cx: &CodegenCx<'_>) {
     }
 }
 
-/// The library's functions that the module defines.
+/// Returns the library functions that the module defines.
 fn library_functions(cx: &CodegenCx<'_>) -> HashSet<Func> {
     let module = cx.module.borrow();
     let functions = cx.functions.borrow();
     let of_library = functions.iter().filter_map(|(instance, &value)| {
-        // A declaration stands for another function.
+        // A foreign declaration resolves to another function.
         let def_id = instance.def_id();
         let defined = !cx.tcx.is_foreign_item(def_id) && is_library(cx.tcx, def_id.krate);
         defined.then(|| module.as_func(value)).flatten()
@@ -180,7 +181,7 @@ fn library_functions(cx: &CodegenCx<'_>) -> HashSet<Func> {
     of_library.collect()
 }
 
-/// Lets a function return another value.
+/// Replaces the value that a function returns.
 fn return_value(cx: &CodegenCx<'_>, func: Func, value: Value) {
     let mut module = cx.module.borrow_mut();
     for block in module.func(func).blocks.clone() {

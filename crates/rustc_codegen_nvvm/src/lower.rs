@@ -15,26 +15,26 @@ use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
 use crate::{device_functions, diagnostics, kernels, packed, single_source};
 
-/// What lowering leaves.
+/// The result of lowering.
 pub(crate) struct Lowered<'tcx> {
     /// The program.
     pub module: Module,
-    /// Where the lines of its inline assembly stand in the source, by the numbers in its comments.
+    /// The source lines of each inline assembly, indexed by the number in its comment.
     pub asm_spans: Vec<Vec<Span>>,
-    /// Where each intrinsic that a crate names itself is called first.
+    /// The first call of each LLVM intrinsic that a crate declares itself.
     pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
-    /// The functions by their symbols.
+    /// The functions by symbol.
     pub instances: FxHashMap<String, Instance<'tcx>>,
     /// The symbols of kernels and statics, with their signatures.
     pub signatures: Vec<(String, String)>,
-    /// In a single-source session: what identifies each kernel on the host, and its symbol.
+    /// In a single-source session: the identity of each kernel on the host, with its symbol.
     pub entries: Vec<(u128, String)>,
     /// The slices among the kernels' parameters.
     pub slices: Vec<ptx::Slice>,
 }
 
-/// Lowers everything that the crate's kernels reach. Errors are reported; the module is then not
-/// to be used.
+/// Lowers everything that the crate's kernels reach. After an error, which is reported, the module
+/// is incomplete and must not be used.
 pub(crate) fn lower<'tcx>(
     tcx: TyCtxt<'tcx>,
     options: &Options,
@@ -58,7 +58,7 @@ pub(crate) fn lower<'tcx>(
     }
     let mut cx = cx;
     for item in tcx.hir_crate_items(()).free_items() {
-        // A host's is for the host.
+        // In a host session, `global_asm!` is for the host.
         if tcx.def_kind(item.owner_id) == DefKind::GlobalAsm && !cx.host {
             rustc_codegen_ssa::base::codegen_global_asm(&mut cx, item);
         }
@@ -90,7 +90,7 @@ pub(crate) fn lower<'tcx>(
     }
 }
 
-/// The symbols and signatures of the kernels and of the statics that they use.
+/// Returns the symbols and signatures of the kernels and of the statics that they use.
 fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
     let kernels = cx.kernels.borrow();
     let kernels = kernels.iter().filter_map(|kernel| {
@@ -107,7 +107,7 @@ fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
     signatures
 }
 
-/// What identifies the kernels on the host, and their symbols.
+/// Returns the identities of the kernels on the host, with their symbols.
 fn entries(cx: &CodegenCx<'_>) -> Vec<(u128, String)> {
     let kernels = cx.kernels.borrow();
     let entries = kernels.iter().filter_map(|kernel| {
@@ -118,8 +118,9 @@ fn entries(cx: &CodegenCx<'_>) -> Vec<(u128, String)> {
     entries.collect()
 }
 
-/// In a single-source session: requires what a function or global names, after branches on constants
-/// are gone. Elsewhere all that is named has been required before.
+/// In a single-source session: requires the items that a function or global references, after
+/// branches on constants have been folded. In other sessions, all referenced items have already
+/// been required.
 fn require_reached<'tcx>(cx: &CodegenCx<'tcx>, value: Value, item: Option<Item<'tcx>>) {
     if !cx.host {
         return;
@@ -177,7 +178,7 @@ fn tcx_is_fn(tcx: TyCtxt<'_>, def_id: rustc_span::def_id::DefId) -> bool {
     tcx.def_kind(def_id).is_fn_like()
 }
 
-/// What the initializer of a global names.
+/// Returns the symbols that a global's initializer references.
 fn initializer_symbols(module: &Module, value: Value) -> Vec<Value> {
     let init = module
         .as_global(value)
@@ -186,7 +187,7 @@ fn initializer_symbols(module: &Module, value: Value) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-/// Lowers what is required, and what that requires, to the end.
+/// Lowers the queued items and everything that these require in turn.
 fn lower_required(cx: &CodegenCx<'_>) {
     loop {
         let next = cx.queue.borrow_mut().pop_front();
@@ -209,7 +210,8 @@ fn lower_required(cx: &CodegenCx<'_>) {
     }
 }
 
-/// Requires the functions that the legalizer makes of `f128`'s operations, if there is one.
+/// Requires the functions that the legalizer calls for operations on `f128`, if the module has any.
+/// Returns whether it does.
 fn require_soft_float(cx: &CodegenCx<'_>) -> bool {
     let has_quads = cx.ty(|types| types.has(&TypeKind::Fp128));
     if has_quads {
@@ -223,7 +225,7 @@ fn require_soft_float(cx: &CodegenCx<'_>) -> bool {
     has_quads
 }
 
-/// Names that rustc's own allocator shim would define.
+/// Defines the symbols that rustc's allocator shim would define.
 fn add_allocator_defaults(
     tcx: TyCtxt<'_>,
     symbols: &mut rustc_data_structures::fx::FxHashMap<Symbol, rustc_span::def_id::DefId>,
@@ -278,7 +280,7 @@ fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
     codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
 }
 
-/// For tests of the compiler: every function of the crate that needs no type arguments.
+/// Requires every function of the crate without type parameters, for tests of the compiler.
 fn require_everything(cx: &CodegenCx<'_>) {
     let tcx = cx.tcx;
     for local in tcx.hir_body_owners() {
@@ -287,9 +289,9 @@ fn require_everything(cx: &CodegenCx<'_>) {
             && !tcx.generics_of(def_id).requires_monomorphization(tcx)
             && !tcx.is_foreign_item(def_id)
             && tcx.intrinsic(def_id).is_none()
-            // What exists only at compile time has no code.
+            // A function that exists only at compile time has no code.
             && tcx.constness(def_id) != rustc_hir::Constness::Const { always: true };
-        // rustc's own lowering of this one intrinsic fails, also for its other backends.
+        // rustc's own lowering of this intrinsic fails, with its other backends too.
         let known_to_fail = tcx
             .opt_item_name(def_id)
             .is_some_and(|name| name.as_str() == "resumable_breakpoint");
@@ -303,16 +305,16 @@ fn require_everything(cx: &CodegenCx<'_>) {
     }
 }
 
-/// Foreign functions and statics that nobody defines are errors, each with who uses it.
+/// Reports foreign functions and statics without a definition, each with its users.
 fn report_undefined(cx: &CodegenCx<'_>, options: &Options) {
     let tcx = cx.tcx;
     let mut undefined: Vec<_> = cx.undefined.borrow().iter().copied().collect();
-    // In the order of their declarations.
+    // In the order of the declarations.
     undefined.sort_by_key(|&def_id| (tcx.def_span(def_id).lo(), tcx.def_path_hash(def_id)));
     for def_id in undefined {
         let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
         let is_function = tcx.def_kind(def_id).is_fn_like();
-        // A library alone has nobody who handles its panics, gives it memory and so on.
+        // A library alone lacks the crates that provide panic handler, allocator and so on.
         if options.roots == Roots::All {
             continue;
         }

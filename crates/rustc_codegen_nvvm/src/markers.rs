@@ -13,16 +13,16 @@ use rustc_span::def_id::DefId;
 
 use crate::{single_source, tool_attributes};
 
-/// What a function is marked as.
+/// The marker of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Marker {
     None,
     Kernel(KernelAttrs),
-    /// A section name that starts like one of ours and is none.
+    /// A section name with the backend's prefix, but an unknown suffix.
     Unknown(String),
 }
 
-/// The marker of a function.
+/// Returns the marker of a function instance.
 pub(crate) fn of_function(tcx: TyCtxt<'_>, instance: Instance<'_>) -> Marker {
     let rustc_middle::ty::InstanceKind::Item(def_id) = instance.def else {
         return Marker::None;
@@ -33,8 +33,8 @@ pub(crate) fn of_function(tcx: TyCtxt<'_>, instance: Instance<'_>) -> Marker {
     of_def(tcx, def_id)
 }
 
-/// The section of a function or static: `#[link_section]`, or in a single-source session
-/// `#[nvvm::section]`, which says nothing to the host's backend.
+/// Returns the section of a function or static: `#[link_section]`, or in a single-source session
+/// `#[nvvm::section]`, which the host's backend ignores.
 pub(crate) fn section(tcx: TyCtxt<'_>, def_id: DefId) -> Option<Symbol> {
     match single_source::is_host(tcx.sess) {
         true => tool_attributes::text(tcx, def_id, "section"),
@@ -42,7 +42,7 @@ pub(crate) fn section(tcx: TyCtxt<'_>, def_id: DefId) -> Option<Symbol> {
     }
 }
 
-/// The marker of a function by its definition.
+/// Returns the marker of a definition.
 pub(crate) fn of_def(tcx: TyCtxt<'_>, def_id: DefId) -> Marker {
     if let Some(section) = section(tcx, def_id) {
         let section = section.as_str();
@@ -58,7 +58,8 @@ pub(crate) fn of_def(tcx: TyCtxt<'_>, def_id: DefId) -> Marker {
     Marker::None
 }
 
-/// `kernel`, then `key=value` separated by `;`, of up to three comma-separated numbers each.
+/// Parses `kernel` followed by `key=value` pairs, separated by `;`. A value is up to three
+/// comma-separated numbers.
 fn parse_kernel(text: &str) -> Option<KernelAttrs> {
     let mut parts = text.split(';');
     if parts.next()? != "kernel" {
@@ -83,7 +84,7 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
             "maxcluster" => attrs.max_cluster = Some(*numbers.first()?),
             "maxnreg" => attrs.max_registers = Some(*numbers.first()?),
             "stack" => attrs.stack_size = Some(*numbers.first()?),
-            // Of the Rust function's parameters, not the entry's: see `grid_constants`.
+            // Applies to the Rust function's parameters, not the entry's: see `grid_constants`.
             "gridconst" => {}
             _ => return None,
         }
@@ -91,7 +92,7 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
     Some(attrs)
 }
 
-/// Which of a kernel's parameters are references to the launch's own parameters.
+/// Returns the indices of a kernel's parameters that are grid constants.
 pub(crate) fn grid_constants(tcx: TyCtxt<'_>, def_id: DefId) -> Vec<usize> {
     let section = section(tcx, def_id);
     let list = section.and_then(|section| {
@@ -104,7 +105,7 @@ pub(crate) fn grid_constants(tcx: TyCtxt<'_>, def_id: DefId) -> Vec<usize> {
     list.unwrap_or_default()
 }
 
-/// The address space of a static.
+/// Returns the address space of a static.
 pub(crate) fn space_of_static(tcx: TyCtxt<'_>, def_id: DefId) -> Result<AddrSpace, String> {
     let DefKind::Static { nested, .. } = tcx.def_kind(def_id) else {
         return Ok(AddrSpace::Global);

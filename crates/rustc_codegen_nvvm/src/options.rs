@@ -14,58 +14,59 @@ use rustc_span::edit_distance::edit_distance;
 
 use crate::single_source;
 
-/// What is lowered first, and with it all that it refers to.
+/// The items from which lowering starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Roots {
     /// The kernels.
     #[default]
     Kernels,
-    /// Also every function of the crate that needs no type arguments; for tests of the compiler.
+    /// The kernels and every function of the crate without type parameters, for tests of the
+    /// compiler.
     All,
 }
 
-/// What the options say.
+/// The parsed options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// The folder that gets every stage of the module.
+    /// The directory that each stage of the module is written to.
     pub dump: Option<PathBuf>,
-    /// A CUDA toolkit to look for libnvvm and libdevice in, before the usual places.
+    /// A CUDA toolkit in which to look for libnvvm and libdevice first.
     pub cuda: Option<PathBuf>,
-    /// Whether `a * b + c` may become one fused operation.
+    /// Whether `a * b + c` may be contracted to one fused operation.
     pub fma: bool,
-    /// Whether single-precision subnormals are taken as zero.
+    /// Whether single-precision subnormals are flushed to zero.
     pub ftz: bool,
     /// Whether single-precision division is correctly rounded.
     pub prec_div: bool,
     /// Whether the single-precision square root is correctly rounded.
     pub prec_sqrt: bool,
-    /// Functions of more instructions than this are not optimised.
+    /// Functions with more instructions than this are not optimized.
     pub optimize_up_to: Option<usize>,
-    /// How many times the functions of a cycle of calls may be active.
+    /// The maximum recursion depth that stack sizes are computed for.
     pub recursion_depth: Option<u32>,
-    /// Functions that are not optimized: their symbols, or their paths without white space.
+    /// Functions that are not optimized, by symbol or by path without white space.
     pub leave_unoptimized: Vec<String>,
-    /// Whether LLVM optimizes before libnvvm.
+    /// Whether LLVM optimizes the module before libnvvm.
     pub pre_optimize: bool,
-    /// Whether checks are taken out of loops and tested together.
+    /// Whether checks are hoisted out of loops and combined.
     pub move_checks: bool,
-    /// Functions whose stack slots are of more bytes than this in all share memory among slots.
+    /// Functions with stack slots of more than this many bytes in total share stack between slots.
     pub share_slots: Option<u64>,
-    /// Stack frames of more bytes than this are warned about.
+    /// Stack frames of more than this many bytes cause a warning.
     pub frame_warning: Option<u64>,
-    /// Where lowering starts.
+    /// The items from which lowering starts.
     pub roots: Roots,
 }
 
 /// An option: `--name=value`.
 struct Row {
     name: &'static str,
-    /// The values it takes, `a|b`, or in capitals what kind of value it takes.
+    /// The accepted values as `a|b`, or the kind of value in capitals.
     value: &'static str,
-    /// Empty where the option is unset by default.
+    /// Empty if the option is unset by default.
     default: &'static str,
     doc: &'static str,
-    /// The value is one of those that `value` lists.
+    /// Sets the option. The value is one of those that `value` lists.
     set: fn(&mut Options, &str),
 }
 
@@ -96,7 +97,7 @@ const TABLE: &[Row] = &[
         name: "ftz",
         value: "on|off",
         default: "off",
-        doc: "take subnormal f32 values as zero",
+        doc: "flush subnormal f32 values to zero",
         set: |options, value| options.ftz = value == "on",
     },
     Row {
@@ -117,23 +118,23 @@ const TABLE: &[Row] = &[
         name: "optimize-up-to",
         value: "N",
         default: "",
-        doc: "leave functions of more than N instructions unoptimised: libnvvm's time grows much \
-              faster than their size",
+        doc: "leave functions with more than N instructions unoptimized: libnvvm's time grows much \
+              faster than a function's size",
         set: |options, value| options.optimize_up_to = value.parse().ok(),
     },
     Row {
         name: "recursion-depth",
         value: "N",
         default: "",
-        doc: "give kernels stack for N nested calls of recursive functions; by default 64, but at \
-              most 16 KiB for a kernel",
+        doc: "reserve stack for N nested calls of recursive functions; by default 64, but at most \
+              16 KiB per kernel",
         set: |options, value| options.recursion_depth = value.parse().ok(),
     },
     Row {
         name: "leave-unoptimized",
         value: "FUNCTION",
         default: "",
-        doc: "leave the function of this path (without white space) or symbol unoptimized; may be \
+        doc: "leave the function with this path (without white space) or symbol unoptimized; may be \
               given more than once",
         set: |options, value| options.leave_unoptimized.push(value.to_owned()),
     },
@@ -149,7 +150,7 @@ const TABLE: &[Row] = &[
         name: "move-checks",
         value: "on|off",
         default: "on",
-        doc: "take checks (of indices, say) out of loops, and test several at once; off: they stay \
+        doc: "hoist checks (such as bounds checks) out of loops and combine them; off: checks stay \
               where the program has them",
         set: |options, value| options.move_checks = value == "on",
     },
@@ -157,8 +158,7 @@ const TABLE: &[Row] = &[
         name: "share-slots",
         value: "BYTES|off",
         default: "16384",
-        doc: "let stack slots that are never live together share memory in frames of more than \
-              BYTES",
+        doc: "let stack slots with disjoint lifetimes share memory in frames of more than BYTES",
         set: |options, value| options.share_slots = value.parse().ok(),
     },
     Row {
@@ -172,8 +172,8 @@ const TABLE: &[Row] = &[
         name: "roots",
         value: "kernels|all",
         default: "kernels",
-        doc: "what to compile, with all that it reaches; all: also every function of the crate \
-              that needs no type arguments (for tests of the compiler)",
+        doc: "what to compile, with everything that it reaches; all: also every function of the \
+              crate without type parameters (for tests of the compiler)",
         set: |options, value| {
             options.roots = if value == "all" {
                 Roots::All
@@ -185,7 +185,7 @@ const TABLE: &[Row] = &[
 ];
 
 impl Row {
-    /// The values, where they are listed.
+    /// Returns the accepted values, if `value` lists them.
     fn choices(&self) -> Option<impl Iterator<Item = &'static str>> {
         self.value.contains('|').then(|| self.value.split('|'))
     }
@@ -200,7 +200,7 @@ impl Row {
     }
 }
 
-/// What the arguments ask for.
+/// What the arguments request.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
     Compile(Options),
@@ -210,7 +210,7 @@ enum Request {
     MarkdownHelp,
 }
 
-/// An argument that is not an option.
+/// A rejected argument.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal {
     message: String,
@@ -218,7 +218,7 @@ struct Refusal {
 }
 
 impl Options {
-    /// The options of a session that [`check_early`] let pass.
+    /// Returns the options of a session, which [`check_early`] has validated.
     pub(crate) fn from_session(sess: &Session) -> Self {
         let args = match single_source::is_host(sess) {
             true => host_args(sess),
@@ -240,18 +240,19 @@ impl Options {
     }
 }
 
-/// In a single-source session, `--cfg nvvm_options="name=value,…"`: `-Cllvm-args` is the host's.
+/// In a single-source session, `--cfg nvvm_options="name=value,…"`: there, `-Cllvm-args` belongs to
+/// the host's backend.
 const HOST_OPTIONS: &str = "nvvm_options";
 
-/// As above, from the environment. `cuda_std` names it, so that cargo compiles all crates that may
-/// have kernels again when it changes.
+/// The same options as an environment variable. `cuda_std` reads it at compile time, so that cargo
+/// recompiles all crates that may have kernels when it changes.
 const HOST_VARIABLE: &str = "NVVM_OPTIONS";
 
 fn host_options(sess: &Session) -> impl Iterator<Item = String> {
     let options = sess.config.iter().filter_map(|&(name, value)| {
         (name.as_str() == HOST_OPTIONS).then(|| value.map(|value| value.to_string()))?
     });
-    // The last value counts: that of the flag.
+    // The last value of an option counts, so the flag overrides the environment.
     let options: Vec<String> = std::env::var(HOST_VARIABLE)
         .into_iter()
         .chain(options)
@@ -263,7 +264,7 @@ fn host_options(sess: &Session) -> impl Iterator<Item = String> {
     options.into_iter().flat_map(split)
 }
 
-/// The backend's options of a single-source session.
+/// Returns the backend's options of a single-source session.
 fn host_args(sess: &Session) -> Vec<String> {
     let own = |option: &String| {
         let starts = |name: &&str| option.starts_with(name);
@@ -273,17 +274,17 @@ fn host_args(sess: &Session) -> Vec<String> {
     options.map(|option| format!("--{option}")).collect()
 }
 
-/// An architecture that a single-source session compiles for: there may be several.
+/// The option for an architecture of a single-source session; it may be repeated.
 const ARCH: &str = "arch=";
 
-/// The option by which kernels of a single-source session are not optimized.
+/// The option that disables the optimization of kernels in a single-source session.
 const OPTIMIZE: &str = "optimize=";
 
-/// The option by which a single-source session embeds machine code as well.
+/// The option that embeds machine code in a single-source session.
 const CUBINS: &str = "cubins=";
 
-/// Whether kernels are optimized: in a single-source session also where host code is not, unless its
-/// options say `optimize=off`.
+/// Returns whether kernels are optimized. In a single-source session they are even if the host's
+/// code is not, unless `optimize=off` is set.
 pub(crate) fn optimizes(sess: &Session) -> bool {
     match single_source::is_host(sess) {
         true => values(sess, OPTIMIZE)
@@ -293,8 +294,8 @@ pub(crate) fn optimizes(sess: &Session) -> bool {
     }
 }
 
-/// The architectures that a single-source session asks for, each once. Wrong names have been
-/// refused before.
+/// Returns the architectures of a single-source session without duplicates. Invalid names have
+/// already been rejected.
 pub(crate) fn host_archs(sess: &Session) -> Vec<nvvm::Arch> {
     let names = values(sess, ARCH).into_iter();
     let mut archs: Vec<nvvm::Arch> = names.filter_map(|name| name.parse().ok()).collect();
@@ -306,25 +307,25 @@ pub(crate) fn host_archs(sess: &Session) -> Vec<nvvm::Arch> {
     archs
 }
 
-/// Whether a session compiles kernels more than once.
+/// Returns whether a session compiles kernels for several architectures.
 pub(crate) fn has_several_archs(sess: &Session) -> bool {
     single_source::is_host(sess) && host_archs(sess).len() > 1
 }
 
-/// Whether a single-source session embeds machine code besides the PTX.
+/// Returns whether a single-source session embeds machine code in addition to PTX.
 pub(crate) fn embeds_cubins(sess: &Session) -> bool {
     values(sess, CUBINS)
         .last()
         .is_some_and(|value| value == "on")
 }
 
-/// The values that a single-source session gives an option.
+/// Returns the values of an option of a single-source session.
 fn values(sess: &Session, option: &str) -> Vec<String> {
     let value = |given: String| Some(given.strip_prefix(option)?.to_owned());
     host_options(sess).filter_map(value).collect()
 }
 
-/// Reports options of a single-source session that are not there.
+/// Reports unknown options of a single-source session.
 pub(crate) fn check_host(sess: &Session) {
     if let Err(refusals) = parse(&host_args(sess)) {
         for Refusal { message, help } in refusals {
@@ -349,8 +350,8 @@ pub(crate) fn check_host(sess: &Session) {
     sess.dcx().abort_if_errors();
 }
 
-/// Reports options that are not there, answers `--help`, and refuses kinds of output that this
-/// backend does not make. To be called before anything is compiled.
+/// Reports unknown options, handles `--help`, and rejects output kinds that this backend does not
+/// support. To be called before anything is compiled.
 pub(crate) fn check_early(sess: &EarlySession) {
     match parse(&sess.opts.cg.llvm_args) {
         Ok(Request::Compile(_)) => {}
@@ -439,7 +440,7 @@ fn parse_one(arg: &str, options: &mut Options) -> Result<(), Refusal> {
     }
 }
 
-/// The option that someone who wrote `name` may have meant.
+/// Returns the option that `name` is most likely a misspelling of.
 fn nearest(name: &str) -> Option<&'static Row> {
     let limit = name.len().max(3) / 3;
     let by_distance =
@@ -486,7 +487,7 @@ fn markdown() -> String {
     text
 }
 
-/// Breaks a text into lines of at most `width` characters, words permitting.
+/// Breaks a text into lines of at most `width` characters, except for longer words.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -15,10 +15,11 @@ use rustc_middle::ty::{self, Instance, Ty};
 
 use crate::context::CodegenCx;
 
-/// How many pointers are followed: there are types that point to ever larger ones.
+/// The number of pointers that are followed: a type may point to ever larger types.
 const HOPS: usize = 4;
 
-/// Whether a function has such values, or pointers to them, among its variables.
+/// Returns whether a function has a variable that contains, or points to, a value of a packed type
+/// or of a union.
 pub(crate) fn handles_packed<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
     cx.tcx
         .instance_mir(instance.def)
@@ -39,7 +40,7 @@ pub(crate) fn handles_packed<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx
         })
 }
 
-/// Whether there is a packed type or a union somewhere in a type, or where it points.
+/// Returns whether a type contains, or points to, a packed type or a union.
 fn holds_packed<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![(ty, HOPS)];
@@ -63,7 +64,7 @@ fn holds_packed<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>) -> bool {
                     return true;
                 }
                 rest.extend(fields.into_iter().map(|field| (field, hops)));
-                // What owns elements behind a pointer without a type.
+                // A `PhantomData` field marks a type that owns elements behind an untyped pointer.
                 if adt.is_phantom_data() && hops > 0 {
                     rest.extend(args.types().map(|ty| (ty, hops - 1)));
                 }
@@ -85,13 +86,13 @@ fn layout<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>) -> Option<TyAndLayout<'tcx>>
     cx.tcx.layout_of(cx.typing_env().as_query_input(ty)).ok()
 }
 
-/// Whether a field lies where its type alone would not.
+/// Returns whether a field's offset is not a multiple of its type's alignment.
 fn is_under_aligned<'tcx>(cx: &CodegenCx<'tcx>, ty: Ty<'tcx>, fields: &[Ty<'tcx>]) -> bool {
     let align = |ty| layout(cx, ty).map(|layout| layout.align.abi);
     fields.iter().any(|&field| align(field) > align(ty))
 }
 
-/// Whether a union has more than one field that holds something; `MaybeUninit` has not.
+/// Returns whether a union has more than one field that is not zero-sized. `MaybeUninit` has one.
 fn is_ambiguous<'tcx>(cx: &CodegenCx<'tcx>, fields: &[Ty<'tcx>]) -> bool {
     let holds = |&&ty: &&Ty<'tcx>| layout(cx, ty).is_some_and(|layout| !layout.is_zst());
     fields.iter().filter(holds).count() > 1

@@ -1,5 +1,5 @@
-//! From the lowered module to PTX: verify, run passes, write, run libnvvm, and remove dead
-//! functions.
+//! Compiles the lowered module to PTX: verifies it, runs passes, writes it, runs libnvvm, and
+//! removes dead functions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::options::{self, Options, Roots};
 use crate::ptx_cache::PtxCache;
 use crate::{assembly_check, device_functions, llvm};
 
-/// Compiles kernels to PTX. Errors are reported, and then there is none.
+/// Compiles kernels to PTX. Returns `None` after reporting an error.
 pub(crate) fn compile<'tcx>(
     tcx: TyCtxt<'tcx>,
     options: &Options,
@@ -71,7 +71,7 @@ pub(crate) fn compile<'tcx>(
     })?;
     drop(module);
     let Ok(ptx) = String::from_utf8(ptx) else {
-        sess.dcx().err("libnvvm made PTX that is not UTF-8");
+        sess.dcx().err("libnvvm produced PTX that is not UTF-8");
         return None;
     };
     dumper.dump("libnvvm.ptx", || ptx.clone());
@@ -85,8 +85,8 @@ pub(crate) fn compile<'tcx>(
     if !asm_spans.is_empty() {
         assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
     }
-    // What libnvvm marks for debuggers ptxas does not optimize: right for a build without
-    // optimizations, whose functions are many and large, and for no other.
+    // ptxas does not optimize functions that libnvvm marks for debuggers. That suits only
+    // unoptimized builds, whose functions are many and large.
     let purpose = match (options::optimizes(sess), options.move_checks) {
         (false, _) => ptx::Purpose::Debugging,
         (true, false) => ptx::Purpose::Plain,
@@ -106,7 +106,7 @@ pub(crate) fn compile<'tcx>(
         Err(err) => {
             let mut diag = sess
                 .dcx()
-                .struct_err(format!("libnvvm made PTX that cannot be read: {err}"));
+                .struct_err(format!("libnvvm produced PTX that cannot be read: {err}"));
             toolkit::our_fault(&mut diag);
             diag.emit();
             None
@@ -123,7 +123,7 @@ fn warn_of_frames<'tcx>(
 ) {
     for &(ref symbol, bytes) in frames {
         if bytes > limit {
-            // The function that a kernel's entry calls has the name that the user wrote.
+            // The function called by a kernel's entry has the name in the source.
             let body = format!("{symbol}{}", crate::context::BODY);
             let instance = instances.get(symbol).or_else(|| instances.get(&body));
             toolkit::large_frame(tcx, symbol, instance.copied(), bytes);
@@ -146,7 +146,7 @@ fn transform(
     dumper.dump("lowered.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
-    // Blocks that MIR has and nothing reaches would otherwise be read by the checks.
+    // Unreachable blocks from MIR would otherwise be part of the checks.
     passes::remove_unreachable_blocks(&mut module);
     check(sess, &module, "lowering")?;
     if options.roots == Roots::Kernels {
@@ -159,14 +159,14 @@ fn transform(
     };
     let optimizes = options::optimizes(sess);
     if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
-        // LLVM is to know what must not be duplicated.
+        // LLVM must not duplicate or move convergent calls.
         passes::convergence(&mut module);
         let optimized = sess.time("nvvm_llvm", || {
             llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                 passes::dead_functions(&mut optimized);
                 passes::dead_globals(&mut optimized);
                 passes::keep_strided_loops(&mut optimized);
-                // What it cannot replace, LLVM may have made.
+                // LLVM may introduce operations that the legalizer cannot handle.
                 legalize::legalize(&mut optimized, &target)
                     .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;
                 Ok(optimized)
@@ -214,7 +214,7 @@ fn finish_transform(
     Some((module, dialect))
 }
 
-/// Lets the verifier look at what was lowered.
+/// Runs the verifier on the lowered module.
 fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
     report(
         sess,
@@ -223,8 +223,8 @@ fn check(sess: &Session, module: &Module, stage: &str) -> Option<()> {
     )
 }
 
-/// Lets the verifier look at what is about to be written, and looks for functions that the
-/// legalizer calls and nothing brings: the soft-float functions of `f128`.
+/// Runs the verifier on the legalized module, and reports functions that the legalizer calls and
+/// nothing defines: the soft-float functions of `f128`.
 fn check_legalized(sess: &Session, options: &Options, module: &Module) -> Option<()> {
     let verified = sess.time("nvvm_verify", || nvvm_ir::verify::verify_legalized(module));
     report(sess, verified, "legalization")?;
@@ -238,14 +238,14 @@ fn check_legalized(sess: &Session, options: &Options, module: &Module) -> Option
                 "the program needs `{}`, which no GPU has",
                 data.name
             ));
-            diag.note("arithmetic of `f128` is such a thing");
+            diag.note("operations on `f128` call such functions");
             diag.emit();
         }
     }
     sess.dcx().has_errors().is_none().then_some(())
 }
 
-/// Reports what the verifier found: that is a bug of ours.
+/// Reports verifier errors, which are internal compiler errors.
 fn report(
     sess: &Session,
     verified: Result<(), Vec<nvvm_ir::VerifyError>>,
@@ -258,7 +258,7 @@ fn report(
     for err in errors.iter().take(SHOWN) {
         let mut diag = sess
             .dcx()
-            .struct_err(format!("{stage} made invalid code: {err}"));
+            .struct_err(format!("{stage} produced invalid code: {err}"));
         toolkit::our_fault(&mut diag);
         diag.emit();
     }
@@ -281,7 +281,8 @@ fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
     }
 }
 
-/// Looks in the folder that the user gave, then in the usual ones, then beside this library.
+/// Locates the toolkit: in the directory that the user specified, in the usual directories, and
+/// beside this library.
 pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
     let beside: Vec<PathBuf> = beside_this_library().into_iter().collect();
     let usual = cuda_toolkit::find(&beside);
@@ -298,7 +299,7 @@ pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
     }
 }
 
-/// `cuda` in the target folder that this library was built in.
+/// Returns the directory `cuda` in the target directory in which this library was built.
 fn beside_this_library() -> Option<PathBuf> {
     let me = libloading_path()?;
     me.ancestors()
@@ -307,27 +308,27 @@ fn beside_this_library() -> Option<PathBuf> {
         .find(|dir| dir.is_dir())
 }
 
-/// The file this library was loaded from.
+/// Returns the path of the file from which this library was loaded.
 fn libloading_path() -> Option<PathBuf> {
     let address = beside_this_library as fn() -> Option<PathBuf> as usize;
     mapped_file(&fs::read_to_string("/proc/self/maps").ok()?, address)
 }
 
-/// The file that is mapped at an address, of lines such as
-/// `7f00-7f10 r-xp 00000000 fe:00 123    /path with spaces/lib.so`.
+/// Returns the file that is mapped at an address, from lines such as `7f00-7f10 r-xp 00000000 fe:00
+/// 123    /path with spaces/lib.so`.
 fn mapped_file(maps: &str, address: usize) -> Option<PathBuf> {
     maps.lines().find_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let start = usize::from_str_radix(start, 16).ok()?;
         let end = usize::from_str_radix(end, 16).ok()?;
-        // Permissions, offset and device have no slash; the inode is a number.
+        // Permissions, offset, device and inode contain no slash.
         let path = rest.get(rest.find(" /")? + 1..)?;
         (start..end).contains(&address).then(|| PathBuf::from(path))
     })
 }
 
-/// Writes stages to a folder, if the user named one.
+/// Writes each stage to a directory, if the user specified one.
 pub(crate) struct Dumper<'a> {
     sess: &'a Session,
     dir: Option<PathBuf>,

@@ -1,5 +1,5 @@
-//! libnvvm's PTX of the last compilation of a crate: it is used again as long as the kernels, and all
-//! that they reach, are the same.
+//! Caches libnvvm's PTX of a crate's last compilation. The cache is valid while the kernels and
+//! everything that they reach are unchanged.
 
 use std::fs;
 use std::hash::Hasher;
@@ -10,7 +10,7 @@ use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_data_structures::stable_hash::StableHasher;
 use rustc_middle::ty::TyCtxt;
 
-/// The file of a crate for an architecture, which is beside its object files.
+/// The cache file of a crate for an architecture, in the directory of its object files.
 pub(crate) struct PtxCache {
     path: PathBuf,
 }
@@ -23,7 +23,7 @@ impl PtxCache {
         }
     }
 
-    /// The PTX that has this key, if the file holds it.
+    /// Returns the PTX with this key, if the file holds it.
     pub(crate) fn load(&self, key: Fingerprint) -> Option<Vec<u8>> {
         let mut ptx = fs::read(&self.path).ok()?;
         let len = ptx.strip_suffix(line(key).as_bytes())?.len();
@@ -31,7 +31,7 @@ impl PtxCache {
         Some(ptx)
     }
 
-    /// Keeps the PTX. If that fails, the next compilation has more to do.
+    /// Stores the PTX. If that fails, the next compilation runs libnvvm again.
     pub(crate) fn store(&self, key: Fingerprint, ptx: &[u8]) {
         let name = format!("nvvm-cache.{}", std::process::id());
         let unfinished = self.path.with_extension(name);
@@ -42,12 +42,13 @@ impl PtxCache {
     }
 }
 
-/// The line behind the PTX.
+/// Returns the line after the PTX.
 fn line(key: Fingerprint) -> String {
     format!("\n{}\n", key.to_hex())
 }
 
-/// What libnvvm's output depends on: the program, the options, and the files.
+/// Returns the hash of everything that libnvvm's output depends on: the program, the options, and
+/// the files.
 pub(crate) fn key(program: &str, options: &[String], files: &[&Path]) -> Fingerprint {
     let mut hasher = StableHasher::new();
     let mut add = |text: &str| {
@@ -87,7 +88,7 @@ mod tests {
         assert_ne!(first, key("a", &[], &[&library]));
         fs::write(&library, "12").unwrap();
         assert_ne!(first, key_of("a"));
-        // Half of a file is none.
+        // A truncated file is not used.
         fs::write(&cache.path, "pt").unwrap();
         assert_eq!(cache.load(first), None);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);

@@ -1,8 +1,8 @@
-//! Records that `#[kernel]`, `#[constant]` and `#[address_space]` leave about their items: the
+//! Records that `#[kernel]`, `#[constant]` and `#[address_space]` generate for their items: the
 //! signatures that the host compares, and the symbols of statics.
 //!
-//! A record is a static of the section `nvvm.record` of type `cust_core::signature::Record`, which
-//! the compiler reads and never lowers.
+//! A record is a static in the section `nvvm.record` of type `cust_core::signature::Record`. The
+//! compiler reads it and never lowers it.
 
 use rustc_abi::Size;
 use rustc_data_structures::fx::FxHashMap;
@@ -17,15 +17,16 @@ use crate::markers::{self, Marker};
 /// The records of all crates.
 #[derive(Default)]
 pub(crate) struct Records {
-    /// The signatures of kernels, by their names.
+    /// The signatures of kernels, by kernel name.
     pub kernels: FxHashMap<String, String>,
-    /// The symbols and the signatures of statics.
+    /// The symbols and signatures of statics.
     pub statics: FxHashMap<DefId, (String, String)>,
-    /// In a single-source session: what identifies a kernel on the host, by the kernel's function.
+    /// In a single-source session: the identity of each kernel on the host, by the kernel's
+    /// function.
     pub handles: FxHashMap<DefId, u128>,
 }
 
-/// Reads the records of the crate and of the crates it is built on.
+/// Reads the records of the crate and its dependencies.
 pub(crate) fn collect(tcx: TyCtxt<'_>) -> Records {
     let mut records = Records::default();
     let mut add = |def_id: DefId| {
@@ -62,7 +63,7 @@ fn is_record(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
             .is_some_and(|section| section.as_str() == "nvvm.record")
 }
 
-/// The symbol, the signature, and the static that it is of.
+/// Returns a record's symbol, its signature, and the static that it describes.
 fn read(tcx: TyCtxt<'_>, record: &Allocation) -> Option<(String, String, Option<DefId>)> {
     let symbol = string(tcx, record, 0)?;
     let signature = string(tcx, record, 16)?;
@@ -73,8 +74,8 @@ fn read(tcx: TyCtxt<'_>, record: &Allocation) -> Option<(String, String, Option<
     Some((symbol, signature, item))
 }
 
-/// In a single-source session: the kernel that a record is in, and the hash of the type that stands
-/// for it on the host.
+/// In a single-source session: returns the kernel that contains a record, and the hash of the type
+/// that represents the kernel on the host.
 fn handle(tcx: TyCtxt<'_>, record: DefId, alloc: &Allocation) -> Option<(DefId, u128)> {
     const OFFSET: u64 = 40;
     if !crate::single_source::is_host(tcx.sess) || alloc.size().bytes() <= OFFSET {
@@ -93,13 +94,13 @@ fn handle(tcx: TyCtxt<'_>, record: DefId, alloc: &Allocation) -> Option<(DefId, 
     }
 }
 
-/// What the pointer at an offset points to.
+/// Returns the target of the pointer at an offset.
 fn target<'tcx>(tcx: TyCtxt<'tcx>, record: &Allocation, at: u64) -> Option<GlobalAlloc<'tcx>> {
     let provenance = record.provenance().get_ptr(Size::from_bytes(at))?;
     Some(tcx.global_alloc(provenance.alloc_id()))
 }
 
-/// The `&str` at an offset.
+/// Returns the `&str` at an offset.
 fn string(tcx: TyCtxt<'_>, record: &Allocation, at: u64) -> Option<String> {
     let word = |at: u64| {
         let range = at as usize..at as usize + 8;

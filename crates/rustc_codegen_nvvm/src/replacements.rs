@@ -11,8 +11,8 @@ use rustc_span::Symbol;
 
 use crate::context::CodegenCx;
 
-/// The path of a function, and the symbol of what replaces it, which has the same signature,
-/// `#[track_caller]` included.
+/// The path of a function, and the symbol of its replacement, which has the same signature,
+/// including `#[track_caller]`.
 const TABLE: &[(&[&str], &str)] = &[
     (
         &[
@@ -50,19 +50,19 @@ const TABLE: &[(&[&str], &str)] = &[
         &["core", "slice", "index", "slice_index_fail"],
         "__cuda_std_slice_index_fail",
     ),
-    // In single-source programs.
+    // Reached only in single-source programs.
     (&["std", "io", "stdio", "_eprint"], "__cuda_std_eprint"),
     (&["std", "io", "stdio", "_print"], "__cuda_std_print"),
 ];
 
-/// Whether a function of the table is inlined where it is called. Its own attributes cannot say so:
-/// rustc ignores `#[inline]` where there is `#[no_mangle]`. Not with checks for undefined behaviour:
-/// it has some itself, which panic.
+/// Returns whether a replacement is always inlined. Its own attributes cannot request that, because
+/// rustc ignores `#[inline]` on `#[no_mangle]` functions. It is not inlined with checks for
+/// undefined behavior: its own checks panic.
 pub(crate) fn is_inlined(tcx: TyCtxt<'_>, symbol: &str) -> bool {
     symbol == "__cuda_std_panic_fmt" && !tcx.sess.ub_checks()
 }
 
-/// What stands for a function in this program, if it is not the function itself.
+/// Returns the replacement of a function in this program, if there is one.
 pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option<Instance<'tcx>> {
     let tcx = cx.tcx;
     let InstanceKind::Item(def_id) = instance.def else {
@@ -77,7 +77,7 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
         .find(|(path, _)| path.last() == Some(&name.as_str()) && path_is(tcx, def_id, path))?;
     let definition = *cx.symbols.get(&Symbol::intern(symbol))?;
     let replacement = Instance::mono(tcx, definition);
-    // A caller that passes no location would leave whatever there is in its place.
+    // Without a location argument from the caller, the parameter would be uninitialized.
     let asks = |instance: Instance<'tcx>| instance.def.requires_caller_location(tcx);
     assert_eq!(
         asks(replacement),

@@ -1,9 +1,9 @@
-//! Keeps the image of a crate out of link-time optimization.
+//! Excludes a crate's image from link-time optimization.
 //!
-//! rustc lists a crate's object files in the rlib's member `lib.rmeta-link`. In the list, link-time
-//! optimization looks for each one's bitcode, of which the image has none, and then does not link
-//! it. So the image's name in the list is replaced by one that no member has: to rustc, the image
-//! is then an object file of another language, which it links.
+//! rustc lists a crate's object files in the rlib's member `lib.rmeta-link`. Link-time optimization
+//! looks for the bitcode of each listed object and does not link the object itself; the image has
+//! no bitcode and would be lost. So the image's name in the list is replaced by a name that no
+//! member has: rustc then treats the image as an object file of another language and links it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,10 +12,10 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
-/// The member, as its header names it.
+/// The name of the member in its header.
 const LIST: &[u8] = b"lib.rmeta-link/";
 
-/// Renames an object file in the list of an rlib. Whether it was there.
+/// Renames an object file in an rlib's list. Returns whether the list contained it.
 pub(crate) fn hide_object(rlib: &Path, name: &str) -> io::Result<bool> {
     let mut file = File::options().read(true).write(true).open(rlib)?;
     let Some(list) = find_list(&mut file)? else {
@@ -28,14 +28,14 @@ pub(crate) fn hide_object(rlib: &Path, name: &str) -> io::Result<bool> {
     let Some(at) = bytes.windows(name.len()).position(is_name) else {
         return Ok(false);
     };
-    // Of the same length, as it stands behind its length.
+    // The new name has the same length, because the list stores the length before the name.
     let last = list.start + (at + name.len() - 1) as u64;
     file.seek(SeekFrom::Start(last))?;
     file.write_all(b"-")?;
     Ok(true)
 }
 
-/// Where the list is in an rlib.
+/// Returns the position of the list in an rlib.
 fn find_list(file: &mut File) -> io::Result<Option<Range<u64>>> {
     let mut magic = [0; MAGIC.len()];
     file.read_exact(&mut magic)?;

@@ -14,7 +14,7 @@ use rustc_span::Symbol;
 
 use crate::builder::Builder;
 
-/// What the lanes of a vector are.
+/// The element type of a vector.
 #[derive(Copy, Clone, PartialEq)]
 enum Lane {
     Int { signed: bool },
@@ -56,7 +56,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         })
     }
 
-    /// A vector argument, also where it was passed in memory (`repr(packed, simd)`).
+    /// Returns a vector argument, loading it if it is passed in memory (`repr(packed, simd)`).
     fn vector_arg(&mut self, arg: &OperandRef<'tcx, Value>) -> Value {
         match arg.val {
             OperandValue::Ref(place) => {
@@ -70,13 +70,14 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// A lane of a mask as a truth value: its highest bit.
+    /// Returns a mask lane as an `i1`: its highest bit.
     fn is_set(&mut self, lane: Value) -> Value {
         let zero = self.const_null(self.val_ty(lane));
         self.icmp(IntPredicate::IntSLT, lane, zero)
     }
 
-    /// The truth values of a mask, which is a vector, an integer of bits or an array of bytes.
+    /// Returns a mask's lanes as `i1`. The mask is a vector, an integer bit mask or an array of
+    /// bytes.
     fn mask(&mut self, arg: &OperandRef<'tcx, Value>, count: usize) -> Vec<Value> {
         if arg.layout.ty.is_simd() {
             let vector = self.vector_arg(arg);
@@ -182,7 +183,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         })
     }
 
-    /// The product of polynomials over bits: as by hand, without carries.
+    /// Returns the carry-less product: long multiplication with XOR in place of addition.
     fn carryless_product(&mut self, a: Value, b: Value) -> Value {
         let ty = self.val_ty(a);
         let one = self.const_uint(ty, 1);
@@ -295,7 +296,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// Reads or writes the lanes whose bit is set.
+    /// Loads or stores the lanes whose mask bit is set.
     fn masked_access(
         &mut self,
         mask: &[Value],
@@ -328,7 +329,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
     }
 }
 
-/// The result of a SIMD intrinsic; `None` if it is none that we know.
+/// Returns the result of a SIMD intrinsic, or `None` if the intrinsic is unknown.
 pub(crate) fn intrinsic<'tcx>(
     bx: &mut Builder<'_, 'tcx>,
     name: Symbol,
@@ -489,7 +490,7 @@ pub(crate) fn intrinsic<'tcx>(
                     bx.gep(ty, base, &[index])
                 })
                 .collect();
-            // The promised alignment is at least this one, or none.
+            // The guaranteed alignment is at least this one, or none.
             let align = match masked_alignment(instance) {
                 Some(0) => Align::ONE,
                 _ => layout.align.abi,
@@ -526,7 +527,7 @@ pub(crate) fn intrinsic<'tcx>(
     })
 }
 
-/// The constant indices of a shuffle: a vector of constants.
+/// Returns the constant indices of a shuffle: a constant vector.
 fn shuffle_indices<'tcx>(
     bx: &Builder<'_, 'tcx>,
     arg: &OperandRef<'tcx, Value>,
@@ -551,7 +552,7 @@ fn shuffle_indices<'tcx>(
     }
 }
 
-/// `SimdAlign` of a masked access: 0 unaligned, 1 of the element, 2 of the vector.
+/// Returns the `SimdAlign` of a masked access: 0 unaligned, 1 the element's, 2 the vector's.
 fn masked_alignment(instance: Instance<'_>) -> Option<u32> {
     let branch = instance.args.const_at(3).try_to_value()?.to_branch();
     Some(branch.first()?.to_leaf().to_u32())

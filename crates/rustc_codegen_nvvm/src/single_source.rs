@@ -1,11 +1,11 @@
 //! Single source: kernels beside host code.
 //!
-//! In a session for a host, rustc's own LLVM backend compiles the crate as always. If the crate has
-//! kernels, this backend lowers them as well, with all that they reach in all crates, from the same
-//! MIR, and embeds the PTX in the crate's object files ([`embed`]). So one session has one set of
-//! types, closures and generic instances for both sides.
+//! In a host session, rustc's LLVM backend compiles the crate as usual. If the crate has kernels,
+//! this backend lowers them too, with everything that they reach in all crates, from the same MIR,
+//! and embeds the PTX in the crate's object files ([`embed`]). Both sides therefore share one set
+//! of types, closures and generic instances.
 //!
-//! The libraries mark what differs on the device with tool attributes ([`tool_attributes`]).
+//! The libraries use tool attributes ([`tool_attributes`]) to mark items that differ on the device.
 
 use std::any::Any;
 use std::sync::OnceLock;
@@ -40,12 +40,12 @@ use crate::{
     NvvmCodegenBackend, device_functions, embed, kernels, pipeline, threading, tool_attributes,
 };
 
-/// Whether the session is for a host.
+/// Returns whether the session's target is a host.
 pub(crate) fn is_host(sess: &EarlySession) -> bool {
     sess.target.arch != Arch::Nvptx64
 }
 
-/// What rustc loads: the backend for the session's target.
+/// The backend for the session's target, which rustc loads.
 pub(crate) struct Backend(Box<dyn CodegenBackend>);
 
 impl Default for Backend {
@@ -54,25 +54,25 @@ impl Default for Backend {
     }
 }
 
-/// rustc's backend for the host, and this one for the kernels.
+/// rustc's backend for the host code, and this one for the kernels.
 struct HostBackend {
     llvm: Box<dyn CodegenBackend>,
-    /// For link-time optimization: the symbols of the images that each kind of output has to link.
+    /// For link-time optimization: the symbols of the images to link, by crate type.
     images: OnceLock<FxHashMap<CrateType, Vec<String>>>,
 }
 
-/// What `codegen_crate` hands to `join_codegen`.
+/// The value that `codegen_crate` passes to `join_codegen`.
 struct Ongoing {
     llvm: Box<dyn Any>,
-    /// The images of a crate that may have kernels, and the symbol of what holds them.
+    /// The images of a crate that may have kernels, with the symbol of their records.
     module: Option<embed::Image>,
 }
 
-/// rustc's own queries.
+/// rustc's own query providers.
 static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
 
-/// What allocates on the device: the symbols of the host's allocator, which `alloc` calls, and those
-/// of the functions of `cuda_std`.
+/// The allocator on the device: the symbols of the host's allocator, which `alloc` calls, and the
+/// `cuda_std` functions that replace them.
 const ALLOCATOR: [(&str, &str); 5] = [
     (
         "__rust_alloc_error_handler",
@@ -84,10 +84,10 @@ const ALLOCATOR: [(&str, &str); 5] = [
     ("__rust_alloc_zeroed", "__cuda_std_alloc_zeroed"),
 ];
 
-/// The attributes of functions that are other functions on the device.
+/// The attributes of functions that are replaced on the device.
 const OF_DEVICE: [&str; 3] = ["foreign", "asm", "shared_memory"];
 
-/// Lets the device's allocator stand for the host's.
+/// Substitutes the device allocator for the host's.
 pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
     for (of_host, of_device) in ALLOCATOR {
         let symbol = rustc_symbol_mangling::mangle_internal_symbol(tcx, of_host);
@@ -97,7 +97,7 @@ pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, Def
     }
 }
 
-/// What a function of the host is on the device, if its attributes say that it is another one.
+/// Returns the device version of a host function, if the function's attributes specify one.
 pub(crate) fn device_function<'tcx>(
     cx: &CodegenCx<'tcx>,
     instance: Instance<'tcx>,
@@ -131,14 +131,14 @@ pub(crate) fn device_function<'tcx>(
     Some(crate::asm::function(cx, instance, &texts))
 }
 
-/// Whether the crate may have kernels, or instances of another crate's: whether it can name `cuda_std`. It
-/// then has an image, which may be empty, so that its symbol can be told before.
+/// Returns whether the crate can use `cuda_std`, and so may have kernels or instances of another
+/// crate's kernels. It then has an image, possibly empty, so that the symbol is known beforehand.
 fn may_launch(tcx: TyCtxt<'_>) -> bool {
     let mut crates = tcx.crates(()).iter();
     crates.any(|&cnum| tcx.crate_name(cnum).as_str() == "cuda_std")
 }
 
-/// The symbols of the images in the libraries that are linked statically, for each kind of output.
+/// Returns the symbols of the images in statically linked libraries, by crate type.
 fn upstream_images(tcx: TyCtxt<'_>) -> FxHashMap<CrateType, Vec<String>> {
     let image = |symbol: &ExportedSymbol<'_>| match symbol {
         ExportedSymbol::NoDefId(symbol) if embed::is_symbol(symbol.name) => {
@@ -160,7 +160,7 @@ fn upstream_images(tcx: TyCtxt<'_>) -> FxHashMap<CrateType, Vec<String>> {
         .collect()
 }
 
-/// The device code of the crate's kernels, if it has any, for each architecture. Errors are
+/// Returns the device code of the crate's kernels, if it has any, for each architecture. Errors are
 /// reported.
 fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
     options::check_host(tcx.sess);
@@ -172,7 +172,7 @@ fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
     let mut codes = Vec::new();
     for arch in options::host_archs(tcx.sess) {
         let Some(ptx) = pipeline::compile(tcx, &options, arch, kernels.clone()) else {
-            // The same errors would follow for the others.
+            // The other architectures would report the same errors.
             break;
         };
         let cubin = options::embeds_cubins(tcx.sess)
@@ -183,8 +183,9 @@ fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
     codes
 }
 
-/// The memory of a shared parameter of one instance of a generic kernel: a function that returns its
-/// address. The arguments are the kernel's name, the type of the memory, and the parameter's number.
+/// Returns a function that returns the address of a shared memory parameter of one instance of a
+/// generic kernel. The type arguments are the kernel's name, the type of the memory, and the
+/// parameter's number.
 fn shared_memory<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Value {
     let ty = instance.args.type_at(1);
     let layout = cx.layout_of(ty);
@@ -210,7 +211,7 @@ fn shared_memory<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Value 
     })
 }
 
-/// What a function returns whose calls are a constant on the device.
+/// Returns the value of a function whose calls evaluate to a constant on the device.
 fn known(cx: &CodegenCx<'_>, def_id: DefId) -> Option<bool> {
     if tool_attributes::has(cx.tcx, def_id, "is_device") {
         return Some(true);
@@ -220,7 +221,7 @@ fn known(cx: &CodegenCx<'_>, def_id: DefId) -> Option<bool> {
     Some(feature.is_ok_and(|needed| cx.arch.has(needed)))
 }
 
-/// Whether a function may have attributes of the tool: those of the standard library have none.
+/// Returns whether a function may have tool attributes: the standard library's functions have none.
 fn may_have_attributes(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     !matches!(
         tcx.crate_name(def_id.krate).as_str(),
@@ -273,8 +274,9 @@ impl CodegenBackend for HostBackend {
         self.llvm.provide(providers);
         threading::provide(providers);
         BEFORE.get_or_init(|| providers.queries);
-        // A call of what is another function on the device stays a call in MIR. What is a constant there
-        // has `#[rustc_no_mir_inline]`, and the host's backend inlines it.
+        // A call of a function that is replaced on the device must remain a call in MIR. A function
+        // that evaluates to a constant there has `#[rustc_no_mir_inline]`, and the host's backend
+        // inlines it.
         providers.queries.codegen_fn_attrs = |tcx, def_id| {
             let before = BEFORE.get().expect("set when the providers are");
             let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
@@ -284,7 +286,7 @@ impl CodegenBackend for HostBackend {
             }
             attrs
         };
-        // The linker takes an object out of an rlib only where something refers to it.
+        // The linker extracts an object from an rlib only if something references it.
         providers.queries.exported_non_generic_symbols = |tcx, krate| {
             let before = BEFORE.get().expect("set when the providers are");
             let symbols = (before.exported_non_generic_symbols)(tcx, krate);
@@ -352,7 +354,7 @@ impl CodegenBackend for HostBackend {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        // rustc leaves out what only a symbol's being used asks for.
+        // rustc omits symbols that only `used` keeps.
         for (crate_type, symbols) in &mut crate_info.linked_symbols {
             let images = self.images.get().and_then(|images| images.get(crate_type));
             let images = images.into_iter().flatten().cloned();

@@ -11,12 +11,14 @@ use rustc_codegen_ssa::traits::{BaseTypeCodegenMethods, BuilderMethods, ConstCod
 
 use crate::builder::Builder;
 
-/// How many words a small copy has at most.
+/// The maximum number of words in a small copy.
 const WORDS: u64 = 16;
-/// The same for words of one or two bytes: what is copied by such may well be read by larger ones.
+/// The maximum for words of one or two bytes. Data copied in such words may later be read in larger
+/// ones.
 const NARROW_WORDS: u64 = 4;
 
-/// A copy's words, each with its offset and size, in bytes; `None` for what is no small copy.
+/// Returns the words of a copy as pairs of offset and size, in bytes, or `None` if the copy is not
+/// small.
 fn words(size: u64, align: u64) -> Option<Vec<(u64, u64)>> {
     let unit = align.min(8);
     let most = if unit < 4 { NARROW_WORDS } else { WORDS };
@@ -26,7 +28,7 @@ fn words(size: u64, align: u64) -> Option<Vec<(u64, u64)>> {
     let mut words = Vec::new();
     let mut at = 0;
     while at < size {
-        // The rest of a size that is no multiple.
+        // The tail, if the size is not a multiple of the unit.
         let left = size - at;
         let bytes = unit.min(1 << left.ilog2());
         words.push((at, bytes));
@@ -35,7 +37,7 @@ fn words(size: u64, align: u64) -> Option<Vec<(u64, u64)>> {
     Some(words)
 }
 
-/// Makes a small copy; whether it is one.
+/// Emits a small copy. Returns false, and emits nothing, if the copy is not small.
 pub(crate) fn copy(
     bx: &mut Builder<'_, '_>,
     (dst, dst_align): (Value, Align),

@@ -26,16 +26,16 @@ use rustc_span::def_id::LocalDefId;
 
 type OptimizedMir = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Body<'tcx>;
 
-/// rustc's own passes, which come first.
+/// rustc's own passes, which run first.
 static BEFORE: OnceLock<OptimizedMir> = OnceLock::new();
 
-/// How many statements may be repeated in a predecessor.
+/// The maximum number of statements that are duplicated into a predecessor.
 const STATEMENTS: usize = 8;
 
-/// How many times a function's body is gone through: each time may show what the last made known.
+/// The maximum number of rounds over a function's body: a round may enable further shortcuts.
 const ROUNDS: usize = 8;
 
-/// Adds the pass to what rustc does with MIR.
+/// Adds the pass after rustc's MIR passes.
 pub(crate) fn provide(providers: &mut Providers) {
     BEFORE.get_or_init(|| providers.queries.optimized_mir);
     providers.queries.optimized_mir = |tcx, def_id| {
@@ -60,7 +60,7 @@ pub(crate) fn provide(providers: &mut Providers) {
     };
 }
 
-/// An edge to redirect: what leaves `from`, by way of the block `through`, ends at `to`.
+/// An edge to redirect: the jump from `from` through `through` is redirected to `to`.
 struct Shortcut {
     from: BasicBlock,
     through: BasicBlock,
@@ -107,14 +107,14 @@ fn find<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>) -> Vec<Shortcut> {
             }
         }
     }
-    // Of a chain of shortcuts each is taken in a round of its own: what a block's statements say
-    // is known only when they stand in it.
+    // Each shortcut of a chain is taken in its own round: the values that a block's statements set
+    // are known only once the statements have been copied into it.
     let sources: FxHashSet<BasicBlock> = found.iter().map(|shortcut| shortcut.from).collect();
     found.retain(|shortcut| !sources.contains(&shortcut.through));
     found
 }
 
-/// Whether some edge goes back to this block.
+/// Returns whether a block is the target of a back edge.
 fn is_loop_header(blocks: &BasicBlocks<'_>, block: BasicBlock) -> bool {
     let reachable = |from: BasicBlock| blocks.dominators().is_reachable(from);
     blocks.predecessors()[block]
@@ -122,13 +122,13 @@ fn is_loop_header(blocks: &BasicBlocks<'_>, block: BasicBlock) -> bool {
         .any(|&from| reachable(from) && blocks.dominators().dominates(block, from))
 }
 
-/// What a block's `switchInt` asks of the place that its predecessors assign.
+/// The property that a block's `switchInt` tests, of a place that its predecessors assign.
 enum Asked<'tcx> {
     Variant(Place<'tcx>),
     Value(Place<'tcx>),
 }
 
-/// The question, if the block's statements leave its answer alone.
+/// Returns the tested property, if the block's statements do not change the place.
 fn asked<'tcx>(statements: &[Statement<'tcx>], discr: &Operand<'tcx>) -> Option<Asked<'tcx>> {
     let (Operand::Copy(place) | Operand::Move(place)) = *discr else {
         return None;
@@ -156,7 +156,8 @@ fn asked<'tcx>(statements: &[Statement<'tcx>], discr: &Operand<'tcx>) -> Option<
             StatementKind::StorageLive(local) | StatementKind::StorageDead(local)
                 if *local == asked.place().local && matches!(asked, Asked::Variant(_)) =>
             {
-                // Dead after the question is usual; before it, it would have no answer.
+                // Usually the place dies after the test. If its storage starts or ends before the
+                // test, the value is unknown.
                 return None;
             }
             _ => {}
@@ -172,7 +173,7 @@ impl<'tcx> Asked<'tcx> {
         }
     }
 
-    /// The answer, as the `switchInt` sees it, that a block's statements leave behind.
+    /// Returns the value that the `switchInt` tests after a block's statements, if it is known.
     fn answer(
         &self,
         tcx: TyCtxt<'tcx>,
@@ -211,7 +212,7 @@ impl<'tcx> Asked<'tcx> {
     }
 }
 
-/// The discriminant of a value that is being made.
+/// Returns the discriminant of the enum value that an rvalue constructs.
 fn variant<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, value: &Rvalue<'tcx>) -> Option<u128> {
     if !ty.is_enum() {
         return None;
@@ -236,13 +237,13 @@ fn variant<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, value: &Rvalue<'tcx>) -> Optio
     Some(ty.discriminant_for_variant(tcx, index)?.val)
 }
 
-/// The bits of a constant that is a number, a `bool` or a `char`.
+/// Returns the bits of a constant number, `bool` or `char`.
 fn value(constant: Const<'_>) -> Option<u128> {
     let scalar = constant.try_to_scalar()?.try_to_scalar_int().ok()?;
     Some(scalar.to_bits(scalar.size()))
 }
 
-/// The locals that something points to, and may change without being seen.
+/// The locals that a pointer may refer to, and which may therefore change indirectly.
 #[derive(Default)]
 struct Borrowed {
     locals: FxHashSet<Local>,

@@ -1,5 +1,5 @@
-//! Tool attributes, `#[nvvm::NAME("…")]`: what the libraries tell the backend in a single-source
-//! session, where the attributes of stable Rust would change the host's code.
+//! Tool attributes, `#[nvvm::NAME("…")]`: information from the libraries for the backend in a
+//! single-source session, where stable attributes would change the host's code.
 
 use rustc_ast::LitKind;
 use rustc_ast::attr::AttributeExt;
@@ -10,20 +10,20 @@ use rustc_span::def_id::DefId;
 /// The tool's name.
 const TOOL: &str = "nvvm";
 
-/// Whether an item has the attribute of this name.
+/// Returns whether an item has the attribute `name`.
 pub(crate) fn has(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> bool {
     find(tcx, def_id, name).is_some()
 }
 
-/// The one text of the attribute of this name.
+/// Returns the first string of the attribute `name`.
 pub(crate) fn text(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> Option<Symbol> {
     find(tcx, def_id, name)?.first().copied()
 }
 
-/// The texts of the attribute of this name.
+/// Returns the strings of the attribute `name`.
 pub(crate) fn find(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> Option<Vec<Symbol>> {
     let path = [Symbol::intern(TOOL), Symbol::intern(name)];
-    // rustc does not parse the attributes of tools.
+    // rustc does not parse tool attributes.
     #[allow(deprecated)]
     let attributes = tcx.get_all_attrs(def_id);
     let attribute = attributes

@@ -14,7 +14,7 @@ use rustc_target::callconv::{CastTarget, FnAbi};
 
 use crate::context::CodegenCx;
 
-/// rustc's address spaces are LLVM's numbers.
+/// Converts a rustc address space, whose number is LLVM's.
 pub(crate) fn addr_space(space: AddressSpace) -> AddrSpace {
     AddrSpace::from_number(space.0)
         .unwrap_or_else(|| bug!("address space {} is none of NVVM IR's", space.0))
@@ -46,7 +46,7 @@ impl<'tcx> CodegenCx<'tcx> {
         })
     }
 
-    /// A scalar in a register: `bool` is `i1` there.
+    /// Returns the type of a scalar in a register, where `bool` is `i1`.
     pub(crate) fn immediate_scalar_type(&self, scalar: Scalar) -> Type {
         if scalar.is_bool() {
             self.int(1)
@@ -55,7 +55,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// Bytes.
+    /// Returns the type `[size x i8]`.
     pub(crate) fn bytes(&self, size: u64) -> Type {
         self.ty(|t| {
             let byte = t.int(8);
@@ -63,8 +63,8 @@ impl<'tcx> CodegenCx<'tcx> {
         })
     }
 
-    /// A value of a size as the ABI passes it in registers: an integer where there is one of that
-    /// size, else an array of the largest integers that fill it.
+    /// Returns the type of a value of `size` bytes that the ABI passes in registers: an integer if
+    /// one has that size, otherwise an array of the largest integers that fill it.
     fn abi_integer(&self, size: u64) -> Type {
         match size {
             1 | 2 | 4 | 8 => self.int(size * 8),
@@ -176,7 +176,7 @@ impl<'tcx> LayoutTypeCodegenMethods<'tcx> for CodegenCx<'tcx> {
                 self.ty(|t| t.vector(element, count.as_u64() as u32))
             }
             BackendRepr::SimdScalableVector { .. } => bug!("scalable vectors on a GPU"),
-            // The "minimal unit" of an unsized type: what its elements are.
+            // The type of an unsized value's elements.
             BackendRepr::Memory { sized: false } => match layout.ty.kind() {
                 rustc_middle::ty::Slice(_) => self.backend_type(layout.field(self, 0)),
                 rustc_middle::ty::Str => self.int(8),

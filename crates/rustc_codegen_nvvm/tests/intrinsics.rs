@@ -1,12 +1,12 @@
-//! Every intrinsic of the pinned toolchain that has no body of its own is known to somebody: to this
-//! backend, to `rustc_codegen_ssa`, to the pass that lowers intrinsics in MIR, or to the
-//! interpreter of constants. The list is core's, read from `rust-src`; the others are read from
-//! `rustc-dev`'s sources. Whether they do the right thing is for the device tests.
+//! Checks that every intrinsic of the pinned toolchain without a body is handled somewhere: in this
+//! backend, in `rustc_codegen_ssa`, in the pass that lowers intrinsics in MIR, or in the constant
+//! interpreter. The list is core's, read from `rust-src`; the handlers are read from the sources in
+//! `rustc-dev`. Device tests check their behavior.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Prefixes and names of what has no body and is known to nobody, for a reason.
+/// Prefixes and names of intrinsics without a body that are not supported, with the reason.
 const NOT_FOR_A_GPU: &[(&str, &str)] = &[
     ("autodiff", "needs LLVM's Enzyme"),
     ("offload", "is how a host program starts kernels by LLVM"),
@@ -14,7 +14,7 @@ const NOT_FOR_A_GPU: &[(&str, &str)] = &[
     ("rustc_peek", "is of rustc's own tests"),
 ];
 
-/// What the compiler treats elsewhere than in the files that are searched.
+/// Intrinsics that the compiler handles outside the searched files.
 const KNOWN_ELSEWHERE: &[(&str, &str)] = &[
     (
         "const_eval_select",
@@ -59,8 +59,8 @@ fn no_intrinsic_is_missing() {
     assert!(missing.is_empty(), "nobody knows {missing:?}");
 }
 
-/// Whether a source names an intrinsic: as a symbol or as text, those on vectors also without
-/// what they all start with.
+/// Returns whether a source mentions an intrinsic, as a symbol or as a string. Intrinsics on
+/// vectors may lack their common prefix.
 fn mentions(source: &str, name: &str) -> bool {
     let texts = [
         Some(name),
@@ -79,7 +79,7 @@ fn mentions(source: &str, name: &str) -> bool {
     is_symbol || (texts.into_iter().flatten()).any(|text| source.contains(&format!("\"{text}\"")))
 }
 
-/// The names of the intrinsics in a source that have no body.
+/// Adds the names of the intrinsics in a source that have no body.
 fn without_body(source: &str, names: &mut Vec<String>) {
     for (at, attribute) in source.match_indices("#[rustc_intrinsic]") {
         let rest = &source[at + attribute.len()..];
@@ -97,14 +97,14 @@ fn without_body(source: &str, names: &mut Vec<String>) {
             }
             depth == 0 && (c == ';' || c == '{')
         });
-        // In a macro the name is a variable, and each of the macro's calls says it.
+        // In a macro definition the name is a variable; each invocation supplies it.
         if last == Some(';') && !name.is_empty() {
             names.push(name.to_owned());
         }
     }
 }
 
-/// The texts of all Rust files of a folder.
+/// Returns the contents of all Rust files in a directory, recursively.
 fn sources(folder: &Path) -> Vec<String> {
     let mut folders = vec![folder.to_owned()];
     let mut texts = Vec::new();

@@ -4,4 +4,4 @@
 #![no_std]
 #![no_core]
 #![feature(no_core)]
-//~? ERROR does not compile for sm_70
+//~? ERROR does not support sm_70

@@ -18,8 +18,8 @@ usage: nvvm-ir verify FILE
        nvvm-ir print FILE [--dialect=DIALECT] [-o FILE]
        nvvm-ir opt FILE [--passes=PASS,PASS…] [--sm=N] [--dialect=DIALECT] [-o FILE]
 
-`-` as FILE is standard input. Every command verifies what it read, and `opt` also what each pass
-made of it.
+`-` as FILE is standard input. Every command verifies its input, and `opt` also the result of each
+pass.
 
 options:
   --dialect=DIALECT  llvm7 or modern, by default modern
@@ -38,7 +38,7 @@ fn usage() -> String {
     }
     text.push_str(&format!(
         "  {:<26} {}\n",
-        "legalize", "rewrites what libnvvm or the dialect lacks"
+        "legalize", "rewrites operations and types that libnvvm or the dialect lacks"
     ));
     text
 }
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The options, or nothing if help is wanted.
+/// Returns the options, or `None` if help was requested.
 fn parse_args() -> Result<Option<Options>, lexopt::Error> {
     use lexopt::Arg::{Long, Short, Value};
     let mut parser = lexopt::Parser::from_env();

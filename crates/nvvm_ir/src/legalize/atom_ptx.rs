@@ -1,4 +1,4 @@
-//! The PTX of a single atomic access, exchange or fence, from which `atomics` and `cas_loop` build.
+//! Emits the PTX of a single atomic access, exchange or fence, for `atomics` and `cas_loop`.
 
 use super::bits::{halves, join};
 use super::rewriter::Rewriter;
@@ -6,7 +6,7 @@ use crate::inst::*;
 use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
-/// A value as the integer (or the pointer) that PTX is given.
+/// Converts a value to the integer or pointer that PTX operates on.
 pub(super) fn to_raw(rw: &mut Rewriter, value: Value) -> Value {
     match rw.kind(rw.ty(value)) {
         TypeKind::Int(1) => {
@@ -27,7 +27,8 @@ pub(super) fn from_raw(rw: &mut Rewriter, raw: Value, ty: Type) -> Value {
     }
 }
 
-/// PTX's name of a scope. Before sm_90 there are no clusters: the next wider scope holds them.
+/// Returns the PTX name of a scope. Before sm_90 there are no clusters, so the next wider scope is
+/// used.
 pub(super) fn scope_name(rw: &Rewriter, scope: Scope) -> &'static str {
     match scope {
         Scope::Block => "cta",
@@ -37,7 +38,7 @@ pub(super) fn scope_name(rw: &Rewriter, scope: Scope) -> &'static str {
     }
 }
 
-/// An atomic access: what stands before the type in its PTX, and where it goes.
+/// The address of an atomic access, with the PTX qualifiers that precede the type.
 #[derive(Copy, Clone)]
 pub(super) struct Place {
     pub ptr: Value,
@@ -45,7 +46,7 @@ pub(super) struct Place {
     pub scope: Scope,
 }
 
-/// `fence.sc` or `fence.acq_rel`; a relaxed fence does nothing.
+/// Emits `fence.sc` or `fence.acq_rel`, or nothing for a relaxed fence.
 pub(super) fn fence(rw: &mut Rewriter, ordering: Ordering, scope: Scope) {
     let kind = match ordering {
         Ordering::Relaxed => return,
@@ -57,7 +58,7 @@ pub(super) fn fence(rw: &mut Rewriter, ordering: Ordering, scope: Scope) {
     rw.memory_asm(template, "", void, &[]);
 }
 
-/// How a value of a width is given to PTX: its type in registers, and the constraint's letter.
+/// Returns the register type and the constraint letter for a value of a width.
 fn register(rw: &mut Rewriter, width: u32) -> (Type, &'static str) {
     match width {
         8 | 16 => (rw.int_ty(16), "h"),
@@ -66,7 +67,7 @@ fn register(rw: &mut Rewriter, width: u32) -> (Type, &'static str) {
     }
 }
 
-/// `ld.SEM` of an integer or a pointer.
+/// Emits `ld.SEM` of an integer or a pointer.
 pub(super) fn raw_load(rw: &mut Rewriter, ty: Type, place: Place, sem: &str) -> Value {
     let scope = scope_name(rw, place.scope);
     let width = rw.bits(ty);
@@ -96,7 +97,7 @@ pub(super) fn raw_load(rw: &mut Rewriter, ty: Type, place: Place, sem: &str) -> 
     }
 }
 
-/// `st.SEM` of an integer or a pointer.
+/// Emits `st.SEM` of an integer or a pointer.
 pub(super) fn raw_store(rw: &mut Rewriter, value: Value, place: Place, sem: &str) {
     let scope = scope_name(rw, place.scope);
     let ty = rw.ty(value);
@@ -121,7 +122,7 @@ pub(super) fn raw_store(rw: &mut Rewriter, value: Value, place: Place, sem: &str
     rw.memory_asm(template, &format!("l,{letter}"), void, &[place.ptr, value]);
 }
 
-/// Inline PTX whose result is an i128 in two halves.
+/// Emits inline PTX whose result is an i128 in two halves.
 fn pair_asm(rw: &mut Rewriter, template: String, constraints: &str, args: &[Value]) -> Value {
     let i64 = rw.int_ty(64);
     let pair = rw.module.types.structure(&[i64, i64], false);
@@ -131,7 +132,8 @@ fn pair_asm(rw: &mut Rewriter, template: String, constraints: &str, args: &[Valu
     join(rw, low, high)
 }
 
-/// PTX's semantics of one atomic instruction; what `fence.sc` before it leaves to be said.
+/// Returns the PTX semantics of a single atomic instruction. A sequentially consistent operation
+/// has a `fence.sc` before it, so the instruction itself only needs to acquire.
 pub(super) fn atom_sem(ordering: Ordering) -> &'static str {
     match ordering {
         Ordering::Relaxed => "relaxed",
@@ -141,7 +143,7 @@ pub(super) fn atom_sem(ordering: Ordering) -> &'static str {
     }
 }
 
-/// `atom.SEM.SCOPE.OP` of 32 or 64 bits, or an exchange of 128.
+/// Emits `atom.SEM.SCOPE.OP` of 32 or 64 bits, or an exchange of 128 bits.
 pub(super) fn one_atom(
     rw: &mut Rewriter,
     op: RmwOp,
@@ -199,7 +201,7 @@ pub(super) fn one_atom(
     from_raw(rw, old, ty)
 }
 
-/// `atom.SEM.SCOPE.cas` of 32, 64 or 128 bits: the old value.
+/// Emits `atom.SEM.SCOPE.cas` of 32, 64 or 128 bits and returns the previous value.
 pub(super) fn one_cas(
     rw: &mut Rewriter,
     place: Place,

@@ -1,5 +1,5 @@
-//! Atomic operations and fences as scoped PTX: libnvvm drops their orderings and lacks most of the
-//! operations, so this module implements Rust's memory model.
+//! Legalizes atomic operations and fences to scoped PTX: libnvvm drops their orderings and lacks
+//! most of the operations, so this module implements Rust's memory model.
 //!
 //! The mapping onto PTX's memory model is that of its authors (Lustig, Sahasrabuddhe and Giroux, "A
 //! Formal Analysis of the NVIDIA PTX Memory Consistency Model"): relaxed, acquire and release are
@@ -7,7 +7,7 @@
 //! acquire if it reads (the preceding fence already releases).
 //!
 //! PTX defines no atomics on local memory; because no other thread can access it, a plain access
-//! suffices. If a pointer may point to local memory, `in_space` decides at run time.
+//! suffices. If a pointer may point to local memory, `in_space` emits a check at run time.
 
 use super::atom_ptx::{
     Place, atom_sem, fence, from_raw, one_atom, one_cas, raw_load, raw_store, to_raw,
@@ -18,7 +18,7 @@ use crate::inst::*;
 use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::{Const, Value};
 
-/// How many bits an atomic's type has, if there are atomics of that type.
+/// Returns the width in bits of a type that supports atomic operations.
 fn width(rw: &Rewriter, ty: Type) -> Option<u32> {
     match rw.kind(ty) {
         TypeKind::Int(1) => Some(8),
@@ -45,10 +45,10 @@ fn raw_ty(rw: &mut Rewriter, ty: Type) -> Type {
     }
 }
 
-/// Where a pointer points, as far as the instructions show.
+/// Returns the address space that a pointer is known to point into.
 fn space_of(rw: &Rewriter, ptr: Value) -> Option<AddrSpace> {
     let mut ptr = ptr;
-    // Long enough for what code does to an address; a bound, so that all stays linear.
+    // The bound keeps the pass linear; real address computations are shorter.
     for _ in 0..16 {
         match rw.module.types.addr_space(rw.ty(ptr)) {
             Some(AddrSpace::Generic) | None => {}
@@ -71,7 +71,8 @@ fn space_of(rw: &Rewriter, ptr: Value) -> Option<AddrSpace> {
     None
 }
 
-/// Emits an access as `shared` (scoped PTX) or as `own` (plain), by where the pointer points.
+/// Emits an access as `shared` (scoped PTX) or as `own` (plain, for local memory), depending on
+/// where the pointer points.
 pub(super) fn in_space(
     rw: &mut Rewriter,
     ptr: Value,
@@ -125,7 +126,7 @@ pub(super) fn in_space(
     Some(rw.emit(rw.ty(own_value), InstKind::Phi(incoming)))
 }
 
-/// A fence between threads.
+/// Legalizes a fence between threads.
 pub(super) fn legalize_fence(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Fence { ordering, scope } = *kind else {
         unreachable!("the rule chose a fence")
@@ -134,7 +135,7 @@ pub(super) fn legalize_fence(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     rw.module.const_undef(ty)
 }
 
-/// An atomic load.
+/// Legalizes an atomic load.
 pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Load { ptr, access } = *kind else {
         unreachable!("the rule chose a load")
@@ -169,7 +170,7 @@ pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     from_raw(rw, raw, ty)
 }
 
-/// An atomic store.
+/// Legalizes an atomic store.
 pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Store { value, ptr, access } = *kind else {
         unreachable!("the rule chose a store")
@@ -206,7 +207,8 @@ pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     rw.module.const_undef(ty)
 }
 
-/// PTX defines strong loads and stores on a thread's own memory too, unlike the others: no branch.
+/// Returns the place of a strong load or store. PTX defines these on local memory too, unlike other
+/// atomics, so no branch is needed.
 fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
     let (space, suffix) = match space_of(rw, ptr) {
         Some(AddrSpace::Shared) => (AddrSpace::Shared, ".shared"),
@@ -222,7 +224,7 @@ fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
     }
 }
 
-/// An atomic read-modify-write.
+/// Legalizes an atomic read-modify-write operation.
 pub(super) fn legalize_rmw(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::AtomicRmw {
         op,
@@ -269,7 +271,7 @@ pub(super) fn legalize_rmw(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
     in_space(rw, ptr, scope, own, shared).expect("both give the old value")
 }
 
-/// What a read-modify-write writes.
+/// Computes the value that a read-modify-write operation writes.
 pub(super) fn combine(rw: &mut Rewriter, op: RmwOp, old: Value, value: Value) -> Value {
     let select = |rw: &mut Rewriter, pred| {
         let first = rw.icmp(pred, old, value);
@@ -333,7 +335,7 @@ fn shared_rmw(
     one_atom(rw, op, place, value, atom_sem(ordering))
 }
 
-/// The one ordering that does for both outcomes of a compare-and-exchange.
+/// Returns an ordering that suffices for both outcomes of a compare-and-exchange.
 fn both_outcomes(success: Ordering, failure: Ordering) -> Ordering {
     use Ordering::*;
     match (success, failure) {
@@ -344,7 +346,7 @@ fn both_outcomes(success: Ordering, failure: Ordering) -> Ordering {
     }
 }
 
-/// An atomic compare-and-exchange: `{old, equal}`.
+/// Legalizes an atomic compare-and-exchange, whose result is `{previous, equal}`.
 pub(super) fn legalize_cmpxchg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::CmpXchg {
         ptr,

@@ -1,7 +1,8 @@
-//! `bf16`: values are `i16`, and arithmetic uses single precision, whose upper half a `bf16` is.
+//! Legalizes `bf16`: values are `i16`, and arithmetic uses single precision, whose upper half is a
+//! `bf16`.
 //!
 //! Double rounding is harmless for the basic operations, because single precision has more than
-//! twice the significand bits; operations for which it would be harmful are rejected.
+//! twice the significand bits. Operations for which it would be harmful are rejected.
 
 use super::bits::intrinsic_call;
 use super::fp_to_int::saturating_cast;
@@ -14,7 +15,7 @@ use crate::intrinsic::Intrinsic;
 use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
-/// As single precision, exactly.
+/// Converts to single precision, which is exact.
 fn widen(rw: &mut Rewriter, value: Value) -> Value {
     let (i32, float) = (rw.int_ty(32), rw.module.types.intern(TypeKind::Float));
     let bits = rw.resize(value, i32, false);
@@ -22,7 +23,7 @@ fn widen(rw: &mut Rewriter, value: Value) -> Value {
     rw.bitcast(bits, float)
 }
 
-/// Single precision rounded to the nearest, ties to even; a NaN stays one.
+/// Rounds single precision to the nearest value, ties to even. A NaN stays a NaN.
 fn narrow(rw: &mut Rewriter, value: Value) -> Value {
     let i16 = rw.int_ty(16);
     let bits = rw.bits_of(value);
@@ -37,15 +38,15 @@ fn narrow(rw: &mut Rewriter, value: Value) -> Value {
     rw.resize(result, i16, false)
 }
 
-/// Double precision rounded once: to single precision so that an inexact result is odd, and then
-/// to nearest.
+/// Rounds double precision correctly: first to single precision with round to odd, then to nearest.
 fn narrow_double(rw: &mut Rewriter, value: Value) -> Value {
     let float = rw.module.types.intern(TypeKind::Float);
     let double = rw.ty(value);
     let single = rw.cast(CastOp::FpTrunc, value, float);
     let back = rw.cast(CastOp::FpExt, single, double);
     let inexact = rw.fcmp(FloatPred::One, back, value);
-    // As integers without their signs, floats are in order: step back if it went outward.
+    // The magnitudes of floats are ordered like their bits: step back by one if the rounding went
+    // away from zero.
     let outward = {
         let magnitude = |rw: &mut Rewriter, value| {
             let bits = rw.bits_of(value);
@@ -64,7 +65,7 @@ fn narrow_double(rw: &mut Rewriter, value: Value) -> Value {
     narrow(rw, single)
 }
 
-/// Arithmetic.
+/// Legalizes arithmetic.
 pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
         unreachable!("the rule chose one")
@@ -78,7 +79,7 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
     })
 }
 
-/// A comparison.
+/// Legalizes a comparison.
 pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::FCmp { pred, lhs, rhs } = *kind else {
         unreachable!("the rule chose one")
@@ -90,7 +91,7 @@ pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     })
 }
 
-/// A conversion from or to `bf16`.
+/// Legalizes a conversion from or to `bf16`.
 pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Cast { op, value } = *kind else {
         unreachable!("the rule chose a conversion")
@@ -147,7 +148,7 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     })
 }
 
-/// An intrinsic.
+/// Legalizes an intrinsic.
 pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use Intrinsic::*;
     let (intrinsic, args) = intrinsic_call(kind);

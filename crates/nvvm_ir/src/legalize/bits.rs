@@ -1,4 +1,5 @@
-//! Bit counting, swapping and shifting; minima, maxima and absolute values of integers.
+//! Legalizes bit counting, byte swaps and funnel shifts, and minimum, maximum and absolute value of
+//! integers.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;
@@ -6,7 +7,7 @@ use crate::intrinsic::Intrinsic;
 use crate::types::Type;
 use crate::value::Value;
 
-/// The intrinsic of a call and its arguments.
+/// Returns the intrinsic of a call and the call's arguments.
 pub(super) fn intrinsic_call(kind: &InstKind) -> (Intrinsic, &[Value]) {
     match kind {
         InstKind::Call(call) => match call.callee {
@@ -17,7 +18,7 @@ pub(super) fn intrinsic_call(kind: &InstKind) -> (Intrinsic, &[Value]) {
     }
 }
 
-/// The two halves of an i128, as i64: low, high.
+/// Splits an i128 into i64 halves: low, high.
 pub(super) fn halves(rw: &mut Rewriter, value: Value) -> (Value, Value) {
     let i64 = rw.int_ty(64);
     let low = rw.resize(value, i64, false);
@@ -25,7 +26,7 @@ pub(super) fn halves(rw: &mut Rewriter, value: Value) -> (Value, Value) {
     (low, rw.resize(high, i64, false))
 }
 
-/// An i128 of two halves.
+/// Joins two halves to an i128.
 pub(super) fn join(rw: &mut Rewriter, low: Value, high: Value) -> Value {
     let i128 = rw.int_ty(128);
     let low = rw.resize(low, i128, false);
@@ -34,7 +35,7 @@ pub(super) fn join(rw: &mut Rewriter, low: Value, high: Value) -> Value {
     rw.bin(BinOp::Or, high, low)
 }
 
-/// `ctpop`, `ctlz` and `cttz` of 128 bits and of one.
+/// Legalizes `ctpop`, `ctlz` and `cttz` of 128 bits and of 1 bit.
 pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     if rw.bits(ty) == 1 {
@@ -51,7 +52,7 @@ pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
         let high = rw.intrinsic(intrinsic, i64, &[high]);
         rw.bin(BinOp::Add, low, high)
     } else {
-        // The half that is looked at first, and the one that counts if the first is all zeros.
+        // The half to count first, and the half to continue in if the first is zero.
         let (first, second) = if intrinsic == Intrinsic::Ctlz {
             (high, low)
         } else {
@@ -67,7 +68,7 @@ pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     rw.resize(count, ty, false)
 }
 
-/// `bswap` of 128 bits, and of eight, which is nothing.
+/// Legalizes `bswap` of 128 bits, and of 8 bits, which is the identity.
 pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (_, args) = intrinsic_call(kind);
     if rw.bits(ty) == 8 {
@@ -80,8 +81,8 @@ pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     join(rw, high, low)
 }
 
-/// `fshl` and `fshr` of 128 bits. The operand that may be shifted by the whole width is shifted by
-/// one first, so that no shift ever is.
+/// Legalizes `fshl` and `fshr` of 128 bits. The operand whose shift distance may be the whole width
+/// is shifted by one first, so that no single shift reaches the width.
 pub(super) fn legalize_funnel_shift(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     let last = u128::from(rw.bits(rw.ty(args[0]))) - 1;
@@ -99,7 +100,7 @@ pub(super) fn legalize_funnel_shift(rw: &mut Rewriter, _: Type, kind: &InstKind)
     rw.bin(BinOp::Or, high, low)
 }
 
-/// `abs`; that of the smallest integer is itself.
+/// Legalizes `abs`; the absolute value of the smallest integer is itself.
 pub(super) fn legalize_abs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (_, args) = intrinsic_call(kind);
     let zero = rw.int(ty, 0);
@@ -108,7 +109,7 @@ pub(super) fn legalize_abs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
     rw.select(negative, negated, args[0])
 }
 
-/// `smax`, `smin`, `umax`, `umin`.
+/// Legalizes `smax`, `smin`, `umax` and `umin`.
 pub(super) fn legalize_min_max(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     let pred = match intrinsic {

@@ -1,20 +1,20 @@
-//! A kernel's minimum number of blocks per multiprocessor (`.minnctapersm`), limited to what every
+//! Limits a kernel's minimum number of blocks per multiprocessor (`.minnctapersm`) to what every
 //! supported multiprocessor can hold.
 //!
 //! Between compute capabilities a multiprocessor holds 1024 to 2048 threads (CUDA programming
 //! guide, technical specifications per compute capability: 1024 at 7.5, 1536 or 2048 from 8.0 on),
-//! and PTX for one compute capability runs on all later ones. Above a GPU's own number, ptxas
-//! ignores the directive, but then also ignores the limits that other kernels impose on the
-//! functions that they share, and rejects the module. `.maxnreg` is no alternative: functions do
-//! not observe it, and the module is rejected too. The number is therefore reduced to the largest
-//! that all of these GPUs can hold.
+//! and PTX for one compute capability runs on all later ones. If the value exceeds a GPU's limit,
+//! ptxas ignores the directive, but then also ignores the limits that other kernels impose on
+//! shared functions, and rejects the module. `.maxnreg` is no alternative: functions do not observe
+//! it, and the module is rejected too. The value is therefore reduced to the largest that all of
+//! these GPUs can hold.
 
 use super::Target;
 use crate::module::{KernelAttrs, Module};
 
-/// Bounds the numbers of blocks.
+/// Limits the number of blocks of each kernel.
 pub(super) fn legalize_blocks_per_sm(module: &mut Module, target: &Target) {
-    // What every multiprocessor holds, from this architecture on.
+    // The number of threads that every multiprocessor holds, from this architecture on.
     let threads = if target.sm < 80 { 1024 } else { 1536 };
     for func in module.funcs() {
         if let Some(kernel) = &mut module.func_mut(func).kernel {

@@ -21,7 +21,8 @@ fn fence_after(rw: &mut Rewriter, place: Place, ordering: Ordering) {
     }
 }
 
-/// A loop on 32, 64 or 128 bits; `new` makes the new value from the old. The old value.
+/// Emits a loop on 32, 64 or 128 bits and returns the previous value. `new` computes the new value
+/// from the previous one.
 pub(super) fn wide_rmw(
     rw: &mut Rewriter,
     place: Place,
@@ -54,7 +55,8 @@ fn add_incoming(rw: &mut Rewriter, phi: Value, value: Value, from: crate::value:
     incoming.push((value, from));
 }
 
-/// Where a field of 8 or 16 bits lies: in which word, how far from its lowest bit, under what mask.
+/// A field of 8 or 16 bits: the word that contains it, the shift from the word's lowest bit, and
+/// the field's mask in the word.
 struct Field {
     word: Place,
     shift: Value,
@@ -82,20 +84,20 @@ impl Field {
         }
     }
 
-    /// The field out of a word.
+    /// Extracts the field from a word.
     fn get(&self, rw: &mut Rewriter, word: Value) -> Value {
         let field = rw.bin(BinOp::LShr, word, self.shift);
         rw.resize(field, self.ty, false)
     }
 
-    /// The field at its place in a word that is zero elsewhere.
+    /// Returns a word with the field in place and all other bits zero.
     fn put(&self, rw: &mut Rewriter, field: Value) -> Value {
         let word = rw.int_ty(32);
         let field = rw.resize(field, word, false);
         rw.bin(BinOp::Shl, field, self.shift)
     }
 
-    /// The word with another field.
+    /// Replaces the field in a word.
     fn set(&self, rw: &mut Rewriter, word: Value, field: Value) -> Value {
         let outside = rw.not(self.mask);
         let rest = rw.bin(BinOp::And, word, outside);
@@ -104,7 +106,8 @@ impl Field {
     }
 }
 
-/// A loop on 8 or 16 bits; `new` makes the new value from the old. The old value.
+/// Emits a loop on 8 or 16 bits and returns the previous value. `new` computes the new value from
+/// the previous one.
 pub(super) fn narrow_rmw(
     rw: &mut Rewriter,
     place: Place,
@@ -122,7 +125,8 @@ pub(super) fn narrow_rmw(
     field.get(rw, word)
 }
 
-/// `and`, `or` and `xor` of 8 or 16 bits, which leave the rest of the word alone by themselves.
+/// Emits `and`, `or` or `xor` on 8 or 16 bits: with the right mask these do not change the rest of
+/// the word, so no loop is needed.
 pub(super) fn narrow_bitwise(
     rw: &mut Rewriter,
     op: RmwOp,
@@ -144,8 +148,8 @@ pub(super) fn narrow_bitwise(
     field.get(rw, word)
 }
 
-/// A compare-and-exchange of 8 or 16 bits. It tries again while only the rest of the word changes.
-/// The old value.
+/// Emits a compare-and-exchange of 8 or 16 bits and returns the previous value. It retries while
+/// only the rest of the word changes.
 pub(super) fn narrow_cas(
     rw: &mut Rewriter,
     place: Place,
@@ -176,6 +180,6 @@ pub(super) fn narrow_cas(
     rw.cond_br(same, done, again);
     rw.go_to(done);
     fence_after(rw, place, ordering);
-    // Where it was written, the old value is the expected one.
+    // If the exchange took place, the previous value is the expected one.
     old
 }

@@ -1,4 +1,4 @@
-//! Shorthands with which the families emit replacements.
+//! Shorthands with which the legalizer's modules emit replacements.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;
@@ -12,14 +12,14 @@ impl Rewriter<'_> {
         self.module.types.int(bits)
     }
 
-    /// An integer constant, in all elements of a vector type.
+    /// Returns an integer constant; for a vector type, a splat.
     pub fn int(&mut self, ty: Type, value: u128) -> Value {
         let scalar = self.module.types.scalar(ty);
         let element = self.module.const_int(scalar, value);
         self.splat(ty, element)
     }
 
-    /// A float constant, in all elements of a vector type.
+    /// Returns a float constant; for a vector type, a splat.
     pub fn float(&mut self, ty: Type, value: f64) -> Value {
         let scalar = self.module.types.scalar(ty);
         let bits = match self.kind(scalar) {
@@ -51,13 +51,13 @@ impl Rewriter<'_> {
         )
     }
 
-    /// An operation with a constant on the right.
+    /// Emits an operation with a constant right operand.
     pub fn bin_int(&mut self, op: BinOp, lhs: Value, rhs: u128) -> Value {
         let rhs = self.int(self.ty(lhs), rhs);
         self.bin(op, lhs, rhs)
     }
 
-    /// All bits flipped.
+    /// Flips all bits.
     pub fn not(&mut self, value: Value) -> Value {
         self.bin_int(BinOp::Xor, value, u128::MAX)
     }
@@ -75,7 +75,7 @@ impl Rewriter<'_> {
         self.emit(ty, InstKind::ICmp { pred, lhs, rhs })
     }
 
-    /// A comparison with a constant.
+    /// Emits a comparison with a constant.
     pub fn icmp_int(&mut self, pred: IntPred, lhs: Value, rhs: u128) -> Value {
         let rhs = self.int(self.ty(lhs), rhs);
         self.icmp(pred, lhs, rhs)
@@ -86,7 +86,7 @@ impl Rewriter<'_> {
         self.emit(ty, InstKind::FCmp { pred, lhs, rhs })
     }
 
-    /// Whether a float is a NaN.
+    /// Returns whether a float is a NaN.
     pub fn is_nan(&mut self, value: Value) -> Value {
         self.fcmp(FloatPred::Uno, value, value)
     }
@@ -102,7 +102,7 @@ impl Rewriter<'_> {
         )
     }
 
-    /// A conversion; none where the type is the same already.
+    /// Emits a conversion, unless the value already has the type.
     pub fn cast(&mut self, op: CastOp, value: Value, ty: Type) -> Value {
         if self.ty(value) == ty {
             return value;
@@ -110,7 +110,7 @@ impl Rewriter<'_> {
         self.emit(ty, InstKind::Cast { op, value })
     }
 
-    /// An integer made wider (with zeros or its sign) or narrower.
+    /// Extends an integer (with zeros or with its sign) or truncates it.
     pub fn resize(&mut self, value: Value, ty: Type, signed: bool) -> Value {
         let (from, to) = (self.bits(self.ty(value)), self.bits(ty));
         let op = match () {
@@ -125,7 +125,7 @@ impl Rewriter<'_> {
         self.cast(CastOp::Bitcast, value, ty)
     }
 
-    /// The bits of a float as an integer.
+    /// Returns the bits of a float as an integer.
     pub fn bits_of(&mut self, value: Value) -> Value {
         let bits = self.bits(self.ty(value));
         let ty = self.int_ty(bits);
@@ -152,7 +152,7 @@ impl Rewriter<'_> {
         self.emit(ret, InstKind::Call(Box::new(call)))
     }
 
-    /// A call of a function by its symbol, declared if the module does not have it.
+    /// Calls a function by symbol, declaring it if necessary.
     pub fn call_named(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
         let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
         let sig = self.module.types.func(ret, &params, false);
@@ -160,7 +160,7 @@ impl Rewriter<'_> {
         self.call(Callee::Value(callee), ret, args)
     }
 
-    /// Inline PTX without side effects.
+    /// Emits inline PTX without side effects.
     pub fn pure_asm(
         &mut self,
         template: &str,
@@ -177,7 +177,7 @@ impl Rewriter<'_> {
         self.call(Callee::Asm(Box::new(asm)), ret, args)
     }
 
-    /// Inline PTX that reads or writes memory.
+    /// Emits inline PTX that reads or writes memory.
     pub fn memory_asm(
         &mut self,
         template: String,
@@ -203,7 +203,7 @@ impl Rewriter<'_> {
         self.emit_void(InstKind::Store { value, ptr, access });
     }
 
-    /// An address some bytes further on.
+    /// Adds a number of bytes to an address.
     pub fn offset(&mut self, ptr: Value, bytes: Value) -> Value {
         let element = self.int_ty(8);
         let indices = vec![bytes];
@@ -218,7 +218,7 @@ impl Rewriter<'_> {
         )
     }
 
-    /// A pointer as one into generic memory.
+    /// Casts a pointer to the generic address space.
     pub fn generic(&mut self, ptr: Value) -> Value {
         let ty = self.module.types.ptr_in(AddrSpace::Generic);
         self.cast(CastOp::AddrSpaceCast, ptr, ty)
@@ -233,7 +233,7 @@ impl Rewriter<'_> {
         self.emit(ty, InstKind::ExtractValue { aggregate, index })
     }
 
-    /// A struct or array of these values.
+    /// Builds a struct or array from these values.
     pub fn aggregate(&mut self, ty: Type, fields: &[Value]) -> Value {
         let mut aggregate = self.undef(ty);
         for (index, &value) in (0..).zip(fields) {
@@ -251,13 +251,13 @@ impl Rewriter<'_> {
 
     pub fn extract_element(&mut self, vector: Value, index: u32) -> Value {
         let TypeKind::Vector(element, _) = *self.kind(self.ty(vector)) else {
-            panic!("extract_element: no vector")
+            panic!("extract_element: not a vector")
         };
         let index = self.module.const_i32(index as i32);
         self.emit(element, InstKind::ExtractElement { vector, index })
     }
 
-    /// A vector of these values.
+    /// Builds a vector from these values.
     pub fn vector(&mut self, ty: Type, elements: &[Value]) -> Value {
         let mut vector = self.undef(ty);
         for (index, &value) in (0..).zip(elements) {
@@ -275,7 +275,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The function of that symbol, declared if the module does not have it.
+/// Returns the function with a symbol, declaring it if necessary.
 pub(super) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
     if let Some(value) = module.named(name) {
         return value;
@@ -284,7 +284,8 @@ pub(super) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
     let data = module.func_mut(func);
     data.linkage = Linkage::External;
     data.attrs.no_unwind = true;
-    // Those of libnvvm that are called here compute; the others are told by their bodies.
+    // The libnvvm intrinsics called here are pure; the bodies of the other functions determine
+    // their attributes.
     data.attrs.read_none = name.starts_with("llvm.nvvm.");
     data.value
 }

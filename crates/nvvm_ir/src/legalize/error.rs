@@ -2,48 +2,48 @@
 
 use crate::metadata::Di;
 
-/// Why a module cannot be legalized.
+/// The reason why a module cannot be legalized.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LegalizeError {
-    /// The architecture lacks an operation that a later one has.
+    /// The target architecture lacks an operation that later architectures have.
     #[error("`{func}` uses {what}, which needs sm_{needs} or later; the target is sm_{sm}")]
     NeedsArch {
-        /// The function's symbol.
+        /// The symbol of the function.
         func: String,
-        /// What it uses.
+        /// The operation or type.
         what: String,
-        /// The first architecture that has it.
+        /// The first architecture that supports it.
         needs: u32,
-        /// The architecture compiled for.
+        /// The target architecture.
         sm: u32,
         /// The source location, if known.
         loc: Option<Di>,
     },
-    /// No architecture has the operation, and nothing stands in for it.
+    /// No architecture has the operation, and no replacement exists.
     #[error("`{func}` uses {what}, which has no equivalent on NVIDIA GPUs")]
     Unsupported {
-        /// The function's symbol.
+        /// The symbol of the function.
         func: String,
-        /// What it uses.
+        /// The operation or type.
         what: String,
         /// The source location, if known.
         loc: Option<Di>,
     },
-    /// A type without equivalent, in a global or a signature.
+    /// A global or a signature has a type without equivalent.
     #[error("`{symbol}` has a type that has no equivalent on NVIDIA GPUs: {what}")]
     UnsupportedType {
-        /// The global's or function's symbol.
+        /// The symbol of the global or function.
         symbol: String,
         /// The type.
         what: String,
     },
-    /// PTX cannot say what is in these statics.
-    #[error("the initial values of the statics {} refer to each other in a circle: {reason}", list(.statics))]
+    /// The statics form a reference cycle that PTX cannot express.
+    #[error("the initializers of the statics {} form a reference cycle: {reason}", list(.statics))]
     CyclicStatics {
-        /// Their symbols.
+        /// The symbols of the statics.
         statics: Vec<String>,
-        /// Why this circle cannot be expressed.
+        /// The reason why PTX cannot express the cycle.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Floats: signs, remainders, rounding, minima and maxima, and fp16.
+//! Legalizes floats: signs, remainders, rounding, minimum and maximum, and fp16.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::types::{Type, TypeKind};
 use crate::value::{Const, Func, Value, ValueKind};
 use crate::write::Dialect;
 
-/// The integer type of the same shape as a float's.
+/// Returns the integer type with the same width and shape as a float type.
 fn bits_ty(rw: &mut Rewriter, ty: Type) -> Type {
     let bits = rw.bits(ty);
     let int = rw.int_ty(bits);
@@ -25,8 +25,9 @@ fn sign_bit(rw: &Rewriter, ty: Type) -> u128 {
     1 << (rw.bits(ty) - 1)
 }
 
-/// Makes negations that only arithmetic sees subtractions from -0.0, and magnitudes PTX's `abs`:
-/// both fold into the arithmetic for free, and what becomes of a NaN's bits is not said there.
+/// Rewrites negations whose results only arithmetic uses as subtractions from -0.0, and absolute
+/// values as PTX's `abs`. Both fold into the arithmetic at no cost, and arithmetic does not observe
+/// the sign of a NaN.
 pub(super) fn fold_signs(module: &mut Module, func: Func) {
     let candidates = foldable(module, func);
     if candidates.is_empty() {
@@ -80,13 +81,13 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
                 call.callee = Callee::Value(super::emit::declared(module, name, call.sig));
                 InstKind::Call(call)
             }
-            _ => unreachable!("only negations and magnitudes were collected"),
+            _ => unreachable!("only negations and absolute values were collected"),
         };
         module.inst_mut(inst).expect("it is one").kind = kind;
     }
 }
 
-/// A function's negations and magnitudes in single and double precision.
+/// Returns a function's negations and absolute values in single and double precision.
 fn foldable(module: &Module, func: Func) -> Vec<Value> {
     let is_foldable = |&inst: &Value| {
         let Some(data) = module.inst(inst) else {
@@ -106,7 +107,7 @@ fn foldable(module: &Module, func: Func) -> Vec<Value> {
     insts.copied().filter(is_foldable).collect()
 }
 
-/// Whether the result does not tell what sign a NaN among the operands has.
+/// Returns whether an operation's result is independent of the signs of NaN operands.
 fn is_arithmetic(kind: &InstKind) -> bool {
     match kind {
         InstKind::Bin { op, .. } => op.is_float(),
@@ -121,8 +122,8 @@ fn is_arithmetic(kind: &InstKind) -> bool {
     }
 }
 
-/// Flips the sign bit, a NaN's too: PTX's `neg` makes every NaN one and the same, and Rust keeps
-/// them as they are.
+/// Flips the sign bit, including that of a NaN. PTX's `neg` returns a canonical NaN, but Rust
+/// preserves the payload.
 pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::FNeg(value) = *kind else {
         unreachable!("the rule chose a negation")
@@ -141,7 +142,7 @@ pub(super) fn legalize_fabs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     on_bits(rw, ty, args[0], BinOp::And, mask)
 }
 
-/// A float with an operation done to its bits.
+/// Applies an operation to the bits of a float.
 fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> Value {
     if let Some(&Const::Float(bits)) = rw.module.as_const(value) {
         let bits = if op == BinOp::Xor {
@@ -155,7 +156,7 @@ fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> 
     let changed = if rw.target.dialect == Dialect::Llvm7 {
         rw.bin_int(op, bits, mask)
     } else {
-        // Newer optimizers would see through it, and make it `neg` or `abs` again.
+        // LLVM in newer libnvvm would recognize the operation and turn it back into `neg` or `abs`.
         let width = rw.bits(ty);
         let name = if op == BinOp::Xor { "xor" } else { "and" };
         let constraints = match width {
@@ -169,7 +170,7 @@ fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> 
     rw.bitcast(changed, ty)
 }
 
-/// The first's magnitude with the second's sign bit.
+/// Combines the magnitude of the first operand with the sign bit of the second.
 pub(super) fn legalize_copysign(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (_, args) = intrinsic_call(kind);
     copysign(rw, ty, args[0], args[1])
@@ -185,7 +186,7 @@ fn copysign(rw: &mut Rewriter, ty: Type, magnitude: Value, sign: Value) -> Value
     rw.bitcast(bits, ty)
 }
 
-/// Computes in single precision what single precision loses nothing of.
+/// Computes an fp16 operation in single precision.
 fn in_single(
     rw: &mut Rewriter,
     args: &[Value],
@@ -205,7 +206,8 @@ fn is_half(rw: &Rewriter, ty: Type) -> bool {
     *rw.kind(ty) == TypeKind::Half
 }
 
-/// The remainder, exact, by libdevice; that of halves is a half, so single precision loses nothing.
+/// Calls libdevice's remainder, which is exact. The remainder of fp16 values is an fp16 value, so
+/// single precision suffices for them.
 pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Bin { lhs, rhs, .. } = *kind else {
         unreachable!("the rule chose a remainder")
@@ -228,8 +230,8 @@ pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     }
 }
 
-/// `trunc`, `rint` and `roundeven`, which libnvvm has under its own names. (The rounding mode is
-/// always to nearest, ties to even, so the last two are one.)
+/// Legalizes `trunc`, `rint` and `roundeven`, for which libnvvm has its own names. The rounding
+/// mode is always to nearest, ties to even, so the last two are the same.
 pub(super) fn legalize_rounding(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     let round = |rw: &mut Rewriter, ty, args: &[Value]| match intrinsic {
@@ -256,12 +258,14 @@ fn truncated(rw: &mut Rewriter, ty: Type, value: Value) -> Value {
     nvvm(rw, "trunc", ty, value)
 }
 
-/// `round`, ties away from zero: one further out if what was cut off is a half or more.
+/// Legalizes `round`, ties away from zero: truncates, and steps away from zero if the discarded
+/// part is a half or more.
 pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (_, args) = intrinsic_call(kind);
     let round = |rw: &mut Rewriter, ty, args: &[Value]| {
         let cut = truncated(rw, ty, args[0]);
-        // Exact; a NaN where the operand is infinite, and then the comparison is false.
+        // The subtraction is exact. For an infinite operand it gives NaN, and the comparison is
+        // false.
         let flags = Flags::default();
         let rest = rw.emit(
             ty,
@@ -295,7 +299,7 @@ pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
     }
 }
 
-/// Whether a comparison of a value with itself asks if it is a NaN.
+/// Returns whether a comparison of a value with itself tests for NaN.
 pub(super) fn tells_nan(rw: &Rewriter, pred: FloatPred, value: Value) -> bool {
     use FloatPred::*;
     let constant = matches!(rw.module.value(value).kind, ValueKind::Const(_));
@@ -306,9 +310,9 @@ pub(super) fn tells_nan(rw: &Rewriter, pred: FloatPred, value: Value) -> bool {
     matches!(pred, Oeq | Oge | Ole | Ord | Une | Uno) && native && !constant
 }
 
-/// A comparison of a value with itself becomes one with zero. libnvvm folds no arithmetic whose
-/// result is a NaN, but leaves a constant expression, and takes two of these that are the same for
-/// equal: `INFINITY - INFINITY` would be no NaN.
+/// Legalizes a comparison of a value with itself to a comparison with zero. libnvvm does not fold
+/// arithmetic whose result is a NaN, but leaves a constant expression, and considers two identical
+/// ones equal: `INFINITY - INFINITY` would not be a NaN.
 pub(super) fn legalize_self_comparison(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     let InstKind::FCmp { pred, lhs, .. } = *kind else {
         unreachable!("the rule chose a comparison")
@@ -322,8 +326,9 @@ pub(super) fn legalize_self_comparison(rw: &mut Rewriter, _: Type, kind: &InstKi
     rw.fcmp(pred, lhs, zero)
 }
 
-/// `minimum` and `maximum`: NaN if either is, and -0 is less than +0. PTX's `min` and `max` order
-/// the zeros so; from sm_80 they also do what is wanted of NaNs, but not in double precision.
+/// Legalizes `minimum` and `maximum`: NaN if either operand is NaN, and -0 is less than +0. PTX's
+/// `min` and `max` order the zeros in this way; from sm_80 they also propagate NaN with `.NaN`, but
+/// not in double precision.
 pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     let op = if intrinsic == Intrinsic::Minimum {
@@ -340,7 +345,7 @@ pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstK
         if suffix == "f32" && rw.target.sm >= 80 {
             return rw.pure_asm(&format!("{op}.NaN.f32 $0, $1, $2;"), constraints, ty, args);
         }
-        // PTX by name: the optimizer may take LLVM's `minnum` to be free in what it does of zeros.
+        // Inline PTX: the optimizer may assume that LLVM's `minnum` treats the zeros as equal.
         let number = rw.pure_asm(&format!("{op}.{suffix} $0, $1, $2;"), constraints, ty, args);
         let nan = rw.fcmp(FloatPred::Uno, args[0], args[1]);
         let (lhs, rhs, flags) = (args[0], args[1], Flags::default());
@@ -362,8 +367,8 @@ pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstK
     }
 }
 
-/// Half precision to and from 128-bit integers. What a half can be fits into 32 bits; and an
-/// integer that single precision rounds is out of a half's range anyway.
+/// Legalizes conversions between fp16 and 128-bit integers. Every finite fp16 value fits into 32
+/// bits, and an integer that single precision would round is out of fp16's range.
 pub(super) fn legalize_half_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Cast { op, value } = *kind else {
         unreachable!("the rule chose a conversion")

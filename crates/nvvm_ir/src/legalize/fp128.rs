@@ -1,5 +1,5 @@
-//! `f128`, which no GPU supports: values are `i128`, and operations are calls of compiler-builtins'
-//! soft float functions, by symbol.
+//! Legalizes `f128`, which no GPU supports: values are `i128`, and operations call
+//! compiler-builtins' soft-float functions by symbol.
 
 use super::bits::intrinsic_call;
 use super::lanes::lane;
@@ -14,8 +14,8 @@ use crate::value::Value;
 
 const SIGN: u128 = 1 << 127;
 
-/// The symbols that legalized code may call where the module has `f128`. Whoever lowers a program
-/// brings their definitions along; what is not called is dropped at the end.
+/// The symbols that legalized code may call if the module uses `f128`. The compiler that lowers the
+/// program must provide their definitions; those that are not called are removed at the end.
 #[rustfmt::skip]
 pub const SOFT_FLOAT: &[&str] = &[
     "__addtf3", "__subtf3", "__multf3", "__divtf3", "fmodf128",
@@ -29,8 +29,8 @@ pub const SOFT_FLOAT: &[&str] = &[
     "roundevenf128", "fminf128", "fmaxf128", "fminimumf128", "fmaximumf128",
 ];
 
-/// Does `f` to operands, or to each of their elements where they are vectors; `ty` is the new
-/// type of the result.
+/// Applies `f` to the operands, or to each element of vector operands. `ty` is the new type of the
+/// result.
 pub(super) fn each_lane(
     rw: &mut Rewriter,
     ty: Type,
@@ -54,7 +54,7 @@ pub(super) fn each_lane(
     rw.vector(ty, &lanes)
 }
 
-/// Flips the sign bit of what was a float and is an integer.
+/// Flips the sign bit of a float that is now an integer.
 pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::FNeg(value) = *kind else {
         unreachable!("the rule chose a negation")
@@ -64,7 +64,7 @@ pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     rw.bin_int(BinOp::Xor, value, sign)
 }
 
-/// Arithmetic.
+/// Legalizes arithmetic.
 pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
         unreachable!("the rule chose one")
@@ -83,8 +83,8 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
     })
 }
 
-/// A comparison, by libgcc's functions: each answers with a number to be compared with zero, and
-/// with one that makes the ordered predicate of its name false for a NaN.
+/// Legalizes a comparison with libgcc's functions. Each returns a number to compare with zero; for
+/// a NaN, it is one for which the ordered predicate of the function's name is false.
 pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use FloatPred::*;
     let InstKind::FCmp { pred, lhs, rhs } = *kind else {
@@ -125,7 +125,7 @@ fn compare(rw: &mut Rewriter, name: &str, pred: IntPred, args: &[Value]) -> Valu
     rw.icmp_int(pred, order, 0)
 }
 
-/// A conversion from or to `f128`.
+/// Legalizes a conversion from or to `f128`.
 pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Cast { op, value } = *kind else {
         unreachable!("the rule chose a conversion")
@@ -158,7 +158,7 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
         CastOp::SiToFp | CastOp::UiToFp => {
             from_int(rw, args[0], other_bits, op == CastOp::SiToFp, ty)
         }
-        _ => rw.unsupported(ty, "a conversion of f128 to what is no number"),
+        _ => rw.unsupported(ty, "a conversion of f128 to a type that is not a number"),
     })
 }
 
@@ -166,8 +166,8 @@ fn is_quad(rw: &Rewriter, ty: Type) -> bool {
     class(rw, ty) == Class::Quad
 }
 
-/// As an integer of 32, 64 or 128 bits, whichever has room for `bits`. These functions saturate,
-/// and take a NaN to zero.
+/// Converts to an integer of 32, 64 or 128 bits, the smallest that holds `bits` bits. These
+/// functions saturate and convert NaN to zero.
 fn to_int(rw: &mut Rewriter, value: Value, bits: u32, signed: bool) -> Value {
     let (width, suffix) = mode(bits);
     let name = format!("__fix{}tf{suffix}", if signed { "" } else { "uns" });
@@ -188,7 +188,7 @@ fn from_int(rw: &mut Rewriter, value: Value, bits: u32, signed: bool, ty: Type) 
     rw.call_named(&name, ty, &[value])
 }
 
-/// The width of the functions for integers of `bits` bits, and libgcc's name of it.
+/// Returns the width of the functions for integers of `bits` bits, and libgcc's suffix for it.
 fn mode(bits: u32) -> (u32, &'static str) {
     match bits {
         0..=32 => (32, "si"),
@@ -197,7 +197,7 @@ fn mode(bits: u32) -> (u32, &'static str) {
     }
 }
 
-/// An intrinsic.
+/// Legalizes an intrinsic.
 pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use Intrinsic::*;
     let (intrinsic, args) = intrinsic_call(kind);

@@ -12,7 +12,7 @@ use crate::intrinsic::Intrinsic;
 use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
-/// `fptosi.sat` and `fptoui.sat`.
+/// Legalizes `fptosi.sat` and `fptoui.sat`.
 pub(super) fn legalize_saturating_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     saturating_cast(
@@ -24,7 +24,7 @@ pub(super) fn legalize_saturating_cast(rw: &mut Rewriter, ty: Type, kind: &InstK
     )
 }
 
-/// A float as an integer of `width` bits in an integer type of as many or more.
+/// Converts a float to an integer of `width` bits, in an integer type of at least that width.
 pub(super) fn saturating_cast(
     rw: &mut Rewriter,
     value: Value,
@@ -52,7 +52,7 @@ pub(super) fn saturating_cast(
         64 => convert(rw, value, 64, signed),
         _ => {
             let converted = if half {
-                // What is finite fits into 32 bits; libnvvm has no direct way.
+                // Every finite fp16 value fits into 32 bits; libnvvm has no direct conversion.
                 let narrow = convert(rw, value, 32, signed);
                 rw.resize(narrow, ty, signed)
             } else {
@@ -80,7 +80,7 @@ fn clamp(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
     rw.select(above, max, value)
 }
 
-/// To 32 or 64 bits.
+/// Converts to 32 or 64 bits.
 fn convert(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
     let double = *rw.kind(rw.ty(value)) == TypeKind::Double;
     let ty = rw.int_ty(width);
@@ -104,10 +104,11 @@ fn convert(rw: &mut Rewriter, value: Value, width: u32, signed: bool) -> Value {
     rw.select(nan, zero, converted)
 }
 
-/// To more than 64 bits: a conversion that is right in range, and the ends where it is not.
+/// Converts to more than 64 bits. `converted` is correct in range; out of range the bounds replace
+/// it.
 fn wide_cast(rw: &mut Rewriter, value: Value, converted: Value, width: u32, signed: bool) -> Value {
     let (float, ty) = (rw.ty(value), rw.ty(converted));
-    // The first power of two that does not fit; infinity as f32 if it is 2¹²⁸.
+    // The first power of two that does not fit. As f32, 2¹²⁸ is infinity.
     let limit = rw.float(float, 2f64.powi(width as i32 - i32::from(signed)));
     let max = if signed {
         super::saturate::max_signed(width)
@@ -119,7 +120,7 @@ fn wide_cast(rw: &mut Rewriter, value: Value, converted: Value, width: u32, sign
     let result = rw.select(above, max_int, converted);
     let zero = rw.int(ty, 0);
     if !signed {
-        // False for a NaN, too.
+        // Also false for a NaN.
         let positive = rw.float(float, 0.0);
         let positive = rw.fcmp(FloatPred::Ogt, value, positive);
         return rw.select(positive, result, zero);

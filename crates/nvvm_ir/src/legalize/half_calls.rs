@@ -1,8 +1,8 @@
-//! fp16 as arguments and results.
+//! Legalizes fp16 arguments and results.
 //!
-//! libnvvm's LLVM 7 dialect omits the instructions that pass them: a function that returns a
-//! `half`, alone or in a struct, returns nothing. Calls therefore pass integers of the same bits;
-//! all other code keeps `half`.
+//! In libnvvm's LLVM 7 dialect, the instructions that pass fp16 values are missing: a function that
+//! returns a `half`, alone or in a struct, returns nothing. Calls therefore pass integers with the
+//! same bits; all other code keeps `half`.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::types::{Type, TypeKind, Types};
 use crate::value::{Value, ValueKind};
 use crate::write::Dialect;
 
-/// Rewrites the signatures that have a half float, and what calls by them or returns from them.
+/// Rewrites the signatures that contain `half`, with the calls and returns that use them.
 pub(super) fn legalize_half_calls(
     module: &mut Module,
     target: &Target,
@@ -61,7 +61,7 @@ pub(super) fn legalize_half_calls(
     }
 }
 
-/// The type that a value of a type is passed as: integers in the place of half floats.
+/// Returns the type that a value is passed as: integers in place of `half`.
 fn passed_as(types: &mut Types, ty: Type) -> Type {
     match types.kind(ty).clone() {
         TypeKind::Half => types.int(16),
@@ -96,7 +96,7 @@ fn passed_as(types: &mut Types, ty: Type) -> Type {
     }
 }
 
-/// Whether a value of a type has a half float in it.
+/// Returns whether a type contains `half`.
 fn has_half(types: &Types, ty: Type) -> bool {
     match types.kind(ty) {
         TypeKind::Half => true,
@@ -109,7 +109,7 @@ fn has_half(types: &Types, ty: Type) -> bool {
     }
 }
 
-/// A value as the other of the two types.
+/// Converts a value between its own type and the type it is passed as.
 fn convert(rw: &mut Rewriter, value: Value, to: Type) -> Value {
     let from = rw.ty(value);
     if from == to {

@@ -1,11 +1,11 @@
-//! Vectors: an operation on vectors becomes one operation per element.
+//! Scalarizes vectors: an operation on vectors becomes one operation per element.
 
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value};
 
-/// Replaces an operation on vectors by one on each of their elements.
+/// Replaces an operation on vectors by one operation for each element.
 pub(super) fn scalarize(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let len = rw
         .vector_len(ty)
@@ -20,7 +20,7 @@ pub(super) fn scalarize(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     rw.vector(ty, &lanes)
 }
 
-/// The operation on one lane.
+/// Returns the operation on one lane.
 fn lane_kind(rw: &mut Rewriter, ty: Type, kind: &InstKind, index: u32) -> InstKind {
     match kind {
         InstKind::Bin {
@@ -53,7 +53,7 @@ fn lane_kind(rw: &mut Rewriter, ty: Type, kind: &InstKind, index: u32) -> InstKi
     }
 }
 
-/// An element of a vector; a scalar operand (a flag of an intrinsic) as it is.
+/// Returns an element of a vector, or a scalar operand (a flag of an intrinsic) unchanged.
 pub(super) fn lane(rw: &mut Rewriter, value: Value, index: u32) -> Value {
     let TypeKind::Vector(element, _) = *rw.kind(rw.ty(value)) else {
         return value;

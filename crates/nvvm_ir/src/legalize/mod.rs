@@ -12,6 +12,23 @@
 //! `odd_ints`, `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` handles
 //! globals whose initializers form reference cycles, `half_calls` fp16 arguments and results, and
 //! `blocks_per_sm` launch bounds that not every GPU can satisfy.
+//!
+//! ```
+//! use nvvm_ir::legalize::{Target, legalize};
+//! use nvvm_ir::{Dialect, read_module, write_module};
+//!
+//! let mut module = read_module(
+//!     "define i32 @f(ptr addrspace(1) %p) {
+//!      start:
+//!        %old = atomicrmw add ptr addrspace(1) %p, i32 1 syncscope(\"device\") acquire
+//!        ret i32 %old
+//!      }",
+//! )?;
+//! legalize(&mut module, &Target::new(90)).expect("sm_90 has this operation");
+//! let text = write_module(&module, Dialect::Llvm7);
+//! assert!(text.contains("atom.acquire.gpu.global.add.u32"));
+//! # Ok::<(), nvvm_ir::ReadError>(())
+//! ```
 
 mod atom_ptx;
 mod atomics;
@@ -43,17 +60,17 @@ use crate::module::Module;
 use crate::write::Dialect;
 use rewriter::Rewriter;
 
-/// What the module is written for.
+/// The target that a module is legalized for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The dialect of the text.
     pub dialect: Dialect,
-    /// The architecture's number: 90 of `sm_90`.
+    /// The number of the architecture: 90 for `sm_90`.
     pub sm: u32,
 }
 
 impl Target {
-    /// The target for an architecture's number (90 of `sm_90`), in its own dialect.
+    /// Creates the target for an architecture's number (90 for `sm_90`), with its default dialect.
     pub fn new(sm: u32) -> Self {
         Target {
             dialect: Dialect::for_arch(sm),
@@ -62,8 +79,12 @@ impl Target {
     }
 }
 
-/// Rewrites what the target lacks. On errors the module is left half rewritten: what could not be
-/// replaced is undefined in it.
+/// Rewrites the operations and types that the target lacks.
+///
+/// # Errors
+///
+/// Returns all operations and types that cannot be replaced. The module is then partially
+/// rewritten, with undefined values in their place.
 pub fn legalize(module: &mut Module, target: &Target) -> Result<(), Vec<LegalizeError>> {
     let mut errors = Vec::new();
     blocks_per_sm::legalize_blocks_per_sm(module, target);

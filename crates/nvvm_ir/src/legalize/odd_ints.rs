@@ -1,5 +1,5 @@
-//! Illegal-width integers (i24, i48 …), which crash libnvvm: each lives in a register of the next
-//! power of two, and the bits beyond its width are always zero.
+//! Legalizes illegal-width integers (i24, i48 …), which crash libnvvm: each is in a register whose
+//! width is the next power of two, and the bits above its width are always zero.
 
 use super::bits::intrinsic_call;
 use super::fp_to_int::saturating_cast;
@@ -12,7 +12,7 @@ use crate::intrinsic::Intrinsic;
 use crate::types::Type;
 use crate::value::Value;
 
-/// The value with the bits beyond the lowest `bits` made zero.
+/// Clears the bits above the lowest `bits`.
 pub(super) fn keep_low(rw: &mut Rewriter, value: Value, bits: u32) -> Value {
     if rw.bits(rw.ty(value)) == bits {
         return value;
@@ -20,7 +20,7 @@ pub(super) fn keep_low(rw: &mut Rewriter, value: Value, bits: u32) -> Value {
     rw.bin_int(BinOp::And, value, u128::MAX >> (128 - bits))
 }
 
-/// The value with the sign of its lowest `bits` bits in all bits beyond them.
+/// Sign-extends the lowest `bits` bits.
 pub(super) fn extend_sign(rw: &mut Rewriter, value: Value, bits: u32) -> Value {
     let unused = rw.bits(rw.ty(value)) - bits;
     if unused == 0 {
@@ -30,18 +30,18 @@ pub(super) fn extend_sign(rw: &mut Rewriter, value: Value, bits: u32) -> Value {
     rw.bin_int(BinOp::AShr, high, unused.into())
 }
 
-/// An operand as it is now, and its old width.
+/// Returns the replacement of an operand, and the operand's old width.
 pub(super) fn operand(rw: &Rewriter, value: Value) -> (Value, u32) {
     (rw.current(value), rw.bits(rw.old_ty(value)))
 }
 
-/// An operand with its sign in the bits beyond its width.
+/// Returns an operand, sign-extended to its register.
 fn signed_operand(rw: &mut Rewriter, value: Value) -> Value {
     let (value, bits) = operand(rw, value);
     extend_sign(rw, value, bits)
 }
 
-/// An operation of two operands.
+/// Legalizes a binary operation.
 pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use BinOp::*;
     let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
@@ -70,7 +70,7 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
     }
 }
 
-/// A comparison.
+/// Legalizes a comparison.
 pub(super) fn legalize_icmp(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     use IntPred::*;
     let InstKind::ICmp { pred, lhs, rhs } = *kind else {
@@ -85,7 +85,7 @@ pub(super) fn legalize_icmp(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Valu
     rw.icmp(pred, lhs, rhs)
 }
 
-/// An address with odd indices, which count with their sign.
+/// Legalizes an address computation with illegal-width indices, which are signed.
 pub(super) fn legalize_gep(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Gep {
         element,
@@ -110,7 +110,8 @@ pub(super) fn legalize_gep(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
     rw.emit(ty, kind)
 }
 
-/// A conversion from or to an odd width; the other side is no float that this sweep replaces.
+/// Legalizes a conversion from or to an illegal width, unless the other type is a float that this
+/// sweep replaces.
 pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Cast { op, value } = *kind else {
         unreachable!("the rule chose a conversion")
@@ -132,8 +133,8 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     }
 }
 
-/// The same bits as another type. `f128` and `bf16` are integers now; an odd width is that of a
-/// vector, whose elements are its digits, the first the lowest.
+/// Legalizes a bitcast. `f128` and `bf16` are already integers. For an illegal width the other type
+/// is a vector, whose first element holds the lowest bits.
 pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Cast { value, .. } = *kind else {
         unreachable!("the rule chose a conversion")
@@ -173,7 +174,7 @@ pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> 
     }
 }
 
-/// An intrinsic.
+/// Legalizes an intrinsic.
 pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     use Intrinsic::*;
     let (intrinsic, old_args) = intrinsic_call(kind);
@@ -185,7 +186,7 @@ pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -
     };
     let unused = u128::from(container(bits) - bits);
     match intrinsic {
-        // Zeros beyond the width change nothing.
+        // Zeros above the width do not change the result.
         Ctpop | UMax | UMin | Expect => rw.intrinsic(intrinsic, new_ty, &args),
         Ctlz => {
             let count = rw.intrinsic(Ctlz, new_ty, &args);
@@ -227,7 +228,8 @@ pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -
     }
 }
 
-/// By a distance taken modulo the width, so that no shift reaches the register's width.
+/// Emits a funnel shift. The distance is reduced modulo the width, so that no shift reaches the
+/// register's width.
 fn funnel_shift(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Value]) -> Value {
     let by = rw.bin_int(BinOp::URem, args[2], bits.into());
     let width = rw.int(rw.ty(by), bits.into());
@@ -243,7 +245,8 @@ fn funnel_shift(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Valu
     keep_low(rw, result, bits)
 }
 
-/// In a width where nothing overflows; where there is none, in 128 bits and by their overflow.
+/// Computes in a width in which nothing overflows or, if there is none, in 128 bits with that
+/// width's own overflow check.
 fn overflow(
     rw: &mut Rewriter,
     intrinsic: Intrinsic,
@@ -286,7 +289,7 @@ fn overflow(
     rw.aggregate(pair_ty, &[result, overflowed])
 }
 
-/// In the register, which has room for one bit more, and then moved into the range.
+/// Computes in the register, which has at least one more bit, and clamps the result to the range.
 fn saturating(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Value]) -> Value {
     let (op, signed) = operation(intrinsic);
     if signed {
@@ -299,7 +302,7 @@ fn saturating(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Value]
     let result = rw.bin(op, args[0], args[1]);
     let ty = rw.ty(result);
     let max = max_signed(bits + 1);
-    // A difference below zero has all the bits beyond the width set.
+    // A negative difference has all bits above the width set.
     let outside = rw.icmp_int(IntPred::Ugt, result, max);
     let end = rw.int(ty, if op == BinOp::Add { max } else { 0 });
     rw.select(outside, end, result)

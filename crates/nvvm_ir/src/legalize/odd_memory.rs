@@ -1,5 +1,5 @@
-//! Illegal-width integers in memory: read and written in parts of 1, 2, 4 and 8 bytes, so that
-//! adjacent bytes are unchanged.
+//! Legalizes illegal-width integers in memory: they are read and written in chunks of 1, 2, 4 and 8
+//! bytes, so that adjacent bytes are unchanged.
 
 use super::odd_ints::keep_low;
 use super::rewriter::Rewriter;
@@ -8,7 +8,7 @@ use crate::inst::*;
 use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
-/// Whether an odd integer is anywhere in a type.
+/// Returns whether a type contains an illegal-width integer.
 pub(super) fn contains_odd(rw: &Rewriter, ty: Type) -> bool {
     match rw.kind(ty) {
         TypeKind::Array(element, _) => contains_odd(rw, *element),
@@ -17,13 +17,13 @@ pub(super) fn contains_odd(rw: &Rewriter, ty: Type) -> bool {
     }
 }
 
-/// An atomic operation of an odd width.
+/// Rejects an atomic operation of an illegal width.
 pub(super) fn refuse_atomic(rw: &mut Rewriter, ty: Type, _: &InstKind) -> Value {
     let new_ty = rw.new_ty(ty);
-    rw.unsupported(new_ty, "an atomic operation on an integer of an odd width")
+    rw.unsupported(new_ty, "an atomic operation on an illegal-width integer")
 }
 
-/// The pieces of an integer of `bits` bits: offsets and sizes in bytes.
+/// Returns the chunks of an integer of `bits` bits: offsets and sizes in bytes.
 fn pieces(bits: u32) -> impl Iterator<Item = (u64, u64)> {
     let bytes = u64::from(bits.div_ceil(8));
     let mut at = 0;
@@ -39,7 +39,7 @@ fn pieces(bits: u32) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// The access of a piece at an offset.
+/// Returns the properties of the access to a chunk.
 fn piece_access(access: MemAccess, at: u64, size: u64) -> MemAccess {
     let align = if at == 0 {
         access.align
@@ -61,7 +61,7 @@ fn at_offset(rw: &mut Rewriter, ptr: Value, at: u64) -> Value {
     rw.offset(ptr, offset)
 }
 
-/// A load of an odd integer, or of an aggregate that holds one.
+/// Legalizes a load of an illegal-width integer, or of an aggregate that contains one.
 pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Load { ptr, access } = *kind else {
         unreachable!("the rule chose a load")
@@ -117,7 +117,7 @@ fn load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
     }
 }
 
-/// The fields of an aggregate and their offsets.
+/// Returns the fields of an aggregate with their offsets.
 fn fields(rw: &Rewriter, ty: Type) -> Vec<(Type, u64)> {
     let types = &rw.module.types;
     match types.kind(ty) {
@@ -142,7 +142,7 @@ fn field_access(access: MemAccess, at: u64) -> MemAccess {
     MemAccess { align, ..access }
 }
 
-/// A store of an odd integer, or of an aggregate that holds one.
+/// Legalizes a store of an illegal-width integer, or of an aggregate that contains one.
 pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let InstKind::Store { value, ptr, access } = *kind else {
         unreachable!("the rule chose a store")

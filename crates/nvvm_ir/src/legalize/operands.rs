@@ -4,7 +4,7 @@ use crate::inst::{Callee, InstKind, ParamAttrs};
 use crate::types::Type;
 use crate::value::Value;
 
-/// Replaces every operand that is a value.
+/// Replaces each operand that is a value.
 pub(super) fn map_operands(kind: &mut InstKind, mut f: impl FnMut(Value) -> Value) {
     use InstKind::*;
     let mut set = |v: &mut Value| *v = f(*v);
@@ -78,7 +78,7 @@ pub(super) fn map_operands(kind: &mut InstKind, mut f: impl FnMut(Value) -> Valu
     }
 }
 
-/// Replaces every type that stands on an instruction beside its result's.
+/// Replaces each type in an instruction, except its result type.
 pub(super) fn map_types(kind: &mut InstKind, mut f: impl FnMut(Type) -> Type) {
     match kind {
         InstKind::Alloca { ty, .. } | InstKind::Gep { element: ty, .. } => *ty = f(*ty),

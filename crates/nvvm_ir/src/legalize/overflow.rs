@@ -1,4 +1,4 @@
-//! `*.with.overflow` for the widths that libnvvm lacks: 8 and 128 bits.
+//! Legalizes `*.with.overflow` for the widths that libnvvm lacks: 8 and 128 bits.
 
 use super::bits::{halves, intrinsic_call, join};
 use super::rewriter::Rewriter;
@@ -7,14 +7,14 @@ use crate::intrinsic::Intrinsic;
 use crate::types::Type;
 use crate::value::Value;
 
-/// `{result, overflowed}` of an addition, subtraction or multiplication.
+/// Returns `{result, overflowed}` of an addition, subtraction or multiplication.
 pub(super) fn legalize_overflow(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     let (result, overflowed) = overflowing(rw, intrinsic, args[0], args[1]);
     rw.aggregate(ty, &[result, overflowed])
 }
 
-/// What an intrinsic does, and whether it looks at signs.
+/// Returns an intrinsic's operation, and whether it is signed.
 pub(super) fn operation(intrinsic: Intrinsic) -> (BinOp, bool) {
     use Intrinsic::*;
     match intrinsic {
@@ -41,7 +41,7 @@ fn overflowing(rw: &mut Rewriter, intrinsic: Intrinsic, a: Value, b: Value) -> (
     }
 }
 
-/// In 32 bits nothing overflows; the result fits if it survives being made narrow.
+/// Computes in 32 bits, where nothing overflows. The result fits if truncation preserves it.
 fn narrow(rw: &mut Rewriter, op: BinOp, signed: bool, a: Value, b: Value) -> (Value, Value) {
     let (ty, i32) = (rw.ty(a), rw.int_ty(32));
     let a = rw.resize(a, i32, signed);
@@ -52,7 +52,7 @@ fn narrow(rw: &mut Rewriter, op: BinOp, signed: bool, a: Value, b: Value) -> (Va
     (result, rw.icmp(IntPred::Ne, back, wide))
 }
 
-/// Whether `result`, of an addition or subtraction, is not the mathematical one.
+/// Returns whether an addition or subtraction with the result `result` overflowed.
 pub(super) fn add_sub_overflowed(
     rw: &mut Rewriter,
     op: BinOp,
@@ -64,8 +64,8 @@ pub(super) fn add_sub_overflowed(
     match (op, signed) {
         (BinOp::Add, false) => rw.icmp(IntPred::Ult, result, a),
         (_, false) => rw.icmp(IntPred::Ult, a, b),
-        // Signed addition overflows where the result's sign is neither operand's; subtraction
-        // where the operands' signs differ and the result's is not that of the first.
+        // Signed addition overflows if the result's sign is neither operand's. Subtraction
+        // overflows if the operands' signs differ and the result's sign is not the first operand's.
         (op, true) => {
             let first = rw.bin(BinOp::Xor, a, result);
             let other = if op == BinOp::Add { result } else { a };
@@ -76,8 +76,8 @@ pub(super) fn add_sub_overflowed(
     }
 }
 
-/// With `a = a₁·2⁶⁴ + a₀`, and so for `b`: the product overflows if a₁ and b₁ are both nonzero,
-/// or if the one cross product that is left does not fit on top of a₀·b₀.
+/// With `a = a₁·2⁶⁴ + a₀`, and `b` likewise, the product overflows if a₁ and b₁ are both nonzero,
+/// or if the remaining cross product does not fit on top of a₀·b₀.
 fn multiply_unsigned(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
     let i128 = rw.ty(a);
     let (a0, a1) = halves(rw, a);
@@ -91,7 +91,7 @@ fn multiply_unsigned(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
     let (low, carry) = wide(rw, a0, b0);
     let (cross_a, over_a) = wide(rw, a1, b0);
     let (cross_b, over_b) = wide(rw, b1, a0);
-    // At most one of the two is nonzero unless the product overflows anyway.
+    // Unless the product overflows, at most one of the two is nonzero.
     let cross = rw.bin(BinOp::Add, cross_a, cross_b);
     let high = rw.bin(BinOp::Add, carry, cross);
 
@@ -106,7 +106,7 @@ fn multiply_unsigned(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
     (join(rw, low, high), overflowed)
 }
 
-/// By magnitudes: 2¹²⁷ fits if the product is negative, one less if not.
+/// Multiplies the magnitudes: a negative product may reach 2¹²⁷, a positive one 2¹²⁷ - 1.
 fn multiply_signed(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
     let i128 = rw.ty(a);
     let magnitude = |rw: &mut Rewriter, x| {
@@ -121,7 +121,7 @@ fn multiply_signed(rw: &mut Rewriter, a: Value, b: Value) -> (Value, Value) {
     let sign = rw.bin_int(BinOp::AShr, differ, 127);
     let flipped = rw.bin(BinOp::Xor, product, sign);
     let result = rw.bin(BinOp::Sub, flipped, sign);
-    // MAX, or MAX + 1 where the sign is minus one.
+    // MAX, or MAX + 1 for a negative product.
     let max = rw.int(i128, i128::MAX as u128);
     let limit = rw.bin(BinOp::Sub, max, sign);
     let out_of_range = rw.icmp(IntPred::Ugt, product, limit);

@@ -1,5 +1,5 @@
-//! The engine of both sweeps: iterates over a function's instructions, replaces those that a rule
-//! names, and then redirects all uses at once.
+//! The engine of both sweeps: visits a function's instructions, replaces those that a rule selects,
+//! and then redirects all uses at once.
 
 use std::collections::HashMap;
 
@@ -11,19 +11,20 @@ use crate::module::Module;
 use crate::types::{Type, TypeKind};
 use crate::value::{Block, Func, Value, ValueKind};
 
-/// Emits what replaces an instruction of a type, and returns the value that replaces its result.
+/// Emits the replacement of an instruction with this result type, and returns the value that
+/// replaces the result.
 pub(super) type Expand = fn(&mut Rewriter, Type, &InstKind) -> Value;
 
-/// Says which instructions must be replaced, and by what.
+/// Selects the instructions to replace, with their replacements.
 pub(super) type Rule = fn(&Rewriter, Type, &InstKind) -> Option<Expand>;
 
 /// Rewrites one function.
 pub(super) struct Rewriter<'m> {
     pub module: &'m mut Module,
     pub target: Target,
-    /// The types that values had before the sweep over types changed them; empty in the other.
+    /// The types of values before the type sweep changed them; empty in the other sweep.
     pub old_types: &'m [Type],
-    /// What that sweep makes of a type, by its number; empty in the other.
+    /// The replacement of each type in the type sweep, by handle; empty in the other sweep.
     pub new_types: &'m [Type],
     func: Func,
     block: Block,
@@ -32,12 +33,12 @@ pub(super) struct Rewriter<'m> {
     consts: &'m HashMap<Value, Value>,
     /// Results that are replaced in this function.
     replaced: HashMap<Value, Value>,
-    /// Where a block that was split ends now.
+    /// For each block that was split, the block in which its code now ends.
     tails: HashMap<Block, Block>,
     layout: Vec<Block>,
-    /// The first value that did not exist before.
+    /// The first value that this rewriter created.
     first_new: usize,
-    /// What emitted instructions are looked up in.
+    /// The rule that emitted instructions are subject to.
     rule: Option<Rule>,
     errors: &'m mut Vec<LegalizeError>,
 }
@@ -70,20 +71,22 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Replaces every instruction that the rule names; what is emitted passes through it too.
+    /// Replaces all instructions that the rule selects. Emitted instructions are subject to the
+    /// rule too.
     pub fn run(&mut self, rule: Rule) {
         self.rule = Some(rule);
         self.walk(rule);
         self.redirect();
     }
 
-    /// Replaces every instruction that the rule names; what is emitted stays as it is.
+    /// Replaces all instructions that the rule selects. Emitted instructions are not subject to the
+    /// rule.
     pub fn run_once(&mut self, rule: Rule) {
         self.walk(rule);
         self.redirect();
     }
 
-    /// Emits at the function's start, and replaces values by what was emitted for them.
+    /// Emits code at the function's start, and replaces values as the returned map says.
     pub fn prepend_to_entry(&mut self, emit: impl FnOnce(&mut Self) -> HashMap<Value, Value>) {
         let insts = std::mem::take(&mut self.module.block_mut(self.block).insts);
         let is_alloca = |&inst: &Value| {
@@ -145,8 +148,8 @@ impl<'m> Rewriter<'m> {
         self.replaced.insert(inst, new);
     }
 
-    /// Makes every use of a replaced value use its replacement, and every phi name the block that
-    /// control now comes from.
+    /// Redirects all uses of replaced values, and makes phis name the blocks from which edges now
+    /// come.
     fn redirect(&mut self) {
         if self.replaced.is_empty() && self.tails.is_empty() && self.consts.is_empty() {
             return;
@@ -158,7 +161,7 @@ impl<'m> Rewriter<'m> {
                     continue;
                 };
                 map_operands(&mut data.kind, |v| resolve(&self.replaced, self.consts, v));
-                // Phis that were emitted since name the parts of a split block they mean.
+                // Phis that the rewriter emitted already name the right part of a split block.
                 let InstKind::Phi(incoming) = &mut data.kind else {
                     continue;
                 };
@@ -173,17 +176,17 @@ impl<'m> Rewriter<'m> {
 
     // Looking.
 
-    /// What stands for a value now.
+    /// Returns the replacement of a value, or the value itself.
     pub fn current(&self, value: Value) -> Value {
         resolve(&self.replaced, self.consts, value)
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.module.ty(value)
     }
 
-    /// The type a value had before the sweep over types.
+    /// Returns the type of a value before the type sweep.
     pub fn old_ty(&self, value: Value) -> Type {
         self.old_types
             .get(value.index())
@@ -191,22 +194,22 @@ impl<'m> Rewriter<'m> {
             .unwrap_or_else(|| self.module.ty(value))
     }
 
-    /// What the sweep over types makes of a type.
+    /// Returns the replacement of a type in the type sweep.
     pub fn new_ty(&self, ty: Type) -> Type {
         self.new_types.get(ty.0 as usize).copied().unwrap_or(ty)
     }
 
-    /// What a type is.
+    /// Returns the kind of a type.
     pub fn kind(&self, ty: Type) -> &TypeKind {
         self.module.types.kind(ty)
     }
 
-    /// The width of a scalar, or of a vector's elements.
+    /// Returns the width in bits of a scalar, or of a vector's elements.
     pub fn bits(&self, ty: Type) -> u32 {
         self.module.types.bits(self.module.types.scalar(ty)) as u32
     }
 
-    /// The length of a vector type.
+    /// Returns the length of a vector type.
     pub fn vector_len(&self, ty: Type) -> Option<u32> {
         match *self.kind(ty) {
             TypeKind::Vector(_, len) => Some(len),
@@ -216,7 +219,7 @@ impl<'m> Rewriter<'m> {
 
     // Refusing.
 
-    /// Notes that nothing stands in for an operation.
+    /// Records that an operation has no replacement.
     pub fn unsupported(&mut self, ty: Type, what: impl Into<String>) -> Value {
         let func = self.module.func(self.func).name.clone();
         self.errors.push(LegalizeError::Unsupported {
@@ -227,7 +230,7 @@ impl<'m> Rewriter<'m> {
         self.undef(ty)
     }
 
-    /// Notes that a later architecture has the operation.
+    /// Records that an operation needs a later architecture.
     pub fn needs_arch(&mut self, ty: Type, what: impl Into<String>, needs: u32) -> Value {
         let func = self.module.func(self.func).name.clone();
         let (what, sm, loc) = (what.into(), self.target.sm, self.loc);
@@ -245,9 +248,9 @@ impl<'m> Rewriter<'m> {
         self.module.const_undef(ty)
     }
 
-    // Emitting; the rest of it is in `emit`.
+    // Emitting; see also `emit`.
 
-    /// Emits an instruction, or what replaces it.
+    /// Emits an instruction or its replacement.
     pub fn emit(&mut self, ty: Type, kind: InstKind) -> Value {
         match self.rule.and_then(|rule| rule(self, ty, &kind)) {
             Some(expand) => expand(self, ty, &kind),
@@ -255,12 +258,12 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Emits an instruction as it is.
+    /// Emits an instruction unchanged.
     pub fn push(&mut self, ty: Type, kind: InstKind) -> Value {
         self.module.push_inst(self.block, ty, kind, self.loc)
     }
 
-    /// Emits an instruction without result.
+    /// Emits an instruction without a result.
     pub fn emit_void(&mut self, kind: InstKind) -> Value {
         let void = self.module.types.void();
         self.emit(void, kind)
@@ -268,19 +271,19 @@ impl<'m> Rewriter<'m> {
 
     // Control flow.
 
-    /// The block that instructions are appended to.
+    /// Returns the block that instructions are appended to.
     pub fn block(&self) -> Block {
         self.block
     }
 
-    /// A new block of the function, in its final place once [`Self::go_to`] went there.
+    /// Adds a block to the function. [`Self::go_to`] determines its position.
     pub fn new_block(&mut self, name: &str) -> Block {
         let block = self.module.add_block(self.func, name);
         self.module.func_mut(self.func).blocks.pop();
         block
     }
 
-    /// Goes on in a new block.
+    /// Continues emitting in a new block.
     pub fn go_to(&mut self, block: Block) {
         self.layout.push(block);
         self.block = block;
@@ -299,7 +302,7 @@ impl<'m> Rewriter<'m> {
     }
 }
 
-/// Replacements may be replaced themselves.
+/// Follows chains of replacements.
 fn resolve(
     replaced: &HashMap<Value, Value>,
     consts: &HashMap<Value, Value>,

@@ -1,9 +1,9 @@
 //! The table of instructions that a target lacks, with their replacements. The second sweep looks
 //! up every instruction in it.
 //!
-//! What libnvvm supports was determined by testing each operation in each width with libnvvm 13.0
-//! in both dialects; the rows are the operations that it rejects, crashes on, or compiles
-//! differently from Rust's semantics.
+//! The table was determined by testing each operation in each width with libnvvm 13.0 in both
+//! dialects: the rows are the operations that libnvvm rejects, crashes on, or compiles differently
+//! from Rust's semantics.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
 use crate::write::Dialect;
 
-/// What replaces an instruction, if the target lacks it.
+/// Returns the replacement of an instruction that the target lacks.
 pub(super) fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
     match kind {
         InstKind::FNeg(_) => Some(floats::legalize_fneg),
@@ -57,9 +57,9 @@ fn is_vector(rw: &Rewriter, ty: Type) -> bool {
 fn bin_rule(rw: &Rewriter, op: BinOp, ty: Type) -> Option<Expand> {
     use BinOp::*;
     match op {
-        // libnvvm computes `x - y * trunc(x / y)`, which is not the remainder.
+        // libnvvm computes `x - y * trunc(x / y)`, which is not the exact remainder.
         FRem => Some(floats::legalize_frem),
-        // libnvvm crashes on vectors of them.
+        // libnvvm crashes on vectors of i128.
         UDiv | SDiv | URem | SRem if is_vector(rw, ty) && rw.bits(ty) == 128 => {
             Some(lanes::scalarize)
         }
@@ -91,7 +91,7 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
     let width = rw.bits(arg);
     let expand: Expand = match intrinsic {
         Ctpop | Ctlz | Cttz if width == 1 || width == 128 => bits::legalize_count,
-        // Unoptimised, libnvvm crashes on them.
+        // Without optimizations, libnvvm crashes on them.
         Fshl | Fshr if width == 128 => bits::legalize_funnel_shift,
         Bswap if width == 8 || width == 128 => bits::legalize_bswap,
         Bswap if vector => return Some(lanes::scalarize),
@@ -114,10 +114,10 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
     Some(if vector { lanes::scalarize } else { expand })
 }
 
-/// Whether a condition is made of comparisons of 16 to 64 bits, of floats, or of pointers. Where
-/// libnvvm meets integers of more bits in an assumption it crashes (it knows one bit more of what is
-/// less than a power of two than there are); and what is loaded or called for, or an `Ordering`, may
-/// turn out to be a comparison of such.
+/// Returns whether a condition consists of comparisons of 16 to 64 bits, of floats, or of pointers.
+/// libnvvm crashes if an assumption involves wider integers: its known-bits analysis of a
+/// comparison with a power of two assumes one bit too many. Loads, calls and `Ordering` values are
+/// excluded because they may turn out to be such comparisons.
 fn compares_narrow(rw: &Rewriter, condition: Value, depth: u32) -> bool {
     let both = |lhs, rhs| {
         depth > 0 && compares_narrow(rw, lhs, depth - 1) && compares_narrow(rw, rhs, depth - 1)
@@ -135,12 +135,12 @@ fn compares_narrow(rw: &Rewriter, condition: Value, depth: u32) -> bool {
     }
 }
 
-/// An assumption only helps the optimiser.
+/// Drops an assumption, which only helps the optimizer.
 fn drop_assumption(rw: &mut Rewriter, ty: Type, _: &InstKind) -> Value {
     rw.module.const_undef(ty)
 }
 
-/// LLVM 7 has no `freeze`; its `undef` is what a frozen value is made of at worst.
+/// Drops a `freeze`, which LLVM 7 lacks. At worst the operand is LLVM 7's `undef`.
 fn legalize_freeze(_: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     let InstKind::Freeze(value) = *kind else {
         unreachable!("the rule chose a freeze")
@@ -148,13 +148,14 @@ fn legalize_freeze(_: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
     value
 }
 
-/// LLVM 7 has no `poison`: what stands for each constant that is or holds one, `undef` instead.
+/// Returns a replacement with `undef` for each constant that is or contains `poison`, which LLVM 7
+/// lacks.
 pub(super) fn poison_to_undef(module: &mut Module, target: &Target) -> HashMap<Value, Value> {
     let mut undefs = HashMap::new();
     if target.dialect != Dialect::Llvm7 {
         return undefs;
     }
-    // An aggregate's fields are constants that were made before it, so one walk is enough.
+    // The fields of an aggregate are older constants, so one pass suffices.
     for index in 0..module.values.len() {
         let value = Value(index as u32);
         let ty = module.ty(value);

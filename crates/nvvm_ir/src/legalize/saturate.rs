@@ -1,4 +1,4 @@
-//! `*.sat`: saturating addition and subtraction.
+//! Legalizes `*.sat`: saturating addition and subtraction.
 
 use super::bits::intrinsic_call;
 use super::overflow::{add_sub_overflowed, operation};
@@ -7,7 +7,7 @@ use crate::inst::*;
 use crate::types::Type;
 use crate::value::Value;
 
-/// `uadd.sat`, `sadd.sat`, `usub.sat`, `ssub.sat`.
+/// Legalizes `uadd.sat`, `sadd.sat`, `usub.sat` and `ssub.sat`.
 pub(super) fn legalize_saturating(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
     let (intrinsic, args) = intrinsic_call(kind);
     let (op, signed) = operation(intrinsic);
@@ -19,7 +19,8 @@ pub(super) fn legalize_saturating(rw: &mut Rewriter, ty: Type, kind: &InstKind) 
     let result = rw.bin(op, a, b);
     let overflowed = add_sub_overflowed(rw, op, signed, a, b, result);
     let end = if signed {
-        // The end on the side of the first operand's sign: MAX, or all its bits flipped, MIN.
+        // The bound on the side of the first operand's sign: MAX, or MIN, which is MAX with all
+        // bits flipped.
         let sign = rw.bin_int(BinOp::AShr, a, u128::from(width) - 1);
         rw.bin_int(BinOp::Xor, sign, max_signed(width))
     } else {
@@ -28,12 +29,12 @@ pub(super) fn legalize_saturating(rw: &mut Rewriter, ty: Type, kind: &InstKind) 
     rw.select(overflowed, end, result)
 }
 
-/// The largest signed integer of a width.
+/// Returns the largest signed integer of a width.
 pub(super) fn max_signed(width: u32) -> u128 {
     (1 << (width - 1)) - 1
 }
 
-/// Narrow ones are computed in 32 bits and clamped.
+/// Computes narrow operations in 32 bits and clamps the result.
 fn clamped(rw: &mut Rewriter, op: BinOp, ty: Type, a: Value, b: Value) -> Value {
     let i32 = rw.int_ty(32);
     let a = rw.resize(a, i32, true);
@@ -43,7 +44,7 @@ fn clamped(rw: &mut Rewriter, op: BinOp, ty: Type, a: Value, b: Value) -> Value 
     rw.resize(clamped, ty, true)
 }
 
-/// A signed integer, moved into the range of a narrower width.
+/// Clamps a signed integer to the range of a narrower width.
 pub(super) fn clamp_signed(rw: &mut Rewriter, value: Value, width: u32) -> Value {
     let ty = rw.ty(value);
     let max = rw.int(ty, max_signed(width));

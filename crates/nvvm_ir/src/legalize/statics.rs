@@ -18,13 +18,13 @@ use crate::module::Module;
 use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::{Const, Func, Global, Value, ValueKind};
 
-/// Replaces circles of statics, if there are any.
+/// Rewrites reference cycles of statics, if there are any.
 pub(super) fn legalize_statics(
     module: &mut Module,
     target: &Target,
     errors: &mut Vec<LegalizeError>,
 ) {
-    // By handle, of which some stand for globals that were removed.
+    // Indexed by handle; removed globals leave gaps.
     let mut references: Vec<References> = Vec::new();
     for global in module.globals() {
         references.resize_with(global.0 as usize + 1, References::default);
@@ -88,7 +88,7 @@ pub(super) fn legalize_statics(
     redirect_uses(module, target, &names, errors);
 }
 
-/// What an initial value refers to.
+/// The symbols that an initializer references.
 #[derive(Default)]
 struct References {
     globals: Vec<Global>,
@@ -123,8 +123,8 @@ impl References {
     }
 }
 
-/// The statics that can be reached from themselves: Tarjan's algorithm, with its own stack, since
-/// lists of statics may be long.
+/// Returns the statics that can reach themselves. Uses Tarjan's algorithm with an explicit stack,
+/// since lists of statics may be long.
 fn circles(references: &[References]) -> Vec<Global> {
     const NEW: u32 = u32::MAX;
     let count = references.len();
@@ -175,8 +175,8 @@ fn circles(references: &[References]) -> Vec<Global> {
     found
 }
 
-/// The circles, all that they refer to, and all that refers to any of these: they can only be
-/// defined together. In the module's order.
+/// Returns the cycles, everything that they reference, and everything that references any of these,
+/// in the module's order: all of these can only be defined together.
 fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
     let mut users: Vec<Vec<Global>> = vec![Vec::new(); references.len()];
     for (user, references) in (0..).map(Global).zip(references) {
@@ -201,11 +201,11 @@ fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
         .collect()
 }
 
-/// A static's bytes and the addresses among them.
+/// The bytes of a static and the addresses among them.
 struct Image {
     align: u64,
     bytes: Vec<u8>,
-    /// Offset, and the address as PTX.
+    /// The offset of each address, and the address as PTX.
     addresses: Vec<(usize, String)>,
 }
 
@@ -241,10 +241,10 @@ impl Image {
         at: usize,
         symbol: &impl Fn(&Module, Value) -> String,
     ) -> Result<(), &'static str> {
-        let unknown = Err("one of them holds a value that has no bytes");
+        let unknown = Err("one of them contains a value without bytes");
         let constant = match &module.value(value).kind {
             ValueKind::Const(constant) => constant,
-            // A function's address is the same in all spaces.
+            // A function's address is the same in all address spaces.
             ValueKind::Func(_) => {
                 self.addresses.push((at, symbol(module, value)));
                 return Ok(());
@@ -297,7 +297,7 @@ impl Image {
         Ok(())
     }
 
-    /// The declaration and the definition.
+    /// Returns the declaration and the definition.
     fn write(mut self, name: &str) -> (String, String) {
         let aligned = self.align.is_multiple_of(8)
             && self
@@ -344,7 +344,7 @@ impl Image {
     }
 }
 
-/// Makes functions take the statics' addresses from PTX.
+/// Makes functions take the addresses of the statics from inline PTX.
 fn redirect_uses(
     module: &mut Module,
     target: &Target,
@@ -366,7 +366,7 @@ fn redirect_uses(
     }
 }
 
-/// The constants among a function's operands that hold one of the addresses.
+/// Returns the constants among a function's operands that contain one of the addresses.
 fn used_constants(module: &Module, func: Func, names: &HashMap<Value, String>) -> Vec<Value> {
     let mut used = Vec::new();
     let mut seen: HashSet<Value> = HashSet::new();
@@ -408,7 +408,7 @@ fn holds_address(
     holds
 }
 
-/// The constant as a value that is computed.
+/// Emits code that computes the constant.
 fn materialize(rw: &mut Rewriter, constant: Value, names: &HashMap<Value, String>) -> Value {
     let ty = rw.ty(constant);
     match rw.module.as_const(constant).cloned() {

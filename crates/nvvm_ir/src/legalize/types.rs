@@ -1,9 +1,9 @@
-//! The sweep over types: illegal-width integers become the next wider width that libnvvm is known
-//! to support, `f128` becomes `i128`, `bf16` becomes `i16`, also inside other types. Sizes,
-//! alignments and struct offsets are unchanged.
+//! The type sweep: illegal-width integers become the next wider width that libnvvm supports, `f128`
+//! becomes `i128`, and `bf16` becomes `i16`, also inside other types. Sizes, alignments and struct
+//! offsets are unchanged.
 //!
-//! Values keep their handles and change their types first; then the instructions whose meaning
-//! depends on the old type are replaced, by the modules that this module's rule names.
+//! Values keep their handles and change their types first. Then the instructions whose meaning
+//! depends on the old type are replaced, by the modules that the rule of this module names.
 
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ pub(super) fn legalize_types(
     }
 }
 
-/// Cuts a switch's cases to the width of its operand, which zeros fill up from now on.
+/// Truncates a switch's cases to the width of its operand, which is zero-extended from now on.
 fn mask_cases(kind: &mut InstKind, bits: impl Fn(Value) -> Option<u32>) {
     let InstKind::Switch { value, cases, .. } = kind else {
         return;
@@ -76,7 +76,7 @@ fn mask_cases(kind: &mut InstKind, bits: impl Fn(Value) -> Option<u32>) {
     }
 }
 
-/// The width of the register that an integer of a width lives in.
+/// Returns the width of the register that holds an integer of a width.
 pub(super) fn container(bits: u32) -> u32 {
     if bits == 1 {
         1
@@ -85,7 +85,7 @@ pub(super) fn container(bits: u32) -> u32 {
     }
 }
 
-/// What each type becomes, by its number.
+/// Returns the replacement of each type, by handle.
 fn new_types(types: &mut Types) -> Vec<Type> {
     let mut new: Vec<Type> = Vec::new();
     for old in types.all() {
@@ -95,7 +95,7 @@ fn new_types(types: &mut Types) -> Vec<Type> {
             TypeKind::Fp128 => TypeKind::Int(128),
             TypeKind::BFloat => TypeKind::Int(16),
             TypeKind::Array(element, len) => TypeKind::Array(at(&new, element), len),
-            // A vector of odd integers is packed by bits; it is refused where it is used.
+            // A vector of illegal-width integers is packed by bits; its uses are rejected.
             TypeKind::Vector(element, len) if types.int_bits(element).is_none() => {
                 TypeKind::Vector(at(&new, element), len)
             }
@@ -119,7 +119,7 @@ fn new_types(types: &mut Types) -> Vec<Type> {
     new
 }
 
-/// Whether nothing stands in for a type.
+/// Returns whether a type has no replacement.
 fn is_hopeless(types: &Types, ty: Type) -> bool {
     match types.kind(ty) {
         TypeKind::Int(bits) => *bits > 128,
@@ -165,10 +165,10 @@ fn check_types(module: &Module, errors: &mut Vec<LegalizeError>) {
     }
 }
 
-/// The constants of changed types, in their new ones.
+/// Returns the replacements of constants whose types change.
 fn rewrite_consts(module: &mut Module, new_types: &[Type]) -> HashMap<Value, Value> {
     let mut new_consts = HashMap::new();
-    // An aggregate's fields are constants that were made before it.
+    // The fields of an aggregate are older constants.
     for index in 0..module.values.len() {
         let value = Value(index as u32);
         let ValueKind::Const(old) = &module.value(value).kind else {
@@ -181,7 +181,7 @@ fn rewrite_consts(module: &mut Module, new_types: &[Type]) -> HashMap<Value, Val
         let scalar = module.types.int_bits(ty).is_some();
         let new = match old {
             Const::Int(bits) | Const::Float(bits) => Const::Int(*bits),
-            // The bits that a register has beyond an odd width are zero: keep that.
+            // The register's bits above an illegal width must be zero.
             Const::Zero | Const::Undef | Const::Poison if scalar => Const::Int(0),
             Const::Aggregate(fields) => {
                 let field = |field: &Value| new_consts.get(field).copied().unwrap_or(*field);
@@ -195,16 +195,16 @@ fn rewrite_consts(module: &mut Module, new_types: &[Type]) -> HashMap<Value, Val
     new_consts
 }
 
-/// What an old type is, as far as this sweep is concerned; a vector is what its elements are.
+/// The class of an old type in this sweep. The class of a vector is that of its elements.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Class {
-    /// An integer of a width that libnvvm does not take.
+    /// An integer of a width that libnvvm does not support.
     Odd(u32),
     /// `f128`.
     Quad,
     /// `bf16`.
     Brain,
-    /// Any other.
+    /// Any other type.
     Plain,
 }
 
@@ -217,7 +217,7 @@ pub(super) fn class(rw: &Rewriter, ty: Type) -> Class {
     }
 }
 
-/// What replaces an instruction on old types; `ty` is the old type of its result.
+/// Returns the replacement of an instruction on old types. `ty` is the old type of its result.
 fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
     use Class::*;
     let of = |value: Value| class(rw, rw.old_ty(value));
@@ -275,7 +275,7 @@ fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
                 return None;
             };
             let arg = call.args.first().map_or(Plain, |&arg| of(arg));
-            // A float's conversion is its family's, whatever the integer.
+            // The family of the float handles a conversion, whatever the integer's width.
             let class = if arg == Plain { class(rw, ty) } else { arg };
             pick(
                 class,

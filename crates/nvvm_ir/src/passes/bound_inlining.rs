@@ -1,22 +1,25 @@
-//! `bound_inlining`, which keeps the time that libnvvm takes in proportion to the program.
+//! `bound_inlining`, which keeps libnvvm's time proportional to the size of the program.
 
 use crate::inst::{Callee, InstKind};
 use crate::module::Module;
 use crate::value::{Func, ValueKind};
 
-/// How many instructions a function with several callers may come to.
+/// The maximum number of instructions of a function with several callers, including inlined
+/// callees.
 const SEVERAL: usize = 2_000;
 
-/// How many a function with one caller may come to.
+/// The maximum for a function with one caller.
 const ONE: usize = 20_000;
 
-/// Marks `noinline` what would become too large. libnvvm inlines, from the leaves of the calls up,
-/// functions of several hundred instructions into every caller, and what has one caller whatever
-/// its size: code that is made of many small steps, as big-integer arithmetic or a parser is,
-/// grows into functions of a hundred thousand instructions, on which libnvvm and ptxas spend
-/// minutes and gigabytes. So a function's size is taken with all that will be inlined into it, and
-/// beyond a limit it stays a function. The limits are far above what is worth inlining for speed:
-/// instructions are counted as lowered, several for each that is left after optimisation.
+/// Marks functions `noinline` that would otherwise grow too large.
+///
+/// libnvvm inlines bottom-up: functions of several hundred instructions into every caller, and
+/// functions with a single caller whatever their size. Code that consists of many small steps, such
+/// as big-integer arithmetic or a parser, grows to functions of a hundred thousand instructions, on
+/// which libnvvm and ptxas spend minutes and gigabytes. This pass computes each function's size
+/// including everything that will be inlined into it, and marks the function `noinline` if the size
+/// exceeds a limit. The limits are far above the sizes for which inlining improves speed;
+/// instructions are counted as lowered, several for each that remains after optimization.
 pub fn bound_inlining(module: &mut Module) {
     let mut calls: Vec<Vec<Func>> = vec![Vec::new(); module.funcs.len()];
     for func in module.funcs() {
@@ -29,7 +32,7 @@ pub fn bound_inlining(module: &mut Module) {
     break_cycles(module, &mut calls);
     let mut sizes: Vec<Option<usize>> = vec![None; calls.len()];
     for root in module.funcs() {
-        // Callees before callers. Of cycles only functions that call themselves are left.
+        // Callees before callers. The only remaining cycles are functions that call themselves.
         let mut stack = vec![(root, 0)];
         if sizes[root.0 as usize].is_some() {
             continue;
@@ -65,11 +68,12 @@ pub fn bound_inlining(module: &mut Module) {
     }
 }
 
-/// Takes calls of functions that are not inlined out of `calls`, and marks functions `noinline` until
-/// no cycle of several functions is left. Functions that call each other, as those that drop or
-/// compare a tree do, would be inlined into each other, several times each, until libnvvm ends at
-/// a limit of its own that it takes minutes to come to. One function of each cycle stays one: the
-/// largest, so that small ones that many call are still inlined there.
+/// Removes calls of `noinline` functions from `calls`, and marks functions `noinline` until no
+/// cycle of several functions is left.
+///
+/// Mutually recursive functions, such as those that drop or compare a tree, would be inlined into
+/// each other several times, until libnvvm reaches its own limit after minutes. In each cycle the
+/// largest function is marked, so that small functions with many callers are still inlined.
 fn break_cycles(module: &mut Module, calls: &mut [Vec<Func>]) {
     loop {
         for callees in calls.iter_mut() {
@@ -93,13 +97,13 @@ fn break_cycles(module: &mut Module, calls: &mut [Vec<Func>]) {
     }
 }
 
-/// The sets of several functions each of which calls each other, over others or directly
-/// (Tarjan's strongly connected components).
+/// Returns the sets of mutually recursive functions: Tarjan's strongly connected components with
+/// more than one function.
 pub(super) fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
     const UNSEEN: usize = usize::MAX;
     const DONE: usize = usize::MAX - 1;
     let mut cycles = Vec::new();
-    // The number of a function in the order of the walk, and the lowest one that it reaches.
+    // For each function the lowest number, in the order of the walk, that it reaches.
     let mut lowest = vec![UNSEEN; calls.len()];
     let mut open: Vec<usize> = Vec::new();
     let mut count = 0;
@@ -107,7 +111,7 @@ pub(super) fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
         if lowest[root] != UNSEEN {
             continue;
         }
-        // Functions that are being walked: each with its number and the next of its calls.
+        // The functions on the current path: each with its number and the index of its next call.
         let mut walk = vec![(root, count, 0)];
         lowest[root] = count;
         count += 1;
@@ -143,7 +147,7 @@ pub(super) fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
     cycles
 }
 
-/// The functions that a function calls, once for each call.
+/// Returns the functions that a function calls, once for each call.
 pub(super) fn calls_of(module: &Module, func: Func) -> Vec<Func> {
     let mut calls = Vec::new();
     for &block in &module.func(func).blocks {
@@ -165,7 +169,7 @@ mod tests {
     use super::*;
     use std::fmt::Write;
 
-    /// A function of `size` instructions that then makes calls.
+    /// Returns a function of `size` instructions followed by calls.
     fn function(name: &str, size: usize, calls: &[&str]) -> String {
         let mut text = format!("define i32 @{name}(i32 %x) {{\nstart:\n");
         for i in 1..size - calls.len() {
@@ -200,7 +204,7 @@ mod tests {
         };
         assert!(!stays(&of(900, &["leaf", "leaf"]), "middle"));
         assert!(stays(&of(900, &["leaf", "leaf", "leaf"]), "middle"));
-        // A leaf that is too large by itself does not make its callers large.
+        // A leaf that is itself too large does not make its callers large.
         let large = of(SEVERAL + 1, &["leaf", "leaf"]);
         assert!(stays(&large, "leaf") && !stays(&large, "middle"));
     }
@@ -225,7 +229,7 @@ mod tests {
         assert!(!stays(&[function("a", 30, &["a"])], "a"));
     }
 
-    /// As the functions that drop a tree are.
+    /// As in the functions that drop a tree.
     #[test]
     fn each_cycle_has_a_function_that_stays() {
         let functions = [
@@ -240,7 +244,7 @@ mod tests {
         assert!(!stay("small") && !stay("leaf") && !stay("root"));
     }
 
-    /// A panic may happen where panics are reported.
+    /// A panic inside the panic handler.
     #[test]
     fn a_cycle_that_is_broken_already_stays_as_it_is() {
         let panic = function("panic", 90, &["atomic"]).replace(") {", ") noinline {");

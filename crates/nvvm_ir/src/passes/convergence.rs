@@ -1,4 +1,5 @@
-//! `convergence`, which keeps libnvvm from duplicating what the threads of a warp execute together.
+//! `convergence`, which keeps libnvvm from duplicating operations that the threads of a warp
+//! execute together.
 
 use std::collections::HashMap;
 
@@ -8,16 +9,16 @@ use crate::types::Type;
 use crate::uses::{Symbol, SymbolWalk};
 use crate::value::{Const, Func, Value, ValueKind};
 
-/// Marks as `convergent` the functions that can reach a convergent operation, and the calls of them,
-/// and no others. Convergent operations are inline PTX that is marked so, and the declared functions
-/// that are (barriers and shuffles, as `llvm.nvvm.…`).
+/// Marks as `convergent` exactly the functions that can reach a convergent operation, and the calls
+/// of them. Convergent operations are inline PTX marked `convergent` and declared functions marked
+/// `convergent` (barriers and shuffles, as `llvm.nvvm.…`).
 ///
 /// LLVM duplicates a call that is not `convergent`, for example one arm of a branch in a loop into
 /// both versions of the loop. If the callee waits at a barrier, threads of one warp then wait at
-/// different copies of it. A call through a pointer may reach each function of its signature whose
-/// address is taken; with none in the module, it may reach any operation. A function that cannot
-/// reach a convergent operation must not be marked, because LLVM unrolls no loop of unknown length
-/// around a `convergent` call.
+/// different copies of it. A call through a pointer may reach each function with the same signature
+/// whose address is taken; if the module has no such function, it may reach any operation. A
+/// function that cannot reach a convergent operation must not be marked, because LLVM does not
+/// unroll loops of unknown length around a `convergent` call.
 pub fn convergence(module: &mut Module) {
     let mut graph = CallGraph::of(module);
     graph.propagate();
@@ -46,7 +47,7 @@ pub fn convergence(module: &mut Module) {
     }
 }
 
-/// What a call calls.
+/// The target of a call.
 enum Target {
     Func(Func),
     Pointer,
@@ -67,7 +68,7 @@ fn target(module: &Module, call: &Call) -> Target {
     }
 }
 
-/// The function that a callee is, unless it is a pointer that is known only at run time.
+/// Returns the function that a callee is, unless it is a pointer known only at run time.
 fn called_func(module: &Module, callee: Value) -> Option<Func> {
     match module.value(callee).kind {
         ValueKind::Func(func) => Some(func),
@@ -76,8 +77,8 @@ fn called_func(module: &Module, callee: Value) -> Option<Func> {
     }
 }
 
-/// Which nodes call which. A node is a function, by its handle's number, or all pointers to
-/// functions of one signature.
+/// The call graph. A node is a function, numbered by its handle, or all function pointers of one
+/// signature.
 struct CallGraph {
     callers: Vec<Vec<usize>>,
     pointers: HashMap<Type, usize>,
@@ -106,7 +107,7 @@ impl CallGraph {
         }
         for func in module.funcs() {
             let data = module.func(func);
-            // Inline PTX names functions by their symbols, which are external for this reason.
+            // Inline PTX calls functions by symbol; such functions are external for this reason.
             let named = data.linkage != Linkage::Internal && data.kernel.is_none();
             if data.blocks.is_empty() {
                 graph.reached[func.0 as usize] = data.attrs.convergent;
@@ -162,7 +163,7 @@ impl CallGraph {
         })
     }
 
-    /// Lets calls through pointers reach the functions whose addresses are taken.
+    /// Adds edges from calls through pointers to the functions whose addresses are taken.
     fn add_pointees(&mut self, module: &Module, taken: &[bool]) {
         let mut known = vec![false; self.reached.len()];
         for func in module.funcs().filter(|func| taken[func.0 as usize]) {
@@ -176,7 +177,7 @@ impl CallGraph {
         }
     }
 
-    /// Adds the nodes that reach one of those that `reached` has.
+    /// Extends `reached` to all nodes that reach one of its nodes.
     fn propagate(&mut self) {
         let mut queue: Vec<usize> = (0..self.reached.len())
             .filter(|&node| self.reached[node])

@@ -1,13 +1,13 @@
-//! `dead_functions`, which keeps what is compiled small.
+//! `dead_functions`, which removes unused functions.
 
 use super::reachable::reachable;
 use crate::module::Module;
 
-/// Drops every function, defined or declared, that neither a kernel nor a used static reaches:
-/// over calls, over addresses in code, and over addresses in the statics that those reach. Other
-/// visible functions are no roots, since nothing outside the module can call into it. Statics that
-/// are not reached lose their contents, as these may hold functions' addresses; `dead_globals`
-/// drops them.
+/// Removes each function, defined or declared, that is reachable neither from a kernel nor from a
+/// used static. Calls, addresses in code, and addresses in reachable statics count as references.
+/// Other external functions are not roots, since nothing outside the module can call them.
+/// Unreachable statics lose their initializers, which may contain addresses of functions;
+/// `dead_globals` removes the statics.
 pub fn dead_functions(module: &mut Module) {
     let reached = reachable(module);
     for global in module.globals() {

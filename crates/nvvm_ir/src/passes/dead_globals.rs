@@ -1,10 +1,10 @@
-//! `dead_globals`, which keeps static memory small.
+//! `dead_globals`, which removes unused statics.
 
 use super::reachable::reachable;
 use crate::module::Module;
 
-/// Drops every static that neither a kernel nor a used static reaches. Functions that are not
-/// reached may refer to them still, so `dead_functions` runs before it, or they are dropped here.
+/// Removes each static that is reachable neither from a kernel nor from a used static. Unreachable
+/// functions, which may still reference these statics, are removed, too.
 pub fn dead_globals(module: &mut Module) {
     let reached = reachable(module);
     for func in module.funcs() {

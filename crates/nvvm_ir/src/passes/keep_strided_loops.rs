@@ -7,11 +7,11 @@ use crate::inst::{BinOp, InstKind};
 use crate::module::Module;
 use crate::value::{Block, Func, Value, ValueKind};
 
-/// Marks loops whose counter grows by what is known at run time only as not to be unrolled by libnvvm.
+/// Disables libnvvm's unrolling for loops whose counter grows by a step known only at run time.
 ///
-/// The usual one is the grid-stride loop. To unroll it, libnvvm divides the distance by the step in
-/// front of the loop, which takes longer than the one iteration that there is often. `ptx::optimize`
-/// unrolls such loops without a division.
+/// The typical example is a grid-stride loop. To unroll it, libnvvm divides the distance by the
+/// step before the loop, which takes longer than the single iteration that such a loop often has.
+/// `ptx::optimize` unrolls these loops without a division.
 pub fn keep_strided_loops(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -26,7 +26,8 @@ pub fn keep_strided_loops(module: &mut Module) {
     }
 }
 
-/// Whether a block ends with a branch back to the begin of a loop that depends on such a counter.
+/// Returns whether a block ends in a conditional back edge that tests a counter with a step
+/// known only at run time.
 fn goes_back_by_stride(module: &Module, block: Block, is_header: impl Fn(Block) -> bool) -> bool {
     let terminator = module.terminator(block).and_then(|inst| module.inst(inst));
     let Some(&InstKind::CondBr {
@@ -48,7 +49,8 @@ fn goes_back_by_stride(module: &Module, block: Block, is_header: impl Fn(Block) 
         .any(|value| strides(module, value, header, block))
 }
 
-/// Whether a value is such a counter of a loop, before or after its increment.
+/// Returns whether a value is a loop counter with a step known only at run time, before or after
+/// its increment.
 fn strides(module: &Module, value: Value, header: Block, latch: Block) -> bool {
     let phi_of = |value: Value| match module.inst(value) {
         Some(data) if data.block == header => match &data.kind {

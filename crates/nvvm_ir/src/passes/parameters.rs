@@ -1,5 +1,5 @@
-//! Parameters that functions get after lowering: which functions can have one, and
-//! `inherit_parameter`, which gives one to all functions on the way to another.
+//! Adds parameters to functions after lowering: determines which functions can have one, and
+//! `inherit_parameter`, which adds one to all functions on the call paths to another function.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,19 +10,19 @@ use crate::types::TypeKind;
 use crate::uses::{Symbol, SymbolWalk};
 use crate::value::{Func, Value, ValueKind};
 
-/// What [`inherit_parameter`] leaves to its caller.
+/// The result of [`inherit_parameter`].
 #[derive(Debug, Default)]
 pub struct Inherited {
     /// The new parameter of each function that has one.
     pub params: HashMap<Func, Value>,
-    /// The calls of these functions, each with the function that it stands in. They lack the
-    /// argument: [`push_argument`].
+    /// The calls of these functions, each with the function that contains the call. The calls still
+    /// lack the argument; see [`push_argument`].
     pub calls: Vec<(Func, Value)>,
 }
 
-/// Gives a pointer as last parameter to `root`, and to each function of `through` that reaches a call
-/// of `root` by way of functions of `through` alone. A function whose signature is fixed, because it is
-/// not only called directly, gets none.
+/// Adds a pointer as last parameter to `root`, and to each function of `through` that reaches a
+/// call of `root` through functions of `through` only. A function that is not only called directly
+/// has a fixed signature and gets no parameter.
 pub fn inherit_parameter(
     module: &mut Module,
     root: Func,
@@ -67,7 +67,7 @@ pub fn inherit_parameter(
     inherited
 }
 
-/// The function that an instruction calls directly.
+/// Returns the function that an instruction calls directly.
 fn called(module: &Module, inst: Value) -> Option<Func> {
     let InstKind::Call(call) = &module.inst(inst)?.kind else {
         return None;
@@ -78,7 +78,11 @@ fn called(module: &Module, inst: Value) -> Option<Func> {
     }
 }
 
-/// Adds the argument for a parameter that the callee of a direct call has got.
+/// Appends the argument for a parameter that was added to the callee of a direct call.
+///
+/// # Panics
+///
+/// Panics if `call` is not a direct call.
 pub fn push_argument(module: &mut Module, call: Value, argument: Value) {
     let callee = called(module, call).expect("a direct call");
     let sig = module.func(callee).sig;
@@ -91,7 +95,7 @@ pub fn push_argument(module: &mut Module, call: Value, argument: Value) {
     }
 }
 
-/// Gives a function a pointer as last parameter. Its calls lack the argument then.
+/// Adds a pointer as last parameter to a function. The function's calls then lack the argument.
 pub(super) fn add_parameter(
     module: &mut Module,
     func: Func,
@@ -115,8 +119,8 @@ pub(super) fn add_parameter(
     value
 }
 
-/// The functions whose signature may change: those with a body that are called directly alone, by
-/// calls of their own signature.
+/// Returns the functions whose signature may change: those with a body that are only called
+/// directly, with their own signature.
 pub(super) fn only_called(module: &Module) -> HashSet<Func> {
     let mut excluded: HashSet<Func> = HashSet::new();
     let mut walk = SymbolWalk::new(module);

@@ -1,5 +1,5 @@
-//! `prune`, for a compiler that lowers functions one at a time: what a function does not reach need
-//! not be lowered.
+//! `prune`, for a compiler that lowers functions one at a time: items that a function does not
+//! reach need not be lowered.
 
 use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use crate::inst::InstKind;
@@ -7,8 +7,8 @@ use crate::module::Module;
 use crate::uses::{Symbol, for_each_outside_operand, for_each_symbol};
 use crate::value::{Block, Const, Func, Value};
 
-/// Replaces the function's branches on constants with jumps, and drops the blocks that are then not
-/// reached.
+/// Replaces branches on constants in a function by unconditional branches, and removes the blocks
+/// that are then unreachable.
 pub fn prune(module: &mut Module, func: Func) {
     for block in module.func(func).blocks.clone() {
         let Some(terminator) = module.terminator(block) else {
@@ -42,7 +42,7 @@ pub fn prune(module: &mut Module, func: Func) {
     remove_unreachable_blocks_of(module, func);
 }
 
-/// Makes the terminator of a block a jump to one of its successors.
+/// Replaces a block's terminator by a branch to one of its successors.
 fn redirect(module: &mut Module, block: Block, terminator: Value, target: Block) {
     let left = module
         .inst(terminator)
@@ -65,7 +65,7 @@ fn redirect(module: &mut Module, block: Block, terminator: Value, target: Block)
     }
 }
 
-/// The functions and globals that a function names, each once.
+/// Returns the functions and globals that a function references, each once.
 pub fn symbols_of(module: &Module, func: Func) -> Vec<Value> {
     let mut symbols = Vec::new();
     for_each_outside_operand(module, func, |operand| add(module, operand, &mut symbols));
@@ -74,7 +74,7 @@ pub fn symbols_of(module: &Module, func: Func) -> Vec<Value> {
     symbols
 }
 
-/// The functions and globals in a constant.
+/// Returns the functions and globals that a constant references.
 pub fn symbols_in(module: &Module, constant: Value) -> Vec<Value> {
     let mut symbols = Vec::new();
     add(module, constant, &mut symbols);

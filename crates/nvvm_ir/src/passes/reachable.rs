@@ -1,11 +1,11 @@
-//! What kernels and used statics reach, for the passes that drop the rest.
+//! Reachability from kernels and used statics, for the passes that remove everything else.
 
 use crate::legalize::SOFT_FLOAT;
 use crate::module::Module;
 use crate::types::TypeKind;
 use crate::uses::{Symbol, SymbolWalk};
 
-/// Which globals and functions are reached, by their handles' numbers.
+/// Whether each global and function is reachable, by handle.
 pub(super) struct Reachable {
     pub(super) globals: Vec<bool>,
     pub(super) funcs: Vec<bool>,
@@ -24,7 +24,7 @@ pub(super) fn reachable(module: &Module) -> Reachable {
         .globals()
         .filter(|&g| module.global(g).used)
         .map(Symbol::Global);
-    // The legalizer will call these where the module has `f128`.
+    // The legalizer will call these functions if the module uses `f128`.
     let quads = module.types.has(&TypeKind::Fp128);
     let soft_float = SOFT_FLOAT
         .iter()

@@ -1,12 +1,13 @@
-//! `remove_unreachable_blocks`, which spares libnvvm and the passes code that never runs.
+//! `remove_unreachable_blocks`, which removes code that never runs before libnvvm and other passes
+//! see it.
 
 use crate::inst::InstKind;
 use crate::module::Module;
 use crate::value::{Block, Func};
 
-/// Drops the blocks of each function to which no path leads from its entry, and from the phis of
-/// the others the values that came from them. What such a block computes is used in no other
-/// place: the verifier's rule on dominance sees to that.
+/// Removes the blocks of each function that are unreachable from its entry, and the corresponding
+/// values from phis in the remaining blocks. Values computed in a removed block have no other uses,
+/// because the verifier checks dominance.
 pub fn remove_unreachable_blocks(module: &mut Module) {
     let mut reached = vec![false; module.blocks.len()];
     for func in module.funcs() {
@@ -14,7 +15,7 @@ pub fn remove_unreachable_blocks(module: &mut Module) {
     }
 }
 
-/// The same in one function.
+/// The same for one function.
 pub(super) fn remove_unreachable_blocks_of(module: &mut Module, func: Func) {
     let mut reached = vec![false; module.blocks.len()];
     remove_in(module, func, &mut reached);

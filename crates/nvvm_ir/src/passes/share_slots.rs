@@ -18,21 +18,22 @@ use live::{Frame, analyze, slots};
 use place::{Layout, place};
 use split::split_slots;
 
-/// Which slots [`share_slots`] lets share memory.
+/// Which stack slots [`share_slots`] lets share memory.
 #[derive(Copy, Clone, Debug)]
 pub struct SlotSharing {
-    /// Slots of up to this many bytes keep their own memory: libnvvm may put them in registers.
+    /// Slots of up to this many bytes keep their own memory, because libnvvm may promote them to
+    /// registers.
     pub keep: u64,
-    /// Frames of up to this many bytes, with all functions that may be inlined into them, stay as
-    /// they are: libnvvm's alias analysis tells separate variables apart, but not parts of one.
+    /// Frames of up to this many bytes, including all functions that may be inlined into them, are
+    /// unchanged: libnvvm's alias analysis distinguishes separate variables, but not parts of one.
     pub frame: u64,
-    /// Whether a function that is not inlined gets its slots from its caller too.
+    /// Whether functions that are not inlined take their slots from the caller too.
     pub across_calls: bool,
 }
 
 impl SlotSharing {
-    /// For code that libnvvm optimizes. It splits no variable of more than 1 KiB into registers
-    /// (`-sroa-size-limit` in the crate `nvvm`).
+    /// Settings for code that libnvvm optimizes. libnvvm does not split variables of more than 1
+    /// KiB into registers (`-sroa-size-limit` in the crate `nvvm`).
     pub const fn optimized(frame: u64) -> SlotSharing {
         SlotSharing {
             keep: 1024,
@@ -41,7 +42,7 @@ impl SlotSharing {
         }
     }
 
-    /// For code that libnvvm does not optimize.
+    /// Settings for code that libnvvm does not optimize.
     pub const fn unoptimized(frame: u64) -> SlotSharing {
         SlotSharing {
             keep: 32,
@@ -51,26 +52,26 @@ impl SlotSharing {
     }
 }
 
-/// Lets large stack slots that are never live at the same time share memory, over calls too.
+/// Lets large stack slots that are never live at the same time share memory, across calls too.
 ///
 /// libnvvm must not do this: its stack coloring relies on `llvm.lifetime` markers, which other
-/// passes of it do not respect. And it comes too late for what is inlined: a value that is moved
+/// libnvvm passes do not respect. It also runs too late for inlined code: a value that is moved
 /// through N inlined functions has N slots in one frame.
 ///
-/// So the slots of a function become parts of one block of memory, the arena. A function that is
-/// reached by direct calls alone gets its arena from its caller, as an additional last parameter:
-/// it lies in the caller's arena, beside the slots that are live at that call. All other functions
-/// (kernels, functions whose address is taken, recursive ones) have an arena of their own, an
-/// `alloca`. Whether a function is inlined then no longer matters. Two slots overlap only if the
-/// analysis in [`live`] proves that no instruction finds both live, or if one belongs to a callee
-/// and the other is dead at the call.
+/// Instead, this pass makes the slots of a function parts of one block of memory, the arena. A
+/// function that is only called directly gets its arena from its caller, as an additional last
+/// parameter: a part of the caller's arena, next to the slots that are live at the call. All other
+/// functions (kernels, functions whose address is taken, recursive ones) have an arena of their
+/// own, an `alloca`. It then no longer matters whether a function is inlined. Two slots overlap
+/// only if the analysis in `live` proves that no instruction finds both live, or if one belongs
+/// to a callee and the other is dead at the call.
 ///
-/// Before that, slots whose parts are accessed apart, such as tuples of arguments, are split by
-/// [`split`]. Slots also use the memory behind parameters, of arguments that were moved on and of
-/// results that are not yet there.
+/// Before that, slots whose parts are accessed separately, such as tuples of arguments, are split
+/// by `split`. Slots also reuse the memory behind parameters: that of arguments that have been
+/// moved from, and that of results that have not been written yet.
 ///
-/// The markers of slots in an arena are removed: to libnvvm an arena is an ordinary variable, which
-/// lives as long as its function.
+/// The lifetime markers of slots in an arena are removed: to libnvvm an arena is an ordinary
+/// variable, which lives as long as its function.
 pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
     let shared = takers(module, sharing);
     let funcs: Vec<Func> = module.funcs().collect();
@@ -99,7 +100,7 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
         layouts.insert(func, place(&frame, &layouts));
         frames.insert(func, frame);
     }
-    // What pays at the functions that have an arena of their own decides.
+    // The functions with their own arenas decide whether sharing saves enough.
     let pays = |func: &Func| {
         let (Some(&apart), Some(layout)) = (apart.get(func), layouts.get(func)) else {
             return false;
@@ -113,7 +114,7 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
             open.extend(frames[&func].calls.iter().map(|call| call.callee));
         }
     }
-    // A caller of a function that takes an arena has to have one, too.
+    // A caller of a function that takes an arena needs an arena too.
     loop {
         let more: Vec<Func> = (frames.iter())
             .filter(|(func, frame)| {
@@ -125,7 +126,7 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
         if more.is_empty() {
             break;
         }
-        // What such a caller calls takes one then, if it has slots at all.
+        // The callees of such a caller take an arena too, if they have slots.
         open.extend(more);
         while let Some(func) = open.pop() {
             if chosen.insert(func) {
@@ -133,7 +134,7 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
             }
         }
     }
-    // In the order of the module, not of the hash map: the output is the same each time.
+    // In the order of the module rather than of the hash map, so that the output is deterministic.
     let takers: Vec<Func> = (funcs.iter().copied())
         .filter(|func| chosen.contains(func) && shared.contains(func))
         .collect();
@@ -159,7 +160,8 @@ pub fn share_slots(module: &mut Module, sharing: SlotSharing) {
     }
 }
 
-/// What the slots of each function and of all that it may have inlined come to if nothing is shared.
+/// Returns the total size of each function's slots, including those of all functions that may be
+/// inlined into it, without sharing.
 fn apart(module: &Module, order: &[Func], shared: &HashSet<Func>, keep: u64) -> HashMap<Func, u64> {
     let mut apart: HashMap<Func, u64> = HashMap::new();
     let params = Params::unknown();
@@ -178,7 +180,7 @@ fn apart(module: &Module, order: &[Func], shared: &HashSet<Func>, keep: u64) -> 
     apart
 }
 
-/// The functions that have an arena if `roots` have one, in the order of the module.
+/// Returns the functions that have an arena if `roots` have one, in the order of the module.
 fn reached(module: &Module, roots: &[Func], shared: &HashSet<Func>) -> Vec<Func> {
     let mut reached: HashSet<Func> = HashSet::new();
     let mut open: Vec<Func> = roots.to_vec();
@@ -194,8 +196,8 @@ fn reached(module: &Module, roots: &[Func], shared: &HashSet<Func>) -> Vec<Func>
         .collect()
 }
 
-/// The functions that may take an arena from their callers: those that are only called directly, and
-/// that do not reach themselves.
+/// Returns the functions that may take an arena from their callers: those that are only called
+/// directly and not recursive.
 fn takers(module: &Module, sharing: SlotSharing) -> HashSet<Func> {
     let mut takers = only_called(module);
     takers.retain(|&func| {
@@ -219,12 +221,12 @@ fn takers(module: &Module, sharing: SlotSharing) -> HashSet<Func> {
     takers
 }
 
-/// All functions, those that take an arena before those that call them.
+/// Returns all functions; functions that take an arena precede their callers.
 fn callees_first(module: &Module, funcs: &[Func], shared: &HashSet<Func>) -> Vec<Func> {
     let mut order = Vec::with_capacity(funcs.len());
     let mut seen: HashSet<Func> = HashSet::new();
     for &root in funcs {
-        // A function is pushed again, as left, below those that it calls.
+        // `left` marks the second visit of a function, after its callees.
         let mut stack = vec![(root, false)];
         while let Some((func, left)) = stack.pop() {
             if left {
@@ -240,11 +242,11 @@ fn callees_first(module: &Module, funcs: &[Func], shared: &HashSet<Func>) -> Vec
     order
 }
 
-/// Gives a function an arena of its own.
+/// Creates a function's own arena.
 fn own_arena(module: &mut Module, func: Func, layout: &Layout) -> Value {
     let i64 = module.types.int(64);
     let array = module.types.array(i64, layout.size.div_ceil(8));
-    // In a structure: LLVM's inliner merges arrays of different calls.
+    // In a struct, because LLVM's inliner merges array allocas of different call sites.
     let ty = module.types.structure(&[array], false);
     let entry = module.func(func).blocks[0];
     let ptr = module.types.ptr();
@@ -255,13 +257,13 @@ fn own_arena(module: &mut Module, func: Func, layout: &Layout) -> Value {
     };
     let arena = module.push_inst(entry, ptr, kind, None);
     module.value_mut(arena).name = Some("arena".into());
-    // In front of all that is made of it.
+    // Before all values that are derived from it.
     let insts = &mut module.block_mut(entry).insts;
     insts.rotate_right(1);
     arena
 }
 
-/// Makes the slots of a function parts of its arena, and passes parts of it to the calls.
+/// Replaces a function's slots by parts of its arena, and passes parts of the arena to calls.
 fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout: &Layout) {
     let i8 = module.types.int(8);
     let address = |module: &mut Module, base: Value, offset: u64| InstKind::Gep {
@@ -292,7 +294,7 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
         parts.push(module.block_mut(entry).insts.pop().expect("it was pushed"));
         let callee = module.func(call.callee);
         let sig = callee.sig;
-        // The callee may write to these arguments, see `Params::is_owned`.
+        // The callee may write to these arguments; see `Params::is_owned`.
         let may_write = |attrs: &ParamAttrs| attrs.by_value.is_some() && !attrs.readonly;
         let written: Vec<bool> = callee.param_attrs.iter().map(may_write).collect();
         let data = module
@@ -310,7 +312,7 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
             call.arg_attrs.push(ParamAttrs::default());
         }
     }
-    // Behind the arena, in front of the first call.
+    // After the arena, before the first call.
     let insts = &mut module.block_mut(entry).insts;
     let at = insts
         .iter()
@@ -335,7 +337,7 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
         let insts = insts.collect();
         module.block_mut(block).insts = insts;
     }
-    // The variables that a debugger shows are declared behind the allocations at the start.
+    // The variables that a debugger shows are declared after the allocas at the start.
     let insts = std::mem::take(&mut module.block_mut(entry).insts);
     let is_alloca = |&inst: &Value| {
         let kind = module.inst(inst).map(|inst| &inst.kind);
@@ -354,8 +356,8 @@ mod tests {
     use crate::verify::verify;
     use crate::write::{Dialect, write_module};
 
-    /// The module with its slots shared. Parameters `%argN` and `%resultN` of functions stand for
-    /// values of `N` bytes.
+    /// Returns the module after slot sharing. Parameters `%argN` and `%resultN` of functions
+    /// represent values of `N` bytes.
     fn shared(text: &str) -> String {
         let text = format!("declare void @use(ptr)\ndeclare void @look(ptr nocapture)\n{text}");
         let mut module = read_module(&text).unwrap_or_else(|err| panic!("{err}\n{text}"));
@@ -374,7 +376,8 @@ mod tests {
         write_module(&module, Dialect::Modern)
     }
 
-    /// Two slots of 3200 bytes that are live together, in a function with such a parameter.
+    /// Returns a function with this parameter and two slots of 3200 bytes that are live at the same
+    /// time.
     fn with_param(param: &str, before: &str, after: &str) -> String {
         shared(&format!(
             "define void @f(ptr {param}) {{\nstart:\n  %a = alloca [400 x i64], align 8\n  \
@@ -410,7 +413,7 @@ mod tests {
             ("align 8 %result3200", result, ""),
             ("align 4 %arg3200", look, ""),
             ("align 8 %arg3199", "", ""),
-            // Nobody may write there.
+            // The memory must not be written.
             ("readonly align 8 %arg3200", look, ""),
             // Not passed by value.
             ("align 8 %p", "", ""),

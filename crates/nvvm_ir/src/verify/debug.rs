@@ -9,10 +9,10 @@ use crate::module::Module;
 use crate::types::AddrSpace;
 use crate::value::{Func, Value, ValueKind};
 
-/// What is known of debug information so far.
+/// The debug information seen so far.
 pub(super) struct Scopes {
-    /// For each location the subprogram whose code it is in, after inlining; `Err` says what is
-    /// wrong with it.
+    /// For each location, the subprogram whose code it is in after inlining, or `Err` with what is
+    /// wrong with the location.
     roots: HashMap<Di, Result<Di, &'static str>>,
     /// The function of each subprogram.
     owners: HashMap<Di, Func>,
@@ -45,7 +45,7 @@ impl Verifier<'_> {
         if let Some(other) = self.debug.owners.insert(subprogram, func)
             && other != func
         {
-            let message = format!("its subprogram is also that of `{}`", m.func(other).name);
+            let message = format!("its subprogram also belongs to `{}`", m.func(other).name);
             self.error(Rule::DebugInformation, name, message);
         }
         for &block in &data.blocks {
@@ -78,9 +78,9 @@ impl Verifier<'_> {
         }
     }
 
-    /// The subprogram in whose code a location is: its own, or where that was inlined to.
+    /// Returns the subprogram whose code a location is in: its own, or the one it was inlined into.
     fn root_of(&self, mut loc: Di) -> Result<Di, &'static str> {
-        // A node refers only to nodes that were there before it, so no walk is endless.
+        // A node only refers to older nodes, so the walk terminates.
         loop {
             match self.node(loc) {
                 Some(DiNode::Location {
@@ -93,7 +93,7 @@ impl Verifier<'_> {
                         None => return Ok(root),
                     }
                 }
-                _ => return Err("what is given as a location is none"),
+                _ => return Err("a node used as a location is not one"),
             }
         }
     }
@@ -116,25 +116,25 @@ impl Verifier<'_> {
     fn check_file(&self, di: Di) -> Result<(), &'static str> {
         match self.node(di) {
             Some(DiNode::File { .. }) => Ok(()),
-            _ => Err("what is given as a file is none"),
+            _ => Err("a node used as a file is not one"),
         }
     }
 
     fn check_subprogram(&self, di: Di) -> Result<(), &'static str> {
         let Some(DiNode::Subprogram { file, unit, .. }) = self.node(di) else {
-            return Err("what is given as a subprogram is none");
+            return Err("a node used as a subprogram is not one");
         };
         self.check_file(*file)?;
         match self.node(*unit) {
             Some(DiNode::CompileUnit { file, .. }) => self.check_file(*file),
-            _ => Err("what is given as a compile unit is none"),
+            _ => Err("a node used as a compile unit is not one"),
         }
     }
 
-    /// Whether `ty` is a type, made before `user`, and so are those that it is made of.
+    /// Checks that `ty` is a type and older than `user`, and so are the types that it consists of.
     fn check_type(&self, user: Di, ty: Di) -> Result<(), &'static str> {
         if ty.0 >= user.0 {
-            return Err("a type is made of what comes after it");
+            return Err("a type refers to a later node");
         }
         match self.node(ty) {
             Some(DiNode::BasicType { .. }) => Ok(()),
@@ -147,12 +147,12 @@ impl Verifier<'_> {
                         Some(DiNode::Member { ty: inner, .. }) if member.0 < ty.0 => {
                             self.check_type(member, *inner)?;
                         }
-                        _ => return Err("what is given as a member is none"),
+                        _ => return Err("a node used as a member is not one"),
                     }
                 }
                 Ok(())
             }
-            _ => Err("what is given as a type is none"),
+            _ => Err("a node used as a type is not one"),
         }
     }
 
@@ -162,7 +162,7 @@ impl Verifier<'_> {
             scope, file, ty, ..
         }) = self.node(variable)
         else {
-            return Err("what is given as a variable is none");
+            return Err("a node used as a variable is not one");
         };
         self.check_file(*file)?;
         self.check_type(variable, *ty)?;
@@ -172,7 +172,7 @@ impl Verifier<'_> {
         let entry = m.func(func).blocks[0];
         let there = match &m.value(ptr).kind {
             ValueKind::Param(owner, _) => *owner == func,
-            // Those at the block's start, for the declarations stand right after them.
+            // Only allocas at the block's start: the declarations follow directly after them.
             ValueKind::Inst(data) => {
                 data.block == entry
                     && m.block(entry)
@@ -188,7 +188,7 @@ impl Verifier<'_> {
         if there && m.types.addr_space(m.ty(ptr)) == Some(AddrSpace::Generic) {
             Ok(())
         } else {
-            Err("a variable lives at neither a parameter nor an allocation of the entry block")
+            Err("a variable's address is neither a parameter nor an alloca in the entry block")
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::inst::InstKind;
 use crate::value::{Block, Func, Value, ValueKind};
 
 impl Verifier<'_> {
-    /// Rule 7. Returns whether the rest may rely on it.
+    /// Checks rule 7. Returns whether the other checks may rely on it.
     pub(super) fn check_blocks(&mut self, func: Func) -> bool {
         let m = self.m;
         let before = self.errors.len();
@@ -15,7 +15,7 @@ impl Verifier<'_> {
         for (index, &block) in blocks.iter().enumerate() {
             let slot = &mut self.block_index[block.0 as usize];
             if *slot != NOWHERE || m.block(block).func != func {
-                let message = format!("the block `{}` stands in two places", m.block(block).name);
+                let message = format!("the block `{}` occurs in two places", m.block(block).name);
                 self.error(Rule::Blocks, Some(name), message);
             } else {
                 *slot = index as u32;
@@ -25,16 +25,21 @@ impl Verifier<'_> {
             let label = m.block(block).name.as_str();
             for (at, &inst) in m.block(block).insts.iter().enumerate() {
                 let Some(data) = m.inst(inst) else {
-                    let message = format!("in the block `{label}` stands what is no instruction");
+                    let message =
+                        format!("the block `{label}` contains a value that is not an instruction");
                     self.error(Rule::Blocks, Some(name), message);
                     continue;
                 };
                 if data.block != block || self.position[inst.index()] != NOWHERE {
-                    self.inst_error(Rule::Blocks, inst, "the instruction stands in two places");
+                    self.inst_error(Rule::Blocks, inst, "the instruction occurs in two places");
                 }
                 self.position[inst.index()] = at as u32;
                 if data.kind.is_terminator() && at + 1 != m.block(block).insts.len() {
-                    self.inst_error(Rule::Blocks, inst, "a terminator that is not the last");
+                    self.inst_error(
+                        Rule::Blocks,
+                        inst,
+                        "a terminator that is not the last instruction",
+                    );
                 }
             }
             let Some(last) = m.terminator(block) else {
@@ -48,10 +53,10 @@ impl Verifier<'_> {
                         self.inst_error(
                             Rule::Blocks,
                             last,
-                            "a jump to a block of another function",
+                            "a branch to a block of another function",
                         );
                     } else if to == blocks[0] {
-                        self.inst_error(Rule::Blocks, last, "a jump to the entry block");
+                        self.inst_error(Rule::Blocks, last, "a branch to the entry block");
                     }
                 }
             }
@@ -64,7 +69,7 @@ impl Verifier<'_> {
         (index != NOWHERE).then_some(index as usize)
     }
 
-    /// Rules 8 and 9.
+    /// Checks rules 8 and 9.
     pub(super) fn check_flow(&mut self, func: Func) {
         let m = self.m;
         let flow = Flow::new(m, func, |block| self.block_index[block.0 as usize] as usize);
@@ -85,7 +90,7 @@ impl Verifier<'_> {
                             && flow.is_reachable(from)
                             && !self.defined_at(&flow, value, from, u32::MAX)
                         {
-                            let message = "a value does not dominate the edge it comes by";
+                            let message = "a value does not dominate its edge";
                             self.inst_error(Rule::Dominance, inst, message);
                         }
                     }
@@ -109,7 +114,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Whether a value is there at a place of a block.
+    /// Returns whether a value is defined at a position in a block.
     fn defined_at(&self, flow: &Flow, value: Value, block: usize, at: u32) -> bool {
         match &self.m.value(value).kind {
             ValueKind::Param(func, _) => *func == self.func,
@@ -137,7 +142,7 @@ impl Verifier<'_> {
             .collect();
         from.sort_unstable();
         if from != predecessors {
-            let message = "the phi's blocks are not those from which control comes";
+            let message = "the phi's blocks are not the predecessors";
             self.inst_error(Rule::Phis, phi, message);
         }
         let mut sorted = incoming.to_vec();

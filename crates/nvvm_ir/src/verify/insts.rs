@@ -6,10 +6,10 @@ use crate::intrinsic::Intrinsic;
 use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::Value;
 
-/// What is wrong with an instruction.
+/// The result of checking an instruction: the violated rule and a description.
 pub(super) type Check = Result<(), (Rule, String)>;
 
-/// The error of a rule, unless a condition holds.
+/// Returns the error of a rule unless `ok` holds.
 pub(super) fn ensure(ok: bool, rule: Rule, message: impl FnOnce() -> String) -> Check {
     if ok { Ok(()) } else { Err((rule, message())) }
 }
@@ -34,13 +34,16 @@ impl Verifier<'_> {
         let without_result =
             kind.is_terminator() || matches!(kind, InstKind::Store { .. } | InstKind::Fence { .. });
         if without_result {
-            types(self.is_void(ty), "an instruction without a result has one")?;
+            types(
+                self.is_void(ty),
+                "the type is not `void`, but the instruction has no result",
+            )?;
         }
         match kind {
             InstKind::Br(_) | InstKind::Unreachable => Ok(()),
             InstKind::Ret(value) => self.check_ret(*value),
             InstKind::CondBr { cond, .. } => {
-                types(self.is_bool(t(cond)), "the condition is no `i1`")
+                types(self.is_bool(t(cond)), "the condition is not an `i1`")
             }
             InstKind::Switch { value, cases, .. } => self.check_switch(t(value), cases),
             InstKind::Alloca {
@@ -49,11 +52,11 @@ impl Verifier<'_> {
                 align,
             } => self.check_alloca(inst, *contents, *count, *align),
             InstKind::Load { ptr, access } => {
-                types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
+                types(m.types.is_ptr(t(ptr)), "the address is not a pointer")?;
                 self.check_access(ty, access, true)
             }
             InstKind::Store { value, ptr, access } => {
-                types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
+                types(m.types.is_ptr(t(ptr)), "the address is not a pointer")?;
                 self.check_writable(t(ptr))?;
                 self.check_access(t(value), access, false)
             }
@@ -64,8 +67,11 @@ impl Verifier<'_> {
                 ..
             } => self.check_gep(ty, *element, t(base), indices),
             InstKind::AtomicRmw { op, ptr, value, .. } => {
-                types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
-                types(ty == t(value), "the result is not of the operand's type")?;
+                types(m.types.is_ptr(t(ptr)), "the address is not a pointer")?;
+                types(
+                    ty == t(value),
+                    "the result does not have the operand's type",
+                )?;
                 self.check_writable(t(ptr))?;
                 self.check_rmw(*op, ty)
             }
@@ -77,8 +83,8 @@ impl Verifier<'_> {
                 failure,
                 ..
             } => {
-                types(m.types.is_ptr(t(ptr)), "the address is no pointer")?;
-                types(t(expected) == t(new), "the operands are of two types")?;
+                types(m.types.is_ptr(t(ptr)), "the address is not a pointer")?;
+                types(t(expected) == t(new), "the operands have different types")?;
                 let pair = matches!(self.kind(ty), TypeKind::Struct { fields, packed: false }
                     if fields.len() == 2 && fields[0] == t(new) && self.is_bool(fields[1]));
                 types(pair, "the result is not `{ T, i1 }`")?;
@@ -93,37 +99,39 @@ impl Verifier<'_> {
             InstKind::Bin { op, lhs, rhs, .. } => {
                 types(
                     t(lhs) == t(rhs) && ty == t(lhs),
-                    "operands and result are not of one type",
+                    "operands and result have different types",
                 )?;
                 let fits = if op.is_float() {
                     m.types.is_float_or_vector(ty)
                 } else {
                     m.types.is_int_or_vector(ty)
                 };
-                types(fits, "the operation is not one of this type")
+                types(fits, "the operation is not defined for this type")
             }
             InstKind::FNeg(value) => types(
                 ty == t(value) && m.types.is_float_or_vector(ty),
-                "not of one float type",
+                "operand and result are not of the same float type",
             ),
-            InstKind::Freeze(value) => types(ty == t(value), "not of one type"),
+            InstKind::Freeze(value) => {
+                types(ty == t(value), "operand and result have different types")
+            }
             InstKind::Cast { op, value } => self.check_cast(*op, t(value), ty),
             InstKind::ICmp { lhs, rhs, .. } => {
                 let scalar = m.types.scalar(t(lhs));
-                types(t(lhs) == t(rhs), "the operands are of two types")?;
+                types(t(lhs) == t(rhs), "the operands have different types")?;
                 types(
                     m.types.is_ptr(scalar) || m.types.int_bits(scalar).is_some(),
                     "the operands are neither integers nor pointers",
                 )?;
-                types(self.is_bool_like(ty, t(lhs)), "the result is no `i1`")
+                types(self.is_bool_like(ty, t(lhs)), "the result is not an `i1`")
             }
             InstKind::FCmp { lhs, rhs, .. } => {
-                types(t(lhs) == t(rhs), "the operands are of two types")?;
+                types(t(lhs) == t(rhs), "the operands have different types")?;
                 types(
                     m.types.is_float_or_vector(t(lhs)),
-                    "the operands are no floats",
+                    "the operands are not floats",
                 )?;
-                types(self.is_bool_like(ty, t(lhs)), "the result is no `i1`")
+                types(self.is_bool_like(ty, t(lhs)), "the result is not an `i1`")
             }
             InstKind::Select {
                 cond,
@@ -132,11 +140,11 @@ impl Verifier<'_> {
             } => {
                 types(
                     t(then) == ty && t(otherwise) == ty,
-                    "values and result are not of one type",
+                    "values and result have different types",
                 )?;
                 types(
                     self.is_bool(t(cond)) || self.is_bool_like(t(cond), ty),
-                    "the condition is no `i1`",
+                    "the condition is not an `i1`",
                 )
             }
             InstKind::Phi(incoming) => {
@@ -165,17 +173,17 @@ impl Verifier<'_> {
                 )?;
                 types(
                     t(aggregate) == ty,
-                    "the result is not of the aggregate's type",
+                    "the result does not have the aggregate's type",
                 )
             }
             InstKind::ExtractElement { vector, index } => {
                 types(
                     self.element(t(vector)) == Some(ty),
-                    "the result is no element",
+                    "the result does not have the element type",
                 )?;
                 types(
                     m.types.int_bits(t(index)).is_some(),
-                    "the index is no integer",
+                    "the index is not an integer",
                 )
             }
             InstKind::InsertElement {
@@ -185,24 +193,27 @@ impl Verifier<'_> {
             } => {
                 types(
                     self.element(ty) == Some(t(value)),
-                    "the value is no element",
+                    "the value does not have the element type",
                 )?;
-                types(t(vector) == ty, "the result is not of the vector's type")?;
+                types(
+                    t(vector) == ty,
+                    "the result does not have the vector's type",
+                )?;
                 types(
                     m.types.int_bits(t(index)).is_some(),
-                    "the index is no integer",
+                    "the index is not an integer",
                 )
             }
             InstKind::ShuffleVector { a, b, mask } => {
                 let TypeKind::Vector(element, len) = *self.kind(t(a)) else {
-                    return types(false, "the operands are no vectors");
+                    return types(false, "the operands are not vectors");
                 };
-                types(t(b) == t(a), "the operands are of two types")?;
+                types(t(b) == t(a), "the operands have different types")?;
                 let fits = matches!(*self.kind(ty), TypeKind::Vector(e, n)
                     if e == element && n as usize == mask.len());
                 types(
                     fits,
-                    "the result is not of the elements and the length of the mask",
+                    "the result does not have the element type and the mask's length",
                 )?;
                 types(
                     mask.iter().flatten().all(|&i| i < 2 * len),
@@ -227,7 +238,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// The length of a vector, none for a scalar.
+    /// Returns the length of a vector, or `None` for a scalar.
     fn lanes(&self, ty: Type) -> Option<u32> {
         match *self.kind(ty) {
             TypeKind::Vector(_, len) => Some(len),
@@ -254,13 +265,13 @@ impl Verifier<'_> {
 
     fn check_switch(&self, ty: Type, cases: &[(u128, crate::value::Block)]) -> Check {
         let Some(bits) = self.m.types.int_bits(ty) else {
-            return types(false, "a switch on what is no integer");
+            return types(false, "a switch on a value that is not an integer");
         };
         let mut values: Vec<u128> = cases.iter().map(|(value, _)| *value).collect();
         values.sort_unstable();
         for pair in values.windows(2) {
             ensure(pair[0] != pair[1], Rule::Switches, || {
-                format!("the case {} twice", pair[0])
+                format!("duplicate case {}", pair[0])
             })?;
         }
         let fits = |value: &u128| bits >= 128 || value >> bits == 0;
@@ -317,7 +328,10 @@ impl Verifier<'_> {
                             format!("a cast from {a:?} to {b:?}")
                         })
                     }
-                    _ => types(false, "an address-space cast of what is no pointer"),
+                    _ => types(
+                        false,
+                        "an address-space cast of a value that is not a pointer",
+                    ),
                 };
             }
         };
@@ -339,9 +353,12 @@ impl Verifier<'_> {
             variadic,
         } = *self.kind(call.sig)
         else {
-            return calls(false, "a call by a type that is no signature");
+            return calls(false, "a call with a type that is not a signature");
         };
-        calls(ty == ret, "the result is not of the signature's type")?;
+        calls(
+            ty == ret,
+            "the result does not have the signature's return type",
+        )?;
         let (got, want) = (call.args.len(), params.len());
         ensure(got == want || variadic && got > want, Rule::Calls, || {
             format!("{got} arguments for {want} parameters")
@@ -375,12 +392,12 @@ impl Verifier<'_> {
         match &call.callee {
             Callee::Value(value) => {
                 let generic = m.types.addr_space(m.ty(*value)) == Some(AddrSpace::Generic);
-                calls(generic, "what is called is no generic pointer")?;
-                // libnvvm crashes on intrinsics called by another signature.
+                calls(generic, "the callee is not a generic pointer")?;
+                // libnvvm crashes if an intrinsic is called with a different signature.
                 match m.as_func(*value).map(|func| m.func(func)) {
                     Some(func) if func.name.starts_with("llvm.") && func.sig != call.sig => Err((
                         Rule::Intrinsics,
-                        format!("`{}` by another signature", func.name),
+                        format!("`{}` is called with another signature", func.name),
                     )),
                     _ => Ok(()),
                 }
@@ -390,7 +407,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Rule 22.
+    /// Checks rule 22.
     fn check_convergence(&self, call: &Call) -> Check {
         let m = self.m;
         let convergent = match &call.callee {
@@ -406,7 +423,7 @@ impl Verifier<'_> {
             Rule::Convergence,
             || match call.convergent {
                 true => "a convergent call in a function that is not convergent".into(),
-                false => "a call that is not convergent of what is convergent".into(),
+                false => "a convergent callee is called without `convergent`".into(),
             },
         )
     }
@@ -427,11 +444,12 @@ impl Verifier<'_> {
         };
         let same = self.m.func(self.func).sig == call.sig;
         ensure(returned && same, Rule::Calls, || {
-            "a `musttail` call whose result is not returned at once, or of another signature".into()
+            "a `musttail` call whose result is not returned immediately, or with another signature"
+                .into()
         })
     }
 
-    /// Rule 15: a letter of the signature for the result and for each parameter.
+    /// Checks rule 15: a letter of the signature for the result and for each parameter.
     fn check_intrinsic(&self, intrinsic: Intrinsic, ret: Type, params: &[Type]) -> Check {
         let all = &self.m.types;
         let signature = intrinsic.signature();
@@ -478,7 +496,7 @@ impl Verifier<'_> {
         })
     }
 
-    /// Rule 20.
+    /// Checks rule 20.
     fn check_asm(&self, asm: &InlineAsm, ret: Type, params: &[Type]) -> Check {
         let parts = asm.constraints.split(',').filter(|part| !part.is_empty());
         let (mut outputs, mut inputs) = (0, 0);

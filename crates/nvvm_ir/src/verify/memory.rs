@@ -9,18 +9,18 @@ use crate::value::{Const, Value};
 impl Verifier<'_> {
     pub(super) fn check_access(&self, ty: Type, access: &MemAccess, load: bool) -> Check {
         let memory = |ok: bool, message: &str| ensure(ok, Rule::Memory, || message.into());
-        memory(self.is_sized(ty), "what is accessed has no size")?;
+        memory(self.is_sized(ty), "the accessed type has no size")?;
         ensure(access.align.is_power_of_two(), Rule::Memory, || {
             format!("the alignment is {}", access.align)
         })?;
         memory(
             load || !access.invariant && access.range.is_none(),
-            "a store that is a load",
+            "a store with properties of a load",
         )?;
         let int = self.m.types.int_bits(ty).is_some();
         memory(
             access.range.is_none() || int,
-            "a range of what is no integer",
+            "a range on a type that is not an integer",
         )?;
         let Some((ordering, _)) = access.atomic else {
             return Ok(());
@@ -44,7 +44,7 @@ impl Verifier<'_> {
         let types = &self.m.types;
         atomics(
             self.is_atomic(ty) || types.is_float(ty),
-            "an atomic access of that type",
+            "an atomic access of an unsupported type",
         )?;
         atomics(
             access.align >= types.size(ty),
@@ -52,7 +52,8 @@ impl Verifier<'_> {
         )
     }
 
-    /// Whether it is an integer of whole bytes, a power of two of them, or a pointer.
+    /// Returns whether a type is a pointer or an integer whose size is a power of two of at least
+    /// one byte.
     fn is_atomic(&self, ty: Type) -> bool {
         let power = |bits: u32| bits >= 8 && bits.is_power_of_two();
         self.m.types.is_ptr(ty) || self.m.types.int_bits(ty).is_some_and(power)
@@ -96,10 +97,10 @@ impl Verifier<'_> {
     ) -> Check {
         let m = self.m;
         ensure(m.types.is_ptr(m.ty(inst)), Rule::Types, || {
-            "the result is no pointer".into()
+            "the result is not a pointer".into()
         })?;
         ensure(self.is_sized(ty), Rule::Memory, || {
-            "what is allocated has no size".into()
+            "the allocated type has no size".into()
         })?;
         ensure(align.is_power_of_two(), Rule::Memory, || {
             format!("the alignment is {align}")
@@ -107,7 +108,7 @@ impl Verifier<'_> {
         match count {
             Some(count) => {
                 let int = m.types.int_bits(m.ty(count)).is_some();
-                ensure(int, Rule::Types, || "the count is no integer".into())
+                ensure(int, Rule::Types, || "the count is not an integer".into())
             }
             None => {
                 let entry = m.func(self.func).blocks.first().copied();
@@ -128,14 +129,14 @@ impl Verifier<'_> {
     ) -> Check {
         let m = self.m;
         let types = |ok: bool, message: &str| ensure(ok, Rule::Types, || message.into());
-        types(m.types.is_ptr(base), "the base is no pointer")?;
-        types(ty == base, "the result is not of the base's type")?;
+        types(m.types.is_ptr(base), "the base is not a pointer")?;
+        types(ty == base, "the result does not have the base's type")?;
         types(self.is_sized(element), "the element has no size")?;
         types(!indices.is_empty(), "no index")?;
         let ints = indices
             .iter()
             .all(|&index| m.types.int_bits(m.ty(index)).is_some());
-        types(ints, "an index is no integer")?;
+        types(ints, "an index is not an integer")?;
         let mut at = element;
         for &index in &indices[1..] {
             at = match self.kind(at) {
@@ -143,16 +144,16 @@ impl Verifier<'_> {
                 TypeKind::Struct { fields, .. } => {
                     types(
                         m.types.int_bits(m.ty(index)) == Some(32),
-                        "a field's index is no `i32`",
+                        "a field index is not an `i32`",
                     )?;
                     match m.as_const(index) {
                         Some(Const::Int(field)) if (*field as usize) < fields.len() => {
                             fields[*field as usize]
                         }
-                        _ => return types(false, "a field's index is no field"),
+                        _ => return types(false, "a field index is out of bounds"),
                     }
                 }
-                _ => return types(false, "an index into what has no elements"),
+                _ => return types(false, "an index into a type without elements"),
             };
         }
         Ok(())

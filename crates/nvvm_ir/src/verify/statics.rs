@@ -43,10 +43,13 @@ impl Verifier<'_> {
             );
         }
         if data.space == AddrSpace::Local {
-            self.error(Rule::Statics, name, "a global lives in local memory");
+            self.error(Rule::Statics, name, "a global is in local memory");
         }
         if !self.is_sized(data.ty) {
-            let message = format!("the contents have no size: `{}`", self.type_name(data.ty));
+            let message = format!(
+                "the type of the contents has no size: `{}`",
+                self.type_name(data.ty)
+            );
             return self.error(Rule::Statics, name, message);
         }
         let Some(init) = data.init else { return };
@@ -68,7 +71,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Checks a constant and what it is made of; each once.
+    /// Checks a constant and the constants it consists of, each once.
     pub(super) fn check_constant(&mut self, value: Value) -> Result<(), String> {
         let m = self.m;
         let mut stack = vec![value];
@@ -87,7 +90,7 @@ impl Verifier<'_> {
                 }
                 ValueKind::Global(_) | ValueKind::Func(_) => {}
                 ValueKind::Param(..) | ValueKind::Inst(_) => {
-                    return Err("a value of run time in a constant".into());
+                    return Err("a value known only at run time in a constant".into());
                 }
             }
         }
@@ -136,7 +139,11 @@ impl Verifier<'_> {
                 let own = match m.value(*base).kind {
                     ValueKind::Global(global) => m.global(global).space,
                     ValueKind::Func(_) => AddrSpace::Generic,
-                    _ => return Err("the address of what is neither global nor function".into()),
+                    _ => {
+                        return Err(
+                            "an address whose base is neither a global nor a function".into()
+                        );
+                    }
                 };
                 match types.addr_space(ty) {
                     Some(space) if space != own && space != AddrSpace::Generic => {
@@ -165,12 +172,12 @@ impl Verifier<'_> {
             text.push('…');
         }
         Err(format!(
-            "a constant {text} of type `{}`",
+            "the constant {text} has type `{}`",
             self.type_name(ty)
         ))
     }
 
-    /// Rule 6, by a depth-first search along the addresses in statics' contents.
+    /// Checks rule 6, by a depth-first search along the addresses in initializers.
     pub(super) fn check_cycles(&mut self) {
         let m = self.m;
         #[derive(Copy, Clone, PartialEq)]
@@ -198,7 +205,7 @@ impl Verifier<'_> {
                                 .map(|(g, _)| m.global(*g).name.as_str())
                                 .collect();
                             let message = format!(
-                                "statics refer to each other in a cycle, which libnvvm refuses: {}",
+                                "statics refer to each other in a cycle, which libnvvm rejects: {}",
                                 names.join(" -> ")
                             );
                             self.error(Rule::Cycles, Some(&m.global(global).name), message);
@@ -244,11 +251,11 @@ impl Verifier<'_> {
             return self.error(
                 Rule::Signatures,
                 name,
-                "the function's type is no signature",
+                "the function's type is not a signature",
             );
         };
         if params.len() != data.params.len() || params.len() != data.param_attrs.len() {
-            let message = "the signature has another number of parameters than the function";
+            let message = "the signature and the function have different numbers of parameters";
             return self.error(Rule::Signatures, name, message);
         }
         for (i, (&ty, &param)) in params.iter().zip(&data.params).enumerate() {
@@ -256,7 +263,7 @@ impl Verifier<'_> {
                 self.error(
                     Rule::Signatures,
                     name,
-                    format!("parameter {i} is of another type"),
+                    format!("parameter {i} does not have the signature's type"),
                 );
             }
             if !self.is_sized(ty) || m.types.size(ty) == 0 {
@@ -278,8 +285,11 @@ impl Verifier<'_> {
             for (broken, message) in [
                 (data.blocks.is_empty(), "a kernel has no body"),
                 (!self.is_void(ret), "a kernel returns a value"),
-                (variadic, "a kernel takes any number of arguments"),
-                (data.linkage == Linkage::Internal, "a kernel is not visible"),
+                (variadic, "a kernel is variadic"),
+                (
+                    data.linkage == Linkage::Internal,
+                    "a kernel is not external",
+                ),
             ] {
                 if broken {
                     self.error(Rule::Kernels, name, message);
@@ -299,13 +309,10 @@ impl Verifier<'_> {
             || attrs.byval.is_some()
             || attrs.sret.is_some();
         if pointers && !types.is_ptr(ty) {
-            return Err(format!("a pointer's attribute on `{}`", self.type_name(ty)));
+            return Err(format!("a pointer attribute on `{}`", self.type_name(ty)));
         }
         if (attrs.zeroext || attrs.signext) && types.int_bits(ty).is_none() {
-            return Err(format!(
-                "an integer's attribute on `{}`",
-                self.type_name(ty)
-            ));
+            return Err(format!("an integer attribute on `{}`", self.type_name(ty)));
         }
         if attrs.grid_constant && attrs.byval.is_none() {
             return Err("`grid_constant` without `byval`".to_owned());

@@ -33,7 +33,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Attributes as they stand after a parameter's type.
+    /// Prints attributes as they appear after a parameter's type.
     pub(super) fn param_attrs(&mut self, attrs: &ParamAttrs) {
         for (on, text) in [
             (attrs.zeroext, " zeroext"),
@@ -60,7 +60,7 @@ impl Writer<'_> {
         self.typed_attr(" sret", attrs.sret);
     }
 
-    /// LLVM 7 takes the type of `byval` from the pointer, and that of `sret` from nowhere.
+    /// In LLVM 7, `byval` takes its type from the pointer, and `sret` has no type.
     fn typed_attr(&mut self, name: &str, ty: Option<Type>) {
         let Some(ty) = ty else { return };
         self.s(name);
@@ -71,22 +71,22 @@ impl Writer<'_> {
         }
     }
 
-    /// Attributes as they stand before a result's type.
+    /// Prints attributes as they appear before a result's type.
     pub(super) fn param_attrs_before(&mut self, attrs: &ParamAttrs) {
         if *attrs == ParamAttrs::default() {
             return;
         }
         let start = self.out.len();
         self.param_attrs(attrs);
-        // The same words, with the space after them instead of before.
+        // The same text, with the space after it instead of before.
         if self.out.len() > start {
             self.out.remove(start);
             self.out.push(' ');
         }
     }
 
-    /// Prints the type of a parameter or argument. LLVM 7: returns the type that a by-value
-    /// pointer had to be given.
+    /// Prints the type of a parameter or argument. LLVM 7: returns the pointee type that a by-value
+    /// pointer requires.
     pub(super) fn param_type(&mut self, ty: Type, attrs: &ParamAttrs) -> Option<Type> {
         match (attrs.byval, self.m.types.addr_space(ty)) {
             (Some(pointee), Some(space)) if self.llvm7() => {

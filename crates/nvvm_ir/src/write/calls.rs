@@ -16,9 +16,9 @@ impl Writer<'_> {
             variadic,
         } = *m.types.kind(call.sig)
         else {
-            return self.s("  <call by a type that is no signature>");
+            return self.s("  <call with a type that is not a signature>");
         };
-        // LLVM 7: by-value pointers as pointers to what they copy.
+        // LLVM 7: by-value pointers must point to the copied type.
         let args: Vec<Option<(Type, Ptr)>> = (call.args.iter().enumerate())
             .map(|(i, &arg)| {
                 let pointee = call.arg_attrs.get(i)?.byval.filter(|_| self.llvm7())?;
@@ -84,7 +84,7 @@ impl Writer<'_> {
         }
     }
 
-    /// How the pointer that is called is printed.
+    /// Returns how to print the called pointer.
     pub(super) fn callee(&mut self, value: Value, call: &Call) -> Ptr {
         let func = match self.m.value(value).kind {
             ValueKind::Func(func) => Some(func),
@@ -122,7 +122,8 @@ impl Writer<'_> {
         Ptr::Temp(temp)
     }
 
-    /// Prints a signature; in LLVM 7 by-value parameters have the type of what is copied.
+    /// Prints a signature. In LLVM 7 a by-value parameter has the type of a pointer to the copied
+    /// type.
     pub(super) fn call_type(&mut self, sig: Type, attrs: &[ParamAttrs]) {
         let TypeKind::Func {
             ret,

@@ -12,7 +12,7 @@ impl Writer<'_> {
         self.val(value);
     }
 
-    /// Prints a value; a pointer in the LLVM 7 dialect as an `i8*` of its address space.
+    /// Prints a value. In the LLVM 7 dialect, pointers are printed as `i8*` of their address space.
     pub(super) fn val(&mut self, value: Value) {
         let m = self.m;
         match &m.value(value).kind {
@@ -63,7 +63,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Prints an integer: signed, as LLVM does; `i1` as a word.
+    /// Prints an integer: signed, as LLVM does; an `i1` as `true` or `false`.
     pub(super) fn int(&mut self, ty: Type, int: u128) {
         let bits = self.m.types.int_bits(ty).unwrap_or(128);
         if bits == 1 {
@@ -101,7 +101,7 @@ impl Writer<'_> {
                 if !float.is_nan() {
                     format!("0x{:016X}", f64::from(float).to_bits())
                 } else if bits & 0x0040_0000 == 0 {
-                    // LLVM 7 quiets a signalling NaN when it reads one as a double.
+                    // LLVM 7 quiets a signaling NaN that it reads as a double.
                     format!("bitcast (i32 {} to float)", bits as i32)
                 } else {
                     let sign = u64::from(bits >> 31) << 63;
@@ -130,7 +130,8 @@ impl Writer<'_> {
         self.s(close);
     }
 
-    /// Prints the address of a global or function plus an offset, as a pointer into a space.
+    /// Prints the address of a global or function plus an offset, as a pointer into an address
+    /// space.
     pub(super) fn address(&mut self, base: Value, offset: i64, space: AddrSpace) {
         let own = match self.m.value(base).kind {
             ValueKind::Global(global) => self.m.global(global).space,
@@ -171,7 +172,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The type in which pointers are kept.
+    /// Prints the type that represents pointers.
     fn byte_ptr_type(&mut self, space: AddrSpace) {
         if self.llvm7() {
             self.s("i8");
@@ -186,7 +187,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A symbol as a pointer to bytes in its own space.
+    /// Prints a symbol as a pointer to bytes in its own address space.
     fn symbol_as_byte_ptr(&mut self, base: Value, own: AddrSpace) {
         let plain = match self.m.value(base).kind {
             ValueKind::Global(global) => self.is_i8(self.m.global(global).ty),

@@ -7,7 +7,7 @@ use crate::types::TypeKind;
 use crate::value::Value;
 
 impl Writer<'_> {
-    /// Prints an instruction with the casts it needs, a line each.
+    /// Prints an instruction with the casts it needs, one per line.
     pub(super) fn inst(&mut self, inst: Value) {
         let m = self.m;
         let Some(data) = m.inst(inst) else { return };
@@ -212,7 +212,7 @@ impl Writer<'_> {
         self.s("\n");
     }
 
-    /// Prints `  %name = `, or the indentation alone for what has no result.
+    /// Prints `  %name = `, or only the indentation if there is no result.
     pub(super) fn define(&mut self, inst: Value) {
         self.s("  ");
         let ty = self.m.ty(inst);

@@ -1,11 +1,11 @@
-//! Names of intrinsics, which contain the types that they are used with, and their declarations.
+//! Names of intrinsics, which contain the types they are used with, and their declarations.
 
 use super::Writer;
 use crate::intrinsic::{Intrinsic, Overload};
 use crate::types::{Type, TypeKind};
 
 impl Writer<'_> {
-    /// Prints `@llvm.name.types`, and notes that it has to be declared.
+    /// Prints `@llvm.name.types`, and records that it needs a declaration.
     pub(super) fn intrinsic_name(&mut self, intrinsic: Intrinsic, sig: Type) {
         if let Some(name) = self.intrinsic_ids.get(&(intrinsic, sig)) {
             self.out.push_str(name);
@@ -62,7 +62,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Declares every intrinsic that was used.
+    /// Declares each intrinsic in use.
     pub(super) fn intrinsic_declarations(&mut self) {
         if !self.intrinsics.is_empty() || self.declares_variables {
             self.s("\n");

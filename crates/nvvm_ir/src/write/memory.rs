@@ -1,5 +1,5 @@
-//! Pointers and the instructions that use them. In the LLVM 7 dialect these cast pointer operands
-//! to the required type, and pointer results to `i8*`.
+//! Pointers and the instructions that use them. In the LLVM 7 dialect, pointer operands are cast to
+//! the required type, and pointer results to `i8*`.
 
 use super::Writer;
 use super::words::ordering_name;
@@ -7,12 +7,12 @@ use crate::inst::{MemAccess, Ordering, Scope};
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
 
-/// How a pointer of another type than `i8*` is named in the LLVM 7 dialect.
+/// How to print a pointer that is not an `i8*` in the LLVM 7 dialect.
 #[derive(Copy, Clone)]
 pub(super) enum Ptr {
-    /// As it is: the dialect has opaque pointers, or it is an `i8*`.
+    /// Unchanged: the dialect has opaque pointers, or the pointer is an `i8*`.
     Plain,
-    /// A symbol, whose own type it is.
+    /// A symbol, which has the required type itself.
     Symbol(Value),
     /// A constant, cast by a constant expression.
     Constant,
@@ -21,7 +21,7 @@ pub(super) enum Ptr {
 }
 
 impl Writer<'_> {
-    /// LLVM 7: makes a pointer one to a type, printing a cast where one is needed.
+    /// LLVM 7: casts a pointer to the required type, printing a cast if one is needed.
     pub(super) fn cast_ptr(&mut self, ptr: Value, pointee: Type) -> Ptr {
         if !self.llvm7() || self.is_i8(pointee) {
             return Ptr::Plain;
@@ -46,7 +46,7 @@ impl Writer<'_> {
         Ptr::Temp(temp)
     }
 
-    /// A global of just that type needs no cast.
+    /// A global of exactly this type needs no cast.
     pub(super) fn constant_ptr(&self, ptr: Value, base: Value, pointee: Type) -> Ptr {
         match self.m.value(base).kind {
             ValueKind::Global(global)
@@ -70,7 +70,8 @@ impl Writer<'_> {
         self.cast_ptr_name(ptr, how, |w| w.ptr_to(pointee, space));
     }
 
-    /// Prints a cast pointer without its type, which `ty` prints.
+    /// Prints a cast pointer without its type. `ty` prints the type if a constant expression needs
+    /// it.
     pub(super) fn cast_ptr_name(&mut self, ptr: Value, how: Ptr, ty: impl FnOnce(&mut Self)) {
         match how {
             Ptr::Plain => self.val(ptr),
@@ -86,8 +87,8 @@ impl Writer<'_> {
         }
     }
 
-    /// LLVM 7: ends an instruction whose result `%.N` points to something else than `i8`, and
-    /// casts that.
+    /// LLVM 7: completes an instruction whose result `%.N` is not an `i8*`, and casts the result to
+    /// one.
     pub(super) fn cast_result(&mut self, inst: Value, temp: u32, pointee: Type) {
         let space = self.space_of(inst);
         self.s("\n");
@@ -212,7 +213,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the result of an address computation points to.
+    /// Returns the type that the result of an address computation points to.
     pub(super) fn gep_pointee(&self, element: Type, indices: &[Value]) -> Type {
         let mut ty = element;
         for &index in indices.iter().skip(1) {

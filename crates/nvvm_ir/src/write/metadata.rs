@@ -1,5 +1,5 @@
-//! Metadata: attachments of instructions and functions, and the module's metadata, printed at the
-//! end of the text.
+//! Metadata attached to instructions and functions, and the module's metadata, which is printed at
+//! the end of the text.
 
 use std::collections::HashMap;
 
@@ -16,14 +16,14 @@ enum Node {
     Di(Di),
     /// A location at the line of a subprogram.
     LineOf(Di),
-    /// A load's `start..end`.
+    /// The range `start..end` of a load.
     Range(Type, u128, u128),
-    /// The type of every subprogram.
+    /// The type of all subprograms.
     Subroutine,
     Version {
         debug: bool,
     },
-    /// The version of debug information.
+    /// The flag with the version of debug information.
     DebugFlag,
     Annotation(Func, &'static str, u32),
     /// An annotation whose value is a list of numbers.
@@ -34,7 +34,7 @@ enum Node {
     NoUnroll,
 }
 
-/// The nodes that were numbered so far; in the text a node has the number of its first use.
+/// The nodes numbered so far. Nodes are numbered by their first use in the text.
 pub(super) struct Metadata {
     nodes: Vec<Node>,
     di: Vec<u32>,
@@ -68,7 +68,7 @@ impl Writer<'_> {
         self.num(id);
     }
 
-    /// Prints `!N` for a node of debug information.
+    /// Prints `!N` for a debug information node.
     pub(super) fn di(&mut self, di: Di) {
         let id = self.di_id(di);
         self.node(id);
@@ -82,7 +82,7 @@ impl Writer<'_> {
         self.md.di[index]
     }
 
-    /// Prints `!N` for the one type that all subprograms share.
+    /// Prints `!N` for the type that all subprograms share.
     pub(super) fn subroutine_type(&mut self) {
         if self.md.subroutine == NONE {
             self.md.subroutine = self.md.push(Node::Subroutine);
@@ -90,8 +90,8 @@ impl Writer<'_> {
         self.node(self.md.subroutine);
     }
 
-    /// Prints an instruction's location. In a function with debug information every call of what
-    /// might be inlined must have one, so those without get the function's line.
+    /// Prints an instruction's location. In a function with debug information, each call that may
+    /// be inlined must have a location, so calls without one get the function's line.
     pub(super) fn loc(&mut self, inst: &InstData) {
         let Some(subprogram) = self.subprogram else {
             return;
@@ -132,7 +132,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Prints a load's range; a full one says nothing.
+    /// Prints a load's range, unless it is the full range.
     pub(super) fn range(&mut self, ty: Type, start: u128, end: u128) {
         let mask = match self.m.types.int_bits(ty) {
             Some(bits @ 1..128) => (1 << bits) - 1,
@@ -155,7 +155,7 @@ impl Writer<'_> {
         self.node(id);
     }
 
-    /// Prints that the loop that a terminator goes back in is not to be unrolled.
+    /// Prints that the loop whose back edge the terminator is must not be unrolled.
     pub(super) fn no_unroll(&mut self) {
         if self.md.no_unroll == NONE {
             self.md.no_unroll = self.md.push(Node::NoUnroll);
@@ -174,7 +174,7 @@ impl Writer<'_> {
         self.node(self.md.empty);
     }
 
-    /// Prints where the variables of a function live, after the entry block's allocations.
+    /// Prints the addresses of a function's variables, after the entry block's allocas.
     pub(super) fn variables(&mut self, func: Func) {
         let m = self.m;
         let Some(subprogram) = self.subprogram else {
@@ -206,7 +206,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a variable's address is there after the entry block's allocations.
+    /// Returns whether an address is defined after the entry block's allocas.
     fn is_entry_address(&self, value: Value) -> bool {
         match &self.m.value(value).kind {
             ValueKind::Param(..) => true,
@@ -288,7 +288,7 @@ impl Writer<'_> {
             for (name, value) in kernel_annotations(kernel) {
                 ids.push(self.md.push(Node::Annotation(func, name, value)));
             }
-            // Parameters are counted from 1.
+            // Parameters are numbered from 1.
             let constants: Vec<u32> = (1..)
                 .zip(&m.func(func).param_attrs)
                 .filter(|(_, attrs)| attrs.grid_constant)
@@ -365,7 +365,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An annotation up to its value.
+    /// Prints an annotation up to its value.
     fn annotated(&mut self, func: Func, name: &str) {
         self.s("!{");
         if self.llvm7() {
@@ -385,7 +385,7 @@ impl Writer<'_> {
     }
 }
 
-/// The annotations of a kernel (NVVM IR specification, "Supported Properties").
+/// Returns the annotations of a kernel (NVVM IR specification, "Supported Properties").
 fn kernel_annotations(kernel: &KernelAttrs) -> Vec<(&'static str, u32)> {
     let mut list = vec![("kernel", 1)];
     let axes = |names: [&'static str; 3], values: Option<[u32; 3]>| {

@@ -1,4 +1,4 @@
-//! Names in the text: symbols that libnvvm accepts, and unique names of values and blocks.
+//! Names in the text: symbols that libnvvm accepts, and unique names for values and blocks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,8 @@ use crate::module::Module;
 use crate::types::TypeKind;
 use crate::value::{Block, Func, Value, ValueKind};
 
-/// Symbols that libnvvm and PTX accept as they are: letters, digits and `_`, no digit first.
+/// Returns whether libnvvm and PTX accept a symbol unchanged: letters, digits and `_`, not starting
+/// with a digit.
 pub(crate) fn is_valid_symbol(name: &str) -> bool {
     name.len() > 1 && is_identifier(name)
         || name.len() == 1 && name.as_bytes()[0].is_ascii_alphabetic()
@@ -18,9 +19,9 @@ fn is_identifier(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// The symbols that the writer prints under another name than the module's, since libnvvm and PTX
-/// accept letters, digits and underscores alone: each other byte becomes `_xHH`, and a number is
-/// appended if that name is taken. Intrinsics (`llvm.…`) that are declared keep their names.
+/// Returns the symbols that the writer renames, with their new names. libnvvm and PTX accept only
+/// letters, digits and underscores: each other byte becomes `_xHH`, and a number is appended if the
+/// name is taken. Declared intrinsics (`llvm.…`) keep their names.
 pub fn symbol_names(module: &Module) -> HashMap<Value, String> {
     let funcs = module.funcs().map(|f| module.func(f)).map(|f| {
         let intrinsic = f.blocks.is_empty() && f.name.starts_with("llvm.");
@@ -76,7 +77,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Gives every parameter, block and result of a function its name or number.
+    /// Assigns a name or number to each parameter, block and result of a function.
     pub(super) fn number_locals(&mut self, func: Func) {
         let m = self.m;
         let data = m.func(func);
@@ -95,8 +96,8 @@ impl Writer<'_> {
             self.labels[block.0 as usize] = self.names.len() as u32;
             self.names.push(name);
         }
-        // LLVM wants numbers in the order of the text: LLVM 7's by-value parameters get theirs
-        // where they are cast, in the entry block.
+        // LLVM requires numbers in the order of the text. In LLVM 7, by-value parameters are
+        // numbered at their casts in the entry block.
         let late =
             |i: usize| self.dialect == super::Dialect::Llvm7 && data.param_attrs[i].byval.is_some();
         let (late, early): (Vec<usize>, Vec<usize>) =
@@ -131,7 +132,7 @@ impl Writer<'_> {
     pub(super) fn local(&mut self, value: Value) {
         self.out.push('%');
         match self.locals[value.index()] {
-            // Only in messages about broken IR.
+            // Only in messages about invalid IR.
             NONE => {
                 self.s("<v");
                 self.num(value.0);
@@ -162,7 +163,7 @@ impl Writer<'_> {
         self.label(block);
     }
 
-    /// A new `%.N`.
+    /// Returns the number of a new `%.N`.
     pub(super) fn temp(&mut self) -> u32 {
         self.temps += 1;
         self.temps - 1
@@ -174,7 +175,8 @@ impl Writer<'_> {
     }
 }
 
-/// A local name with the characters that need no quotes, and not like a number or a temporary.
+/// Returns a local name with only characters that need no quotes, and different from numbers and
+/// temporaries.
 fn clean(name: &str) -> String {
     let ok = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'$');
     let mut out = String::with_capacity(name.len() + 1);

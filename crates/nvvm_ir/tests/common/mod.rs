@@ -1,4 +1,4 @@
-//! Modules that several tests use.
+//! Modules shared by several tests.
 
 use nvvm_ir::*;
 
@@ -10,8 +10,8 @@ pub const ACCESS4: MemAccess = MemAccess {
     range: None,
 };
 
-/// A module with one of nearly everything that libnvvm takes in both dialects; with debug
-/// information if asked for.
+/// Returns a module with one of nearly everything that libnvvm accepts in both dialects, optionally
+/// with debug information.
 pub fn sample(debug: bool) -> Module {
     let mut m = Module::new("sample");
     let void = m.types.void();
@@ -272,7 +272,7 @@ pub fn sample(debug: bool) -> Module {
     let f32_two = m.const_float_bits(f32, u128::from(2f32.to_bits()));
     let v4 = m.types.vector(f32, 4);
     let vector = m.const_vector(&[f32_two, f32_two, f32_two, f32_two]);
-    // In the kernel, a place in a block of the callee that was inlined there.
+    // In the kernel, a location in a block of the callee that was inlined there.
     let inlined = loc(&mut m, 1, 12).zip(scope(0)).map(|(inlined_at, scope)| {
         let file = m.add_di(DiNode::File {
             name: "a.rs".into(),
@@ -452,7 +452,7 @@ pub fn sample(debug: bool) -> Module {
     }
     let _ = v4;
 
-    // By-value parameters of ordinary functions, and a function that never returns.
+    // By-value parameters of ordinary functions, and a function that does not return.
     let by_sig = m.types.func(void, &[ptr, ptr], false);
     let by = m.add_func("bytes_by_value", by_sig).unwrap();
     m.func_mut(by).subprogram = scope(2);

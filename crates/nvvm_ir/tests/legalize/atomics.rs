@@ -1,5 +1,5 @@
-//! Atomic operations: every operation, width and kind of memory, with what they leave beside the
-//! value; and many threads at once on the bytes of one word.
+//! Atomic operations: each operation, width and kind of memory, including the surrounding bytes;
+//! and many threads at once on the bytes of one word.
 
 use crate::harness::{Suite, Ty, Want, edges, mask, signed};
 use nvvm_ir::*;
@@ -26,15 +26,15 @@ const OPS: [RmwOp; 11] = [
     RmwOp::UMin,
 ];
 
-/// Where the memory is.
+/// The memory that a test accesses.
 #[derive(Copy, Clone, Debug, PartialEq)]
 enum Place {
-    /// Global memory behind a pointer that may point anywhere.
+    /// Global memory through a generic pointer.
     Generic,
-    /// The same, seen to be a static.
+    /// Global memory, known to be a static.
     Static,
     Shared,
-    /// The thread's own, behind a pointer that may point anywhere.
+    /// Local memory through a generic pointer.
     HiddenLocal,
     Local,
 }
@@ -54,7 +54,7 @@ fn access(align: u64) -> MemAccess {
     }
 }
 
-/// Sixteen bytes of a place, for this thread, with the contents of `slot`.
+/// Returns the address of sixteen bytes for this thread in a place, filled with `slot`.
 fn put(b: &mut Builder, place: Place, slot: Value) -> Value {
     let i128 = b.module.types.int(128);
     let ptr = match place {
@@ -88,7 +88,7 @@ fn put(b: &mut Builder, place: Place, slot: Value) -> Value {
             });
             let mut index = tid;
             if place == Place::Static {
-                // A static is one for all blocks.
+                // All blocks share one static.
                 let threads = b.module.const_i32(128);
                 let before = b.bin(BinOp::Mul, ctaid, threads);
                 index = b.bin(BinOp::Add, before, tid);
@@ -148,7 +148,7 @@ fn combined(op: RmwOp, width: u32, old: u128, value: u128) -> u128 {
     new & mask(width)
 }
 
-/// The slot's contents with a field replaced.
+/// Returns the slot's contents with a field replaced.
 fn replaced(slot: u128, offset: u64, width: u32, new: u128) -> u128 {
     let shift = offset * 8;
     slot & !(mask(width) << shift) | new << shift
@@ -385,7 +385,7 @@ fn of_floats() {
     suite.run();
 }
 
-/// Threads that add to neighbouring bytes and half-words lose nothing.
+/// No updates of adjacent bytes and half-words by different threads are lost.
 #[test]
 fn contention() {
     let mut suite = Suite::new("contention");
@@ -403,7 +403,7 @@ fn contention() {
             suite.module.global_mut(global).init = Some(zero);
             suite.module.global_mut(global).align = 8;
             let counters = suite.module.global(global).value;
-            // Every thread adds 3 to the counter that its number says.
+            // Each thread adds 3 to the counter with its number.
             let inputs: Vec<Vec<u128>> = (0..4096).map(|i| vec![i % 4]).collect();
             suite.case(
                 &format!("contend_{op:?}{width}"),
@@ -446,7 +446,7 @@ fn contention() {
     suite.run();
 }
 
-/// Before sm_90 there is no exchange of 128 bits: an error says so.
+/// There is no 128-bit exchange before sm_90: legalization reports an error.
 #[test]
 fn too_old_for_128_bits() {
     use nvvm_ir::legalize::{LegalizeError, Target, legalize};

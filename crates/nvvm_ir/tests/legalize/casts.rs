@@ -1,14 +1,15 @@
-//! Conversions between floats and integers, saturating ones above all.
+//! Conversions between floats and integers, mainly saturating ones.
 
 use crate::floats::{f32s, f64s, half, half_nearest, half_want};
 use crate::harness::{Suite, Ty, Want, edges, mask, signed, singles};
 use nvvm_ir::{Builder, CastOp, Intrinsic, Value};
 
-/// A float as an integer of a width, as `as` does it.
+/// Converts a float to an integer of a width, as `as` does.
 fn saturated(value: f64, width: u32, is_signed: bool) -> u128 {
     if is_signed {
         let max = (mask(width) >> 1) as i128;
-        // The limits are powers of two, or one less: `as` to 128 bits saturates right for all.
+        // The bounds are powers of two, or one less, so saturating to 128 bits first is correct for
+        // all widths.
         (value as i128).clamp(-max - 1, max) as u128 & mask(width)
     } else {
         (value as u128).min(mask(width))
@@ -83,7 +84,7 @@ fn from_integers() {
     let mut suite = Suite::new("fromints");
     for width in [8, 16, 32, 64, 128, 24, 48, 72] {
         let mut inputs = edges(width);
-        // Halfway between neighbours, and a bit off it.
+        // Halfway between neighbors, and close to it.
         for shift in [23, 24, 25, 53, 54, 55, 60] {
             for base in [
                 1u128 << shift,
@@ -163,7 +164,7 @@ fn from_integers() {
     suite.run();
 }
 
-/// Between floats, each rounded once.
+/// Conversions between floats, rounded once.
 #[test]
 fn between_floats() {
     let mut suite = Suite::new("betweenfloats");
@@ -174,7 +175,7 @@ fn between_floats() {
         }
     };
     let mut doubles = f64s();
-    // Next to the middle between two halves, by less than single precision sees.
+    // Next to the midpoint between two fp16 values, by less than single precision resolves.
     for bits in [0x3C00u128, 0x3C01, 0x0001, 0x0400, 0x7BFE, 0x5000] {
         let middle = (f64::from(half(bits)) + f64::from(half(bits + 1))) / 2.0;
         doubles.extend([middle, middle * (1.0 + 1e-12), middle * (1.0 - 1e-12)]);

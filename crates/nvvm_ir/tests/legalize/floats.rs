@@ -216,7 +216,7 @@ fn rounding() {
             one(intrinsic),
             |a| vec![Want::f64(f64_(a64(a[0])))],
         );
-        // Halves: computed in single precision and made a half again by way of the table below.
+        // fp16: computed in single precision and converted back with the function below.
         let halves: Vec<u128> = (0..0x1_0000).step_by(61).collect();
         suite.case(
             &format!("{name}16"),
@@ -230,7 +230,7 @@ fn rounding() {
     suite.run();
 }
 
-/// The value of a half.
+/// Returns the value of an fp16 number.
 pub fn half(bits: u128) -> f32 {
     let (sign, exponent, fraction) = (
         bits >> 15 & 1,
@@ -246,7 +246,7 @@ pub fn half(bits: u128) -> f32 {
     if sign == 1 { -magnitude } else { magnitude }
 }
 
-/// The half nearest to a float, ties to even.
+/// Returns the fp16 number nearest to a float, ties to even.
 pub fn half_want(value: f32) -> Want {
     half_nearest(value.into())
 }
@@ -257,7 +257,7 @@ pub fn half_nearest(value: f64) -> Want {
     }
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let magnitude = value.abs();
-    // Halves in order: find the neighbours.
+    // fp16 numbers are ordered like their bits: finds the neighbors.
     let (mut low, mut high) = (0u128, 0x7C00u128);
     while high - low > 1 {
         let middle = (low + high) / 2;
@@ -343,7 +343,7 @@ fn minima_and_maxima() {
         ("minnum", MinNum, f64::min),
         ("maxnum", MaxNum, f64::max),
     ] {
-        // Which zero is the less of the two is only said by two of them.
+        // `minnum` and `maxnum` may return either zero.
         let number = matches!(intrinsic, MinNum | MaxNum);
         let free = move |a: f64, b: f64, want| {
             if number && a == 0.0 && b == 0.0 {
@@ -352,7 +352,7 @@ fn minima_and_maxima() {
                 want
             }
         };
-        // A signaling NaN may count as one or not.
+        // A signaling NaN may be treated as a quiet NaN or as a missing value.
         let quiet = |v: f64| !(v.is_nan() && v.to_bits() & 1 << 51 == 0);
         let quiet32 = |v: f32| !(v.is_nan() && v.to_bits() & 1 << 22 == 0);
         suite.case(
@@ -413,7 +413,7 @@ fn minima_and_maxima() {
     suite.run();
 }
 
-/// Negations that only arithmetic sees cost nothing; one whose bits are seen is exact.
+/// Negations that only arithmetic uses are free; a negation whose bits are observed is exact.
 #[test]
 fn negations_in_arithmetic() {
     let mut suite = Suite::new("negations");

@@ -1,5 +1,5 @@
-//! Makes a kernel of every case, legalizes and compiles them for several architectures, lets ptxas
-//! assemble them, runs them, and compares every output with what Rust computes.
+//! Builds a kernel for each case, legalizes and compiles the kernels for several architectures,
+//! assembles them with ptxas, runs them, and compares each output with Rust's result.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use nvvm_ir::legalize::{Target, legalize};
 use nvvm_ir::*;
 use ptx_emulator::{LaunchConfig, Memory};
 
-/// A type of a case's operands and results.
+/// The type of a case's operands and results.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Ty {
     I(u32),
@@ -43,14 +43,14 @@ impl Ty {
     }
 }
 
-/// What an output must be.
+/// The expected output.
 #[derive(Copy, Clone, Debug)]
 pub enum Want {
-    /// These bits.
+    /// Exactly these bits.
     Bits(u128),
-    /// Any NaN of that many bits.
+    /// Any NaN of this many bits.
     Nan(u32),
-    /// Anything.
+    /// Any value.
     Any,
 }
 
@@ -95,13 +95,13 @@ pub struct Suite {
     name: &'static str,
     pub module: Module,
     cases: Vec<Case>,
-    /// What it is compiled for.
+    /// The target architectures.
     pub archs: &'static [u32],
 }
 
-/// Bytes of an operand or result in memory.
+/// The number of bytes that an operand or result occupies in memory.
 const SLOT: u64 = 16;
-/// What outputs hold before the kernel: a result must not spill over its size.
+/// The outputs' contents before the launch: a result must not write beyond its size.
 const FILL: u8 = 0xAA;
 const THREADS: usize = 128;
 
@@ -115,7 +115,7 @@ impl Suite {
         }
     }
 
-    /// A kernel that loads one set of operands, builds, and stores the results.
+    /// Adds a kernel that loads a set of operands, runs the case's code, and stores the results.
     pub fn case(
         &mut self,
         name: &str,
@@ -243,7 +243,7 @@ impl Suite {
         for &sm in self.archs {
             self.run_on(sm, OptLevel::O3);
         }
-        // Unoptimised, once for each dialect.
+        // Without optimizations, once for each dialect.
         self.run_on(self.archs[0], OptLevel::O0);
         self.run_on(100, OptLevel::O0);
     }
@@ -265,7 +265,7 @@ impl Suite {
         } else {
             "O3"
         };
-        // For a run on a GPU: the PTX, and the inputs and expectations as text.
+        // For a run on a GPU: writes the PTX, and the inputs and expectations as text.
         if let Ok(dir) = std::env::var("LEGALIZE_DUMP") {
             let stem = format!("{dir}/{}.{sm}.{level}", self.name);
             std::fs::write(format!("{stem}.ll"), &text).unwrap();
@@ -276,7 +276,7 @@ impl Suite {
         self.execute(&ptx, sm, level);
     }
 
-    /// Runs every case's kernel on the emulator and compares.
+    /// Runs each case's kernel on the emulator and compares the outputs.
     fn execute(&self, ptx: &str, sm: u32, level: &str) {
         let memory = Memory::new();
         let program = ptx_emulator::Program::load(ptx, &memory)
@@ -328,7 +328,7 @@ impl Suite {
         );
     }
 
-    /// What is wrong with a case's outputs.
+    /// Returns the differences in a case's outputs.
     fn compare(case: &Case, output: &[u8]) -> Vec<String> {
         let mut wrong = Vec::new();
         let stride = case.rets.len() * SLOT as usize;
@@ -356,7 +356,7 @@ impl Suite {
         wrong
     }
 
-    /// Writes inputs and expectations as text, for a run elsewhere.
+    /// Writes inputs and expectations as text, for a run on another machine.
     fn dump(&self, path: &str) {
         let mut out = String::new();
         for case in &self.cases {
@@ -388,7 +388,7 @@ impl Suite {
     }
 }
 
-/// Memory of the emulator's device.
+/// Memory of the emulated device.
 struct Buffer<'m> {
     memory: &'m Memory,
     address: u64,
@@ -400,7 +400,8 @@ impl<'m> Buffer<'m> {
         let address = memory
             .alloc(bytes.len().max(1), 256)
             .expect("there is memory");
-        // SAFETY: the emulator's global memory is host memory at the same address, and no kernel runs.
+        // SAFETY: the emulator's global memory is host memory at the same address, and no kernel is
+        // running.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         Buffer {
             memory,
@@ -410,7 +411,7 @@ impl<'m> Buffer<'m> {
     }
 
     fn read(&self) -> Vec<u8> {
-        // SAFETY: as in `new`; the buffer is of that size.
+        // SAFETY: as in `new`; the buffer has this size.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, self.size) }.to_vec()
     }
 }
@@ -463,7 +464,7 @@ impl Tools {
         let file =
             std::env::temp_dir().join(format!("legalize-{}-{name}-{sm}.ptx", std::process::id()));
         std::fs::write(&file, ptx).unwrap();
-        // Nothing is optimised: whether it assembles is the question.
+        // Without optimizations: the test only checks that it assembles.
         let output = Command::new(ptxas)
             .args([&format!("-arch=sm_{sm}"), "-O0", "-o", "/dev/null"])
             .arg(&file)
@@ -475,19 +476,19 @@ impl Tools {
     }
 }
 
-/// Every combination of two lists of operands.
+/// Returns all combinations of two lists of operands.
 pub fn pairs(a: &[u128], b: &[u128]) -> Vec<Vec<u128>> {
     a.iter()
         .flat_map(|&a| b.iter().map(move |&b| vec![a, b]))
         .collect()
 }
 
-/// Every value alone.
+/// Returns each value as a single operand.
 pub fn singles(a: &[u128]) -> Vec<Vec<u128>> {
     a.iter().map(|&a| vec![a]).collect()
 }
 
-/// Values at the edges of a width, and some in between.
+/// Returns the boundary values of a width, and some in between.
 pub fn edges(bits: u32) -> Vec<u128> {
     let mask = if bits == 128 {
         u128::MAX
@@ -530,7 +531,7 @@ pub fn edges(bits: u32) -> Vec<u128> {
     values
 }
 
-/// An integer of a width, with its sign.
+/// Sign-extends an integer of a width.
 pub fn signed(value: u128, bits: u32) -> i128 {
     ((value << (128 - bits)) as i128) >> (128 - bits)
 }

@@ -121,7 +121,7 @@ fn minima_maxima_and_magnitudes() {
     suite.run();
 }
 
-/// The mathematical result, if it fits into an `i128`, of a width's operation.
+/// Returns the exact result of an operation of a width, if it fits into an `i128`.
 fn exact(op: BinOp, is_signed: bool, width: u32, x: u128, y: u128) -> (u128, bool) {
     if is_signed {
         let (x, y) = (signed(x, width), signed(y, width));

@@ -1,4 +1,4 @@
-//! The legalizer's families, each operation with inputs at the edges, in both dialects.
+//! Tests of the legalizer: each operation with boundary values, in both dialects.
 
 mod atomics;
 mod casts;

@@ -1,4 +1,4 @@
-//! Types that libnvvm lacks: integers of odd widths in all places, `f128`, `bf16`; and vectors.
+//! Types that libnvvm lacks: illegal-width integers in all positions, `f128`, `bf16`; and vectors.
 
 use crate::harness::{Suite, Tools, Ty, Want, edges, mask, pairs, signed, singles};
 use nvvm::OptLevel;
@@ -155,7 +155,7 @@ fn access(align: u64) -> MemAccess {
     }
 }
 
-/// Odd integers in structs, phis, calls, switches, statics, vectors and as indices.
+/// Illegal-width integers in structs, phis, calls, switches, statics, vectors and as indices.
 #[test]
 fn in_all_places() {
     let mut suite = Suite::new("oddplaces");
@@ -168,7 +168,8 @@ fn in_all_places() {
     );
     let record = m.types.structure(&[i24, i8, i48], false);
 
-    // `f(a, b) = switch a { 0xFFFFFF => b, 5 => a * b, _ => a - b }`, called and by pointer.
+    // `f(a, b) = switch a { 0xFFFFFF => b, 5 => a * b, _ => a - b }`, called directly and through a
+    // pointer.
     let sig = m.types.func(i24, &[i24, i24], false);
     let func = m.add_func("helper", sig).unwrap();
     m.func_mut(func).attrs.no_inline = true;
@@ -242,7 +243,7 @@ fn in_all_places() {
             })
         },
     );
-    // Through a struct in memory, as a whole and by its fields.
+    // Through a struct in memory, as a whole and field by field.
     suite.case(
         "record",
         &[t24, Ty::I(8), Ty::I(48)],
@@ -273,7 +274,7 @@ fn in_all_places() {
             vec![b.extract_value(back, 2), b.extract_value(back, 0), all]
         },
         |a| {
-            // i24 at 0, i8 at 4, i48 at 8; what is between them is not written.
+            // i24 at 0, i8 at 4, i48 at 8; the padding is not written.
             let all = !(mask(24) | 0xFF << 32 | mask(48) << 64);
             vec![
                 Want::Bits(a[2]),
@@ -301,7 +302,7 @@ fn in_all_places() {
             ]
         },
     );
-    // As an index, with its sign.
+    // As a signed index.
     suite.case(
         "index",
         &[Ty::I(24), Ty::I(64)],
@@ -321,7 +322,7 @@ fn in_all_places() {
         },
         |a| bits(a[1] >> (8 * (4 + signed(a[0], 24))) & 255),
     );
-    // As the digits of a vector, there and back.
+    // As the elements of a vector, in both directions.
     suite.case(
         "digits",
         &[t24],
@@ -360,7 +361,7 @@ fn in_all_places() {
         },
         |a| bits((0..3).map(|i| u128::from(a[i] != 0) << i).sum()),
     );
-    // Frozen and undefined values are some value.
+    // Frozen and undefined values have some value.
     suite.case(
         "frozen",
         &[t24],
@@ -382,7 +383,7 @@ fn in_all_places() {
     suite.run();
 }
 
-/// An operation on vectors of four is the operation on each element.
+/// An operation on vectors of four equals the operation on each element.
 #[test]
 fn vectors() {
     use Intrinsic::*;
@@ -600,7 +601,7 @@ fn vectors() {
     suite.run();
 }
 
-/// The bits of a `bf16` nearest to a float.
+/// Returns the bits of the `bf16` nearest to a float.
 fn brain(value: f32) -> Want {
     if value.is_nan() {
         return Want::Any;
@@ -686,7 +687,7 @@ fn bf16() {
         },
         |a| {
             let value = f64::from_bits(a[0] as u64);
-            // The nearest by trying: the neighbours of what cutting off gives.
+            // Finds the nearest value among the neighbors of the truncated one.
             let cut = (value as f32).to_bits() >> 16;
             let nearest = (cut.saturating_sub(1)..=cut + 1).min_by(|&x, &y| {
                 let far = |v: u32| {
@@ -716,14 +717,14 @@ fn bf16() {
             vec![b.cast(CastOp::UiToFp, args[0], brain)]
         },
         |a| {
-            // Ten bits suffice here for the float to be exact, or for it to round to the same.
+            // With ten bits the float is exact, or rounds to the same value.
             vec![brain(a[0] as f32)]
         },
     );
     suite.run();
 }
 
-/// `f128` becomes calls of soft float functions on `i128`, and nothing of it is left in the text.
+/// `f128` becomes calls of soft-float functions on `i128`; no `f128` remains in the text.
 #[test]
 fn f128() {
     let mut m = Module::new("quad");

@@ -1,4 +1,4 @@
-//! Statics that refer to each other in a circle.
+//! Statics that form a reference cycle.
 
 use crate::harness::{Suite, Ty, Want};
 use nvvm_ir::legalize::{LegalizeError, Target, legalize};
@@ -11,8 +11,8 @@ fn access(align: u64) -> MemAccess {
     }
 }
 
-/// A list of four nodes that bites its tail, one that points to itself at an odd place, a table
-/// that refers to them, and text that they refer to.
+/// A cyclic list of four nodes, a static that points into itself at an unaligned offset, a table
+/// that refers to them, and strings that they refer to.
 #[test]
 fn circles() {
     let mut suite = Suite::new("circles");
@@ -72,13 +72,13 @@ fn circles() {
             let letter = b.gep(i8, at, &[sixteen], true);
             let letter = b.load(ptr, letter, access(8));
             let letter = b.load(i8, letter, access(1));
-            // Through its own address, at an odd place, to its last byte.
+            // Through its own address, at an unaligned offset, to its last byte.
             let field = b.module.const_addr(own_value, 1);
             let last = b.load(ptr, field, access(1));
             vec![number, letter, b.load(i8, last, access(1))]
         },
         |a| {
-            // Two and one, and five steps on: three and two.
+            // Two and one steps, and five more: three and two.
             let node = 3 - a[0];
             vec![
                 Want::Bits(node * 11),
@@ -90,7 +90,7 @@ fn circles() {
     suite.run();
 }
 
-/// The function keeps its name, which the circle's PTX has. `tests/run` calls such functions.
+/// The function keeps its name, which the statics' PTX uses. `tests/run` calls such functions.
 #[test]
 fn a_circle_with_a_function() {
     let mut m = Module::new("circle");
@@ -124,7 +124,7 @@ fn a_circle_in_constant_memory_is_refused() {
     assert!(matches!(&errors[..], [LegalizeError::CyclicStatics { .. }]));
     assert_eq!(
         errors[0].to_string(),
-        "the initial values of the statics `me` refer to each other in a circle: one of them is \
+        "the initializers of the statics `me` form a reference cycle: one of them is \
          not in global memory"
     );
 }

@@ -1,9 +1,9 @@
-//! Tests several checks at once.
+//! Combines several checks into one branch.
 //!
-//! A check (of an index, say) is a branch to a panic, so each begins a new block, and ptxas
-//! orders loads within blocks only. Of a row of checks, this pass computes the conditions at the first
-//! one, as far as they do not depend on what is loaded in between, and branches once if one of them
-//! fails: to a copy of the original code, which runs up to the check that fails.
+//! A check (for example a bounds check) is a branch to a panic, so each one begins a new block, and
+//! ptxas reorders loads only within a block. For a sequence of checks, this pass computes the
+//! conditions at the first check, as far as they do not depend on loads in between, and branches
+//! once if any check fails: to a copy of the original code, which runs up to the failing check.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use super::names::Names;
 use super::{Check, check_of, definitions};
 use crate::{Guard, Instruction, Operand, Statement, Type};
 
-/// Combines the checks of a function, but for those in blocks that hardly ever run. Returns how many
-/// branches are gone.
+/// Combines the checks of a function, except in the blocks of `slow`, which rarely run. Returns the
+/// number of removed branches.
 pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
     let mut count = 0;
     let mut blocks = graph.order.clone();
@@ -37,7 +37,7 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize
     };
     let copies = copy(graph, names, &row[..=last], &moved);
 
-    // The instructions that compute the conditions, now in front of the first branch.
+    // The instructions that compute the conditions, moved before the first branch.
     let mut computed = Vec::new();
     for &(id, _) in &row[1..=last] {
         let body = std::mem::take(&mut graph.blocks[id].body);
@@ -68,7 +68,7 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize
     chosen.len()
 }
 
-/// The blocks from `start` that end with a check and follow each other, if there are two.
+/// Returns the consecutive blocks from `start` that end in a check, if there are at least two.
 fn row_of_checks<'a>(graph: &Graph<'a>, cold: &[bool], start: Id) -> Option<Vec<(Id, Check<'a>)>> {
     let predecessors = graph.predecessors();
     let mut row = vec![(start, check_of(graph, cold, start)?)];
@@ -86,8 +86,8 @@ fn row_of_checks<'a>(graph: &Graph<'a>, cold: &[bool], start: Id) -> Option<Vec<
     (row.len() > 1).then_some(row)
 }
 
-/// Which of the checks have conditions that can be computed at the first one, and the registers that
-/// are computed for it.
+/// Returns the registers to compute early, and the indices of the checks whose conditions can be
+/// computed at the first check.
 fn early<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
@@ -140,8 +140,8 @@ fn is_moved(instruction: &Instruction<'_>, moved: &HashSet<&str>) -> bool {
     found
 }
 
-/// Copies the code from the first check to the last one, which is the first that fails if no other
-/// has. Returns where the copy begins.
+/// Copies the code from the first check to the last one, which is known to fail if no other check
+/// fails. Returns the first block of the copy.
 fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
@@ -155,7 +155,7 @@ fn copy<'a>(
         used.insert(check.register);
         let mut body = Vec::new();
         if next.is_some() || id != row[0].0 {
-            // Backwards, so that what only serves what is left out is left out as well.
+            // Backwards, so that code used only by omitted code is omitted too.
             for statement in graph.blocks[id].body.iter().rev() {
                 let (mut keep, mut labels) = (false, false);
                 instructions(statement, &mut |it| {
@@ -175,7 +175,7 @@ fn copy<'a>(
             body.reverse();
         }
         if id == row[0].0 {
-            // What precedes the first check has been done.
+            // The code before the first check has already run.
             body.clear();
         }
         let end = match next {
@@ -191,14 +191,14 @@ fn copy<'a>(
         let label = names.label();
         next = Some(graph.add(Block { label, body, end }, None));
     }
-    // They were made backwards.
+    // The blocks were created in reverse order.
     let first = graph.order.len() - row.len();
     graph.order[first..].reverse();
-    // There are at least two.
+    // There are at least two blocks.
     next.unwrap_or_default()
 }
 
-/// Adds what a cold block and those after it read.
+/// Adds the registers that a cold block and its successors read.
 fn used_from<'a>(graph: &Graph<'a>, from: Id, used: &mut HashSet<&'a str>) {
     let mut seen = HashSet::from([from]);
     let mut left = vec![from];
@@ -222,7 +222,7 @@ fn used_from<'a>(graph: &Graph<'a>, from: Id, used: &mut HashSet<&'a str>) {
     }
 }
 
-/// A register that is true if a check passes.
+/// Returns a register that is true if a check passes.
 fn literal<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,

@@ -1,7 +1,8 @@
-//! Gives a loop that ends when `counter + invariant` reaches a value a register of its own for that sum.
+//! Gives a loop that exits when `counter + invariant` reaches a value a separate register for the
+//! sum.
 //!
-//! libnvvm's strength reduction saves that register, and computes the sum in each iteration. ptxas then
-//! does not know how often the loop runs, and does not unroll it.
+//! libnvvm's strength reduction saves that register and computes the sum in each iteration. ptxas
+//! then does not recognize the trip count and does not unroll the loop.
 
 use super::flow::{End, Graph};
 use super::instructions::{results, sources};
@@ -9,7 +10,7 @@ use super::loops::{self, Counter, Loop, Step};
 use super::names::Names;
 use crate::{Instruction, Integer, Operand, Statement, Type};
 
-/// Rewrites loops. Returns how many.
+/// Rewrites the loops of a function. Returns the number of rewritten loops.
 pub(super) fn separate<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
     let mut count = 0;
     for each in loops::innermost(graph, &graph.cold()) {
@@ -67,7 +68,7 @@ fn separate_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) ->
     let (&before, None) = (outside.next()?, outside.next()) else {
         return None;
     };
-    // A branch's other target does not want it, and does not mind.
+    // If `before` ends in a conditional branch, computing the sum for the other target is harmless.
     let ty = if bits == 64 { Type::B64 } else { Type::B32 };
     let register = graph.register(ty, names);
     let word = if bits == 64 { "s64" } else { "s32" };
@@ -104,14 +105,14 @@ fn mask(bits: u32) -> u64 {
     }
 }
 
-/// Whether a place in the latch is behind the counter's increment.
+/// Returns whether a statement of the latch follows the counter's increment.
 fn is_behind(each: &Loop<'_>, counter: &Counter<'_>, index: usize) -> bool {
     each.written
         .get(counter.register)
         .is_some_and(|&(_, block, at)| block == each.latch && at < index)
 }
 
-/// How often the function reads a register.
+/// Returns the number of times that the function reads a register.
 fn uses(graph: &Graph<'_>, register: &str) -> usize {
     let mut count = 0;
     for block in &graph.blocks {

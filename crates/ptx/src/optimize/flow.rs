@@ -1,4 +1,4 @@
-//! A function's body as a graph of blocks, and back.
+//! Converts a function's body to a control flow graph, and back.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -6,37 +6,39 @@ use super::instructions::instructions;
 use super::names::Names;
 use crate::{Guard, Instruction, Operand, Registers, Statement, Type};
 
-/// A block's number.
+/// The index of a block.
 pub(super) type Id = usize;
 
-/// Statements without branches, and where control goes after them.
+/// A basic block: statements without branches, and a terminator.
 #[derive(Clone, Debug)]
 pub(super) struct Block<'a> {
-    /// Its label.
+    /// The label.
     pub label: &'a str,
-    /// Instructions, lines, labels of debug information, and nested blocks such as calls.
+    /// Instructions, `.loc` directives, labels of debug information, and nested blocks such as
+    /// calls.
     pub body: Vec<Statement<'a>>,
-    /// What comes then.
+    /// The terminator.
     pub end: End<'a>,
 }
 
-/// How a block ends.
+/// The terminator of a block.
 #[derive(Clone, Debug)]
 pub(super) enum End<'a> {
-    /// Always there; whether all threads of a warp go together.
+    /// An unconditional branch, and whether it is uniform (`.uni`).
     Jump(Id, bool),
-    /// There if the predicate holds, otherwise to the second one.
+    /// A conditional branch: the predicate, whether it is uniform, the target if the predicate
+    /// holds, and the target otherwise.
     Branch(Guard<'a>, bool, Id, Id),
-    /// `brx.idx`, with its instruction.
+    /// `brx.idx`: the instruction and its targets.
     Switch(Instruction<'a>, Vec<Id>),
     /// `ret`, `exit`, `trap`.
     Leave(Instruction<'a>),
-    /// After a call that does not return.
+    /// The end of a block after a call that does not return.
     Never,
 }
 
 impl End<'_> {
-    /// Where control may go.
+    /// Returns the possible targets.
     pub fn targets(&self) -> Vec<Id> {
         match self {
             End::Jump(to, _) => vec![*to],
@@ -46,7 +48,7 @@ impl End<'_> {
         }
     }
 
-    /// Replaces targets.
+    /// Replaces the targets.
     pub fn retarget(&mut self, new: &impl Fn(Id) -> Id) {
         match self {
             End::Jump(to, _) => *to = new(*to),
@@ -59,24 +61,24 @@ impl End<'_> {
     }
 }
 
-/// A function's body.
+/// The control flow graph of a function's body.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
-    /// Declarations of registers and variables.
+    /// The declarations of registers and variables.
     declarations: Vec<Statement<'a>>,
-    /// The blocks; the first is the entry.
+    /// The blocks. The first is the entry.
     pub blocks: Vec<Block<'a>>,
-    /// The order in which they are written.
+    /// The order in which the blocks are written.
     pub order: Vec<Id>,
-    /// The types of registers by name, or by prefix where they are declared with a count.
+    /// The types of registers, by name, or by prefix for those declared with a count.
     types: HashMap<&'a str, Type>,
-    /// New registers.
+    /// The registers added to the function.
     fresh: Vec<(Type, &'a str)>,
 }
 
 impl<'a> Graph<'a> {
-    /// The graph of a body; `None` if it has something that graphs lack. `no_return` are the functions
-    /// that do not return.
+    /// Builds the graph of a body. Returns `None` if the body has a construct that graphs cannot
+    /// represent. `no_return` are the functions that do not return.
     pub fn new(
         body: &[Statement<'a>],
         no_return: &HashSet<&'a str>,
@@ -107,7 +109,7 @@ impl<'a> Graph<'a> {
             fresh: Vec::new(),
         };
         let mut open: Option<(&'a str, Vec<Statement<'a>>)> = Some((names.label(), Vec::new()));
-        // Ends name labels until all blocks are known.
+        // Terminators refer to labels until all blocks are known.
         let mut ends: Vec<RawEnd<'a>> = Vec::new();
         let mut switches: HashMap<&'a str, &Vec<&'a str>> = HashMap::new();
         for statement in body {
@@ -175,7 +177,7 @@ impl<'a> Graph<'a> {
                 }
                 _ => match &mut open {
                     Some((_, body)) => body.push(statement.clone()),
-                    // Lines and labels of debug information that nothing reaches.
+                    // `.loc` directives and labels of debug information in unreachable code.
                     None => open = Some((names.label(), vec![statement.clone()])),
                 },
             }
@@ -226,7 +228,7 @@ impl<'a> Graph<'a> {
         ends.push(end);
     }
 
-    /// A new block, to be written after another one, or at the end.
+    /// Adds a block, to be written after the block `after`, or last.
     pub fn add(&mut self, block: Block<'a>, after: Option<Id>) -> Id {
         let id = self.blocks.len();
         self.blocks.push(block);
@@ -237,7 +239,7 @@ impl<'a> Graph<'a> {
         id
     }
 
-    /// A new register.
+    /// Adds a register.
     pub fn register(&mut self, ty: Type, names: &'a Names) -> &'a str {
         let name = names.register();
         self.fresh.push((ty, name));
@@ -245,7 +247,7 @@ impl<'a> Graph<'a> {
         name
     }
 
-    /// The type with which a register is declared; `None` if the name is not that of a register.
+    /// Returns the type of a register, or `None` if the name is not that of a register.
     pub fn type_of(&self, name: &str) -> Option<Type> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         self.types
@@ -254,7 +256,7 @@ impl<'a> Graph<'a> {
             .copied()
     }
 
-    /// For each block those that go to it.
+    /// Returns the predecessors of each block.
     pub fn predecessors(&self) -> Vec<Vec<Id>> {
         let mut all = vec![Vec::new(); self.blocks.len()];
         for &id in &self.order {
@@ -265,7 +267,7 @@ impl<'a> Graph<'a> {
         all
     }
 
-    /// Whether a block only leads to a panic or a trap: it is not worth any registers or time.
+    /// Returns for each block whether it is cold: all paths from it end in a panic or a trap.
     pub fn cold(&self) -> Vec<bool> {
         let mut cold: Vec<bool> = (self.blocks.iter())
             .map(|block| match &block.end {
@@ -289,7 +291,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Removes blocks that do nothing, and those that nothing reaches.
+    /// Removes empty and unreachable blocks.
     pub fn tidy(&mut self) {
         let nothing = |block: &Block<'a>| match block.end {
             End::Jump(to, _) => (block.body.iter())
@@ -300,7 +302,7 @@ impl<'a> Graph<'a> {
         for id in self.order.clone() {
             let blocks = &self.blocks;
             let end_of = |mut to: Id| {
-                // A loop of blocks that do nothing has no end.
+                // A cycle of empty blocks is an endless loop.
                 for _ in 0..blocks.len() {
                     match nothing(&blocks[to]) {
                         Some(next) => to = next,
@@ -324,7 +326,7 @@ impl<'a> Graph<'a> {
             if reached.contains(&id) {
                 order.push(id);
             } else if let Some(&before) = order.last() {
-                // Debug information refers to them.
+                // Debug information refers to the labels.
                 let labels = std::mem::take(&mut self.blocks[id].body).into_iter();
                 let labels = labels.filter(|s| matches!(s, Statement::Label(_)));
                 self.blocks[before].body.extend(labels);
@@ -333,7 +335,7 @@ impl<'a> Graph<'a> {
         self.order = order;
     }
 
-    /// The body again.
+    /// Converts the graph to a body.
     pub fn write(self) -> Vec<Statement<'a>> {
         let mut written = self.declarations;
         for (ty, name) in self.fresh {
@@ -412,7 +414,7 @@ enum RawEnd<'a> {
     Never,
 }
 
-/// The label that a direct branch goes to.
+/// Returns the target of a direct branch.
 fn branch_target<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
     match (instruction.opcode, instruction.operands.first()) {
         ("bra", Some(&Operand::Name(label))) => Some(label),
@@ -420,7 +422,7 @@ fn branch_target<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whether the last thing that statements do is to call a function that does not return.
+/// Returns whether the last statement calls a function that does not return.
 fn falls_off(body: &[Statement<'_>], no_return: &HashSet<&str>) -> bool {
     let last = body
         .iter()

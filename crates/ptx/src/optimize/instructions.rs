@@ -1,9 +1,9 @@
-//! What an instruction reads, writes and does.
+//! Registers that an instruction reads and writes, and its effects.
 
 use crate::dead::visit_operand;
 use crate::{Instruction, Operand, Statement};
 
-/// Opcodes that compute their first operand from the others, without any effect.
+/// Opcodes that compute the first operand from the others and have no other effect.
 const PURE: &[&str] = &[
     "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cnot", "copysign", "cos", "cvt",
     "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "isspacep", "lg2", "lop3", "mad", "mad24",
@@ -12,14 +12,14 @@ const PURE: &[&str] = &[
     "testp", "xor",
 ];
 
-/// Opcodes that access memory and concern no other thread's control flow.
+/// Opcodes that access memory and do not affect the control flow of other threads.
 const ACCESSES: &[&str] = &["atom", "ld", "ldu", "prefetch", "prefetchu", "red", "st"];
 
 /// Opcodes without a result.
 const NO_RESULT: &[&str] = &["prefetch", "prefetchu", "red", "st"];
 
-/// Whether it only computes its result from its operands. Special registers such as `%clock` do not
-/// count as operands.
+/// Returns whether an instruction only computes its result from its operands. Special registers
+/// such as `%clock` do not count as operands.
 pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
     let special = |operand: &Operand<'_>| match operand {
         Operand::Name(name) => is_special(name),
@@ -32,14 +32,14 @@ pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
         && !matches!(instruction.operands.first(), Some(Operand::Pair(_)) | None)
 }
 
-/// Whether a copy of it on another path does the same: no operation among threads, no call, nothing
-/// that is not known.
+/// Returns whether a copy of an instruction on another path has the same effect. Operations among
+/// threads, calls and unknown instructions do not.
 pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
     let opcode = instruction.opcode;
     (PURE.contains(&opcode) || ACCESSES.contains(&opcode)) && !instruction.modifiers.contains(&"cc")
 }
 
-/// Whether it writes memory, or reads memory with an order.
+/// Returns whether an instruction writes memory, or reads memory with an ordering.
 pub(super) fn has_effect(instruction: &Instruction<'_>) -> bool {
     const ORDERED: &[&str] = &["acquire", "mmio", "relaxed", "volatile"];
     let access = ACCESSES.contains(&instruction.opcode);
@@ -48,14 +48,14 @@ pub(super) fn has_effect(instruction: &Instruction<'_>) -> bool {
     access && !plain_load
 }
 
-/// Whether the register changes by itself.
+/// Returns whether a special register changes over time.
 fn is_special(name: &str) -> bool {
     ["%clock", "%globaltimer", "%pm", "%smid", "%warpid"]
         .iter()
         .any(|special| name.starts_with(special))
 }
 
-/// Calls `visit` with the registers that it writes.
+/// Calls `visit` with each register that the instruction writes.
 pub(super) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
     if NO_RESULT.contains(&instruction.opcode) {
         return;
@@ -67,14 +67,14 @@ pub(super) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(
     }
 }
 
-/// Calls `visit` with the registers (and other names) that it reads.
+/// Calls `visit` with each register (and other name) that the instruction reads.
 pub(super) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
     if let Some(guard) = instruction.guard {
         visit(guard.register);
     }
     let results = usize::from(!NO_RESULT.contains(&instruction.opcode));
     for (index, operand) in instruction.operands.iter().enumerate() {
-        // What is written under a predicate keeps its value otherwise, and an address is read.
+        // A guarded instruction may leave its result unchanged, and an address operand is read.
         if index >= results
             || instruction.guard.is_some()
             || matches!(operand, Operand::Address(..))
@@ -84,7 +84,7 @@ pub(super) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(
     }
 }
 
-/// Calls `visit` with every instruction of a statement, also of blocks.
+/// Calls `visit` with each instruction of a statement, including nested blocks.
 pub(super) fn instructions<'s, 'a>(
     statement: &'s Statement<'a>,
     visit: &mut impl FnMut(&'s Instruction<'a>),
@@ -96,7 +96,7 @@ pub(super) fn instructions<'s, 'a>(
     }
 }
 
-/// Replaces each name of an operand.
+/// Replaces each name in an operand.
 pub(super) fn rename_operand<'a>(
     operand: &mut Operand<'a>,
     to: &mut impl FnMut(&'a str) -> &'a str,
@@ -117,7 +117,7 @@ pub(super) fn rename_operand<'a>(
     }
 }
 
-/// Replaces each name of an instruction.
+/// Replaces each name in an instruction.
 pub(super) fn rename<'a>(
     instruction: &mut Instruction<'a>,
     to: &mut impl FnMut(&'a str) -> &'a str,

@@ -1,4 +1,4 @@
-//! Loops, and the registers that count their iterations.
+//! Loops and their counters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,22 +10,23 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, results};
 use crate::{Instruction, Operand, Statement};
 
-/// A loop without loops inside of it, whose iterations all end at one branch.
+/// An innermost loop with a single latch.
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
-    /// Where each iteration begins.
+    /// The block that each iteration starts with.
     pub header: Id,
-    /// Where each iteration ends.
+    /// The block with the back edge.
     pub latch: Id,
-    /// Its blocks, in the order in which they are written.
+    /// The blocks, in the order in which they are written.
     pub blocks: Vec<Id>,
-    /// For each register that it writes: how often, and the last place.
+    /// For each register that the loop writes: the number of writes, and the block and position of
+    /// the last one.
     pub written: HashMap<&'a str, (u32, Id, usize)>,
-    /// How many instructions of the function write a register.
+    /// For each register, the number of instructions in the function that write it.
     definitions: HashMap<&'a str, u32>,
 }
 
-/// The innermost loops of a function.
+/// Returns the innermost loops of a function.
 pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let mut flow = DiGraphMap::<Id, ()>::new();
     let Some(&entry) = graph.order.first() else {
@@ -94,27 +95,27 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     loops
 }
 
-/// What is added to a register in each iteration.
+/// The value added to a register in each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
     Constant(i64),
     Register(&'a str),
 }
 
-/// A register to which each iteration adds the same.
+/// A register to which each iteration adds the same value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter<'a> {
     /// The register.
     pub register: &'a str,
-    /// The register with the next iteration's value, if there is one beside it.
+    /// A separate register with the value for the next iteration, if there is one.
     pub next: Option<&'a str>,
-    /// What is added.
+    /// The value added in each iteration.
     pub step: Step<'a>,
-    /// 32 or 64.
+    /// The width in bits: 32 or 64.
     pub bits: u32,
 }
 
-/// Which of two values a comparison has.
+/// Whether a comparison uses the counter's current value or its next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     Current,
@@ -122,7 +123,7 @@ pub(super) enum Which {
 }
 
 impl<'a> Loop<'a> {
-    /// Whether nothing in the loop writes it.
+    /// Returns whether the operand does not change in the loop.
     pub fn is_invariant(&self, operand: &Operand<'a>) -> bool {
         match operand {
             Operand::Integer(_) => true,
@@ -131,8 +132,8 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The only instruction of the function that writes a register, if it is in the loop and has no
-    /// other result, and where it is.
+    /// Returns the only instruction of the function that writes a register, with its block and
+    /// position, if it is in the loop and has no other result.
     pub fn definition<'g>(
         &self,
         graph: &'g Graph<'a>,
@@ -150,7 +151,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The counters of the loop.
+    /// Returns the counters of the loop.
     pub fn counters(&self, graph: &Graph<'a>) -> Vec<Counter<'a>> {
         let mut counters = Vec::new();
         let mut written: Vec<_> = self.written.iter().collect();
@@ -185,7 +186,7 @@ impl<'a> Loop<'a> {
         counters
     }
 
-    /// What an addition adds to a register.
+    /// Returns the value that an addition adds to a register, and the width in bits.
     fn step_of(&self, sum: &Instruction<'a>, register: &str) -> Option<(Step<'a>, u32)> {
         let bits = match (sum.opcode, &sum.modifiers[..], sum.guard) {
             ("add", ["s64" | "u64"], None) => 64,
@@ -209,7 +210,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The comparison with which the loop goes on: of a counter with what does not change.
+    /// Returns the comparison under which the loop continues: of a counter with an invariant.
     pub fn condition(
         &self,
         graph: &Graph<'a>,
@@ -248,7 +249,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// How two values compare.
+/// A relation between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     Less,
@@ -270,7 +271,7 @@ pub(super) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// What holds if `setp` sets its register to `value`.
+    /// Returns the comparison that holds if `setp` sets its register to `value`.
     pub fn of(set: &Instruction<'a>, value: bool) -> Option<Comparison<'a>> {
         use Relation::*;
         let ([relation, ty], [Operand::Name(_), left, right]) =
@@ -315,7 +316,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// The same with its sides exchanged.
+    /// Returns the comparison with the sides exchanged.
     pub fn swapped(&self) -> Comparison<'a> {
         use Relation::*;
         Comparison {

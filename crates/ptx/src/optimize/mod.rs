@@ -1,6 +1,5 @@
-//! Takes checks out of the way: what libnvvm's optimizer does not do with the branches to panics that
-//! safe code has. Each pass keeps the original code as the cold path, so a panic is the same as
-//! before.
+//! Optimizes checks: the branches to panics in safe code, which libnvvm's optimizer does not
+//! handle. Each pass keeps the original code as the cold path, so panics do not change.
 
 mod combine;
 mod exits;
@@ -21,20 +20,21 @@ pub use names::Names;
 
 use crate::{Function, Item, Module};
 
-/// A slice among the parameters of a kernel: its elements can be read as long as the kernel runs.
+/// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The kernel's name.
+    /// The name of the kernel.
     pub kernel: String,
-    /// The number of the parameter that is the address, from 0.
+    /// The zero-based index of the parameter with the address.
     pub pointer: usize,
-    /// The number of the parameter that is the length.
+    /// The zero-based index of the parameter with the length.
     pub length: usize,
-    /// The size of an element.
+    /// The size of an element in bytes.
     pub element: u64,
 }
 
-/// Optimizes the functions of a module, of whose kernels slices are known.
+/// Optimizes the functions of a module. `slices` are the known slices among the kernels'
+/// parameters.
 pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names) {
     let functions = module.items.iter().filter_map(|item| match item {
         Item::Function(function) => Some(function),
@@ -87,17 +87,17 @@ fn optimized<'a>(
 /// A branch to a panic.
 #[derive(Clone, Copy, Debug)]
 struct Check<'a> {
-    /// Its condition, which is true if the check passes.
+    /// The condition, which is true if the check passes.
     register: &'a str,
-    /// Whether it is false instead.
+    /// Whether the condition is inverted.
     negated: bool,
-    /// Where control goes if it passes.
+    /// The target if the check passes.
     passes: Id,
-    /// Where control goes if it fails.
+    /// The target if the check fails.
     fails: Id,
 }
 
-/// The check at the end of a block.
+/// Returns the check that a block ends in.
 fn check_of<'a>(graph: &Graph<'a>, cold: &[bool], id: Id) -> Option<Check<'a>> {
     let End::Branch(guard, _, to, otherwise) = graph.blocks[id].end else {
         return None;
@@ -115,7 +115,7 @@ fn check_of<'a>(graph: &Graph<'a>, cold: &[bool], id: Id) -> Option<Check<'a>> {
     })
 }
 
-/// How many instructions write each register, those aside that lead to a panic.
+/// Returns the number of instructions that write each register, except in cold blocks.
 fn definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, u32> {
     let mut definitions = HashMap::new();
     for (id, block) in graph.blocks.iter().enumerate() {

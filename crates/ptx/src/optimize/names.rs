@@ -1,10 +1,10 @@
-//! Names of new labels and registers. A module borrows its names, so these live beside it.
+//! Names of new labels and registers. A module borrows its names, so this arena outlives it.
 
 use std::cell::Cell;
 
 use typed_arena::Arena;
 
-/// Creates names and keeps them.
+/// Creates names and owns them.
 #[derive(Default)]
 pub struct Names {
     arena: Arena<u8>,
@@ -12,17 +12,17 @@ pub struct Names {
 }
 
 impl Names {
-    /// A new label.
+    /// Returns a new label.
     pub(super) fn label(&self) -> &str {
         self.new_name("$L__X")
     }
 
-    /// A new register.
+    /// Returns a new register name.
     pub(super) fn register(&self) -> &str {
         self.new_name("%x")
     }
 
-    /// A name.
+    /// Stores a name.
     pub(super) fn name(&self, name: &str) -> &str {
         self.arena.alloc_str(name)
     }

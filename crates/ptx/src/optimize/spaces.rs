@@ -1,9 +1,10 @@
-//! Gives accesses their state space.
+//! Gives memory accesses their state space.
 //!
-//! libnvvm finds the space of most accesses by itself, but not that of inline assembly, which atomic
-//! operations with a scope are, nor that of an address that is null on another path, as in an
-//! `Option<&T>`. Here an address has a space if all that it can be comes from addresses of that space,
-//! by additions of what is no address. A second register then has the same address in that space.
+//! libnvvm infers the state space of most accesses, but not of inline assembly, which scoped atomic
+//! operations are lowered to, nor of an address that is null on another path, as in an
+//! `Option<&T>`. Here, an address has a state space if all its possible values come from addresses
+//! in that space, by adding values that are not addresses. A second register then holds the same
+//! address in that space.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,16 +14,16 @@ use super::instructions::{results, sources};
 use super::names::Names;
 use crate::{Base, Instruction, Integer, Operand, Statement, Type};
 
-/// What a register holds.
+/// The kind of value that a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
-    /// Zero, also as an address.
+    /// Zero, which may also be a null address.
     Null,
-    /// No address, or one that is not generic.
+    /// A value that is not a generic address.
     Plain,
-    /// A generic address in a space.
+    /// A generic address within a state space.
     In(&'static str),
-    /// Anything.
+    /// Any value.
     Unknown,
 }
 
@@ -37,7 +38,7 @@ impl Holds {
     }
 }
 
-/// Gives accesses their state space. Returns how many.
+/// Gives accesses their state space. Returns the number of changed accesses.
 pub(super) fn infer<'a>(graph: &mut Graph<'a>, names: &'a Names, slices: &[&Slice]) -> usize {
     let holds = analyze(graph, slices);
     let mut accesses = Vec::new();
@@ -50,7 +51,7 @@ pub(super) fn infer<'a>(graph: &mut Graph<'a>, names: &'a Names, slices: &[&Slic
     if needed.is_empty() {
         return 0;
     }
-    // What these are computed from.
+    // The registers that these are computed from.
     let mut left: Vec<&'a str> = needed.iter().copied().collect();
     let mut written: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::new();
     for block in &graph.blocks {
@@ -89,7 +90,7 @@ fn visit<'s, 'a>(statement: &'s Statement<'a>, f: &mut impl FnMut(&'s Instructio
     super::instructions::instructions(statement, f);
 }
 
-/// What each register holds, in all of the function.
+/// Determines what each register holds, in the whole function.
 fn analyze<'a>(graph: &Graph<'a>, slices: &[&Slice]) -> HashMap<&'a str, Holds> {
     let mut holds: HashMap<&'a str, Holds> = HashMap::new();
     loop {
@@ -120,7 +121,7 @@ fn analyze<'a>(graph: &Graph<'a>, slices: &[&Slice]) -> HashMap<&'a str, Holds> 
     }
 }
 
-/// What an instruction's result holds; `None` as long as that is not known of what it reads.
+/// Returns what an instruction's result holds, or `None` while that is unknown for its sources.
 fn result_of<'a>(
     graph: &Graph<'a>,
     it: &Instruction<'a>,
@@ -183,13 +184,13 @@ fn result_of<'a>(
                 _ => Unknown,
             })
         }
-        // An address has 64 bits.
+        // Addresses have 64 bits.
         (_, _, [Operand::Name(result), ..])
             if graph.type_of(result).is_some_and(|ty| ty.bits() < 64) =>
         {
             Some(Plain)
         }
-        // A product, and what was shifted to the left, is the size of something.
+        // The result of a multiplication or a left shift is an offset.
         ("mul" | "shl", ..) => Some(match all()? {
             Plain => Plain,
             _ => {
@@ -205,7 +206,7 @@ fn result_of<'a>(
     }
 }
 
-/// The register with the address of an access without a space, and its space.
+/// Returns the register with the address of an access without a state space, and the space.
 fn address_of<'a>(
     it: &Instruction<'a>,
     holds: &HashMap<&'a str, Holds>,
@@ -231,7 +232,7 @@ fn address_of<'a>(
     });
     let address = addresses.next()?;
     match holds.get(address) {
-        // Texts that are not read as generic addresses have the instructions of their own space.
+        // Texture references are not generic addresses; their instructions imply the space.
         Some(&Holds::In(space)) if addresses.next().is_none() => Some((address, space)),
         _ => None,
     }
@@ -272,13 +273,13 @@ fn rewritten<'a>(
     new
 }
 
-/// The words that come before an access's space.
+/// The modifiers that precede an access's state space.
 const ORDER: &[&str] = &[
     "acq_rel", "acquire", "cluster", "cta", "gpu", "mmio", "relaxed", "release", "sys", "volatile",
     "weak",
 ];
 
-/// The instruction that computes the twin of a result.
+/// Returns the instruction that computes the same address in its own state space.
 fn twin_of<'a>(
     it: &Instruction<'a>,
     holds: &HashMap<&'a str, Holds>,

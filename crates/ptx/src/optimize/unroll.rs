@@ -1,13 +1,13 @@
-//! Does several iterations of a loop at once whose checks depend on what it loads.
+//! Runs several iterations at once of a loop whose checks depend on loaded values.
 //!
-//! In `for k in a..b { sum += x[indices[k]] }` an iteration's index has to be loaded and checked
-//! before the next iteration may begin, so one load is under way at a time. Here the loads and the checks
-//! of four iterations come first. If a check fails, nothing has happened yet, and the loop goes on
-//! with one iteration at a time.
+//! In `for k in a..b { sum += x[indices[k]] }` the index of one iteration must be loaded and
+//! checked before the next iteration can begin, so only one load is in flight at a time. This pass
+//! puts the loads and checks of four iterations first. If a check fails, no effect has happened
+//! yet, and the loop continues one iteration at a time.
 //!
-//! Loads that come before a check in the program's order may only run if they cannot fault. That is
-//! tested in front of the loop: their addresses in all iterations have to be within a slice that is a
-//! parameter of the kernel.
+//! A load that is moved before a check may run only if it cannot fault. Code before the loop tests
+//! this: the addresses of the load in all iterations must be within a slice that is a parameter of
+//! the kernel.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,14 +18,14 @@ use super::version::{Ahead, number};
 use super::{Check, check_of};
 use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
 
-/// How many iterations are done at once.
+/// The number of iterations that run at once.
 const ITERATIONS: usize = 4;
 
-/// What is to be done in what order.
+/// The instructions of the unrolled loop and their order.
 pub(super) struct Plan<'a> {
-    /// The loop's blocks in the order in which they run.
+    /// The loop's blocks, in execution order.
     row: Vec<Id>,
-    /// Instructions that the checks need.
+    /// The instructions that the checks need.
     early: Places,
     /// The checks.
     checks: Vec<(Id, Check<'a>)>,
@@ -35,7 +35,7 @@ pub(super) struct Plan<'a> {
     bound: Operand<'a>,
 }
 
-/// Finds out whether the loop can be unrolled, and demands what has to hold for it. `removed` are the
+/// Determines whether the loop can be unrolled, and adds the conditions for it. `removed` are the
 /// checks that are known to pass.
 pub(super) fn plan<'a>(
     ahead: &mut Ahead<'_, 'a>,
@@ -54,7 +54,7 @@ pub(super) fn plan<'a>(
     if which != Which::Next || !matches!(relation, Relation::Less | Relation::NotEqual) {
         return None;
     }
-    // One after the other.
+    // The blocks must form a straight line.
     let mut row = vec![each.header];
     let mut checks = Vec::new();
     while let Some(&last) = row.last().filter(|&&last| last != each.latch) {
@@ -101,13 +101,13 @@ pub(super) fn plan<'a>(
     })
 }
 
-/// A load: the register with the address, what is added to it, and the size.
+/// A load: the register with the address, the offset, and the size in bytes.
 type Load<'a> = (&'a str, i64, u64);
 
-/// Instructions by block and place.
+/// Instructions, by block and position.
 type Places = HashSet<(Id, usize)>;
 
-/// The instructions that checks need, and the loads among them.
+/// Returns the instructions that the checks need, and the loads among them.
 fn needed<'a>(
     ahead: &Ahead<'_, 'a>,
     checks: &[(Id, Check<'a>)],
@@ -163,7 +163,7 @@ fn needed<'a>(
     Some((early, loads))
 }
 
-/// Demands that the addresses of a load are within a slice that a parameter is.
+/// Adds the condition that the addresses of a load are within a slice parameter.
 fn demand_in_slice<'a>(
     ahead: &mut Ahead<'_, 'a>,
     cold: &[bool],
@@ -202,7 +202,7 @@ fn demand_in_slice<'a>(
     Some(())
 }
 
-/// The kernel's parameter that an address comes from.
+/// Returns the kernel parameter that an address is derived from.
 fn origin<'a>(graph: &Graph<'a>, cold: &[bool], register: &'a str, depth: u32) -> Option<&'a str> {
     const DEEPEST: u32 = 16;
     if depth > DEEPEST {
@@ -239,8 +239,8 @@ fn origin<'a>(graph: &Graph<'a>, cold: &[bool], register: &'a str, depth: u32) -
     None
 }
 
-/// Makes the loop of several iterations. It is entered at the block that is returned, and goes on at
-/// `rolled` with what is left. `live` are the registers that have to have their values at the end.
+/// Creates the unrolled loop and returns its blocks, the entry first. The remaining iterations run
+/// at `rolled`. `live` are the registers that must hold their values at the end.
 pub(super) fn unroll<'a>(
     ahead: &mut Ahead<'_, 'a>,
     plan: &Plan<'a>,
@@ -253,7 +253,7 @@ pub(super) fn unroll<'a>(
     };
     let mut taken = std::mem::take(&mut ahead.body);
 
-    // Whether there are as many iterations left.
+    // Whether enough iterations remain.
     let counter = Operand::Name(plan.counter);
     let left = ahead.emit(ty, "sub", &[sub], [plan.bound.clone(), counter]);
     let others = number(plan.step * (ITERATIONS as u64 - 1));
@@ -348,7 +348,7 @@ pub(super) fn unroll<'a>(
     vec![id, id + 1, id + 2]
 }
 
-/// A copy of an instruction, with new registers for its results.
+/// Copies an instruction, with new registers for its results.
 fn copied<'a>(
     ahead: &mut Ahead<'_, 'a>,
     it: &Instruction<'a>,

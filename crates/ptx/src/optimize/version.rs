@@ -1,12 +1,12 @@
-//! Takes checks out of loops.
+//! Hoists checks out of loops.
 //!
-//! In front of an innermost loop, the code computes whether a check can fail in any iteration: from
-//! the number of iterations and from the value of the index in the first one, if each iteration adds
-//! the same to it. If no check can fail, a copy of the loop without the checks runs. Otherwise the
-//! original loop runs, so that a panic is the same, after the same effects.
+//! Code before an innermost loop computes whether a check can fail in any iteration: from the
+//! number of iterations, and from the index in the first iteration if each iteration adds the same
+//! value to it. If no check can fail, a copy of the loop without the checks runs. Otherwise the
+//! original loop runs, so that a panic occurs after the same effects.
 //!
-//! This is the elimination of inductive range checks, by versions of the loop (R. Bodík, R. Gupta,
-//! V. Sarkar: ABCD, PLDI 2000, has the checks that it removes).
+//! This is elimination of inductive range checks by loop versioning (R. Bodík, R. Gupta, V. Sarkar,
+//! "ABCD", PLDI 2000, describes the checks that it removes).
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,10 +17,10 @@ use super::names::Names;
 use super::{Check, check_of, unroll};
 use crate::{Guard, Instruction, Integer, Operand, Slice, Statement, Type};
 
-/// Loops of more instructions stay as they are.
+/// The maximum number of instructions of a loop to optimize.
 const LARGEST: usize = 400;
 
-/// Makes versions of the innermost loops of a function. Returns how many checks are gone, and adds the
+/// Versions the innermost loops of a function. Returns the number of removed checks, and adds the
 /// blocks of the original loops to `slow`.
 pub(super) fn version<'a>(
     graph: &mut Graph<'a>,
@@ -128,7 +128,7 @@ fn version_one<'a>(
             .end
             .retarget(&|to| if to == header { test } else { to });
     }
-    // The original loop is the cold one now.
+    // The original loop is now cold.
     graph.order.retain(|id| !each.blocks.contains(id));
     graph.order.extend(&each.blocks);
     slow.extend(&each.blocks);
@@ -137,18 +137,18 @@ fn version_one<'a>(
 
 /// A copy of a loop.
 pub(super) struct Copy<'a> {
-    /// Its blocks, the header first.
+    /// The blocks, the header first.
     pub blocks: Vec<Id>,
-    /// Its first block.
+    /// The header.
     pub header: Id,
-    /// Its last block.
+    /// The latch.
     pub latch: Id,
-    /// The registers that the loop writes and that are used outside of it. The copy writes the same
-    /// ones, but others in the place of the loop's own.
+    /// The registers that the loop writes and that are used outside it. The copy writes these too;
+    /// it has its own registers for all others.
     pub live: Vec<&'a str>,
 }
 
-/// Copies a loop, without some of its checks.
+/// Copies a loop without the checks of `removed`.
 pub(super) fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
@@ -156,7 +156,7 @@ pub(super) fn copy<'a>(
     each: &Loop<'a>,
     removed: &HashMap<Id, Id>,
 ) -> Copy<'a> {
-    // With the panics of the checks that stay.
+    // Includes the panics of the remaining checks.
     let mut copied: Vec<Id> = each.blocks.clone();
     let mut left: Vec<Id> = (each.blocks.iter())
         .filter(|id| !removed.contains_key(id))
@@ -169,8 +169,8 @@ pub(super) fn copy<'a>(
             left.extend(graph.blocks[id].end.targets());
         }
     }
-    // What only the loop and these use gets new names, so that the copy's registers have one
-    // definition each, too.
+    // Registers that only these blocks use get new names, so that the copy's registers have a
+    // single definition, too.
     let mut outside = HashSet::new();
     for (id, block) in graph.blocks.iter().enumerate() {
         if copied.contains(&id) || all_cold_and_from(graph, cold, each, id) {
@@ -223,7 +223,7 @@ pub(super) fn copy<'a>(
         let label = names.label();
         graph.add(Block { label, body, end }, None);
     }
-    // In front of the original loop; panics stay at the end.
+    // Before the original loop; panics stay at the end.
     let count = each.blocks.len();
     let end = graph.order.len() - copied.len();
     let panics = graph.order.split_off(end + count);
@@ -247,7 +247,8 @@ pub(super) fn copy<'a>(
     }
 }
 
-/// Whether a cold block is reached from the loop alone: its uses are not a reason to keep a name.
+/// Returns whether a cold block is reached only from the loop. Its uses do not require that a
+/// register keeps its name.
 fn all_cold_and_from(graph: &Graph<'_>, cold: &[bool], each: &Loop<'_>, id: Id) -> bool {
     cold[id] && {
         let mut from =
@@ -264,23 +265,23 @@ fn rename_statement<'a>(statement: &mut Statement<'a>, to: &mut impl FnMut(&'a s
     }
 }
 
-/// What is known of a loop's iterations.
+/// The known facts about a loop's iterations.
 #[derive(Clone, Debug)]
 pub(super) struct Trip<'a> {
     counter: Counter<'a>,
-    /// How often the loop goes back, in 64 bits, if that is simple to compute.
+    /// The number of times that the back edge is taken, in 64 bits, if it is simple to compute.
     times: Option<Operand<'a>>,
-    /// What all values of the counter are below, in the counter's bits.
+    /// An exclusive upper bound of the counter's values, in the counter's width.
     pub bound: Option<Operand<'a>>,
 }
 
-/// The values that a register has in a loop, in 64 bits.
+/// The range of a register's values in a loop, in 64 bits.
 pub(super) struct Range<'a> {
     pub lowest: Operand<'a>,
     pub highest: Operand<'a>,
 }
 
-/// The block in front of a loop.
+/// The block before a loop.
 pub(super) struct Ahead<'l, 'a> {
     pub graph: &'l mut Graph<'a>,
     pub names: &'a Names,
@@ -288,13 +289,13 @@ pub(super) struct Ahead<'l, 'a> {
     pub counters: &'l [Counter<'a>],
     pub trip: Option<Trip<'a>>,
     pub body: Vec<Statement<'a>>,
-    /// Registers that all have to be true.
+    /// The registers that must all be true.
     conditions: Vec<&'a str>,
-    /// The values of the loop's registers in its first iteration and in the second.
+    /// The values of the loop's registers in the first iteration and in the second.
     copies: [HashMap<&'a str, Operand<'a>>; 2],
 }
 
-/// A number as an operand.
+/// Returns a number as an operand.
 pub(super) fn number<'a>(value: u64) -> Operand<'a> {
     Operand::Integer(Integer::unsigned(value))
 }
@@ -329,7 +330,7 @@ impl<'a> Ahead<'_, 'a> {
         self.emit(Type::B64, opcode, modifiers, [left.clone(), right.clone()])
     }
 
-    /// Demands that a comparison holds.
+    /// Adds the condition that a comparison holds.
     pub fn demand(
         &mut self,
         relation: &'a str,
@@ -357,7 +358,7 @@ impl<'a> Ahead<'_, 'a> {
         }
     }
 
-    /// Undoes what was emitted and demanded if there is no result.
+    /// Runs `f`, and undoes its code and conditions if it returns `None`.
     fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let (body, conditions) = (self.body.len(), self.conditions.len());
         let copies = self.copies.clone();
@@ -370,7 +371,7 @@ impl<'a> Ahead<'_, 'a> {
         result
     }
 
-    /// A register that is true if all demands are met.
+    /// Returns a register that is true if all conditions hold.
     fn all(&mut self) -> &'a str {
         let mut all = self.conditions[0];
         for &next in &self.conditions.clone()[1..] {
@@ -382,7 +383,7 @@ impl<'a> Ahead<'_, 'a> {
         all
     }
 
-    /// A value of 32 bits in 64, without a sign.
+    /// Zero-extends a value to 64 bits.
     fn widened(&mut self, value: &Operand<'a>, bits: u32) -> Operand<'a> {
         match value {
             Operand::Integer(integer) if bits == 32 => number(u64::from(integer.bits as u32)),
@@ -392,7 +393,7 @@ impl<'a> Ahead<'_, 'a> {
         }
     }
 
-    /// How many iterations there are. Demands what has to hold for that.
+    /// Computes the number of iterations, and adds the conditions that this requires.
     fn trip(&mut self) -> Option<Trip<'a>> {
         let (counter, which, compared) = self.each.condition(self.graph, self.counters)?;
         if compared.bits != counter.bits {
@@ -412,7 +413,7 @@ impl<'a> Ahead<'_, 'a> {
         let bound = compared.right.clone();
         let up = matches!(compared.relation, Relation::Less | Relation::NotEqual);
         if compared.signed {
-            // From here on no value is negative.
+            // With this condition no value is negative.
             let least = if up { &first } else { &bound };
             self.demand("ge", signed, &least.clone(), &number(0));
         }
@@ -481,7 +482,7 @@ impl<'a> Ahead<'_, 'a> {
             }
             (Step::Register(step), Which::Next, Relation::Less) => {
                 self.demand("lt", unsigned, &first, &bound);
-                // The last sum must not wrap.
+                // The last addition must not wrap.
                 let step = Operand::Name(step);
                 let ty = if bits == 32 { Type::B32 } else { Type::B64 };
                 let add: &'a str = if bits == 32 { "s32" } else { "s64" };
@@ -503,7 +504,8 @@ impl<'a> Ahead<'_, 'a> {
         })
     }
 
-    /// Demands that a check passes in all iterations; `None` if that cannot be told ahead.
+    /// Adds the condition that a check passes in all iterations. Returns `None` if that cannot be
+    /// determined before the loop.
     fn always_passes(&mut self, check: Check<'a>) -> Option<()> {
         if !self.each.written.contains_key(check.register) {
             let mut register = check.register;
@@ -572,8 +574,8 @@ impl<'a> Ahead<'_, 'a> {
         Some(())
     }
 
-    /// What all values of a register are below, in 64 bits, if it is the loop's counter, or that
-    /// counter widened.
+    /// Returns an exclusive upper bound of a register's values, in 64 bits, if the register is the
+    /// loop's counter or the zero-extended counter.
     fn bound_of(&mut self, register: &'a str) -> Option<Operand<'a>> {
         let trip = self.trip.clone()?;
         let bound = trip.bound?;
@@ -588,7 +590,8 @@ impl<'a> Ahead<'_, 'a> {
         is_counter.then(|| self.widened(&bound, trip.counter.bits))
     }
 
-    /// Whether an instruction sees the values that counters have at the beginning of the iteration.
+    /// Returns whether an instruction reads the values that counters have at the start of the
+    /// iteration.
     fn is_current(&self, instruction: &Instruction<'a>, result: &str) -> bool {
         let mut current = true;
         if let Some(&(_, block, place)) = self.each.written.get(result) {
@@ -603,14 +606,14 @@ impl<'a> Ahead<'_, 'a> {
         current
     }
 
-    /// Whether a value is the same in all iterations, also if the loop computes it.
+    /// Returns whether a value is the same in all iterations, even if the loop computes it.
     fn is_invariant(&self, operand: &Operand<'a>) -> bool {
         self.each.is_invariant(operand)
             || matches!(operand, Operand::Name(name) if self.slope(name) == Some(Some(0)))
     }
 
-    /// What each iteration adds to a register; `None` if that is not always the same, and `Some(None)`
-    /// if it is the same, but no constant.
+    /// Returns the value that each iteration adds to a register: `None` if it varies, and
+    /// `Some(None)` if it is always the same but not a constant.
     fn slope(&self, register: &str) -> Option<Option<i64>> {
         self.slope_within(register, 0)
     }
@@ -684,7 +687,7 @@ impl<'a> Ahead<'_, 'a> {
         }
     }
 
-    /// The value of an operand in the first iteration (0) or in the second (1).
+    /// Returns the value of an operand in the first iteration (0) or in the second (1).
     fn value(&mut self, operand: &Operand<'a>, iteration: usize) -> Option<Operand<'a>> {
         let Operand::Name(name) = *operand else {
             return Some(operand.clone());
@@ -725,7 +728,8 @@ impl<'a> Ahead<'_, 'a> {
         Some(value)
     }
 
-    /// The least and the greatest value of a register of so many bits. Demands that it does not wrap.
+    /// Returns the range of values of a register of `bits` bits, and adds the condition that the
+    /// register does not wrap.
     pub fn range(&mut self, register: &'a str, bits: u32) -> Option<Range<'a>> {
         let times = self.trip.clone()?.times?;
         let slope = self.slope(register)?;
@@ -748,7 +752,7 @@ impl<'a> Ahead<'_, 'a> {
             None => {
                 let second = self.value(&name, 1)?;
                 let second = self.widened(&second, bits);
-                // Less than in the first iteration is a wrap, or a negative slope.
+                // If the second value is less than the first, the register wraps or decreases.
                 self.demand("ge", "u64", &second, &first);
                 let slope = self.emit64("sub", &["s64"], &second, &first);
                 (false, self.product(&times, &slope))
@@ -775,14 +779,14 @@ impl<'a> Ahead<'_, 'a> {
         })
     }
 
-    /// A product of 64 bits. Demands that it does not wrap.
+    /// Emits a 64-bit product, and adds the condition that it does not wrap.
     fn product(&mut self, left: &Operand<'a>, right: &Operand<'a>) -> Operand<'a> {
         let high = self.emit64("mul", &["hi", "u64"], left, right);
         self.demand("eq", "s64", &high, &number(0));
         self.emit64("mul", &["lo", "s64"], left, right)
     }
 
-    /// Demands that what a register is widened from does not wrap.
+    /// Adds the condition that the values from which a register is widened do not wrap.
     fn demand_no_wrap(&mut self, register: &'a str, depth: u32) -> Option<()> {
         if self.slope(register)? == Some(0) || self.counters.iter().any(|c| c.register == register)
         {

@@ -1,10 +1,10 @@
-//! Constant expressions: C's integer operators on 64-bit numbers, evaluated while reading.
+//! Constant expressions: C's integer operators on 64-bit numbers, evaluated during parsing.
 
 use super::{MAX_DEPTH, Parser, Result};
 use crate::Integer;
 use crate::lexer::Kind;
 
-/// A value on the way, wide enough that no operator's result is lost before the end.
+/// An intermediate value, wide enough that no operator's result is truncated before the end.
 type Value = i128;
 
 fn narrow(value: Value) -> Integer {
@@ -14,7 +14,7 @@ fn narrow(value: Value) -> Integer {
     }
 }
 
-/// A binary operator: its characters and how tightly it binds.
+/// The binary operators and their precedences.
 const OPERATORS: &[(&str, u32)] = &[
     ("||", 1),
     ("&&", 2),
@@ -37,13 +37,13 @@ const OPERATORS: &[(&str, u32)] = &[
 ];
 
 impl Parser<'_> {
-    /// A whole constant expression.
+    /// Parses a constant expression.
     pub(super) fn constant(&mut self) -> Result<Integer> {
         Ok(narrow(self.conditional(0)?))
     }
 
-    /// A number, with unary operators and parentheses but no binary ones: what may follow the `+`
-    /// of an address.
+    /// Parses a number with unary operators and parentheses, but without binary operators: what may
+    /// follow the `+` of an address.
     pub(super) fn constant_operand(&mut self) -> Result<Integer> {
         Ok(narrow(self.unary(0)?))
     }
@@ -62,7 +62,7 @@ impl Parser<'_> {
         Ok(if condition != 0 { yes } else { no })
     }
 
-    /// The operator at the current token.
+    /// Returns the operator at the current token.
     fn operator(&self) -> Option<(&'static str, u32)> {
         let Kind::Punct(_) = self.token.kind else {
             return None;
@@ -115,7 +115,7 @@ impl Parser<'_> {
                 "/" => left.wrapping_div(right),
                 _ => left.wrapping_rem(right),
             };
-            // Keep within 64 bits and a sign, so that wide products cannot pile up.
+            // Reduces the value to 64 bits and a sign, so that repeated products do not overflow.
             if left > Value::from(u64::MAX) || left < Value::from(i64::MIN) {
                 left = (left as u64).into();
             }

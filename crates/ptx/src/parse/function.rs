@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl<'a> Parser<'a> {
-    /// What follows `.func` or `.entry`.
+    /// Parses a function after `.func` or `.entry`.
     pub(super) fn function(&mut self, linkage: Linkage, entry: bool) -> Result<Function<'a>> {
         let mut attributes = Vec::new();
         if self.take_dotted("attribute")? {
@@ -39,7 +39,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A parenthesised list of parameters, or nothing.
+    /// Parses an optional parenthesized list of parameters.
     fn params(&mut self) -> Result<Vec<Variable<'a>>> {
         let mut params = Vec::new();
         if !self.take(b'(')? {
@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
         Ok(params)
     }
 
-    /// `.maxntid 256, 1, 1 .minnctapersm 2` and the like.
+    /// Parses directives such as `.maxntid 256, 1, 1 .minnctapersm 2`.
     fn directives(&mut self) -> Result<Vec<Directive<'a>>> {
         let mut directives = Vec::new();
         while let Some(name) = self.dotted() {
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
                     break;
                 }
             }
-            // `.pragma` alone is closed by a semicolon of its own.
+            // Only `.pragma` ends in a semicolon.
             if name == "pragma" {
                 self.take(b';')?;
             }
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
         Ok(directives)
     }
 
-    /// Statements up to the closing brace.
+    /// Parses statements up to the closing brace.
     fn body(&mut self, depth: u32) -> Result<Vec<Statement<'a>>> {
         if depth >= MAX_DEPTH {
             return self.error("blocks nest too deeply here");
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands after `label:`: some directives use the label as their name.
+    /// Parses what follows `label:`. Some directives use the label as their name.
     fn labelled(&mut self, label: &'a str) -> Result<Statement<'a>> {
         match self.dotted() {
             Some("branchtargets") => Ok(Statement::BranchTargets {
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The names after the directive that is the current token.
+    /// Parses the names after the directive at the current token.
     fn names(&mut self) -> Result<Vec<&'a str>> {
         self.bump()?;
         let mut names = vec![self.name("a name")?];
@@ -214,9 +214,7 @@ impl<'a> Parser<'a> {
                     self.bump()?;
                 }
                 let Some(space) = self.dotted().and_then(variable::space) else {
-                    return self.error(format!(
-                        "the directive `.{word}` is not known in a function"
-                    ));
+                    return self.error(format!("unknown directive `.{word}` in a function"));
                 };
                 self.bump()?;
                 for variable in self.variables(linkage, space)? {
@@ -278,13 +276,13 @@ impl<'a> Parser<'a> {
                     function = Some((label, self.offset()?));
                 }
                 "inlined_at" => at = Some(self.place()?),
-                other => return self.error(format!("`{other}` is not known in `.loc`")),
+                other => return self.error(format!("unknown attribute `{other}` of `.loc`")),
             }
         }
         let inlined = match (function, at) {
             (Some(function), Some(at)) => Some(Inlined { function, at }),
             (None, None) => None,
-            _ => return self.error("`function_name` and `inlined_at` come together only"),
+            _ => return self.error("`function_name` and `inlined_at` must be used together"),
         };
         self.take(b';')?;
         Ok(Loc {
@@ -295,7 +293,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// An instruction to its semicolon; its guard has been read.
+    /// Parses an instruction up to its semicolon. Its guard has already been parsed.
     fn instruction(&mut self) -> Result<Instruction<'a>> {
         let line = self.token.line;
         let opcode = self.name("an opcode")?;

@@ -12,7 +12,7 @@ use crate::{
     Error, File, Integer, Item, Linkage, Module, Section, SectionLine, SectionValue, Type,
 };
 
-/// How deep blocks, lists and parentheses may nest.
+/// The maximum nesting depth of blocks, lists and parentheses.
 const MAX_DEPTH: u32 = 64;
 
 pub(crate) fn module(text: &str) -> Result<Module<'_>, Error> {
@@ -35,12 +35,12 @@ impl<'a> Parser<'a> {
         Ok(Parser { lexer, token })
     }
 
-    /// The current token's text.
+    /// Returns the text of the current token.
     fn text(&self) -> &'a str {
         self.lexer.text(self.token.start, self.token.end)
     }
 
-    /// Steps on, and returns the token that was current.
+    /// Advances, and returns the previous token.
     fn bump(&mut self) -> Result<Token> {
         let token = self.token;
         self.token = self.lexer.next()?;
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The error that something else was expected here.
+    /// Returns the error that something else was expected here.
     fn expected<T>(&self, what: &str) -> Result<T> {
         match self.token.kind {
             Kind::Eof => self.error(format!("expected {what}, but the file ends here")),
@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
         self.token.kind == Kind::Punct(punct)
     }
 
-    /// Steps over the punctuation if it is there.
+    /// Consumes the punctuation if it is the current token.
     fn take(&mut self, punct: u8) -> Result<bool> {
         let found = self.at(punct);
         if found {
@@ -92,12 +92,12 @@ impl<'a> Parser<'a> {
         self.expected(&format!("`{}`", punct as char))
     }
 
-    /// The word of a `.word` token, without its dot.
+    /// Returns the word of a `.word` token, without its dot.
     fn dotted(&self) -> Option<&'a str> {
         (self.token.kind == Kind::Dotted).then(|| &self.text()[1..])
     }
 
-    /// Steps over `.word` if it is there.
+    /// Consumes `.word` if it is the current token.
     fn take_dotted(&mut self, word: &str) -> Result<bool> {
         let found = self.dotted() == Some(word);
         if found {
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         Ok(&text[1..text.len() - 1])
     }
 
-    /// A type name, as in `.b32`.
+    /// Parses a type name, such as `.b32`.
     fn ty(&mut self) -> Result<Type> {
         let Some(ty) = self.dotted().and_then(Type::from_name) else {
             return self.expected("a type");
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         Ok(ty)
     }
 
-    /// The offset after a name: `+4`, `-4`, `+-4`, or nothing.
+    /// Parses the optional offset after a name: `+4`, `-4` or `+-4`.
     fn offset(&mut self) -> Result<i64> {
         let mut offset = 0i64;
         while self.at(b'+') || self.at(b'-') {
@@ -181,12 +181,12 @@ impl<'a> Parser<'a> {
             self.item(&mut module)?;
         }
         if module.target.is_empty() {
-            return self.error("there is no `.target`");
+            return self.error("missing `.target`");
         }
         Ok(module)
     }
 
-    /// `9.0`, which the lexer takes for a float.
+    /// Parses a version such as `9.0`, which is a float to the lexer.
     fn version(&mut self) -> Result<(u32, u32)> {
         let text = self.text();
         let parts = text
@@ -280,7 +280,7 @@ impl<'a> Parser<'a> {
                         module.items.push(Item::Variable(variable));
                     }
                 }
-                None => return self.error(format!("the directive `.{word}` is not known here")),
+                None => return self.error(format!("unknown directive `.{word}`")),
             },
         }
         Ok(())

@@ -24,7 +24,7 @@ impl<'a> Parser<'a> {
                 let start = self.token.start;
                 let mut end = self.token.end;
                 self.bump()?;
-                // A component: `%tid.x`, `%v.w`. It follows without a gap.
+                // A component, such as `%tid.x` or `%v.w`, follows without white space.
                 while self.token.kind == Kind::Dotted && self.token.start == end {
                     end = self.token.end;
                     self.bump()?;
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Operands between the current bracket and `close`.
+    /// Parses the operands between the current bracket and `close`.
     fn list(&mut self, close: u8, depth: u32) -> Result<Vec<Operand<'a>>> {
         self.bump()?;
         let mut operands = Vec::new();

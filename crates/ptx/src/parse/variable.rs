@@ -4,7 +4,7 @@ use super::{MAX_DEPTH, Parser, Result};
 use crate::lexer::Kind;
 use crate::{Init, Integer, Linkage, Pointer, Space, SymbolValue, Variable};
 
-/// The state space that a directive declares variables in.
+/// Returns the state space in which a directive declares variables.
 pub(super) fn space(word: &str) -> Option<Space> {
     Some(match word {
         "global" => Space::Global,
@@ -18,7 +18,8 @@ pub(super) fn space(word: &str) -> Option<Space> {
 }
 
 impl<'a> Parser<'a> {
-    /// What follows `.global` and the like: one type and one or more names, to the semicolon.
+    /// Parses the declaration after `.global` or another state space: a type and one or more names,
+    /// up to the semicolon.
     pub(super) fn variables(
         &mut self,
         linkage: Linkage,
@@ -47,7 +48,7 @@ impl<'a> Parser<'a> {
         Ok(variables)
     }
 
-    /// A variable without its initialiser; the state space has been read.
+    /// Parses a variable without its initializer. The state space has already been parsed.
     pub(super) fn variable(&mut self, linkage: Linkage, space: Space) -> Result<Variable<'a>> {
         let mut variable = Variable {
             linkage,
@@ -121,7 +122,7 @@ impl<'a> Parser<'a> {
         Ok(align)
     }
 
-    /// `(name, name(arguments))`, each as it stands.
+    /// Parses `(name, name(arguments))`; each attribute is unchanged text.
     pub(super) fn attributes(&mut self) -> Result<Vec<&'a str>> {
         self.expect(b'(')?;
         let mut attributes = Vec::new();
@@ -171,7 +172,7 @@ impl<'a> Parser<'a> {
 
     fn init(&mut self, depth: u32) -> Result<Init<'a>> {
         if depth >= MAX_DEPTH {
-            return self.error("this initialiser nests too deeply");
+            return self.error("this initializer nests too deeply");
         }
         match self.token.kind {
             Kind::Punct(b'{') => {
@@ -208,7 +209,7 @@ impl<'a> Parser<'a> {
                 let value = if self.token.kind == Kind::Ident {
                     Init::Symbol(Box::new(self.symbol(Some(mask))?))
                 } else {
-                    // A byte of a pointer that is a number, as a dangling one is.
+                    // A byte of a pointer that is a number, such as a dangling pointer.
                     let bits = self.constant()?.bits;
                     Init::Integer(Integer::unsigned(
                         (bits & mask)
@@ -223,9 +224,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A minus before a float or an integer.
+    /// Parses a minus followed by a float or an integer.
     fn negative(&mut self) -> Result<Init<'a>> {
-        // Only a float needs care here: the constant's reader takes integers alone.
+        // Only floats are handled here: the parser of constants accepts only integers.
         let rest = self.lexer.text(self.token.end, self.token.end + 1);
         debug_assert!(rest.as_bytes()[0].is_ascii_digit());
         let mut ahead = self.lexer.clone();
@@ -244,7 +245,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `generic(name)+offset` or `name+offset`.
+    /// Parses `generic(name)+offset` or `name+offset`.
     fn symbol(&mut self, mask: Option<u64>) -> Result<SymbolValue<'a>> {
         let mut name = self.name("a symbol")?;
         let generic = name == "generic" && self.take(b'(')?;

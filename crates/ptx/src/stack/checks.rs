@@ -3,7 +3,7 @@
 //! occurs.
 //!
 //! `stacksave` returns the stack pointer, which ptxas has already lowered by the function's frame.
-//! The host writes the address of the end of the stack to [`FLOOR`]; with a host that does not, it
+//! The host writes the address of the end of the stack to [`FLOOR`]. With a host that does not, it
 //! is 0, and every check passes. On sm_90 (driver 580), the stack pointer starts at 0xfffdc0 in
 //! every thread and grows down, and the stack ends exactly the context's limit below that address.
 
@@ -18,24 +18,24 @@ use cust_core::report::{
 use super::{Analysis, demangle};
 use crate::{Error, Item, Module, Statement};
 
-/// The start of the names of records: a kernel's name follows. A record is two `u32`: the bytes, and
-/// 1 if the kernel is recursive.
+/// The prefix of the names of records; a kernel's name follows. A record is two `u32`: the stack
+/// size in bytes, and 1 if the kernel is recursive.
 pub const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
-/// The variable of 8 bytes that tells where the stack ends.
+/// The 8-byte variable with the address of the end of the stack.
 pub const FLOOR: &str = "__cuda_std_stack_floor";
-/// The variable that names launches in which a thread panicked.
+/// The variable with the launches in which a thread panicked.
 const LAUNCHES: &str = "__cuda_std_panicked_launches";
 
-/// The PTX that a module is completed with. It outlives the completed module, which borrows it.
+/// The PTX that completes a module. It outlives the completed module, which borrows it.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     source: String,
-    /// The names of the functions that get checks, in the order of those in the text.
+    /// The names of the functions that get checks, in the order in which the source has the checks.
     checked: Vec<String>,
 }
 
-/// A function that claims the report, as a panic does, and says which function has how much stack left.
-/// `note` records the launch.
+/// Returns the function that claims the report, as a panic does, and reports which function has how
+/// much stack left. `note` is the code that records the launch.
 fn handler(slot: &str, note: &str) -> String {
     const CLAIM: usize = offset_of!(Slot, claim);
     let [block_x, block_y, block_z] = [BLOCK, BLOCK + 4, BLOCK + 8];
@@ -101,8 +101,8 @@ $done:
     )
 }
 
-/// Records the launch for threads that wait at the barrier of the grid, in modules that have such
-/// threads or panics.
+/// Records the launch for threads that wait at the grid barrier, in modules that have such threads
+/// or panics.
 const NOTE_LAUNCH: &str = "
     mov.u64 %launch, %gridid;
     and.b64 %at, %launch, 127;
@@ -113,12 +113,12 @@ const NOTE_LAUNCH: &str = "
     st.relaxed.gpu.global.u64 [%to], %launch;
 ";
 
-/// The longest name of a function in a report.
+/// The maximum length of a function's name in a report.
 const NAME_BYTES: usize = 2048;
 const _: () = assert!(NAME_BYTES <= SIZE - TEXT);
 
 impl Texts {
-    /// The text for a module that was analyzed.
+    /// Creates the PTX for an analyzed module.
     pub fn new(module: &Module<'_>, analysis: &Analysis) -> Texts {
         let has = |wanted: &str| {
             let variable = |item: &Item<'_>| matches!(item, Item::Variable(v) if v.name == wanted);
@@ -192,6 +192,10 @@ impl Texts {
 }
 
 /// Adds records and checks to a module.
+///
+/// # Errors
+///
+/// Returns an error if the generated PTX cannot be parsed.
 pub fn complete<'a>(module: &mut Module<'a>, texts: &'a Texts) -> Result<(), Error> {
     let added = Module::parse(&texts.source)?;
     let mut first = Vec::new();

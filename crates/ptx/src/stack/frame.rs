@@ -2,22 +2,23 @@
 
 use crate::{Function, Space, Statement, Type};
 
-/// What a call takes beside variables and saved registers: return address and alignment.
+/// The bytes that a call takes in addition to variables and saved registers: return address and
+/// alignment.
 const CALL: u64 = 16;
 /// Parameters up to this many bytes are passed in registers.
 const IN_REGISTERS: u64 = 32;
-/// The most that registers saved for the caller and spilled ones are taken to need.
+/// The estimated maximum for callee-saved and spilled registers, in bytes.
 const SAVED: u64 = 208;
-/// The part of the local variables that is added for spilled registers: code that moves large values
-/// about spills more.
+/// The divisor of the size of local variables that is added for spilled registers: code that moves
+/// large values spills more.
 const SPILLED: u64 = 16;
 /// The alignment of a frame. If a variable needs more, the function aligns its frame itself.
 const ALIGNMENT: u64 = 16;
 
-/// The bytes of stack that a call of the function takes: its `.local` variables and the parameters
-/// that it passes in memory, and an upper estimate of the registers that it saves. For the 923
-/// functions of the optimized device tests, the estimates are on average 161 bytes more than what
-/// ptxas 13.0 reports for sm_90 at `-O3`; one is less, by 296 bytes.
+/// Estimates the bytes of stack that a call of the function takes: its `.local` variables, the
+/// parameters that it passes in memory, and an upper estimate of the registers that it saves. For
+/// the 923 functions of the optimized device tests, the estimates are on average 161 bytes more
+/// than ptxas 13.0 reports for sm_90 at `-O3`; one estimate is too low, by 296 bytes.
 pub fn frame_bytes(function: &Function<'_>) -> u64 {
     let mut sizes = Sizes::default();
     sizes.visit(function.body.as_deref().unwrap_or_default());
@@ -30,7 +31,7 @@ pub fn frame_bytes(function: &Function<'_>) -> u64 {
     let saved = (sizes.registers.saturating_mul(4)).min(SAVED);
     let aligned = match sizes.alignment {
         0..=ALIGNMENT => 0,
-        // The frame's own, and that of what is spilled.
+        // The alignment of the frame itself, and that of spilled registers.
         alignment => alignment.saturating_mul(2),
     };
     let total = round_up(sizes.local, 16)
@@ -43,7 +44,7 @@ pub fn frame_bytes(function: &Function<'_>) -> u64 {
     round_up(total, 16)
 }
 
-/// The next multiple, or the last one that there is.
+/// Rounds up to a multiple of `align`, saturating at the largest one.
 fn round_up(size: u64, align: u64) -> u64 {
     size.saturating_add(align - 1) / align * align
 }
@@ -53,9 +54,9 @@ struct Sizes {
     local: u64,
     /// The largest alignment of a local variable.
     alignment: u64,
-    /// The parameters in memory of the call with the most.
+    /// The size of the parameters in memory of the call with the most.
     passed: u64,
-    /// 32-bit registers.
+    /// The number of 32-bit registers.
     registers: u64,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A function pointer is traced through the registers of a function: it is the address of a
 //! function, a load from a variable, or a load from an unknown address. In the last case the call
-//! may reach every function of its signature whose address is stored anywhere, and the functions of
-//! vtables at the offset of the load.
+//! may reach every function with the same signature whose address is stored anywhere, and the
+//! functions of vtables at the offset of the load.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -15,26 +15,26 @@ use crate::{
 /// The sizes of the results and of the parameters.
 type Signature = (Vec<Option<u64>>, Vec<Option<u64>>);
 
-/// The functions of a module and what each calls.
+/// The functions of a module and the calls between them.
 pub(super) struct Graph<'m, 'a> {
     /// Functions and kernels with a body.
     pub functions: Vec<&'m Function<'a>>,
-    /// What each may call, by its index in `functions`.
+    /// The functions that each function may call, by index in `functions`.
     pub calls: Vec<BTreeSet<usize>>,
-    /// What it calls by name, or through a pointer that it made itself.
+    /// The functions that each calls by name, or through a pointer that it created itself.
     pub direct: Vec<BTreeSet<usize>>,
-    /// Whether it calls through a pointer, so that ptxas cannot bound its stack.
+    /// Whether each calls through a pointer, so that ptxas cannot bound its stack.
     pub indirect: Vec<bool>,
 }
 
-/// Where a register's value may come from.
+/// The possible sources of a register's value.
 #[derive(Clone, Default, PartialEq)]
 struct Origin {
     /// Addresses of functions.
     functions: BTreeSet<usize>,
-    /// Addresses in variables that hold addresses of functions.
+    /// Addresses within variables that contain addresses of functions.
     variables: BTreeSet<usize>,
-    /// Loads from unknown addresses, by the offset in the instruction.
+    /// Loads from unknown addresses, by the instruction's offset.
     slots: BTreeSet<i64>,
 }
 
@@ -52,14 +52,14 @@ impl Origin {
     }
 }
 
-/// A variable that holds addresses of functions, or of such variables.
+/// A variable that contains addresses of functions, or of other such variables.
 struct Table<'m, 'a> {
     variable: &'m Variable<'a>,
-    /// Functions by their offset in bytes.
+    /// The functions, by offset in bytes.
     functions: Vec<(u64, usize)>,
-    /// Other tables.
+    /// The other tables.
     tables: Vec<usize>,
-    /// Whether its address is known to more than the loads that were followed.
+    /// Whether its address is used other than by loads that the analysis follows.
     escapes: bool,
 }
 
@@ -197,7 +197,7 @@ impl<'m, 'a> Graph<'m, 'a> {
     }
 }
 
-/// What a function's body consists of, in order.
+/// An element of a function's body, in order.
 #[derive(Clone, Copy)]
 enum Step<'m, 'a> {
     Instruction(&'m Instruction<'a>),
@@ -217,7 +217,7 @@ fn flatten<'m, 'a>(body: &'m [Statement<'a>], into: &mut Vec<Step<'m, 'a>>) {
     }
 }
 
-/// What a `call` calls, and the label behind its arguments.
+/// Returns the callee of a `call`, and the label after its arguments.
 fn callee<'a>(instruction: &Instruction<'a>) -> Option<(&'a str, Option<&'a str>)> {
     if instruction.opcode != "call" {
         return None;
@@ -245,7 +245,7 @@ fn signature_of(function: &Function<'_>) -> Signature {
     signature(&function.returns, &function.params)
 }
 
-/// The variables from which functions' addresses can be had.
+/// Returns the variables that contain addresses of functions.
 fn tables<'m, 'a>(module: &'m Module<'a>, names: &HashMap<&str, usize>) -> Vec<Table<'m, 'a>> {
     let variables = module.items.iter().filter_map(|item| match item {
         Item::Variable(variable) if variable.init.is_some() => Some(variable),
@@ -255,7 +255,7 @@ fn tables<'m, 'a>(module: &'m Module<'a>, names: &HashMap<&str, usize>) -> Vec<T
         .map(|variable| (variable, symbols(variable)))
         .filter(|(_, symbols)| !symbols.is_empty())
         .collect();
-    // Those that lead to no function are of no interest.
+    // Variables that lead to no function are omitted.
     let mut wanted: HashSet<&str> = HashSet::new();
     loop {
         let before = wanted.len();
@@ -287,7 +287,7 @@ fn tables<'m, 'a>(module: &'m Module<'a>, names: &HashMap<&str, usize>) -> Vec<T
     mentioned.iter().map(table).collect()
 }
 
-/// The symbols whose addresses an initial value holds, with their offsets in bytes.
+/// Returns the symbols whose addresses an initializer contains, with their offsets in bytes.
 fn symbols<'a>(variable: &Variable<'a>) -> Vec<(u64, &'a str)> {
     fn visit<'a>(init: &Init<'a>, width: u64, offset: &mut u64, into: &mut Vec<(u64, &'a str)>) {
         match init {
@@ -298,7 +298,7 @@ fn symbols<'a>(variable: &Variable<'a>) -> Vec<(u64, &'a str)> {
                 return;
             }
             Init::Symbol(symbol) => {
-                // A byte of an address: the address begins so many bytes before.
+                // A byte of an address: the address begins that many bytes before.
                 let within = symbol
                     .mask
                     .map_or(0, |mask| u64::from(mask.trailing_zeros() / 8));
@@ -318,8 +318,8 @@ fn symbols<'a>(variable: &Variable<'a>) -> Vec<(u64, &'a str)> {
     found
 }
 
-/// Whether a variable looks like a vtable of Rust: the function that drops the value or null, then
-/// the size and the alignment, then functions.
+/// Returns whether a variable looks like a Rust vtable: the drop function or null, the size and the
+/// alignment, then functions.
 fn is_vtable(variable: &Variable<'_>) -> bool {
     let (Some(Init::List(values)), 8) = (&variable.init, variable.ty.bytes()) else {
         return false;
@@ -348,7 +348,7 @@ fn spread_escapes(tables: &mut [Table<'_, '_>]) {
     }
 }
 
-/// Follows addresses through a function's registers.
+/// Traces addresses through a function's registers.
 struct Walk<'w, 'm, 'a> {
     names: &'w HashMap<&'a str, usize>,
     tables: &'w [Table<'m, 'a>],
@@ -374,7 +374,8 @@ impl<'a> Walk<'_, '_, 'a> {
                 for source in sources {
                     origin.add(&self.of_operand(source));
                 }
-                // Only whole addresses are called; a variable's may be computed with.
+                // Only whole addresses are called, but code may compute with the address of a
+                // variable.
                 if !matches!(instruction.opcode, "mov" | "selp" | "cvta" | "ld") {
                     origin.slots.clear();
                     origin.functions.clear();
@@ -415,7 +416,7 @@ impl<'a> Walk<'_, '_, 'a> {
         origin
     }
 
-    /// What a load from such an address gives.
+    /// Returns the value of a load from an address.
     fn loaded(&self, address: &Origin, offset: i64) -> Origin {
         let mut origin = Origin::default();
         for &table in &address.variables {
@@ -431,7 +432,7 @@ impl<'a> Walk<'_, '_, 'a> {
         origin
     }
 
-    /// Adds the addresses that an instruction hands on to where they are not followed.
+    /// Adds the addresses that an instruction stores or passes, which are not traced further.
     fn escape(&self, instruction: &Instruction<'a>, into: &mut Origin) {
         let stored: &[Operand<'a>] = match instruction.opcode {
             "ld" | "setp" | "bra" | "prefetch" => &[],
@@ -453,7 +454,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 }
 
-/// Whether an instruction computes its first operand from the others.
+/// Returns whether an instruction computes its first operand from the others.
 fn has_result(instruction: &Instruction<'_>) -> bool {
     let register =
         |operand: &Operand<'_>| matches!(operand, Operand::Name(name) if name.starts_with('%'));

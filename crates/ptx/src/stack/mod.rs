@@ -9,8 +9,27 @@
 //! A strongly connected component of the call graph counts [`Options::depth`] times. Unless the
 //! user sets the depth, a kernel gets at most [`RECURSION_BYTES`], or twice its deepest stack with
 //! one round of each component if that is more. Formatting, which calls itself through `&dyn Debug`
-//! and the like, nests as deep as the type that it prints: the deepest path on which no function
-//! occurs twice counts [`FORMATTING_DEPTH`] times.
+//! and similar trait objects, nests as deep as the type that it prints: the deepest path on which
+//! no function occurs twice counts [`FORMATTING_DEPTH`] times.
+//!
+//! ```
+//! use ptx::stack::{Options, analyze};
+//!
+//! let module = ptx::Module::parse(
+//!     ".version 8.0\n.target sm_90\n.address_size 64\n
+//!     .func walk() { .local .align 16 .b8 node[112]; call walk; ret; }
+//!     .visible .entry kernel() { call walk; ret; }",
+//! )?;
+//! let options = Options {
+//!     depth: Some(100),
+//!     ..Options::default()
+//! };
+//! let analysis = analyze(&module, &options);
+//! assert!(analysis.needs[0].recursive);
+//! assert!(analysis.needs[0].bytes > 100 * 112);
+//! assert_eq!(analysis.cycles[0].to_string(), "`walk` calls `walk`");
+//! # Ok::<(), ptx::Error>(())
+//! ```
 
 mod checks;
 mod frame;
@@ -27,55 +46,56 @@ use graph::Graph;
 pub use checks::{FLOOR, RECORD_PREFIX, Texts, complete};
 pub use frame::frame_bytes;
 
-/// How many times the functions of a cycle of calls may be active, unless the user says otherwise.
+/// The default recursion depth for which stack is reserved.
 pub const RECURSION_DEPTH: u32 = 64;
-/// The stack that a kernel with recursion gets by default, unless [`RECURSION_DEPTH`] needs less. On an
-/// H100 (2026-11-23) it was enough for sorts, recursive functions, trait objects and `BTreeMap`.
+/// The maximum stack in bytes that a kernel with recursion gets by default. On an H100 (2026-11-23)
+/// it was enough for sorts, recursive functions, trait objects and `BTreeMap`.
 pub const RECURSION_BYTES: u64 = 16 << 10;
-/// The most that is recorded: a record has 32 bits. GPUs give a thread 512 KiB; `cust` raises the limit as
-/// far as the device does.
+/// The maximum stack size in a record, in bytes. GPUs provide at most 512 KiB per thread; `cust`
+/// raises the limit as far as the device permits.
 pub const MAX_BYTES: u64 = 1 << 30;
-/// How many times the deepest path through formatting counts.
+/// The number of times that the deepest path through formatting counts.
 pub const FORMATTING_DEPTH: u64 = 1;
-/// What is known of core: its sorts, whose recursion has a known depth, its formatting, and what drops
-/// values. The compiler checks in a test that core has these.
+/// Items of core with special treatment: sorts, whose recursion depth is known, formatting, and
+/// drop glue. A test of the compiler checks that core has them.
 pub const KNOWN_PATHS: [&str; 4] = [
     "core::slice::sort",
     "core::slice::sort::shared::pivot",
     "core::fmt",
     "core::ptr::drop_glue",
 ];
-/// The stack that every kernel has.
+/// The stack in bytes that every kernel has by default.
 pub const DEFAULT_LIMIT: u64 = 1024;
 
-/// What the user says of stacks.
+/// The user's settings for stack sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How many times the functions of a cycle of calls may be active.
+    /// The recursion depth for which stack is reserved; by default [`RECURSION_DEPTH`].
     pub depth: Option<u32>,
-    /// Kernels with a stack of so many bytes.
+    /// The stack size of individual kernels, in bytes.
     pub kernels: BTreeMap<String, u64>,
 }
 
 /// The stack that a kernel needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
-    /// In bytes, with all functions that it may call. A kernel whose stack ptxas computes has 0.
+    /// The stack size in bytes, including all functions that the kernel may call, or 0 if ptxas
+    /// computes it.
     pub bytes: u64,
-    /// Whether the kernel may call a cycle of functions, so that the bytes are a default.
+    /// Whether the kernel may call recursive functions, so that `bytes` is only a default.
     pub recursive: bool,
 }
 
-/// Functions that call each other, such that no stack is enough in general.
+/// Recursive functions, for which no stack size suffices in general.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// The functions, by their names in the source, each of which calls the next.
+    /// The names of the functions in the source. Each calls the next, and the last calls the first.
     pub functions: Vec<String>,
-    /// The function that makes a call through a pointer by which the cycle comes about, if it does.
+    /// The function whose call through a pointer closes the cycle, if there is one.
     pub indirect: Option<String>,
-    /// The stack that kernels have for it, in bytes.
+    /// The stack reserved for the cycle, in bytes.
     pub bytes: u64,
 }
 
@@ -103,15 +123,15 @@ impl std::fmt::Display for Cycle {
     }
 }
 
-/// What [`analyze`] found.
+/// The result of [`analyze`].
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
-    /// Every kernel.
+    /// The stack of every kernel.
     pub needs: Vec<Need>,
-    /// The cycles of calls that kernels reach, but for those that nobody wrote: of formatting and of
-    /// dropping values.
+    /// The recursion that kernels reach, except in formatting and drop glue, which the user did not
+    /// write.
     pub cycles: Vec<Cycle>,
-    /// The recursive functions, and the stack that has to be left when they are entered.
+    /// The recursive functions, with the stack that must remain when they are entered.
     reserves: Vec<(String, u64)>,
 }
 
@@ -136,7 +156,7 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
     let mut analysis = Analysis::default();
     let mut state = vec![State::default(); count];
     let mut component = vec![usize::MAX; count];
-    // Callees come before their callers.
+    // Callees precede their callers.
     for (number, members) in tarjan_scc(&digraph).into_iter().enumerate() {
         let members: Vec<usize> = members.into_iter().map(NodeIndex::index).collect();
         for &member in &members {
@@ -188,7 +208,7 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
         if recursive && !known_to_end && !is_drop_glue(&graph, &members) {
             analysis.cycles.push(cycle(&graph, &members, own));
         }
-        // Up to the next check. In a cycle every function has one.
+        // The stack up to the next check. In a cycle every function has one.
         for &member in &members {
             let reserve = |&callee: &usize| match state[callee].checked {
                 true => frames[callee],
@@ -213,7 +233,7 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
             reserve,
         } = state[index];
         if checked {
-            // What reports an overflow calls nothing.
+            // The handler that reports an overflow calls nothing.
             let reserve = reserve.saturating_add(REPORT_BYTES);
             analysis.reserves.push((function.name.to_owned(), reserve));
         }
@@ -239,27 +259,27 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
     analysis
 }
 
-/// What the check adds to the frame of a recursive function: its registers.
+/// The bytes that the check adds to the frame of a recursive function, for its registers.
 const CHECK_BYTES: u64 = 32;
-/// The stack that the report of an overflow takes.
+/// The stack in bytes that reporting an overflow takes.
 const REPORT_BYTES: u64 = 128;
 
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// The deepest stack from here.
+    /// The deepest stack of a call.
     need: u64,
     /// The deepest stack if each cycle of calls counts once.
     once: u64,
     recursive: bool,
-    /// Whether ptxas cannot compute it.
+    /// Whether ptxas cannot compute the stack.
     unbounded: bool,
-    /// Whether it looks how much stack is left.
+    /// Whether the function checks the remaining stack.
     checked: bool,
-    /// The deepest stack up to functions that look, these included.
+    /// The deepest stack up to and including functions that check.
     reserve: u64,
 }
 
-/// The names of the functions that kernels reach.
+/// Returns the names of the functions that kernels reach.
 fn reached(graph: &Graph<'_, '_>) -> std::collections::HashSet<String> {
     let mut seen = vec![false; graph.functions.len()];
     let kernels = graph.functions.iter().enumerate();
@@ -279,7 +299,7 @@ fn reached(graph: &Graph<'_, '_>) -> std::collections::HashSet<String> {
         .collect()
 }
 
-/// The heaviest path that a depth-first walk finds among functions that call each other, where no
+/// Returns the heaviest path that a depth-first search finds among mutually recursive functions; no
 /// function counts twice.
 fn longest_path(graph: &Graph<'_, '_>, frames: &[u64], members: &[usize]) -> u64 {
     let places: HashMap<usize, usize> = members
@@ -288,7 +308,7 @@ fn longest_path(graph: &Graph<'_, '_>, frames: &[u64], members: &[usize]) -> u64
         .map(|(place, &member)| (member, place))
         .collect();
     let mut best = 0;
-    // A walk from each would take long where the functions are many.
+    // A search from every function would be slow in large components.
     for &root in members.iter().take(64) {
         let mut known: Vec<Option<u64>> = vec![None; members.len()];
         let mut open = vec![false; members.len()];
@@ -327,9 +347,10 @@ fn longest_path(graph: &Graph<'_, '_>, frames: &[u64], members: &[usize]) -> u64
     best
 }
 
-/// A shortest cycle through a function of the component, for messages.
+/// Returns a shortest cycle through a function of the component, for messages.
 fn cycle(graph: &Graph<'_, '_>, members: &[usize], bytes: u64) -> Cycle {
-    // The first by name that is not of the library, so that the message is about the user's code.
+    // Starts at the first function by name that is not in a library, so that the message is about
+    // the user's code.
     let key = |&&member: &&usize| {
         let symbol = graph.functions[member].name;
         (is_of_library(symbol), demangle(symbol))
@@ -371,24 +392,24 @@ fn cycle(graph: &Graph<'_, '_>, members: &[usize], bytes: u64) -> Cycle {
     }
 }
 
-/// A function's name in the source.
+/// Returns a function's name in the source.
 pub fn name_of(function: &Function<'_>) -> String {
     demangle(function.name)
 }
 
-/// The name in the source that a symbol stands for, without the hashes of crates.
+/// Returns the name in the source for a symbol, without the hashes of crates.
 pub fn demangle(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
-/// Whether a function is of Rust's or the device's library. One without a mangled name is if its name is
-/// reserved, as `__cuda_std_panic` is.
+/// Returns whether a function belongs to Rust's or the device's library. An unmangled function does
+/// if its name is reserved, as `__cuda_std_panic` is.
 fn is_of_library(symbol: &str) -> bool {
     if !symbol.starts_with("_R") {
         return symbol.starts_with("__") || symbol == "rust_begin_unwind";
     }
     let name = demangle(symbol);
-    // A trait's default method has no crate in its symbol but that of the trait.
+    // The symbol of a trait's default method contains no crate except that of the trait.
     let of_trait = || Some(name.split_once(" as ")?.1.split_once("::")?.0);
     let krate = crate_of(symbol).or_else(of_trait);
     krate.is_some_and(|krate| LIBRARY.contains(&krate))
@@ -397,8 +418,8 @@ fn is_of_library(symbol: &str) -> bool {
 /// The crates of Rust's and the device's library.
 const LIBRARY: [&str; 5] = ["core", "alloc", "std", "cuda_std", "compiler_builtins"];
 
-/// The crate that defines a function, from its symbol: the root of its path, or of the path of the `impl`
-/// that it is in, comes first in a symbol of the v0 mangling.
+/// Returns the crate that defines a function, from its symbol. In the v0 mangling, the root of the
+/// function's path, or of the path of its `impl`, comes first.
 fn crate_of(symbol: &str) -> Option<&str> {
     let disambiguated = |text| match str::strip_prefix(text, 's') {
         Some(number) => Some(number.split_once('_')?.1),
@@ -423,8 +444,8 @@ fn crate_of(symbol: &str) -> Option<&str> {
     }
 }
 
-/// Whether the functions only drop a value whose type contains itself: nothing that the program could
-/// write in another way.
+/// Returns whether the functions only drop a value whose type contains itself. The program cannot
+/// avoid that recursion.
 fn is_drop_glue(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
     let [.., drop_glue] = KNOWN_PATHS;
     let symbol = |&member: &usize| graph.functions[member].name;
@@ -432,8 +453,8 @@ fn is_drop_glue(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
         && (members.iter()).any(|member| demangle(symbol(member)).starts_with(drop_glue))
 }
 
-/// Whether the functions call each other only since formatting goes through trait objects, and
-/// panics format their messages.
+/// Returns whether the functions are mutually recursive only because formatting goes through trait
+/// objects, and panics format their messages.
 fn is_formatting(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
     let [_, _, formatting, _] = KNOWN_PATHS;
     let formatting = format!("{formatting}::");
@@ -443,7 +464,7 @@ fn is_formatting(graph: &Graph<'_, '_>, members: &[usize]) -> bool {
         && (members.iter()).all(|member| is_of_library(symbol(member)) || formats(member))
 }
 
-/// How deep recursion is of which that is known: core's sorts go down by the logarithm of the length.
+/// Returns the known depth of a recursion: that of core's sorts is logarithmic in the length.
 fn known_depth(graph: &Graph<'_, '_>, members: &[usize]) -> Option<u64> {
     let depth = |&member: &usize| {
         let name = name_of(graph.functions[member]);

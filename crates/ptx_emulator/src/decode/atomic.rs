@@ -1,4 +1,4 @@
-//! `atom`, `red` and `cp.async`.
+//! Decodes `atom`, `red` and `cp.async`.
 
 use ptx::{Operand, Type};
 
@@ -62,7 +62,7 @@ impl<'a> Decoder<'_, 'a> {
             let Some(run) = update_handler(operation, ty, space) else {
                 return unsupported_form(format!("`atom.{operation}` of `.{}`", ty.name()));
             };
-            // Each element is atomic by itself, and so is no more than that promised.
+            // PTX guarantees atomicity only for each element.
             for (index, (&source, &target)) in sources.iter().zip(&targets).enumerate() {
                 let cache = self.cache_entry();
                 let step = index as i64 * i64::from(ty.bytes());
@@ -165,7 +165,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 }
 
-/// Two 16-bit floats added.
+/// Adds two pairs of 16-bit floats.
 fn add_pair<T: Float>(a: u32, b: u32) -> u32 {
     let half = |index| float::narrow_binary::<T>(ADD, float::lane(a, index), float::lane(b, index));
     float::pair(half(0), half(1))
@@ -177,7 +177,7 @@ fn extremum_pair<T: Float>(a: u32, b: u32, max: bool) -> u32 {
     float::pair(half(0), half(1))
 }
 
-/// The handler of an atomic that combines memory with one value.
+/// Returns the handler of an atomic operation that combines memory with one value.
 fn update_handler(operation: &str, ty: Type, space: u8) -> Option<Handler> {
     macro_rules! update {
         ($W:ty, $f:expr) => {

@@ -1,4 +1,4 @@
-//! Logic, shifts, bit fields and permutations of bytes.
+//! Decodes logic, shifts, bit fields and byte permutations.
 
 use ptx::Type;
 
@@ -51,7 +51,7 @@ impl<'a> Decoder<'_, 'a> {
             self.source(&operands[3], b32)?,
         );
         let (d, predicate) = self.target_pair(&operands[0], 32, 1)?;
-        // The most frequent tables have handlers of their own.
+        // The most frequent tables have their own handlers.
         let run = match table {
             0x96 => ternary(|a: u32, b: u32, c: u32| a ^ b ^ c),
             0xca => ternary(|a: u32, b: u32, c: u32| a & b | !a & c),
@@ -83,7 +83,7 @@ impl<'a> Decoder<'_, 'a> {
 
     pub(super) fn shift(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let ty = words.ty()?;
-        // Amounts beyond the width shift everything out.
+        // A distance of at least the width shifts all bits out.
         let run = if words.opcode == "shl" {
             for_integer!(ty, T => binary(|a: T, n: u32| a.checked_shl(n).unwrap_or(0)))
         } else {
@@ -219,7 +219,7 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    /// `szext` and `bmsk`, whose lengths wrap or are clamped.
+    /// Decodes `szext` and `bmsk`, whose lengths wrap or are clamped.
     pub(super) fn masks(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let Some(wrap) = words.one_of(&[("wrap", true), ("clamp", false)]) else {
             return invalid(format!("`{}` without `.wrap` or `.clamp`", words.opcode));
@@ -245,7 +245,7 @@ fn low_mask(bits: u32) -> u32 {
     1u32.checked_shl(bits).unwrap_or(0).wrapping_sub(1)
 }
 
-/// The lower `bits` bits, with their sign or with zeros above.
+/// Keeps the lower `bits` bits, and extends them with the sign or with zeros.
 fn extend(value: u32, bits: u32, signed: bool) -> u32 {
     let kept = value & low_mask(bits);
     if signed && bits > 0 && kept >> (bits - 1) & 1 != 0 {

@@ -1,4 +1,4 @@
-//! Comparisons and selections: `setp`, `set`, `selp`, `slct`.
+//! Decodes comparisons and selections: `setp`, `set`, `selp`, `slct`.
 
 use ptx::Type;
 
@@ -9,7 +9,7 @@ use crate::exec::float;
 use crate::exec::value::{Brain, Double, Float, Half, Single, flush};
 use crate::exec::{Handler, binary, general, ternary, unary};
 
-/// Which outcomes a comparison accepts: 1 less, 2 equal, 4 greater, 8 unordered.
+/// The outcomes that a comparison accepts: 1 less, 2 equal, 4 greater, 8 unordered.
 const COMPARISONS: &[(&str, i64)] = &[
     ("eq", 2),
     ("ne", 5),
@@ -33,7 +33,7 @@ const COMPARISONS: &[(&str, i64)] = &[
 
 const COMBINATIONS: &[(&str, u8)] = &[("and", 0), ("or", 1), ("xor", 2)];
 
-/// A comparison's number beside its outcomes, in `imm`.
+/// A flag in `imm`, above the accepted outcomes.
 const FTZ: i64 = 16;
 
 fn integer_comparison(ty: Type, outcomes: i64) -> Option<Handler> {
@@ -87,7 +87,7 @@ fn float_comparison(ty: Type, outcomes: i64, ftz: bool) -> Option<Handler> {
     })
 }
 
-/// Compares one lane, `e`, of packed halves.
+/// Compares one lane, given by `e`, of packed fp16 operands.
 fn lane_comparison<T: Float>() -> Handler {
     general(|i, r, _| {
         let (mut a, mut b) = (
@@ -101,7 +101,7 @@ fn lane_comparison<T: Float>() -> Handler {
     })
 }
 
-/// What a comparison says of its operands, as read from its words.
+/// The parsed modifiers of a comparison.
 struct Comparison {
     outcomes: i64,
     unsigned: bool,
@@ -214,7 +214,7 @@ impl<'a> Decoder<'_, 'a> {
             .transpose()?;
         let (p, q) = self.target_pair(&operands[0], 1, 1)?;
         if ty == Type::F16x2 || ty == Type::Bf16x2 {
-            // The second predicate is the upper half's.
+            // The second predicate is that of the upper half.
             for (lane, target) in [(0, Some(p)), (1, q)] {
                 let Some(target) = target else { continue };
                 let result = if with.is_some() {

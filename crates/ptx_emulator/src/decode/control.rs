@@ -1,4 +1,4 @@
-//! Branches, calls, barriers and warp operations.
+//! Decodes branches, calls, barriers and warp operations.
 
 use ptx::{Operand, Type};
 
@@ -65,7 +65,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(true)
     }
 
-    /// Adds an instruction that waits for other threads.
+    /// Emits an instruction that waits for other threads.
     pub(super) fn sync(&mut self, sync: Sync, operands: impl FnOnce(&mut Inst)) {
         let index = self.output.syncs.len() as i64;
         self.output.syncs.push(sync);
@@ -90,11 +90,11 @@ impl<'a> Decoder<'_, 'a> {
             .find_map(|scope| scope.labels.get(name))
         {
             Some(&label) => Ok(label),
-            None => invalid(format!("the label `{name}` is not there")),
+            None => invalid(format!("undefined label `{name}`")),
         }
     }
 
-    /// `bra`, with its guard's register and whether that is negated.
+    /// Emits `bra`. The guard is its register, and whether it is negated.
     pub(super) fn branch(
         &mut self,
         instruction: &ptx::Instruction<'a>,
@@ -131,7 +131,7 @@ impl<'a> Decoder<'_, 'a> {
             .find_map(|scope| scope.branch_targets.get(list))
             .cloned();
         let Some(targets) = targets else {
-            return invalid(format!("the list of targets `{list}` is not there"));
+            return invalid(format!("undefined list of targets `{list}`"));
         };
         let at = self.function.code.len();
         let first = self.output.extra.len();
@@ -162,12 +162,12 @@ impl<'a> Decoder<'_, 'a> {
             [target, Operand::List(args)] | [target, Operand::List(args), Operand::Name(_)] => {
                 (target, args)
             }
-            // A prototype without a list of arguments.
+            // A prototype without an argument list.
             [target, Operand::Name(_)] => (target, &[]),
             _ => return invalid("`call` with these operands"),
         };
         let Operand::Name(name) = target else {
-            return invalid("`call` of what is no function");
+            return invalid("`call` of an operand that is not a function");
         };
         let register = self.register_bits(target);
         let (callee, signature) = match self.symbols.functions.get(name) {
@@ -177,7 +177,7 @@ impl<'a> Decoder<'_, 'a> {
                     (true, _) => Callee::Function(index),
                     (false, Some(builtin)) => Callee::Builtin(builtin),
                     (false, None) => {
-                        let message = format!("the external function `{name}` is defined nowhere");
+                        let message = format!("a call of the undefined external function `{name}`");
                         Callee::Missing(self.message(message))
                     }
                 };
@@ -191,13 +191,13 @@ impl<'a> Decoder<'_, 'a> {
                 self.function.calls_indirectly = true;
                 (Callee::Register(self.source(target, Type::U64)?), None)
             }
-            _ => return invalid(format!("`call` of `{name}`, which is no function")),
+            _ => return invalid(format!("`call` of `{name}`, which is not a function")),
         };
         if let Some(signature) = &signature {
             let (wanted, given) = (signature.params.len(), args.len());
             if wanted != given {
                 return invalid(format!(
-                    "`{name}` takes {wanted} parameters and is given {given}"
+                    "`{name}` takes {wanted} parameters, but {given} are given"
                 ));
             }
             if results.len() > signature.returns.len() {
@@ -229,7 +229,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// Where an argument or result is; `size` is what the function's head says.
+    /// Returns the place of an argument or result; `size` is the declared size.
     fn argument(
         &mut self,
         operand: &Operand<'a>,
@@ -243,7 +243,7 @@ impl<'a> Decoder<'_, 'a> {
         {
             if size.is_some_and(|size| size != has) {
                 return invalid(format!(
-                    "`{name}` has {has} bytes, and the parameter another size"
+                    "`{name}` has {has} bytes, which is not the size of the parameter"
                 ));
             }
             return Ok(Place::Memory { offset, size: has });
@@ -256,7 +256,7 @@ impl<'a> Decoder<'_, 'a> {
             4 => Type::B32,
             8 => Type::B64,
             16 => Type::B128,
-            _ => return invalid("an argument in a register, of a size that no register has"),
+            _ => return invalid("a register argument whose size is not that of a register"),
         };
         if bits == Some(1) {
             return unsupported_form("predicates as arguments");
@@ -354,7 +354,7 @@ impl<'a> Decoder<'_, 'a> {
 
     fn barrier_id(&mut self, operand: &Operand<'a>) -> Result<u32> {
         if matches!(operand, Operand::Integer(id) if id.bits >= BARRIERS as u64) {
-            return invalid("a barrier's number is below 16");
+            return invalid("a barrier's number must be below 16");
         }
         self.source(operand, Type::U32)
     }

@@ -1,4 +1,4 @@
-//! `cvt`, between all integer and floating-point types of up to 64 bits.
+//! Decodes `cvt` between all integer and floating-point types of up to 64 bits.
 
 use ptx::Type;
 
@@ -14,7 +14,7 @@ use crate::exec::{Handler, float, general, unary};
 const FTZ: i64 = 1 << 8;
 const SAT: i64 = 1 << 9;
 const RELU: i64 = 1 << 10;
-/// Rounding to an integral value first.
+/// Rounds to an integral value first.
 const INTEGRAL: i64 = 1 << 11;
 
 const INTEGER_ROUNDING: &[(&str, Mode)] = &[
@@ -24,12 +24,12 @@ const INTEGER_ROUNDING: &[(&str, Mode)] = &[
     ("rpi", Mode::Up),
 ];
 
-/// An integer as wide as any.
+/// An integer type of up to 64 bits.
 trait Integer: Value {
     fn to_i128(self) -> i128;
     fn clamp_from(value: i128) -> Self;
     fn from_float(value: f64) -> Self;
-    /// What a NaN becomes where it does not become zero.
+    /// The result for a NaN, unless it is zero.
     const NAN: Self;
 }
 
@@ -50,8 +50,8 @@ integers! {
     u8, 1 << 7; u16, 1 << 15; u32, 1 << 31; u64, 1 << 63; i8, i8::MIN; i16, i16::MIN; i32, i32::MIN; i64, i64::MIN;
 }
 
-/// A float to an integer: rounded, then clamped. A NaN becomes zero, or where 64 bits are on either
-/// side, the integer with only its top bit set.
+/// Converts a float to an integer: rounds, then clamps. A NaN becomes zero or, if either type has
+/// 64 bits, the integer with only the top bit set.
 fn to_integer<F: Float, I: Integer>(value: F, imm: i64) -> I {
     let value = if imm & FTZ != 0 { value.flush() } else { value };
     let wide = value.wide();
@@ -65,7 +65,7 @@ fn to_integer<F: Float, I: Integer>(value: F, imm: i64) -> I {
     I::from_float(float::integral(wide, Mode::from_number(imm & 0xff)))
 }
 
-/// An integer to a float, rounded once.
+/// Converts an integer to a float, rounding once.
 fn from_integer<I: Integer, F: Float>(value: I, imm: i64) -> F {
     let result = F::pack(
         exact::integer(value.to_i128()),
@@ -78,7 +78,8 @@ fn from_integer<I: Integer, F: Float>(value: I, imm: i64) -> F {
     }
 }
 
-/// A float to a float of another or the same type. Flushing is for 32 bits on either side.
+/// Converts between floats of the same or different types. Flushing applies to 32-bit floats on
+/// either side.
 fn between<A: Float, B: Float>(value: A, imm: i64) -> B {
     let value = flush_single(value, imm);
     let mode = Mode::from_number(imm & 0xff);
@@ -94,7 +95,7 @@ fn between<A: Float, B: Float>(value: A, imm: i64) -> B {
     adjust(flush_single(B::pack(number, mode), imm), imm)
 }
 
-/// Flushes a 32-bit float if that is asked for.
+/// Flushes a 32-bit float if `imm` requests it.
 fn flush_single<T: Float>(value: T, imm: i64) -> T {
     if imm & FTZ != 0 && size_of::<T>() == 4 {
         value.flush()
@@ -103,7 +104,7 @@ fn flush_single<T: Float>(value: T, imm: i64) -> T {
     }
 }
 
-/// `.sat` and `.relu`.
+/// Applies `.sat` and `.relu`.
 fn adjust<T: Float>(mut value: T, imm: i64) -> T {
     if imm & SAT != 0 {
         value = float::saturate(value);
@@ -114,8 +115,8 @@ fn adjust<T: Float>(mut value: T, imm: i64) -> T {
     value
 }
 
-/// A NaN keeps its payload where doubles are involved, and from bfloat16 to 32 bits, which is only
-/// a shift; elsewhere it becomes the usual one.
+/// Converts a NaN. It keeps its payload if a double is involved, and from bfloat16 to f32, which is
+/// only a shift; otherwise it becomes the canonical NaN.
 fn convert_nan<A: Float, B: Float>(value: A, imm: i64) -> B {
     let usual = B::not_a_number(&[]);
     if A::FORMAT == exact::BF16 && B::FORMAT == exact::F32 {
@@ -124,7 +125,7 @@ fn convert_nan<A: Float, B: Float>(value: A, imm: i64) -> B {
     if size_of::<A>() < 8 && size_of::<B>() < 8 {
         return usual;
     }
-    // Flushing makes a 32-bit NaN the usual one on the way.
+    // Flushing turns a 32-bit NaN into the canonical one first.
     let bits = if imm & FTZ != 0 && size_of::<A>() == 4 {
         0x7fff_ffff
     } else {
@@ -133,7 +134,7 @@ fn convert_nan<A: Float, B: Float>(value: A, imm: i64) -> B {
     B::with_bits(A::FORMAT.convert_nan(bits, B::FORMAT))
 }
 
-/// Handlers for conversions that look at `imm`.
+/// Returns the handler of a conversion that evaluates `imm`.
 fn general_conversion(to: Type, from: Type) -> Option<Handler> {
     match (to.is_float(), from.is_float()) {
         (false, false) => for_integer!(to, D => {
@@ -151,7 +152,7 @@ fn general_conversion(to: Type, from: Type) -> Option<Handler> {
     }
 }
 
-/// Handlers for the frequent conversions without flags.
+/// Returns the handler of a frequent conversion without flags.
 fn plain_conversion(
     to: Type,
     from: Type,
@@ -178,14 +179,14 @@ fn plain_conversion(
                 false => (a as f32).to_bits(),
             }))
         }
-        // A NaN to 32 bits from 32 is zero, as Rust has it.
+        // A NaN becomes zero from f32 to 32-bit integers, as in Rust.
         (Type::S32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as i32)),
         (Type::U32, Type::F32) if integral == Some(Mode::Zero) => Some(unary(|a: f32| a as u32)),
         _ => None,
     }
 }
 
-/// A float rounded to the precision of tf32: 10 bits of fraction, in 32.
+/// Rounds a float to the precision of tf32: 10 bits of fraction, in 32 bits.
 fn to_tf32(bits: u32, mode: Mode) -> u32 {
     if bits & 0x7f80_0000 == 0x7f80_0000 {
         return bits & !0x1fff;
@@ -266,7 +267,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(true)
     }
 
-    /// Two 32-bit floats to a pair; the first goes to the upper half.
+    /// Converts two 32-bit floats to a pair; the first becomes the upper half.
     fn convert_pair(
         &mut self,
         words: &mut Modifiers<'_, 'a>,
@@ -290,7 +291,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `cvt.pack.sat`: two integers clamped and put together, with a third above them for small
+    /// Decodes `cvt.pack.sat`: clamps and packs two integers, with a third above them for small
     /// types.
     fn convert_pack(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         if !words.has("sat") {

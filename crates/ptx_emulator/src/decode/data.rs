@@ -1,4 +1,5 @@
-//! Moving data about: `mov`, `cvta`, `isspacep`, and instructions without effect here.
+//! Decodes data movement: `mov`, `cvta`, `isspacep`, and instructions without effect in the
+//! emulator.
 
 use ptx::{Operand, Type};
 
@@ -9,7 +10,7 @@ use crate::exec::{
     general, unary,
 };
 
-/// The state space that a word names, without its `::` part.
+/// Returns the state space of a modifier, without its `::` part.
 pub(super) fn space_word(word: &str) -> &str {
     word.split_once("::").map_or(word, |(space, _)| space)
 }
@@ -42,7 +43,7 @@ impl<'a> Decoder<'_, 'a> {
                     "local" => LOCAL_WINDOW,
                     "param" => PARAM_WINDOW,
                     "global" => 0,
-                    // Constants are ordinary global memory here.
+                    // In the emulator, constants are in global memory.
                     "const" => u64::MAX,
                     _ => return invalid(format!("`isspacep` with `.{word}`")),
                 };
@@ -96,7 +97,7 @@ impl<'a> Decoder<'_, 'a> {
             if sources.len() != targets.len() {
                 return invalid("`mov` between vectors of different lengths");
             }
-            // By way of other slots, since the vectors may share registers.
+            // Through temporary slots, since the vectors may share registers.
             let between: Vec<u32> = sources.iter().map(|_| self.temporary()).collect();
             for (&source, &slot) in sources.iter().zip(&between) {
                 self.copy(slot, source, bits);
@@ -163,7 +164,7 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    /// Puts elements together, the first one lowest.
+    /// Packs elements, the first one lowest.
     fn pack(&mut self, d: u32, sources: &[u32], element: Type) {
         let width = element.bits();
         if let ([low, high], Type::B64) = (sources, element) {
@@ -179,7 +180,7 @@ impl<'a> Decoder<'_, 'a> {
             let run = binary(|a: u32, b: u32| u64::from(a) | u64::from(b) << 32);
             return self.emit(run, |inst| (inst.d, inst.a, inst.b) = (d, low, high));
         }
-        // In another slot, lest the target be one of the sources.
+        // In a temporary slot, since the target may be one of the sources.
         let (sum, zero) = (self.temporary(), self.constant(0));
         self.copy(sum, zero, 64);
         let wide = sources.len() as u32 * width > 64;
@@ -209,7 +210,7 @@ impl<'a> Decoder<'_, 'a> {
         let window = match space_word(word) {
             "shared" => SHARED_WINDOW,
             "local" => LOCAL_WINDOW,
-            // Addresses of globals, constants and parameters are generic as they are.
+            // Addresses of globals, constants and parameters are already generic.
             "global" | "const" | "param" => 0,
             _ => return invalid(format!("`cvta` with `.{word}`")),
         };

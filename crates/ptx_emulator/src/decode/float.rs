@@ -1,5 +1,6 @@
-//! Floating-point arithmetic. Rounding to nearest in 32 and 64 bits has handlers of its own; other
-//! rounding modes and the 16-bit formats go through general ones that look at flags.
+//! Decodes floating-point arithmetic. Rounding to nearest in 32 and 64 bits has specialized
+//! handlers; other rounding modes and the 16-bit formats use general handlers, which evaluate
+//! flags.
 
 use ptx::Type;
 
@@ -11,7 +12,7 @@ use crate::exec::float::{self, ADD, DIV, FMA, MUL, RCP, SQRT, SUB};
 use crate::exec::value::{Brain, Float, Half, canonical, flush, settle};
 use crate::exec::{Handler, binary, general, ternary, unary};
 
-/// An expression for the float type of a PTX type.
+/// Evaluates an expression for the float type of a PTX type.
 macro_rules! for_float {
     ($ty:expr, $T:ident => $e:expr) => {
         match $ty {
@@ -49,10 +50,10 @@ pub(super) const ROUNDING: &[(&str, Mode)] = &[
 const FTZ: i64 = 1 << 8;
 const SAT: i64 = 1 << 9;
 const RELU: i64 = 1 << 10;
-/// The operation's place in `imm`.
+/// The position of the operation in `imm`.
 const OPERATION: u32 = 16;
 
-/// One operation with all flags.
+/// Executes an operation with all its flags.
 fn flagged<T: Float>(imm: i64, a: T, b: T, c: T) -> T {
     let flush = |x: T| if imm & FTZ != 0 { x.flush() } else { x };
     let operation = (imm >> OPERATION) as u8;
@@ -77,7 +78,7 @@ fn flagged<T: Float>(imm: i64, a: T, b: T, c: T) -> T {
     result
 }
 
-/// The same on both halves of a register.
+/// The same for both halves of a register.
 fn flagged_pair<T: Float>(imm: i64, a: u32, b: u32, c: u32) -> u32 {
     let half = |index| {
         flagged::<T>(
@@ -120,7 +121,7 @@ fn sign_pair<T: Float>(imm: i64, a: u32) -> u32 {
     float::pair(half(0), half(1))
 }
 
-/// `min` and `max` flags.
+/// Flags of `min` and `max`.
 const MAX: i64 = 1;
 const NAN: i64 = 2;
 const XORSIGN: i64 = 4;
@@ -140,7 +141,7 @@ fn extremum_pair<T: Float>(imm: i64, a: u32, b: u32) -> u32 {
     float::pair(half(0), half(1))
 }
 
-/// A function of one float, by its name; flushes subnormal numbers if `ftz`.
+/// Returns the handler of a function of one float, which flushes subnormal numbers if `ftz` is set.
 macro_rules! function {
     ($ty:expr, $ftz:expr, $f:expr) => {
         match ($ty, $ftz) {
@@ -161,12 +162,12 @@ macro_rules! function {
     };
 }
 
-/// What the double-precision approximations keep: their upper 32 bits.
+/// Keeps the upper 32 bits, as double-precision approximations do.
 fn upper_half(value: f64) -> f64 {
     f64::from_bits(value.to_bits() & !0xffff_ffff)
 }
 
-/// A subnormal double as zero, which these approximations alone ask for.
+/// Flushes a subnormal double to zero. Only these approximations require that.
 fn flush_wide(value: f64) -> f64 {
     if value.is_subnormal() {
         0f64.copysign(value)
@@ -250,7 +251,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(true)
     }
 
-    /// Sets `imm` of the instruction that was just added.
+    /// Sets `imm` of the last emitted instruction.
     pub(super) fn last_imm(&mut self, imm: i64) {
         if let Some(inst) = self.function.code.last_mut() {
             inst.imm = imm;
@@ -258,7 +259,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn arithmetic(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
-        // `.approx` and `.full` allow what rounding to nearest gives.
+        // `.approx` and `.full` permit the result of rounding to nearest.
         let approximate = words.has("approx") | words.has("full");
         let mode = words.one_of(ROUNDING).unwrap_or(Mode::Nearest);
         let (ftz, sat, relu) = (words.has("ftz"), words.has("sat"), words.has("relu"));

@@ -1,5 +1,5 @@
-//! What names mean inside a function: its parameters, registers and variables, and where each is in
-//! the frame.
+//! The meanings of names in a function: parameters, registers and variables, with their positions
+//! in the frame.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::exec::call::Place;
 use crate::fault::LoadError;
 use crate::program::{KernelInfo, ParamInfo};
 
-/// The bytes of a parameter.
+/// Returns the size of a parameter in bytes.
 pub(crate) fn parameter_size(variable: &Variable) -> Result<u32, LoadError> {
     match variable.size() {
         Some(size) if size <= 1 << 20 => Ok(size as u32),
@@ -21,50 +21,50 @@ pub(crate) fn parameter_size(variable: &Variable) -> Result<u32, LoadError> {
     }
 }
 
-/// The size of a shared variable, which its layout has checked.
+/// Returns the size of a shared variable, which the layout of shared memory has checked.
 fn parameter_free_size(variable: &Variable) -> u32 {
     variable.size().unwrap_or(0) as u32
 }
 
-/// The largest frame: more than any real function has, and safe to compute with.
+/// The maximum size of a frame: larger than any real frame, and safe to compute with.
 const MAX_FRAME: u64 = 1 << 24;
 
-/// A register's place.
+/// The position of a register.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Register {
     pub slot: u32,
     pub ty: Type,
-    /// The length of a vector register; its elements have consecutive slots.
+    /// The length of a vector register, whose elements have consecutive slots.
     pub vector: Option<u32>,
 }
 
-/// What a local name means.
+/// The meaning of a local name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
     Register(Register),
-    /// `.local` variable, `.param` block or function parameter: offset and size in the frame.
+    /// A `.local` variable, `.param` block or function parameter: offset and size in the frame.
     Frame {
         offset: u32,
         size: u32,
         space: Space,
     },
-    /// A kernel's parameter: offset and size among the parameters.
+    /// A kernel parameter: offset and size in the parameter buffer.
     KernelParam {
         offset: u32,
         size: u32,
     },
-    /// Offset in shared memory, and size.
+    /// A shared variable: offset in shared memory, and size.
     Shared {
         offset: u32,
         size: u32,
     },
 }
 
-/// The names of a block `{ ... }`.
+/// The names declared in a block `{ ... }`.
 #[derive(Default)]
 pub(super) struct Scope<'a> {
     pub names: HashMap<&'a str, Local>,
-    /// Families of registers, `%r<100>`, by prefix: the first one and how many there are.
+    /// Register ranges such as `%r<100>`, by prefix: the first register and the count.
     pub families: HashMap<&'a str, (Register, u32)>,
     pub labels: HashMap<&'a str, usize>,
     pub branch_targets: HashMap<&'a str, Vec<&'a str>>,
@@ -82,7 +82,7 @@ impl<'a> Decoder<'_, 'a> {
             if end > 1 << 20 {
                 return Err(load_error(
                     variable.line,
-                    "the kernel's parameters are too large together",
+                    "the kernel's parameters are too large in total",
                 ));
             }
             params.push(ParamInfo {
@@ -130,7 +130,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// Declares a function's parameters or results, and says where each is.
+    /// Declares a function's parameters or results, and returns their places.
     pub(super) fn params(&mut self, list: &[Variable<'a>]) -> Result<Vec<Place>, LoadError> {
         let mut places = Vec::new();
         for variable in list {
@@ -152,7 +152,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(places)
     }
 
-    /// Gives a variable its place in the frame.
+    /// Assigns a variable its offset in the frame.
     pub(super) fn frame_variable(&mut self, variable: &Variable<'a>) -> Result<u32, LoadError> {
         let too_large = || load_error(variable.line, format!("`{}` is too large", variable.name));
         let size = variable.size().ok_or_else(too_large)?;
@@ -185,7 +185,7 @@ impl<'a> Decoder<'_, 'a> {
         local: Local,
         line: u32,
     ) -> Result<(), LoadError> {
-        // `_` stands for a parameter without a name.
+        // `_` is a parameter without a name.
         if self.scope().names.insert(name, local).is_some() && name != "_" {
             return Err(load_error(line, format!("`{name}` is declared twice")));
         }
@@ -199,7 +199,7 @@ impl<'a> Decoder<'_, 'a> {
             if total + self.function.template.len() as u64 > 1 << 24 {
                 return Err(load_error(
                     registers.line,
-                    format!("there are too many registers `{name}`"),
+                    format!("too many registers `{name}`"),
                 ));
             }
             let slot = self.slots(total as u32);

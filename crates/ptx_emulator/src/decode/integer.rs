@@ -1,4 +1,4 @@
-//! Integer arithmetic. Logic, shifts and bit fields are in `bits`.
+//! Decodes integer arithmetic. Logic, shifts and bit fields are in `bits`.
 
 use ptx::Type;
 
@@ -6,7 +6,8 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::{Handler, Inst, binary, general, integer, ternary, unary};
 
-/// An expression for the integer type of a PTX type: `None` if it is no integer of 8 to 64 bits.
+/// Evaluates an expression for the integer type of a PTX type, or `None` if it is not an integer of
+/// 8 to 64 bits.
 macro_rules! for_integer {
     ($ty:expr, $T:ident => $e:expr) => {
         for_integer!(@ $ty, $T => $e;
@@ -25,13 +26,13 @@ macro_rules! for_integer {
 }
 pub(super) use for_integer;
 
-/// Two 16-bit lanes at once.
+/// Applies a function to two 16-bit lanes.
 #[inline(always)]
 fn lanes(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// Numbers of the operations of `carry_handler`.
+/// The operations of `carry_handler`.
 const CARRY_ADD: i64 = 0;
 const CARRY_SUB: i64 = 1;
 const CARRY_MAD_LOW: i64 = 2;
@@ -39,8 +40,8 @@ const CARRY_MAD_HIGH: i64 = 3;
 const CARRY_READ: i64 = 4;
 const CARRY_WRITE: i64 = 8;
 
-/// `add`, `sub` and `mad` with the carry flag, which is in slot `e`. `imm` says which, and whether
-/// the flag is read and written.
+/// Returns the handler of `add`, `sub` and `mad` with the carry flag, which is in slot `e`. `imm`
+/// contains the operation, and whether the flag is read and written.
 fn carry_handler(ty: Type) -> Option<Handler> {
     macro_rules! handler {
         ($U:ty, $S:ty, $wide:ty, $bits:literal) => {
@@ -59,8 +60,8 @@ fn carry_handler(ty: Type) -> Option<Handler> {
                     }
                     _ => (a as $U, b as $U),
                 };
-                // A subtraction adds the complement, and its carry is set where nothing is
-                // borrowed: seen on an H100, and libnvvm's 128-bit division reads it by `addc`.
+                // A subtraction adds the complement, and its carry is set if there is no borrow, as
+                // on an H100. libnvvm's 128-bit division reads that carry by `addc`.
                 let (y, carry) = if operation == CARRY_SUB {
                     (!y, carry || i.imm & CARRY_READ == 0)
                 } else {
@@ -86,7 +87,7 @@ fn carry_handler(ty: Type) -> Option<Handler> {
 }
 
 impl<'a> Decoder<'_, 'a> {
-    /// `d = f(a)`.
+    /// Emits `d = f(a)`.
     pub(super) fn op1(
         &mut self,
         words: &Modifiers<'_, 'a>,
@@ -101,7 +102,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `d = f(a, b)`, with a number for the handler.
+    /// Emits `d = f(a, b)` with an immediate for the handler.
     pub(super) fn op2(
         &mut self,
         words: &Modifiers<'_, 'a>,
@@ -117,7 +118,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `d = f(a, b, c)`, with a number for the handler.
+    /// Emits `d = f(a, b, c)` with an immediate for the handler.
     pub(super) fn op3(
         &mut self,
         words: &Modifiers<'_, 'a>,
@@ -140,7 +141,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// The slot of the carry flag.
+    /// Returns the slot of the carry flag.
     fn carry_slot(&mut self) -> u32 {
         match self.carry {
             Some(slot) => slot,
@@ -177,7 +178,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// Decodes the instruction if it belongs here.
+    /// Decodes the instruction if it is one of this module's.
     pub(super) fn integer(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<bool> {
         if words.last_type().is_some_and(Type::is_float) {
             return Ok(false);
@@ -248,7 +249,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(true)
     }
 
-    /// `.hi` or `.lo`.
+    /// Takes `.hi` or `.lo`.
     fn half(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<bool> {
         match words.one_of(&[("hi", true), ("lo", false)]) {
             Some(high) => Ok(high),
@@ -398,7 +399,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// Division by zero gives all ones, as hardware does.
+    /// Decodes a division. Division by zero returns all ones, as on hardware.
     fn divide(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let ty = words.ty()?;
         let run = if words.opcode == "div" {
@@ -410,7 +411,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 }
 
-/// A handler, or the message that the type is not supported.
+/// Returns the handler, or the error that the type is not supported.
 pub(super) fn supported(run: Option<Handler>, opcode: &str) -> Result<Handler> {
     match run {
         Some(run) => Ok(run),

@@ -1,5 +1,5 @@
-//! Matrix instructions of a warp: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`. What they do is
-//! in `launch::matrix`.
+//! Decodes matrix instructions of a warp: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//! `launch::matrix` executes them.
 
 use ptx::{Operand, Type};
 
@@ -11,7 +11,7 @@ use crate::launch::element::Element;
 use crate::launch::matrix::{BitOp, Group, Layout, Matrix, Product, Scale, Tile};
 use crate::launch::sync::{Sync, WarpSync};
 
-/// The sides of a shape: `m16n8k16`.
+/// Parses the dimensions of a shape such as `m16n8k16`.
 fn shape(word: &str) -> Option<[u32; 3]> {
     let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
@@ -46,7 +46,8 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn matrix_sync(&mut self, matrix: Matrix, operands: impl FnOnce(&mut Inst)) {
-        // Copies of one instruction meet, so they must have one description.
+        // Copies of an instruction share one description, so that lanes at different copies execute
+        // one operation.
         let known = self.output.matrices.iter().position(|one| *one == matrix);
         let index = known.unwrap_or_else(|| {
             self.output.matrices.push(matrix);
@@ -71,7 +72,7 @@ impl<'a> Decoder<'_, 'a> {
         at
     }
 
-    /// The slots of an operand that is a vector of registers, or one register.
+    /// Returns the slots of an operand that is a vector of registers or a single register.
     fn fragment(&mut self, operand: &Operand<'a>, ty: Type, target: bool) -> Result<Vec<u32>> {
         let single = !matches!(operand, Operand::Vector(_)) && !self.is_vector_register(operand);
         match (single, target) {
@@ -117,7 +118,7 @@ impl<'a> Decoder<'_, 'a> {
         };
         let types: [Element; 4] = match types[..] {
             [d, a, b, c] => [d, a, b, c],
-            // Halves are understood.
+            // With only the types of D and C, A and B are fp16.
             [d, c] if opaque => [d, Element::F16, Element::F16, c],
             _ => return invalid(format!("`{}` with these types", words.opcode)),
         };
@@ -200,7 +201,7 @@ impl<'a> Decoder<'_, 'a> {
 
     fn wgmma(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         if !words.has("mma_async") {
-            // Products are done when they are issued: there is nothing to wait for.
+            // Products complete when they are issued, so there is nothing to wait for.
             words.ignore(|_| true);
             return Ok(());
         }
@@ -239,12 +240,12 @@ impl<'a> Decoder<'_, 'a> {
         let d = self.fragment(d, Type::B32, true)?;
         let held = (d.len() as u32) * (32 / d_type.bits());
         if held * 32 != 16 * n || n > 256 || n == 0 {
-            return invalid("`wgmma` with another number of registers than its shape has");
+            return invalid("`wgmma` whose number of registers does not match its shape");
         }
         let a = if a_in_registers {
             let slots = self.fragment(a, Type::B32, false)?;
             if slots.len() != 4 || 16 * k * a_type.bits() != 128 * 32 {
-                return invalid("`wgmma` with another number of registers than its shape has");
+                return invalid("`wgmma` whose number of registers does not match its shape");
             }
             self.list(&slots)
         } else {
@@ -277,7 +278,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `wmma.load` and `wmma.store`.
+    /// Decodes `wmma.load` and `wmma.store`.
     fn wmma_memory(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let load = words.has("load");
         if !load && !words.has("store") {
@@ -338,7 +339,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `ldmatrix` and `stmatrix`.
+    /// Decodes `ldmatrix` and `stmatrix`.
     fn matrix_rows(&mut self, words: &mut Modifiers<'_, 'a>, load: bool) -> Result<()> {
         words.ignore(|word| matches!(word, "sync" | "aligned"));
         if !words.has("m8n8") {
@@ -383,11 +384,11 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// A slot with an address, its offset added.
+    /// Returns a slot with an address, including its offset.
     pub(super) fn matrix_address(&mut self, operand: &Operand<'a>, space: u8) -> Result<u32> {
         let address = self.access_address(operand, space)?;
         if address.direct.is_some() {
-            return unsupported_form("a parameter or local variable by name here");
+            return unsupported_form("a parameter or local variable given by name");
         }
         if address.offset == 0 {
             return Ok(address.slot);

@@ -1,4 +1,4 @@
-//! Loads, stores, fences, and the stack. Atomics are in `atomic`.
+//! Decodes loads, stores, fences, and stack instructions. Atomics are in `atomic`.
 
 use ptx::{Operand, Space, Type};
 
@@ -13,7 +13,8 @@ use crate::exec::memory::{
     load_kernel_param, load_vector, store, store_frame, store_vector,
 };
 
-/// An expression for each combination of space and ordering, which are constants of handlers.
+/// Evaluates an expression for each combination of state space and ordering, which are const
+/// parameters of handlers.
 macro_rules! for_space {
     ($space:expr, $order:expr, |$S:ident, $O:ident| $e:expr) => {
         for_space!(@ $space, $order, $S, $O, $e; GLOBAL SHARED LOCAL GENERIC)
@@ -30,7 +31,7 @@ macro_rules! for_space {
 
 pub(super) use for_space;
 
-/// An expression for the memory type of a PTX type.
+/// Evaluates an expression for the memory type of a PTX type.
 macro_rules! for_cell {
     ($ty:expr, $T:ident => $e:expr) => {
         match ($ty.bits(), $ty.is_signed()) {
@@ -67,7 +68,7 @@ macro_rules! for_cell {
     };
 }
 
-/// What the words of a load or store say.
+/// The parsed modifiers of a load or store.
 struct Access {
     space: u8,
     order: u8,
@@ -75,7 +76,7 @@ struct Access {
     ty: Type,
 }
 
-/// Words that hint at caches and say nothing else.
+/// Returns whether a modifier is only a cache hint.
 pub(super) fn is_hint(word: &str) -> bool {
     matches!(
         word,
@@ -176,7 +177,7 @@ impl<'a> Decoder<'_, 'a> {
         })
     }
 
-    /// Takes the word of a state space.
+    /// Takes the modifier of a state space.
     pub(super) fn space_of(&mut self, words: &mut Modifiers<'_, 'a>) -> u8 {
         let spaces = [
             ("global", GLOBAL),
@@ -192,8 +193,8 @@ impl<'a> Decoder<'_, 'a> {
         words.one_of(&spaces).unwrap_or(GENERIC)
     }
 
-    /// The address operand of an access. A bare shared variable under generic addressing needs its
-    /// window.
+    /// Returns the address operand of an access. The address of a shared variable in a generic
+    /// access needs the shared window.
     pub(super) fn access_address(&mut self, operand: &Operand<'a>, space: u8) -> Result<Address> {
         let address = self.address(operand)?;
         if space == GENERIC
@@ -214,7 +215,7 @@ impl<'a> Decoder<'_, 'a> {
     fn check_direct(direct: Direct, ty: Type, count: u32) -> Result<()> {
         let (Direct::Frame { left, .. } | Direct::KernelParam { left, .. }) = direct;
         if left < i64::from(ty.bytes() * count) {
-            return unsupported_form("an access past the end of a variable");
+            return unsupported_form("an access beyond the end of a variable");
         }
         Ok(())
     }

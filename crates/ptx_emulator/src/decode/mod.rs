@@ -1,10 +1,10 @@
-//! From a parsed function to code that runs: names become register slots, frame offsets and
-//! addresses, labels become distances, and each instruction the handler that carries it out. What
-//! passes here is not checked again: handlers trust slots, offsets and sizes.
+//! Decodes a parsed function to executable code: names become register slots, frame offsets and
+//! addresses, labels become distances, and each instruction gets the handler that executes it.
+//! Handlers trust the slots, offsets and sizes that are checked here.
 //!
-//! `frame` gives names their places, `operand` resolves operands, `modifiers` reads the words of an
-//! opcode; `integer`, `bits`, `float`, `convert`, `compare`, `memory`, `atomic`, `control` and
-//! `data` each know a family of instructions.
+//! `frame` assigns positions to names, `operand` resolves operands, and `modifiers` reads the
+//! modifiers of an opcode. `integer`, `bits`, `float`, `convert`, `compare`, `memory`, `atomic`,
+//! `control` and `data` each decode a family of instructions.
 
 mod atomic;
 mod bits;
@@ -36,12 +36,12 @@ pub(crate) use frame::parameter_size;
 use frame::{Local, Register, Scope};
 use modifiers::Modifiers;
 
-/// Why an instruction cannot be decoded.
+/// The reason why an instruction cannot be decoded.
 #[derive(Debug)]
 enum Problem {
-    /// It is no PTX: the module is refused.
+    /// Invalid PTX: the module is rejected.
     Invalid(String),
-    /// It is PTX that the emulator lacks: an error if it is executed.
+    /// Valid PTX that the emulator does not support: an error if it is executed.
     Unsupported(String),
 }
 
@@ -62,7 +62,7 @@ fn load_error(line: u32, message: impl Into<String>) -> LoadError {
     }
 }
 
-/// A function before its body is decoded, which is all there is of an external one.
+/// Returns a function before its body is decoded, or an external function.
 pub(crate) fn declaration(function: &ptx::Function) -> Function {
     Function {
         name: function.name.to_string(),
@@ -84,7 +84,7 @@ pub(crate) fn declaration(function: &ptx::Function) -> Function {
     }
 }
 
-/// Where a resolved label's distance is to be written.
+/// The position to which the distance to a label is written.
 enum Fixup {
     Instruction {
         at: usize,
@@ -97,20 +97,20 @@ enum Fixup {
     },
 }
 
-/// A function while it is decoded.
+/// The state of decoding a function.
 struct Decoder<'d, 'a> {
     output: &'d mut Code,
     symbols: &'d Symbols<'a>,
     function: Function,
     scopes: Vec<Scope<'a>>,
-    /// Slots of constants, by their bits.
+    /// The slots of constants, by their bits.
     constants: HashMap<u64, u32>,
-    /// Slots for intermediate values, and how many of them the current instruction has taken.
+    /// The slots for intermediate values, and how many of them the current instruction uses.
     temporaries: Vec<u32>,
     temporaries_used: usize,
     /// The slot of the carry flag.
     carry: Option<u32>,
-    /// End of the frame's memory in the current scope.
+    /// The end of the frame's memory in the current scope.
     frame_end: u64,
     labels: Vec<Option<usize>>,
     fixups: Vec<Fixup>,
@@ -149,7 +149,7 @@ pub(crate) fn function<'a>(
         (decoder.function.params, decoder.function.returns) = (params, returns);
     }
     decoder.statements(source.body.as_deref().unwrap_or_default())?;
-    // Falling off the end is returning.
+    // Reaching the end of the body returns.
     decoder.emit(crate::exec::call::ret, |_| {});
     decoder.resolve_labels()?;
     let mut function = decoder.function;
@@ -167,14 +167,15 @@ pub(crate) fn function<'a>(
 }
 
 impl<'a> Decoder<'_, 'a> {
-    /// New consecutive slots of the frame.
+    /// Allocates consecutive slots of the frame.
     fn slots(&mut self, count: u32) -> u32 {
         let first = self.function.template.len();
         self.function.template.resize(first + count as usize, 0);
         first as u32
     }
 
-    /// A slot for an intermediate value of the current instruction. It has room for 128 bits.
+    /// Allocates a slot for an intermediate value of the current instruction, with room for 128
+    /// bits.
     fn temporary(&mut self) -> u32 {
         if self.temporaries_used == self.temporaries.len() {
             let slot = self.slots(2);
@@ -184,7 +185,7 @@ impl<'a> Decoder<'_, 'a> {
         self.temporaries[self.temporaries_used - 1]
     }
 
-    /// The slot that always holds a value.
+    /// Returns the slot that always holds a constant.
     fn constant(&mut self, bits: u64) -> u32 {
         if let Some(&slot) = self.constants.get(&bits) {
             return slot;
@@ -195,7 +196,7 @@ impl<'a> Decoder<'_, 'a> {
         slot
     }
 
-    /// Adds an instruction; `operands` fills in what it needs.
+    /// Emits an instruction; `operands` sets its operands.
     fn emit(&mut self, run: Handler, operands: impl FnOnce(&mut Inst)) {
         let mut inst = Inst {
             run,
@@ -219,7 +220,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn statements(&mut self, statements: &[Statement<'a>]) -> Result<(), LoadError> {
-        // Labels and jump tables may be used before they stand there.
+        // Labels and jump tables may be used before their definitions.
         for statement in statements {
             match statement {
                 Statement::Label(name) => {
@@ -228,7 +229,7 @@ impl<'a> Decoder<'_, 'a> {
                     if self.scope().labels.insert(name, id).is_some() {
                         return Err(load_error(
                             self.line,
-                            format!("the label `{name}` is there twice"),
+                            format!("the label `{name}` is defined twice"),
                         ));
                     }
                 }
@@ -283,7 +284,7 @@ impl<'a> Decoder<'_, 'a> {
                 format!("{message}, in `{instruction}`"),
             )),
             Err(Problem::Unsupported(message)) => {
-                // Whatever was begun of it is undone, and an instruction that reports it put there.
+                // Replaces the code emitted so far by an instruction that reports the error.
                 self.function.code.truncate(start);
                 self.function.lines.truncate(start);
                 self.function.locations.truncate(start);
@@ -313,7 +314,8 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    /// An instruction with its guard: one that does not hold skips it.
+    /// Decodes an instruction with its guard: if the guard does not hold, a branch skips the
+    /// instruction.
     fn guarded(&mut self, instruction: &Instruction<'a>) -> Result<()> {
         let Some(guard) = instruction.guard else {
             return self.operation(instruction);
@@ -352,10 +354,7 @@ impl<'a> Decoder<'_, 'a> {
         if KNOWN_BUT_UNSUPPORTED.contains(&instruction.opcode) {
             return unsupported_form(format!("`{}`", instruction.opcode));
         }
-        invalid(format!(
-            "`{}` is no instruction that the emulator knows",
-            instruction.opcode
-        ))
+        invalid(format!("unknown instruction `{}`", instruction.opcode))
     }
 
     fn resolve_labels(&mut self) -> Result<(), LoadError> {
@@ -369,7 +368,7 @@ impl<'a> Decoder<'_, 'a> {
             let Some(target) = self.labels[label] else {
                 return Err(load_error(
                     self.function.lines[from],
-                    "a branch to a label that is not there",
+                    "a branch to an undefined label",
                 ));
             };
             let distance = target as i64 - from as i64;
@@ -381,14 +380,14 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// The next entry of the range cache, for an instruction that accesses memory.
+    /// Returns the next entry of the range cache, for an instruction that accesses memory.
     fn cache_entry(&mut self) -> u32 {
         self.memory_instructions += 1;
         self.memory_instructions - 1
     }
 }
 
-/// Instructions of the PTX ISA that are errors only when executed.
+/// Instructions of the PTX ISA that are not supported, which is an error only if they are executed.
 const KNOWN_BUT_UNSUPPORTED: &[&str] = &[
     "clusterlaunchcontrol",
     "istypep",

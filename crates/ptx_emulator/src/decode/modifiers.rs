@@ -1,15 +1,15 @@
-//! The words of an opcode: each must be taken by whoever decodes the instruction, so that a word
-//! that nobody understood is an error instead of being ignored.
+//! The modifiers of an opcode. The code that decodes an instruction must take each modifier; a
+//! modifier that was not taken is an error.
 
 use ptx::{Instruction, Operand, Type};
 
 use super::{Result, invalid, unsupported_form};
 
-/// An instruction whose words are being read.
+/// An instruction whose modifiers are being read.
 pub(super) struct Modifiers<'i, 'a> {
     pub instruction: &'i Instruction<'a>,
     pub opcode: &'a str,
-    /// Which words have been taken.
+    /// The modifiers that have been taken, as a bit mask.
     taken: u64,
 }
 
@@ -26,7 +26,7 @@ impl<'i, 'a> Modifiers<'i, 'a> {
         &self.instruction.operands
     }
 
-    /// The operands, if they are `N`.
+    /// Returns the operands if there are exactly `N`.
     pub fn exactly<const N: usize>(&self) -> Result<&'i [Operand<'a>; N]> {
         match self.instruction.operands.as_slice().try_into() {
             Ok(operands) => Ok(operands),
@@ -51,18 +51,18 @@ impl<'i, 'a> Modifiers<'i, 'a> {
         }
     }
 
-    /// Takes a word if it is there.
+    /// Takes a modifier if it is present.
     pub fn has(&mut self, word: &str) -> bool {
         let found = self.remaining().find(|&(_, other)| other == word);
         found.inspect(|&(index, _)| self.take_at(index)).is_some()
     }
 
-    /// Whether a word is there, without taking it.
+    /// Returns whether a modifier is present, without taking it.
     pub fn sees(&self, word: &str) -> bool {
         self.remaining().any(|(_, other)| other == word)
     }
 
-    /// Takes the first word that a table knows.
+    /// Takes the first modifier that is in a table.
     pub fn one_of<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
         let found = self.remaining().find_map(|(index, word)| {
             table
@@ -76,7 +76,7 @@ impl<'i, 'a> Modifiers<'i, 'a> {
         })
     }
 
-    /// Takes every word that satisfies a condition: words without effect here.
+    /// Takes all modifiers that satisfy a condition and have no effect in the emulator.
     pub fn ignore(&mut self, condition: impl Fn(&str) -> bool) {
         let found: Vec<usize> = self
             .remaining()
@@ -86,7 +86,7 @@ impl<'i, 'a> Modifiers<'i, 'a> {
         found.into_iter().for_each(|index| self.take_at(index));
     }
 
-    /// Takes the next word, whatever it is.
+    /// Takes the next modifier.
     pub fn next(&mut self) -> Option<&'a str> {
         let found = self.remaining().next();
         found.map(|(index, word)| {
@@ -109,14 +109,14 @@ impl<'i, 'a> Modifiers<'i, 'a> {
         }
     }
 
-    /// The last type, without taking it: for instructions whose family depends on it.
+    /// Returns the last type without taking it, for instructions whose family depends on it.
     pub fn last_type(&self) -> Option<Type> {
         self.remaining()
             .filter_map(|(_, word)| Type::from_name(word))
             .last()
     }
 
-    /// That all words have been understood.
+    /// Checks that all modifiers have been taken.
     pub fn finish(&self) -> Result<()> {
         match self.remaining().next() {
             None => Ok(()),

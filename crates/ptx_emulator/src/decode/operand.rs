@@ -1,5 +1,5 @@
-//! Operands: registers to slots, constants to slots that hold them, special registers and addresses
-//! to instructions that put them into slots.
+//! Resolves operands: registers to slots, constants to slots that hold them, and special registers
+//! and addresses to instructions that write them to slots.
 
 use ptx::{Base, Operand, Space, Type};
 
@@ -7,30 +7,30 @@ use super::{Decoder, Local, Register, Result, invalid, unsupported_form};
 use crate::exec::call::{Builtin, frame_address, function_address};
 use crate::exec::{PARAM_WINDOW, special, unary};
 
-/// What an address is: a slot with a register's value, and an offset.
+/// A resolved address: a slot with a register's value, and an offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
     pub slot: u32,
     pub offset: i64,
-    /// For a parameter or frame variable by name.
+    /// The position of a parameter or frame variable that is given by name.
     pub direct: Option<Direct>,
 }
 
-/// A place that is known when decoding.
+/// A position that is known when decoding.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Direct {
-    /// Offset in the frame.
+    /// An offset in the frame.
     Frame {
         offset: i64,
         left: i64,
         space: Space,
     },
-    /// Offset among the kernel's parameters.
+    /// An offset in the kernel's parameter buffer.
     KernelParam { offset: i64, left: i64 },
 }
 
 impl<'a> Decoder<'_, 'a> {
-    /// What a name means inside the function.
+    /// Returns the meaning of a name in the function.
     pub(super) fn local(&self, name: &str) -> Option<Local> {
         let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
         let (prefix, number) = name.split_at(digits);
@@ -56,7 +56,7 @@ impl<'a> Decoder<'_, 'a> {
         None
     }
 
-    /// A register by name, with a component if it is a vector.
+    /// Returns the register with a name, which has a component if the register is a vector.
     fn register(&self, name: &str) -> Option<Register> {
         if let Some(Local::Register(register)) = self.local(name) {
             return Some(register);
@@ -94,7 +94,7 @@ impl<'a> Decoder<'_, 'a> {
     fn check_width(register: Register, name: &str, bits: u32) -> Result<()> {
         if register.vector.is_some() {
             return invalid(format!(
-                "the vector register `{name}` where one value is wanted"
+                "the vector register `{name}` where a scalar is expected"
             ));
         }
         if (register.ty == Type::Pred) != (bits == 1) {
@@ -106,16 +106,17 @@ impl<'a> Decoder<'_, 'a> {
         if register.ty.bits() < bits || (bits == 128) != (register.ty.bits() == 128) {
             let has = register.ty.bits();
             return invalid(format!(
-                "the register `{name}` has {has} bits, where {bits} are wanted"
+                "the register `{name}` has {has} bits, but {bits} are expected"
             ));
         }
         Ok(())
     }
 
-    /// A destination register of at least so many bits; `_` is a slot that nobody reads.
+    /// Returns the slot of a destination register of at least `bits` bits; `_` is a slot that is
+    /// never read.
     pub(super) fn target(&mut self, operand: &Operand<'a>, bits: u32) -> Result<u32> {
         let Operand::Name(name) = operand else {
-            return invalid("a destination that is no register");
+            return invalid("a destination that is not a register");
         };
         if *name == "_" {
             return Ok(self.temporary());
@@ -127,7 +128,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(register.slot)
     }
 
-    /// The bits of the register that an operand is, if it is one.
+    /// Returns the width of the register that an operand is.
     pub(super) fn register_bits(&self, operand: &Operand<'a>) -> Option<u32> {
         let Operand::Name(name) = operand else {
             return None;
@@ -135,13 +136,14 @@ impl<'a> Decoder<'_, 'a> {
         self.register(name).map(|register| register.ty.bits())
     }
 
-    /// A source of a type: a slot that holds its value when the instruction runs.
+    /// Returns a slot that holds the value of a source operand of type `ty`.
     pub(super) fn source(&mut self, operand: &Operand<'a>, ty: Type) -> Result<u32> {
         match operand {
             Operand::Name(name) => self.source_name(name, 0, ty),
             Operand::NameOffset(name, offset) => self.source_name(name, *offset, ty),
             Operand::Integer(value) => Ok(match ty {
-                // An integer constant in a floating-point instruction is a number, not bits.
+                // An integer constant in a floating-point instruction is a number, not a bit
+                // pattern.
                 Type::F32 => self.constant(
                     (value.to_string().parse::<f32>().unwrap_or(0.0))
                         .to_bits()
@@ -176,7 +178,7 @@ impl<'a> Decoder<'_, 'a> {
                 });
                 Ok(result)
             }
-            _ => invalid("an operand of the wrong sort"),
+            _ => invalid("an operand of the wrong kind"),
         }
     }
 
@@ -191,7 +193,7 @@ impl<'a> Decoder<'_, 'a> {
             return Ok(register.slot);
         }
         if let Some((handler, bits)) = special::handler(name) {
-            // A wider read gives zeros above; a narrower one is an error as on any register.
+            // Reading a wider type zero-extends; a narrower one is an error as for any register.
             if bits < ty.bits() && ty.bits() > 64 || ty == Type::Pred && bits != 1 {
                 return invalid(format!("`{name}` does not fit here"));
             }
@@ -205,8 +207,8 @@ impl<'a> Decoder<'_, 'a> {
         self.address_of(name, offset, false)
     }
 
-    /// A slot that holds the address of a variable or function: in its own space, or its generic
-    /// one.
+    /// Returns a slot that holds the address of a variable or function, in its own state space or
+    /// as a generic address.
     pub(super) fn address_of(&mut self, name: &'a str, offset: i64, generic: bool) -> Result<u32> {
         use crate::exec::SHARED_WINDOW;
         let shared = if generic { SHARED_WINDOW } else { 0 };
@@ -217,7 +219,8 @@ impl<'a> Decoder<'_, 'a> {
                 ..
             }) => {
                 let slot = self.temporary();
-                // A parameter has no space of its own here: its address is a generic one.
+                // Parameters have no state space of their own in the emulator: their address is
+                // generic.
                 let generic = generic || space == Space::Param;
                 self.emit(frame_address, |inst| {
                     inst.d = slot;
@@ -257,10 +260,10 @@ impl<'a> Decoder<'_, 'a> {
         invalid(format!("`{name}` is not declared"))
     }
 
-    /// The address in brackets.
+    /// Resolves the address in brackets.
     pub(super) fn address(&mut self, operand: &Operand<'a>) -> Result<Address> {
         let Operand::Address(base, offset) = operand else {
-            return invalid("an operand that is no address");
+            return invalid("an operand that is not an address");
         };
         let offset = *offset;
         let name = match base {
@@ -278,7 +281,7 @@ impl<'a> Decoder<'_, 'a> {
             let slot = match register.ty.bits() {
                 64 => register.slot,
                 32 => {
-                    // What is above a register's own width is anything.
+                    // The bits above a register's own width are unspecified.
                     let slot = self.temporary();
                     self.emit(unary(|a: u32| u64::from(a)), |inst| {
                         (inst.d, inst.a) = (slot, register.slot)
@@ -327,12 +330,12 @@ impl<'a> Decoder<'_, 'a> {
         })
     }
 
-    /// The elements of a vector: written out, or those of a vector register.
+    /// Returns the elements of a vector operand: those in braces, or those of a vector register.
     pub(super) fn vector_targets(&mut self, operand: &Operand<'a>, bits: u32) -> Result<Vec<u32>> {
         match operand {
             Operand::Vector(parts) => parts.iter().map(|part| self.target(part, bits)).collect(),
             Operand::Name(name) => self.vector_register(name),
-            _ => invalid("an operand that is no vector"),
+            _ => invalid("an operand that is not a vector"),
         }
     }
 
@@ -340,7 +343,7 @@ impl<'a> Decoder<'_, 'a> {
         match operand {
             Operand::Vector(parts) => parts.iter().map(|part| self.source(part, ty)).collect(),
             Operand::Name(name) => self.vector_register(name),
-            _ => invalid("an operand that is no vector"),
+            _ => invalid("an operand that is not a vector"),
         }
     }
 
@@ -351,17 +354,18 @@ impl<'a> Decoder<'_, 'a> {
                 vector: Some(count),
                 ..
             })) => Ok((slot..slot + count).collect()),
-            _ => invalid(format!("`{name}` is no vector register")),
+            _ => invalid(format!("`{name}` is not a vector register")),
         }
     }
 
-    /// Whether an operand is the name of a vector register.
+    /// Returns whether an operand is the name of a vector register.
     pub(super) fn is_vector_register(&self, operand: &Operand<'a>) -> bool {
         matches!(operand, Operand::Name(name)
             if matches!(self.local(name), Some(Local::Register(Register { vector: Some(_), .. }))))
     }
 
-    /// `p|q`, or one of them; the second is a slot that nobody reads if it is not there.
+    /// Returns the slots of `p|q` or of a single target; a missing second target is a slot that is
+    /// never read.
     pub(super) fn target_pair(
         &mut self,
         operand: &Operand<'a>,

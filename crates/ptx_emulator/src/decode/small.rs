@@ -1,4 +1,4 @@
-//! `cvt` from and to floats of 8, 6 and 4 bits and powers of two, always two at once.
+//! Decodes `cvt` from and to floats of 8, 6 and 4 bits and powers of two, always as pairs.
 
 use ptx::Type;
 
@@ -9,7 +9,7 @@ use crate::exec::value::{Float, Half};
 use crate::exec::{Handler, float, general};
 use crate::launch::element::{E2M1, E2M3, E3M2, E4M3, E5M2, Small};
 
-/// The formats, in the order of the numbers that handlers get in `imm`.
+/// The formats, in the order of their numbers in `imm`.
 const FORMATS: [Small; 5] = [E4M3, E5M2, E3M2, E2M3, E2M1];
 const NAMES: [(&str, i64); 6] = [
     ("e4m3x2", 0),
@@ -26,7 +26,7 @@ const RELU: i64 = 1 << 8;
 const FROM_PAIR: i64 = 1 << 9;
 const UP: i64 = 1 << 10;
 
-/// How far apart the two codes are.
+/// Returns the distance in bits between the two codes.
 fn step(format: i64) -> u32 {
     if format == 4 { 4 } else { 8 }
 }
@@ -39,7 +39,8 @@ fn half(bits: u32) -> f64 {
     f64::from_bits(F64.pack(F16.unpack(bits.into()), Mode::Nearest))
 }
 
-/// A power of two that is not above the magnitude, or not below it.
+/// Returns the code of the nearest power of two that is not above the magnitude or, if `up` is set,
+/// not below it.
 fn scale(value: f64, up: bool) -> u64 {
     if value.is_nan() {
         return 255;
@@ -112,14 +113,14 @@ fn widen() -> Handler {
 }
 
 impl<'a> Decoder<'_, 'a> {
-    /// Whether it was a conversion of small floats.
+    /// Decodes a conversion of small floats. Returns false for any other instruction.
     pub(super) fn convert_small(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<bool> {
         let mut list = words.instruction.modifiers.iter();
         let Some(&name) = list.find(|word| NAMES.iter().any(|(name, _)| name == *word)) else {
             return Ok(false);
         };
         if words.has("rs") {
-            return unsupported_form("rounding by chance");
+            return unsupported_form("stochastic rounding");
         }
         let up = words.has("rp");
         words.ignore(|word| matches!(word, "rn" | "rz" | "satfinite"));

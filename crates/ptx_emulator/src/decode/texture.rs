@@ -1,4 +1,4 @@
-//! Textures and surfaces, by handles in registers.
+//! Decodes textures and surfaces, whose handles are in registers.
 
 use ptx::{Base, Operand, Type};
 
@@ -25,8 +25,8 @@ const fn shape(dimensions: u8, layered: bool, cube: bool) -> Shape {
     }
 }
 
-/// What handles may be asked for. The rest needs references to textures and surfaces: a driver does not
-/// load kernels with it.
+/// The properties that can be queried through handles. The others require references to textures
+/// and surfaces, with which drivers do not load kernels.
 const PROPERTIES: &[(&str, u8)] = &[("width", 0), ("height", 1), ("depth", 2)];
 const EDGES: &[(&str, Edge)] = &[
     ("trap", Edge::Trap),
@@ -140,7 +140,7 @@ impl<'a> Decoder<'_, 'a> {
         let count = words.one_of(&[("v2", 2u8), ("v4", 4)]);
         let ty = words.ty()?;
         let Some(edge) = words.one_of(EDGES) else {
-            return invalid(format!("`{}` without what is done outside", words.opcode));
+            return invalid(format!("`{}` without a clamp mode", words.opcode));
         };
         let [first, second] = words.exactly()?;
         let load = words.opcode == "suld";
@@ -192,13 +192,13 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    /// Handle, three coordinates and the layer of `[handle, {coordinates}]`.
+    /// Resolves `[handle, {coordinates}]` to the handle, three coordinates and the layer.
     fn place(&mut self, operand: &Operand<'a>, shape: Shape, ty: Type) -> Result<Vec<u32>> {
         let Operand::Compound(parts) = operand else {
-            return invalid("an operand that is no place of a texture");
+            return invalid("an operand that is not a texture coordinate");
         };
         let [handle, coordinates] = &parts[..] else {
-            return unsupported_form("samplers apart from textures");
+            return unsupported_form("independent samplers");
         };
         let mut slots = vec![self.source(handle, Type::U64)?];
         slots.extend(self.coordinates(coordinates, shape.layered.into(), shape, ty)?);
@@ -209,7 +209,8 @@ impl<'a> Decoder<'_, 'a> {
         Ok(slots)
     }
 
-    /// Three coordinates, from the element `first` of a vector on; zeros for those that are not there.
+    /// Resolves three coordinates, starting with the element `first` of a vector; missing ones are
+    /// zero.
     fn coordinates(
         &mut self,
         operand: &Operand<'a>,

@@ -1,4 +1,4 @@
-//! `mbarrier`, bulk and tensor copies, and stores that tell a barrier of themselves.
+//! Decodes `mbarrier`, bulk and tensor copies, and stores that complete on an `mbarrier`.
 
 use ptx::{Operand, Type};
 
@@ -50,14 +50,15 @@ impl<'a> Decoder<'_, 'a> {
         });
     }
 
-    /// `cp.async.bulk` and what belongs to it, and `cp.async.mbarrier.arrive`.
+    /// Decodes `cp.async.bulk` and related instructions, and `cp.async.mbarrier.arrive`.
     pub(super) fn bulk_copy(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let reduces = words.has("reduce");
         if !words.has("async") {
             return invalid("`cp` without `.async`");
         }
         if words.has("mbarrier") {
-            // The copies before are done: an arrival that was not counted on takes no part.
+            // Earlier copies have already completed. Without `.noinc`, the instruction increments
+            // the pending count before it arrives, so it has no net effect.
             words.ignore(|word| matches!(word, "arrive" | "b64"));
             let counted = words.has("noinc");
             let space = self.space_of(words);
@@ -187,7 +188,7 @@ impl<'a> Decoder<'_, 'a> {
         });
         let coordinates = self.vector_sources(coordinates, Type::S32)?;
         if coordinates.len() != rank as usize {
-            return invalid("coordinates of another number of dimensions");
+            return invalid("a number of coordinates that does not match the dimensions");
         }
         slots.extend(coordinates);
         slots.resize(8, zero);
@@ -221,7 +222,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `mapa` and `getctarank`.
+    /// Decodes `mapa` and `getctarank`.
     pub(super) fn cluster_address(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         let _ = self.space_of(words);
         let ty = words.ty()?;
@@ -243,7 +244,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// `st.async` and `red.async`.
+    /// Decodes `st.async` and `red.async`.
     pub(super) fn store_async(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         words.ignore(|word| matches!(word, "async" | "weak" | "relaxed" | "release"));
         if !words.has("mbarrier::complete_tx::bytes") {
@@ -287,7 +288,7 @@ impl<'a> Decoder<'_, 'a> {
         });
     }
 
-    /// `mbarrier`.
+    /// Decodes `mbarrier`.
     pub(super) fn mbarrier(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
         words.ignore(|word| matches!(word, "b64" | "release" | "acquire" | "relaxed"));
         words.ignore(is_scope);
@@ -309,7 +310,7 @@ impl<'a> Decoder<'_, 'a> {
         words.ignore(|word| word == "noComplete");
         let space = self.space_of(words);
         if space == GLOBAL {
-            return invalid("an `mbarrier` outside of shared memory");
+            return invalid("an `mbarrier` outside shared memory");
         }
         let nobody = self.temporary();
         match (what, words.operands()) {

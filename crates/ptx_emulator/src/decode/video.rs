@@ -1,5 +1,5 @@
-//! Video instructions: on a byte or half of a register, or on all of them at once. What an
-//! instruction does is in `imm`: see [`Video`].
+//! Decodes video instructions, which operate on a byte or half of a register, or on all of them at
+//! once. `imm` encodes the operation: see [`Video`].
 
 use ptx::{Operand, Type};
 
@@ -7,19 +7,19 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
 use crate::exec::general;
 
-/// An instruction, as it fits into a number.
+/// A video instruction, which fits into an immediate.
 #[derive(Clone, Copy, Default)]
 struct Video {
     operation: u8,
     compare: u8,
     signed: [bool; 3],
     saturate: bool,
-    /// 0 for none, then add, min, max.
+    /// The second operation: 0 for none, then add, min, max.
     second: u8,
-    /// 0 for the whole register, 1 to 4 for a byte, 5 and 6 for a half.
+    /// The operand parts: 0 for the whole register, 1 to 4 for a byte, 5 and 6 for a half.
     parts: [u8; 2],
     wrap: bool,
-    /// 0 for one value, else how many the register holds.
+    /// 0 for a scalar, otherwise the number of lanes in the register.
     lanes: u8,
     shift: u8,
 }
@@ -62,7 +62,7 @@ impl Video {
         }
     }
 
-    /// One value: operands and result have any width that fits.
+    /// Computes one value. Operands and result may have any width that fits.
     fn compute(self, a: i64, b: i64, c: i64) -> i64 {
         match self.operation {
             0 => a + b,
@@ -94,7 +94,7 @@ impl Video {
         }
     }
 
-    /// Within the bits of the result's type.
+    /// Limits a value to the bits of the result's type.
     fn limit(self, value: i64, bits: u32) -> i64 {
         if !self.saturate {
             return value;
@@ -156,7 +156,7 @@ impl Video {
     }
 }
 
-/// The lowest bits, extended.
+/// Extends the lowest bits.
 fn extend(value: u32, bits: u32, signed: bool) -> i64 {
     let value = u64::from(value) << (64 - bits);
     if signed {
@@ -200,7 +200,7 @@ impl<'a> Decoder<'_, 'a> {
             }
         }
         video.signed = match types[..] {
-            // A comparison's result has no sign.
+            // The result of a comparison is unsigned.
             [a, b] if name == "vset" => [a, b, false],
             [d, a, b] => [a, b, d],
             _ => return invalid(format!("`{}` with these types", words.opcode)),
@@ -228,7 +228,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(true)
     }
 
-    /// An operand, of which a part may be meant.
+    /// Resolves an operand, which may name a part of a register.
     fn part(&mut self, operand: &Operand<'a>) -> Result<(u32, u8)> {
         const PARTS: [&str; 6] = [".b0", ".b1", ".b2", ".b3", ".h0", ".h1"];
         if let Operand::Name(name) = *operand {

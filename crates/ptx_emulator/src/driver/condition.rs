@@ -1,7 +1,7 @@
-//! Conditional nodes of graphs, memory that graphs allocate, and nodes that write and wait for values.
+//! Conditional nodes of graphs, memory nodes, and nodes that write values and wait for them.
 //!
-//! A condition is a word of the device's memory, and its handle is the word's address: kernels set
-//! it by `cudaGraphSetConditional`.
+//! A condition is a word of device memory, and its handle is the word's address: kernels set it
+//! with `cudaGraphSetConditional`.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -44,18 +44,18 @@ impl Drop for Place {
     }
 }
 
-/// What a conditional node looks at.
+/// The condition of a conditional node.
 pub(super) struct Condition {
     place: Place,
     default: Option<u32>,
-    /// Whether a conditional node was made with it.
+    /// Whether a conditional node uses the condition.
     used: AtomicBool,
 }
 
 impl Condition {
     fn word(&self) -> &AtomicU32 {
         let word: *const AtomicU32 = std::ptr::with_exposed_provenance(self.place.address as usize);
-        // SAFETY: the memory is this condition's, as long as it lives; zeros are a value.
+        // SAFETY: this condition owns the memory; all bit patterns are valid.
         unsafe { &*word }
     }
 
@@ -67,7 +67,7 @@ impl Condition {
         self.word().load(Ordering::Relaxed)
     }
 
-    /// At the start of a launch.
+    /// Sets the default value, at the start of a launch.
     pub(super) fn reset(&self) {
         if let Some(default) = self.default {
             self.word().store(default, Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl Condition {
     }
 }
 
-/// How a condition chooses.
+/// How a condition selects a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     If,
@@ -84,7 +84,7 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    /// Which body a value chooses, if there are so many.
+    /// Returns the index of the body that a value selects, if it exists.
     pub(super) fn body(self, value: u32) -> Option<usize> {
         match self {
             Choice::If => Some(usize::from(value == 0)),
@@ -114,7 +114,7 @@ api! {
         condition.word().store(0, Ordering::Relaxed);
         let address = condition.place.address;
         lock(&graph.conditions).push(Arc::new(condition));
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(handle, address) }
     }
 
@@ -127,10 +127,10 @@ api! {
         parameters: *mut CUgraphNodeParams,
     ) {
         let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
-        // SAFETY: as above; the type says which part of the union is there.
+        // SAFETY: as above; the type determines the active field of the union.
         unsafe {
             if parameters.is_null() || (*parameters).type_ != kind {
-                // The other kinds have functions of their own.
+                // The other kinds have their own functions.
                 return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
             }
             let parameters = &mut (*parameters).__bindgen_anon_1.conditional;
@@ -147,7 +147,7 @@ api! {
                 if parameters.size == 0 || parameters.size > most {
                     return Err(INVALID);
                 }
-                // One node for each condition.
+                // A condition can have only one node.
                 if condition.used.swap(true, Ordering::Relaxed) {
                     return Err(INVALID);
                 }
@@ -156,7 +156,7 @@ api! {
                     .collect();
                 let handle = |body| state.add(Object::Graph(Arc::clone(body))) as usize;
                 let mut handles: Box<[usize]> = bodies.iter().map(handle).collect();
-                // The caller may look at the list as long as there is the node.
+                // The caller may read the list while the node exists.
                 parameters.phGraph_out = handles.as_mut_ptr().cast::<CUgraph>();
                 lock(&owner.lists).push(handles);
                 Ok(Action::Conditional(condition, choice, bodies))
@@ -184,7 +184,7 @@ api! {
                 }
                 let place = Place::new(context, size)?;
                 (*parameters).dptr = place.address;
-                // The memory is there as long as the node is.
+                // The memory exists as long as the node.
                 Ok(Action::Work(Arc::new(move || {
                     let _ = &place;
                     Ok(())
@@ -271,7 +271,8 @@ api! {
                                 Ok(())
                             }));
                         }
-                        // A launch of a graph is done in one piece: nobody would write meanwhile.
+                        // A launch runs all nodes of the graph in turn, so no other node could
+                        // write the value.
                         _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
                     }
                 }

@@ -1,4 +1,4 @@
-//! Contexts: the primary one, others, the stack of current ones, limits.
+//! Contexts: primary and other contexts, the stack of current contexts, limits.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ fn check_device(device: CUdevice) -> Result<&'static State, CUresult> {
     Ok(state)
 }
 
-/// The context's handle, if it is alive.
+/// Returns the handle of the context if it exists.
 fn alive(state: &State, context: CUcontext) -> Outcome {
     let handle = from_pointer(context);
     match state.context(handle) {
@@ -37,7 +37,7 @@ api! {
             Some(found) => found,
             None => state.make_context(primary.flags, true),
         };
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(context, to_pointer(found.handle))? };
         primary.retained += 1;
         Ok(())
@@ -251,7 +251,7 @@ api! {
     }
 
     fn cuProfilerStart() {
-        // Nobody profiles it.
+        // There is no profiler.
         state()?.current().map(|_| ())
     }
 

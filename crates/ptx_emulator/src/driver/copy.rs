@@ -1,4 +1,4 @@
-//! Copies and memset, every range of device memory checked against what is allocated.
+//! Copies and memset. Each range of device memory is checked against the allocations.
 
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const MEMCPY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY;
 const MEMSET: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The pointer to a range of device memory that is allocated in full.
+/// Returns the pointer to a range of device memory, all of which must be allocated.
 fn device(context: &Context, address: u64, size: usize) -> Result<*mut u8, CUresult> {
     let (base, len) = context.memory.range_of(address).ok_or(INVALID)?;
     let end = ((address - base) as usize)
@@ -28,12 +28,12 @@ fn device(context: &Context, address: u64, size: usize) -> Result<*mut u8, CUres
     Ok(std::ptr::with_exposed_provenance_mut(address as usize))
 }
 
-/// Where one side of a copy is.
+/// The source or destination of a copy.
 #[derive(Clone)]
 enum Side {
     Device(u64),
     Host(Promised<*mut c_void>),
-    /// The device's or the host's: unified addressing.
+    /// A unified address, of the device or the host.
     Any(u64),
     Array(Arc<Array>),
 }
@@ -43,7 +43,7 @@ impl Side {
         Side::Host(Promised::new(pointer.cast_mut()))
     }
 
-    /// The pointer `skip` bytes from its start, from where `size` bytes are used.
+    /// Returns the pointer `skip` bytes after the start, from which `size` bytes are accessed.
     fn pointer(&self, context: &Context, skip: usize, size: usize) -> Result<*mut u8, CUresult> {
         let host = |pointer: *mut c_void| {
             if pointer.is_null() {
@@ -66,7 +66,7 @@ impl Side {
         }
     }
 
-    /// Whether it is memory of the host that the device cannot reach by itself.
+    /// Returns whether it is pageable host memory, which the device cannot access directly.
     fn is_pageable(&self, context: &Context) -> bool {
         match self {
             Side::Device(_) | Side::Array(_) => false,
@@ -79,7 +79,8 @@ impl Side {
     }
 }
 
-/// One side of a copy of a box: how far apart its rows and its layers are, and what lies before.
+/// The source or destination of a 3D copy: the pitch of rows, the size of layers, and the offset of
+/// the first byte.
 #[derive(Clone)]
 struct Volume {
     side: Side,
@@ -88,7 +89,7 @@ struct Volume {
     skip: usize,
 }
 
-/// A copy of a box: `extent` is the bytes in a row, the rows in a layer, and the layers.
+/// A 3D copy. `extent` is the bytes in a row, the rows in a layer, and the layers.
 #[derive(Clone)]
 struct Copy {
     to: Volume,
@@ -97,7 +98,7 @@ struct Copy {
 }
 
 impl Volume {
-    /// `size` bytes in a row.
+    /// Returns a contiguous range of `size` bytes.
     fn flat(side: Side, size: usize) -> Volume {
         Volume {
             side,
@@ -107,7 +108,7 @@ impl Volume {
         }
     }
 
-    /// The bytes from the first to the last that a copy touches.
+    /// Returns the number of bytes from the first to the last that a copy accesses.
     fn span(&self, [width, height, depth]: [usize; 3]) -> Option<usize> {
         let rows = self.pitch.checked_mul(height - 1)?;
         let layers = self.layer.checked_mul(depth - 1)?;
@@ -125,14 +126,14 @@ impl Copy {
         self.extent.contains(&0)
     }
 
-    /// Both pointers, checked.
+    /// Checks both ranges and returns their pointers.
     fn pointers(&self, context: &Context) -> Result<(*mut u8, *const u8), CUresult> {
         let to = self.to.pointer(context, self.extent)?;
         Ok((to, self.from.pointer(context, self.extent)?.cast_const()))
     }
 
     fn run(&self, context: &Context) -> Outcome {
-        // What another thread frees meanwhile stays until the guard is gone.
+        // Memory that another thread frees meanwhile is kept until the guard is dropped.
         let _active = context.memory.enter();
         let (to, from) = self.pointers(context)?;
         let [width, height, depth] = self.extent;
@@ -142,14 +143,14 @@ impl Copy {
                     z * self.to.layer + y * self.to.pitch,
                     z * self.from.layer + y * self.from.pitch,
                 );
-                // SAFETY: device memory was checked; the host's is the caller's promise.
+                // SAFETY: device memory was checked; the caller guarantees host memory.
                 unsafe { to.add(to_row).copy_from(from.add(from_row), width) };
             }
         }
         Ok(())
     }
 
-    /// As work.
+    /// Returns the copy as work of a stream.
     fn work(self, context: &Arc<Context>) -> Work {
         let context = Arc::downgrade(context);
         Arc::new(move || match context.upgrade() {
@@ -158,8 +159,8 @@ impl Copy {
         })
     }
 
-    /// Copies in a stream. As with the driver, pageable memory of the host is read before the
-    /// call returns, and written before it returns.
+    /// Enqueues the copy. As with the driver, pageable host memory is read and written before the
+    /// call returns.
     fn put_into(mut self, stream: CUstream) -> Outcome {
         let state = state()?;
         let (context, stream) = state.stream(from_pointer(stream))?;
@@ -173,7 +174,7 @@ impl Copy {
         let mut work = None;
         if is_late() && !captured && self.from.side.is_pageable(&context) {
             let span = self.from.span(self.extent).ok_or(INVALID)?;
-            // SAFETY: the caller's memory, which is as large as it says.
+            // SAFETY: the caller guarantees that the memory has this size.
             let bytes = unsafe { std::slice::from_raw_parts(from, span) }.to_vec();
             let pointer: *const u8 = bytes.as_ptr();
             self.from.side = Side::host(pointer.cast());
@@ -195,7 +196,7 @@ impl Copy {
     }
 }
 
-/// Copies `size` bytes in a stream.
+/// Enqueues a copy of `size` bytes.
 fn copy(stream: CUstream, size: usize, to: Side, from: Side) -> Outcome {
     let copy = Copy {
         to: Volume::flat(to, size),
@@ -205,7 +206,7 @@ fn copy(stream: CUstream, size: usize, to: Side, from: Side) -> Outcome {
     copy.put_into(stream)
 }
 
-/// As [`copy`], and waits: what the calls without a stream do when the host's memory takes part.
+/// As [`copy`], and waits for completion, as calls without a stream do if host memory is involved.
 fn copy_and_wait(size: usize, to: Side, from: Side) -> Outcome {
     copy(NULL, size, to, from)?;
     let (context, stream) = state()?.stream(0)?;
@@ -213,7 +214,7 @@ fn copy_and_wait(size: usize, to: Side, from: Side) -> Outcome {
     context.check()
 }
 
-/// Setting of `height` rows of `width` elements, `pitch` bytes apart.
+/// A memset of `height` rows of `width` elements, `pitch` bytes apart.
 #[derive(Clone, Copy)]
 struct Set<T> {
     address: u64,
@@ -252,13 +253,13 @@ impl<T: std::marker::Copy + Send + Sync + 'static> Set<T> {
         let _active = context.memory.enter();
         let start = self.start(context)?;
         if size_of::<T>() == 1 && self.height == 1 {
-            // SAFETY: inside the range that was checked.
+            // SAFETY: inside the checked range.
             unsafe { start.write_bytes(std::mem::transmute_copy(&self.value), self.width) };
             return Ok(());
         }
         for y in 0..self.height {
             for x in 0..self.width {
-                // SAFETY: inside the range that was checked, and aligned.
+                // SAFETY: inside the checked range, and aligned.
                 unsafe {
                     start
                         .add(y * self.pitch)
@@ -291,7 +292,7 @@ impl<T: std::marker::Copy + Send + Sync + 'static> Set<T> {
     }
 }
 
-/// Sets `count` elements in a stream.
+/// Enqueues a memset of `count` elements.
 fn set<T: std::marker::Copy + Send + Sync + 'static>(
     stream: CUstream,
     address: u64,
@@ -319,7 +320,7 @@ fn set_rows<T: std::marker::Copy + Send + Sync + 'static>(
     set.put_into(stream)
 }
 
-/// The work of a node that sets memory.
+/// Returns the work of a memset node.
 pub(super) fn set_node(
     context: &Arc<Context>,
     node: &cust_raw::CUDA_MEMSET_NODE_PARAMS,
@@ -347,11 +348,11 @@ pub(super) fn set_node(
     }
 }
 
-/// The work of a node that copies.
+/// Returns the work of a copy node.
 ///
 /// # Safety
 ///
-/// The description's host sides are as large as it says whenever the work is done.
+/// The host memory of the description must have the described size whenever the work runs.
 pub(super) unsafe fn copy_node(
     state: &State,
     context: &Arc<Context>,
@@ -367,7 +368,7 @@ pub(super) unsafe fn copy_node(
 /// The default stream, for calls without one.
 const NULL: CUstream = std::ptr::null_mut();
 
-/// One side of a description, as the calls have it.
+/// One side of a copy description.
 struct Described {
     kind: CUmemorytype,
     host: *const c_void,
@@ -448,7 +449,7 @@ fn copy_of_3d(state: &State, c: &CUDA_MEMCPY3D) -> Result<Copy, CUresult> {
     })
 }
 
-/// Bytes of a one-dimensional array.
+/// Returns a range of bytes of a one-dimensional array.
 fn array_row(array: CUarray, offset: usize, size: usize) -> Result<Side, CUresult> {
     let array = state()?.array(from_pointer(array))?;
     let inside = offset.checked_add(size).is_some_and(|end| end <= array.row);
@@ -458,11 +459,11 @@ fn array_row(array: CUarray, offset: usize, size: usize) -> Result<Side, CUresul
     Ok(Side::Device(array.address + offset as u64))
 }
 
-/// A 3D copy in a stream.
+/// Enqueues a 3D copy.
 ///
 /// # Safety
 ///
-/// `copy` is null or a description whose host sides are as large as it says.
+/// `copy` is null or a description whose host memory has the described size.
 unsafe fn copy_3d(copy: *const CUDA_MEMCPY3D, stream: CUstream, waits: bool) -> Outcome {
     if copy.is_null() {
         return Err(INVALID);
@@ -478,7 +479,7 @@ unsafe fn copy_3d(copy: *const CUDA_MEMCPY3D, stream: CUstream, waits: bool) -> 
     Ok(())
 }
 
-/// A 2D copy in a stream.
+/// Enqueues a 2D copy.
 ///
 /// # Safety
 ///
@@ -544,7 +545,7 @@ api! {
     }
 
     fn cuMemcpy2D_v2(copy: *const CUDA_MEMCPY2D) {
-        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        // SAFETY: the caller's pointers, as `cuda.h` requires.
         unsafe { copy_2d(copy, NULL, true) }
     }
 

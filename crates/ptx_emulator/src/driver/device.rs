@@ -1,4 +1,4 @@
-//! Initialisation, the texts of errors, and the one device with its attributes.
+//! Initialization, error strings, and the one device with its attributes.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::sync::LazyLock;
@@ -6,26 +6,26 @@ use std::sync::LazyLock;
 use cust_raw::{CUdevice, CUdevice_attribute, CUdevprop, CUresult, CUuuid};
 
 use super::model::model;
-use super::state::{initialise, state};
+use super::state::{initialize, state};
 use super::{Outcome, api, put};
 
-/// The limits that launches are checked against, the same for all architectures.
+/// The launch limits, which are the same for all architectures.
 pub(super) const MAX_THREADS_PER_BLOCK: u32 = 1024;
 pub(super) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 pub(super) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 pub(super) const MAX_SHARED: i32 = 48 << 10;
 
-/// The CUDA version whose API this is.
+/// The CUDA version of this API.
 const VERSION: c_int = 13000;
-/// "PTX emulator 01", so that programs that compare devices tell it from others.
+/// "PTX emulator 01", so that programs that compare devices can distinguish it.
 const UUID: &[u8; 16] = b"PTX-emulator-001";
 
-/// How many threads of the host run blocks.
+/// Returns the number of host threads that run blocks.
 pub(super) fn host_threads() -> usize {
     super::launch::pool().map_or(1, |pool| pool.current_num_threads())
 }
 
-/// The size of the device's memory: the host's.
+/// Returns the size of device memory, which is that of the host's memory.
 pub(super) fn total_memory() -> usize {
     static TOTAL: LazyLock<usize> = LazyLock::new(|| {
         let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn total_memory() -> usize {
     *TOTAL
 }
 
-/// The name and text of a result code.
+/// Returns the name and the description of a result code.
 fn error_texts(code: CUresult) -> Option<&'static (CString, CString)> {
     static TEXTS: LazyLock<Vec<(CUresult, (CString, CString))>> = LazyLock::new(|| {
         let mut texts = vec![(CUresult::CUDA_SUCCESS, texts_of("CUDA_SUCCESS"))];
@@ -56,7 +56,8 @@ fn error_texts(code: CUresult) -> Option<&'static (CString, CString)> {
         .map(|(_, texts)| texts)
 }
 
-/// `CUDA_ERROR_OUT_OF_MEMORY` and `out of memory`.
+/// Returns the name and the description, for example `CUDA_ERROR_OUT_OF_MEMORY` and `out of
+/// memory`.
 fn texts_of(name: &str) -> (CString, CString) {
     let text = match name {
         "CUDA_SUCCESS" => "no error".to_owned(),
@@ -139,12 +140,12 @@ api! {
         if flags != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        initialise();
+        initialize();
         Ok(())
     }
 
     fn cuDriverGetVersion(version: *mut c_int) {
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(version, VERSION) }
     }
 
@@ -196,7 +197,7 @@ api! {
     fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, device: CUdevice) {
         check_device(device)?;
         let bytes = UUID.map(|byte| byte as c_char);
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(uuid, CUuuid { bytes }) }
     }
 
@@ -252,7 +253,7 @@ api! {
 
     fn cuDeviceGetByPCIBusId(device: *mut CUdevice, id: *const c_char) {
         state()?;
-        // SAFETY: a C string, as `cuda.h` asks for it.
+        // SAFETY: a C string, as `cuda.h` requires.
         if id.is_null() || unsafe { CStr::from_ptr(id) } != BUS_ID {
             return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
         }
@@ -263,11 +264,10 @@ api! {
     fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice) {
         check_device(device)?;
         check_device(peer)?;
-        // A device is no peer of itself.
-        // SAFETY: as above.
+        // A device is not a peer of itself. SAFETY: as above.
         unsafe { put(can, 0) }
     }
 }
 
-/// Where the device says it is.
+/// The PCI bus ID of the device.
 const BUS_ID: &CStr = c"0000:00:00.0";

@@ -16,7 +16,8 @@ use super::{Outcome, api, put, put_optional};
 use crate::launch::MAX_BLOCKS_PER_CLUSTER;
 
 impl Function {
-    /// The most threads that a block may have: the kernel's own limit or the device's.
+    /// Returns the maximum number of threads in a block: the lower of the kernel's and the device's
+    /// limit.
     pub(super) fn max_threads(&self) -> u32 {
         let own = self.program.kernel_info(self.kernel).max_threads;
         match own {
@@ -25,19 +26,19 @@ impl Function {
         }
     }
 
-    /// Bytes of static shared memory.
+    /// Returns the size of static shared memory in bytes.
     pub(super) fn static_shared(&self) -> i32 {
         let info = self.program.kernel_info(self.kernel);
         i32::try_from(info.static_shared).unwrap_or(i32::MAX)
     }
 
-    /// The most bytes of dynamic shared memory that a launch may ask for.
+    /// Returns the maximum dynamic shared memory of a launch in bytes.
     pub(super) fn max_dynamic_shared(&self) -> i32 {
         let set = *lock(&self.max_dynamic_shared);
         set.unwrap_or(MAX_SHARED.saturating_sub(self.static_shared()).max(0))
     }
 
-    /// The driver's checks of a launch with clusters, or of a kernel that requires them.
+    /// Checks a launch with clusters, or of a kernel that requires clusters, as the driver does.
     pub(super) fn check_cluster(&self, cluster: Option<[u32; 3]>, grid: [u32; 3]) -> Outcome {
         let required = self.program.kernel_info(self.kernel).required_cluster;
         let Some(size) = cluster.or(required) else {
@@ -56,7 +57,8 @@ impl Function {
         Ok(())
     }
 
-    /// The most blocks of a cluster: more than eight are not on every GPU, and must be asked for.
+    /// Returns the maximum number of blocks in a cluster: more than eight are not portable and
+    /// require an attribute.
     fn max_cluster(&self) -> u32 {
         match self.large_clusters.load(Ordering::Relaxed) {
             true => MAX_BLOCKS_PER_CLUSTER as u32,
@@ -92,8 +94,8 @@ impl Function {
         })
     }
 
-    /// The blocks of this size that would run on one multiprocessor of the device that the
-    /// emulator says it is.
+    /// Returns the number of blocks of this size that would be active on one multiprocessor of the
+    /// device.
     fn active_blocks(&self, block_size: c_int, dynamic_shared: usize) -> c_int {
         if block_size <= 0 || block_size as u32 > self.max_threads() {
             return 0;
@@ -104,14 +106,14 @@ impl Function {
         if shared > i64::from(model().max_shared_optin) {
             return 0;
         }
-        // Each block takes a kilobyte for the system.
+        // The system reserves a kilobyte for each block.
         let by_shared = i64::from(model().shared_per_multiprocessor) / (shared + 1024);
         by_threads
             .min(model().blocks_per_multiprocessor)
             .min(by_shared as c_int)
     }
 
-    /// The block size with the most threads at a time, and the grid that fills the device.
+    /// Returns the block size with the highest occupancy, and the grid size that fills the device.
     fn best_size(&self, limit: c_int, shared: impl Fn(c_int) -> usize) -> (c_int, c_int) {
         let max = self.max_threads() as c_int;
         let max = if limit > 0 { limit.min(max) } else { max };
@@ -130,7 +132,7 @@ api! {
         let function = state()?.function(from_pointer(function))?;
         let found = function.attribute(which);
         let found = found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(value, found) }
     }
 
@@ -184,8 +186,7 @@ api! {
 
     fn cuFuncGetName(name: *mut *const c_char, function: CUfunction) {
         let function = state()?.function(from_pointer(function))?;
-        // The name lives as long as the module.
-        // SAFETY: as above.
+        // The name lives as long as the module. SAFETY: as above.
         unsafe { put(name, function.name.as_ptr()) }
     }
 
@@ -270,7 +271,7 @@ api! {
     ) {
         let function = state()?.function(from_pointer(function))?;
         let (grid, block) = function.best_size(limit, |size| match shared_of_size {
-            // SAFETY: the caller's function, as `cuda.h` asks for it.
+            // SAFETY: the caller's function, as `cuda.h` requires.
             Some(shared_of_size) => unsafe { shared_of_size(size) },
             None => dynamic_shared,
         });

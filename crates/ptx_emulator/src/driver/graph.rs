@@ -1,8 +1,8 @@
-//! Graphs: work that is described once and done often, put together node by node or recorded from
+//! Graphs: work that is described once and launched repeatedly, built node by node or captured from
 //! streams.
 //!
-//! A node is the same work as a stream's. A launch of a graph is one piece of work in its stream,
-//! which does the nodes one after the other in an order that their dependencies allow.
+//! A node runs the same work as a stream would. A launch of a graph is one item of work in its
+//! stream, which runs the nodes one after another in an order that respects their dependencies.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_uint, c_ulonglong};
@@ -27,15 +27,15 @@ use super::{Outcome, api, put, put_optional};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// A graph that can be changed.
+/// A graph that can be modified.
 pub(super) struct Graph {
     pub(super) context: Handle,
     nodes: Mutex<Vec<Node>>,
-    /// The conditions made for it.
+    /// The conditions created for the graph.
     pub(super) conditions: Mutex<Vec<Arc<Condition>>>,
-    /// The graph whose conditional node has this one as a body.
+    /// The graph whose conditional node has this graph as a body.
     outer: Weak<Graph>,
-    /// The lists of conditional nodes' bodies that callers may look at, by their handles.
+    /// The handles of the bodies of conditional nodes, in lists that callers may read.
     pub(super) lists: Mutex<Vec<Box<[usize]>>>,
 }
 
@@ -43,11 +43,11 @@ pub(super) struct Graph {
 struct Node {
     kind: CUgraphNodeType,
     action: Action,
-    /// The numbers of the nodes that come before it.
+    /// The numbers of the nodes that it depends on.
     after: Vec<usize>,
-    /// Of a kernel.
+    /// The attributes of a kernel node.
     attributes: Attributes,
-    /// Its handle, once somebody asked for it.
+    /// The handle, once it has been requested.
     handle: Handle,
     destroyed: bool,
 }
@@ -61,21 +61,21 @@ pub(super) enum Action {
     Conditional(Arc<Condition>, Choice, Vec<Arc<Graph>>),
 }
 
-/// A graph that can be launched: its nodes in an order in which they can be done.
+/// A graph that can be launched, with its nodes in a topological order.
 pub(super) struct Exec {
     pub(super) context: Handle,
     nodes: Mutex<Vec<ExecNode>>,
-    /// Its conditions, which a launch sets to their defaults.
+    /// The conditions, which a launch resets to their defaults.
     conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 #[derive(Clone)]
 struct ExecNode {
-    /// Its number in the graph that this was made from.
+    /// The number of the node in the original graph.
     number: usize,
     kind: CUgraphNodeType,
     action: ExecAction,
-    /// Of a kernel.
+    /// The attributes of a kernel node.
     attributes: Attributes,
     enabled: bool,
 }
@@ -89,7 +89,7 @@ enum ExecAction {
     Conditional(Arc<Condition>, Choice, Vec<Body>),
 }
 
-/// A graph that a conditional node does.
+/// A body of a conditional node.
 #[derive(Clone)]
 struct Body {
     nodes: Vec<ExecNode>,
@@ -107,7 +107,7 @@ impl Graph {
         }
     }
 
-    /// An empty body of a conditional node in `outer`.
+    /// Creates an empty body for a conditional node in `outer`.
     pub(super) fn body_of(outer: &Arc<Graph>) -> Graph {
         Graph {
             outer: Arc::downgrade(outer),
@@ -115,7 +115,7 @@ impl Graph {
         }
     }
 
-    /// The condition with this handle, made for this graph or for one around it.
+    /// Returns the condition with a handle, which was created for this graph or an enclosing one.
     pub(super) fn condition(&self, handle: u64) -> Option<Arc<Condition>> {
         let conditions = lock(&self.conditions);
         let found = conditions.iter().find(|it| it.handle() == handle);
@@ -138,7 +138,7 @@ impl Graph {
         nodes.len() - 1
     }
 
-    /// The node's handle; made on the first call.
+    /// Returns the handle of a node, which is created by the first call.
     fn handle_of(self: &Arc<Graph>, state: &State, number: usize) -> Handle {
         let mut nodes = lock(&self.nodes);
         let node = &mut nodes[number];
@@ -148,7 +148,7 @@ impl Graph {
         node.handle
     }
 
-    /// Whether a conditional node of the graph, or of the bodies in it, has the condition.
+    /// Returns whether a conditional node of the graph or of its bodies uses the condition.
     fn uses(&self, condition: &Arc<Condition>) -> bool {
         let nodes = lock(&self.nodes).clone();
         nodes.iter().any(|node| match &node.action {
@@ -159,8 +159,8 @@ impl Graph {
         })
     }
 
-    /// Refuses a graph with conditions, which the driver neither clones nor makes a child node of
-    /// (driver 580.159.04, on an H100).
+    /// Rejects a graph with conditions: the driver neither clones such a graph nor accepts it as a
+    /// child node (driver 580.159.04, on an H100).
     fn require_no_conditions(&self) -> Outcome {
         match lock(&self.conditions).is_empty() {
             true => Ok(()),
@@ -168,9 +168,9 @@ impl Graph {
         }
     }
 
-    /// Its nodes in an order that the dependencies allow; `None` if they have a cycle, or if a
-    /// condition has no node, which the driver refuses as well. Among nodes without an order
-    /// the deferred schedule takes the one that was added last first.
+    /// Returns the nodes in a topological order, or `None` if they have a cycle or a condition has
+    /// no node, which the driver rejects as well. With the deferred schedule, the node added last
+    /// comes first among independent nodes.
     fn ordered(&self) -> Option<Vec<ExecNode>> {
         let conditions = lock(&self.conditions).clone();
         if !conditions.iter().all(|condition| self.uses(condition)) {
@@ -260,16 +260,16 @@ fn run(nodes: &[ExecNode], conditions: &[Arc<Condition>]) -> Outcome {
     Ok(())
 }
 
-/// The recording of one or more streams into a graph.
+/// The capture of one or more streams into a graph.
 pub(super) struct Capture {
     graph: Arc<Graph>,
     origin: u64,
-    /// For each stream, by its id, the nodes that the next one comes after.
+    /// For each stream, by id, the nodes that its next node depends on.
     last: Mutex<HashMap<u64, Vec<usize>>>,
 }
 
 impl Capture {
-    /// Records work put into a stream, as a node of a kind.
+    /// Captures work enqueued in a stream as a node.
     pub(super) fn record(&self, stream: &Stream, kind: CUgraphNodeType, work: Work) -> Outcome {
         let mut last = lock(&self.last);
         let after = last.entry(stream.id).or_default();
@@ -277,7 +277,7 @@ impl Capture {
         Ok(())
     }
 
-    /// The nodes that an event recorded in the stream now stands for.
+    /// Returns the nodes that an event recorded in the stream now represents.
     pub(super) fn last_of(&self, stream: &Stream) -> Vec<usize> {
         lock(&self.last)
             .get(&stream.id)
@@ -285,8 +285,8 @@ impl Capture {
             .unwrap_or_default()
     }
 
-    /// Lets what is put into the stream from now on come after the nodes; a stream that is not
-    /// recorded yet is from here on.
+    /// Makes subsequent work of the stream depend on the nodes. A stream that is not being captured
+    /// joins the capture.
     pub(super) fn join(self: &Arc<Capture>, stream: &Stream, nodes: &[usize]) -> Outcome {
         let mut current = lock(&stream.capture);
         match &*current {
@@ -308,12 +308,12 @@ impl Capture {
 }
 
 impl Stream {
-    /// What it is recorded into.
+    /// Returns the capture that the stream is part of.
     pub(super) fn capture(&self) -> Option<Arc<Capture>> {
         lock(&self.capture).clone()
     }
 
-    /// Calls that would wait for work which is only recorded are errors.
+    /// Returns an error for a call that would wait for work that is only captured.
     pub(super) fn refuse_capture(&self) -> Outcome {
         match self.capture() {
             Some(_) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
@@ -322,7 +322,7 @@ impl Stream {
     }
 }
 
-/// The numbers of nodes by their handles.
+/// Returns the numbers of nodes, given their handles.
 ///
 /// # Safety
 ///
@@ -347,7 +347,7 @@ unsafe fn numbers(
     (0..count).map(number).collect()
 }
 
-/// Adds a node to a graph and returns its handle.
+/// Adds a node to a graph and writes its handle to `node`.
 ///
 /// # Safety
 ///
@@ -376,11 +376,11 @@ pub(super) unsafe fn add_node(
     unsafe { put(node, to_pointer(handle)) }
 }
 
-/// The work of a kernel's node.
+/// Returns the work of a kernel node.
 ///
 /// # Safety
 ///
-/// The parameters are as `cuda.h` asks for them.
+/// The parameters are as `cuda.h` requires.
 unsafe fn kernel_work(
     state: &State,
     context: &Arc<Context>,
@@ -405,7 +405,7 @@ unsafe fn kernel_work(
     unsafe { launch.launch_work(state, context) }
 }
 
-/// Gives a node of a graph that can be launched other work.
+/// Replaces the work of a node in an executable graph.
 fn set_exec(
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -435,7 +435,7 @@ fn instantiate(graph: CUgraph) -> Result<CUgraphExec, CUresult> {
     Ok(to_pointer(state.add(exec)))
 }
 
-/// Writes a list of nodes, as the calls that return lists do: the count alone if there is no list.
+/// Writes a list of nodes, or only their number if `list` is null.
 ///
 /// # Safety
 ///
@@ -466,7 +466,7 @@ api! {
             return Err(INVALID);
         }
         let handle = state.add(Object::Graph(Arc::new(Graph::new(context.handle))));
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(graph, to_pointer(handle)) }
     }
 
@@ -517,7 +517,7 @@ api! {
         if value.is_null() || node.kind != CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL {
             return Err(INVALID);
         }
-        // SAFETY: as above; the value is of the attribute's kind.
+        // SAFETY: as above; the value has the attribute's type.
         unsafe { node.attributes.set(attribute, &*value) };
         Ok(())
     }
@@ -752,7 +752,7 @@ api! {
         if exec.context != context.handle {
             return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
-        // As it is now: what is changed later is for later launches.
+        // A snapshot: later changes apply to later launches.
         let nodes = lock(&exec.nodes).clone();
         let conditions = lock(&exec.conditions).clone();
         let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
@@ -874,7 +874,7 @@ api! {
         if path.is_null() {
             return Err(INVALID);
         }
-        // SAFETY: a C string, as `cuda.h` asks for it.
+        // SAFETY: a C string, as `cuda.h` requires.
         let path = unsafe { std::ffi::CStr::from_ptr(path) }.to_string_lossy().into_owned();
         let mut text = "digraph dot {\n".to_owned();
         for (number, node) in lock(&graph.nodes).iter().enumerate() {
@@ -953,7 +953,7 @@ api! {
     }
 }
 
-/// Whether a node is one of `last`, or comes before one of them.
+/// Returns whether a node is one of `last` or precedes one of them.
 fn comes_before(graph: &Graph, node: usize, last: &[usize]) -> bool {
     let nodes = lock(&graph.nodes);
     let mut open = last.to_vec();

@@ -1,5 +1,5 @@
-//! Green contexts: parts of the device's multiprocessors, with streams that use these alone. Here
-//! all streams use all of the host's threads, so the parts are only counted.
+//! Green contexts: partitions of the device's multiprocessors, with streams that use only these. In
+//! the emulator all streams use all host threads, so the partitions are only counted.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// A green context.
 pub(super) struct Green {
-    /// The device's primary context.
+    /// The primary context of the device.
     pub(super) context: Handle,
-    /// How many multiprocessors it has.
+    /// The number of multiprocessors.
     count: u32,
 }
 
 fn resource(count: u32) -> CUdevResource {
-    // SAFETY: zeros are valid for these plain numbers.
+    // SAFETY: zeros are valid for these integers.
     let mut resource: CUdevResource = unsafe { std::mem::zeroed() };
     resource.type_ = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM;
     resource.__bindgen_anon_1.sm.smCount = count;
@@ -34,13 +34,13 @@ fn resource(count: u32) -> CUdevResource {
     resource
 }
 
-/// How many multiprocessors a resource is.
+/// Returns the number of multiprocessors of a resource.
 ///
 /// # Safety
 ///
 /// The pointer is null or to a resource.
 unsafe fn count_of(resource: *const CUdevResource) -> Result<u32, CUresult> {
-    // SAFETY: as the caller promises; the type says which part of the union is there.
+    // SAFETY: as the caller promises; the type determines the active field of the union.
     unsafe {
         let sm = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM;
         if resource.is_null() || (*resource).type_ != sm {
@@ -50,7 +50,7 @@ unsafe fn count_of(resource: *const CUdevResource) -> Result<u32, CUresult> {
     }
 }
 
-/// Descriptions are numbers: the multiprocessors, and one more, since none is null.
+/// Returns a descriptor, which is the number of multiprocessors plus one, so that it is not null.
 fn description(count: u32) -> CUdevResourceDesc {
     std::ptr::without_provenance_mut(count as usize + 1)
 }
@@ -64,7 +64,7 @@ api! {
         if kind != CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM {
             return Err(CUresult::CUDA_ERROR_INVALID_RESOURCE_TYPE);
         }
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(to, resource(host_threads() as u32)) }
     }
 
@@ -76,7 +76,7 @@ api! {
         _flags: c_uint,
         least: c_uint,
     ) {
-        // SAFETY: as above; the list has room for as many groups as are asked for.
+        // SAFETY: as above; the list has room for the requested number of groups.
         unsafe {
             let all = count_of(input)?;
             if groups.is_null() || least > all {

@@ -1,4 +1,5 @@
-//! Launches: sizes and parameters checked as the driver would, then run to the end.
+//! Launches: checks dimensions and parameters as the driver does, then runs the kernel to
+//! completion.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,15 +17,15 @@ use super::state::{Context, Function, State, from_pointer, lock, state};
 use super::{Outcome, api};
 use crate::{Fault, FaultKind, KernelInfo, LaunchConfig};
 
-/// The text of the last fault of a kernel, in the whole process: what happened, in which kernel,
-/// block and thread, and at which line. The driver API has no place for it.
+/// Returns the description of the last fault of a kernel in the process: what happened, in which
+/// kernel, block and thread, and at which line. The driver API cannot report these details.
 pub fn last_fault() -> Option<String> {
     lock(&LAST_FAULT).clone()
 }
 
 static LAST_FAULT: Mutex<Option<String>> = Mutex::new(None);
 
-/// The result code that a GPU would answer a fault with.
+/// Returns the result code with which a GPU reports a fault.
 fn fault_code(kind: &FaultKind) -> CUresult {
     match kind {
         FaultKind::IllegalAddress => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -40,23 +41,22 @@ fn fault_code(kind: &FaultKind) -> CUresult {
     }
 }
 
-/// What a launch's attributes ask for. Others than these are about scheduling and caches, and change
-/// no result.
+/// The launch attributes that affect results. The others concern scheduling and caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
-    /// Blocks of a cluster in x, y and z, if the launch says so.
+    /// The cluster dimensions in blocks, if the launch specifies them.
     pub(super) cluster: Option<[u32; 3]>,
-    /// Whether it is cooperative. Blocks may wait for each other in other launches as well, but
-    /// kernels can ask for it.
+    /// Whether the launch is cooperative. Blocks may wait for each other in other launches, too,
+    /// but kernels can query it.
     pub(super) cooperative: bool,
 }
 
 impl Attributes {
-    /// Those of a launch.
+    /// Returns the attributes of a launch.
     ///
     /// # Safety
     ///
-    /// The list of attributes has as many as it says, and each value is of its attribute's kind.
+    /// The list of attributes has the specified length, and each value has its attribute's type.
     pub(super) unsafe fn of(config: &CUlaunchConfig) -> Attributes {
         let mut attributes = Attributes::default();
         for i in 0..config.numAttrs as usize {
@@ -69,11 +69,11 @@ impl Attributes {
         attributes
     }
 
-    /// Sets one.
+    /// Sets an attribute.
     ///
     /// # Safety
     ///
-    /// The value is of the attribute's kind.
+    /// The value has the attribute's type.
     pub(super) unsafe fn set(&mut self, id: CUlaunchAttributeID, value: &CUlaunchAttributeValue) {
         match id {
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
@@ -90,10 +90,10 @@ impl Attributes {
     }
 }
 
-/// A launch whose parameters are copied, but for its attributes.
+/// A launch with copied parameters, to which the attributes are passed.
 pub(super) type LaunchWork = Arc<dyn Fn(Attributes) -> Outcome + Send + Sync>;
 
-/// A launch as all entry points describe it.
+/// A launch as described by any of the entry points.
 pub(super) struct Launch {
     pub(super) function: CUfunction,
     pub(super) grid: [c_uint; 3],
@@ -106,9 +106,11 @@ pub(super) struct Launch {
 }
 
 impl Launch {
+    /// Checks and enqueues the launch.
+    ///
     /// # Safety
     ///
-    /// `params` and `extra` are as `cuLaunchKernel` asks for them.
+    /// `params` and `extra` are as `cuLaunchKernel` requires.
     unsafe fn run(&self) -> Outcome {
         let state = state()?;
         let (context, stream) = state.stream(from_pointer(self.stream))?;
@@ -119,7 +121,7 @@ impl Launch {
         in_stream(state, &context, &stream, kind, work)
     }
 
-    /// The launch as work, its parameters copied.
+    /// Returns the launch as work, with its parameters copied.
     ///
     /// # Safety
     ///
@@ -131,7 +133,7 @@ impl Launch {
         Ok(Arc::new(move || work(attributes)))
     }
 
-    /// The launch as work whose attributes are still to be said, its parameters copied.
+    /// Returns the launch as work that takes the attributes, with its parameters copied.
     ///
     /// # Safety
     ///
@@ -171,7 +173,7 @@ impl Launch {
                 if fault.kind == FaultKind::InvalidLaunch {
                     return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
                 }
-                // As on a GPU, the launch itself went well; what follows tells of the fault.
+                // As on a GPU, the launch itself succeeds; the following calls report the fault.
                 record_fault(&fault);
                 *lock(&context.sticky) = Some(fault_code(&fault.kind));
             }
@@ -179,7 +181,7 @@ impl Launch {
         }))
     }
 
-    /// The checks that the driver makes before a launch.
+    /// Checks the launch as the driver does.
     fn check(&self, function: &Function) -> Outcome {
         let sizes = self.grid.iter().zip(&MAX_GRID);
         let mut sizes = sizes.chain(self.block.iter().zip(&MAX_BLOCK));
@@ -200,7 +202,7 @@ impl Launch {
         function.check_cluster(self.attributes.cluster, self.grid)
     }
 
-    /// The parameters in one piece, laid out as the kernel expects them.
+    /// Returns the parameters in one buffer with the layout that the kernel expects.
     ///
     /// # Safety
     ///
@@ -217,7 +219,8 @@ impl Launch {
         }
         for (i, parameter) in info.params.iter().enumerate() {
             let (offset, size) = (parameter.offset, parameter.size);
-            // SAFETY: the list has an entry for each parameter, which points to its bytes.
+            // SAFETY: the list has an entry for each parameter, which points to the parameter's
+            // bytes.
             unsafe {
                 let source = self.params.add(i).read();
                 if source.is_null() {
@@ -231,7 +234,7 @@ impl Launch {
         Ok(buffer)
     }
 
-    /// The parameters as one buffer of the caller's.
+    /// Copies the parameters from the caller's buffer.
     ///
     /// # Safety
     ///
@@ -260,15 +263,15 @@ impl Launch {
         }
         if !buffer.is_empty() {
             let to = buffer.as_mut_ptr();
-            // SAFETY: the caller's buffer has `size` bytes, at least as many as ours.
+            // SAFETY: the caller's buffer has `size` bytes, at least as many as `buffer`.
             unsafe { to.copy_from_nonoverlapping(pointer, buffer.len()) };
         }
         Ok(())
     }
 }
 
-/// The threads that run blocks: a pool of their own, so that a program which launches from all
-/// threads of the global one does not wait for itself.
+/// Returns the threads that run blocks. They are a separate pool, so that a program that launches
+/// from all threads of the global pool does not wait for itself.
 pub(super) fn pool() -> Result<&'static ThreadPool, CUresult> {
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
     let pool = POOL.get_or_init(|| {
@@ -278,22 +281,22 @@ pub(super) fn pool() -> Result<&'static ThreadPool, CUresult> {
     pool.as_ref().ok_or(CUresult::CUDA_ERROR_OPERATING_SYSTEM)
 }
 
-/// Runs a grid to its end, on the emulator's threads.
+/// Runs a grid to completion on the emulator's threads.
 fn run_on_cores(function: &Function, config: &LaunchConfig) -> Result<(), Box<Fault>> {
     let run = || match crate::launch(&function.program, function.kernel, config) {
         Ok(_) => Ok(()),
         Err(fault) => Err(Box::new(fault)),
     };
     let pool = match pool() {
-        // A single block runs on one thread anyway, which may be this one.
+        // A single block runs on one thread in any case, which may be this one.
         Ok(pool) if config.grid != [1; 3] => pool,
         _ => return run(),
     };
     if rayon::current_thread_index().is_none() {
         return pool.install(run);
     }
-    // The caller is a thread of some pool. While such a thread waits for another pool it does
-    // other work of its own, which may be a launch in the stream that is locked now.
+    // The caller is a thread of some pool. While such a thread waits for another pool it runs other
+    // work of its own pool, which may be a launch in the stream that is locked now.
     std::thread::scope(|scope| match scope.spawn(|| pool.install(run)).join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
@@ -328,7 +331,7 @@ api! {
             params,
             extra,
         };
-        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        // SAFETY: the caller's pointers, as `cuda.h` requires.
         unsafe { launch.run() }
     }
 

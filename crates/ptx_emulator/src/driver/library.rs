@@ -1,5 +1,5 @@
 //! Libraries, which are modules that belong to no context until they are used; and the linker,
-//! which makes one module of several.
+//! which joins several modules.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -16,8 +16,8 @@ use super::{Outcome, api, put, put_optional};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The name that an item declares without a definition: what another module defines, or shared memory
-/// whose size the launch gives.
+/// Returns the name that an item declares without a definition: a symbol of another module, or
+/// dynamic shared memory.
 fn external<'a>(item: &ptx::Item<'a>) -> Option<&'a str> {
     let (linkage, name) = match item {
         ptx::Item::Function(one) => (one.linkage, one.name),
@@ -27,8 +27,8 @@ fn external<'a>(item: &ptx::Item<'a>) -> Option<&'a str> {
     (linkage == ptx::Linkage::Extern).then_some(name)
 }
 
-/// Makes one module of several: the header of the first, all definitions, and one declaration of each
-/// name that none of them defines.
+/// Joins several modules: the header of the first, all definitions, and one declaration of each
+/// symbol without a definition.
 fn join(texts: &[String]) -> Result<String, CUresult> {
     let [first, others @ ..] = texts else {
         return Err(INVALID);
@@ -83,7 +83,7 @@ api! {
             texts: Mutex::default(),
             output: Mutex::default(),
         })));
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(link, to_pointer(handle)) }
     }
 
@@ -124,7 +124,7 @@ api! {
         let text = CString::new(join(&lock(&link.texts))?).map_err(|_| INVALID)?;
         let len = text.as_bytes_with_nul().len();
         let mut output = lock(&link.output);
-        // It lives as long as the link's state.
+        // The output lives as long as the link state.
         let output = output.insert(text);
         // SAFETY: as above.
         unsafe {
@@ -156,7 +156,7 @@ api! {
         let (text, logs) = unsafe {
             (image_text(code)?, Logs::from_options(count, options, values))
         };
-        // There is one device: its context is the library's.
+        // There is only one device: its context is the library's.
         let handle = load_text(text, &logs)?;
         // SAFETY: as above.
         unsafe { put(library, to_pointer(handle)) }
@@ -247,7 +247,7 @@ api! {
     }
 
     fn cuKernelGetFunction(function: *mut CUfunction, kernel: CUkernel) {
-        // A kernel of the one device is its function.
+        // With only one device, a kernel is its function.
         let handle = from_pointer(kernel);
         state()?.function(handle)?;
         // SAFETY: as above.
@@ -263,8 +263,7 @@ api! {
     fn cuKernelGetName(name: *mut *const c_char, kernel: CUkernel) {
         let function = state()?.function(from_pointer(kernel))?;
         let text: &CStr = &function.name;
-        // The name lives as long as the library.
-        // SAFETY: as above.
+        // The name lives as long as the library. SAFETY: as above.
         unsafe { put(name, text.as_ptr()) }
     }
 
@@ -302,8 +301,8 @@ api! {
 mod tests {
     use super::*;
 
-    /// A caller, and what it calls, as the writer of `ptx` prints them: parameters and the semicolon
-    /// of a declaration are on lines of their own.
+    /// A caller and its callee, as the writer of `ptx` prints them: the parameters and the
+    /// semicolon of a declaration are on separate lines.
     #[test]
     fn a_declaration_of_several_lines_gives_way_to_the_definition() {
         let of = |items: &str| {

@@ -1,7 +1,7 @@
-//! Virtual memory: reserved addresses, and memory mapped there.
+//! Virtual memory management: reserved address ranges, and memory mapped to them.
 //!
-//! A reservation is memory of the host that the system backs when it is first touched. Mapping
-//! makes a part of it accessible; one allocation can be mapped in one place at a time.
+//! A reservation is host memory, which the system allocates on first access. Mapping makes a part
+//! of it accessible. An allocation can be mapped to only one address range at a time.
 
 use std::collections::BTreeMap;
 use std::ffi::c_ulonglong;
@@ -17,11 +17,11 @@ use super::{api, put};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The size that pieces of memory are a multiple of, as on most GPUs.
+/// The allocation granularity, as on most GPUs.
 const GRANULARITY: usize = 2 << 20;
 
 impl Reservation {
-    /// Tells kernels and copies of what is mapped: neighbouring pieces as one range.
+    /// Makes the mapped ranges accessible to kernels and copies. Adjacent ranges become one range.
     fn publish(&mut self, context: &Context) {
         for address in self.published.drain(..) {
             context.memory.unregister(address);
@@ -40,7 +40,7 @@ impl Reservation {
     }
 }
 
-/// Calls `f` with the reservation that a range of addresses lies in.
+/// Calls `f` with the reservation that contains an address range.
 fn with_reservation<T>(
     context: &Context,
     address: u64,
@@ -67,7 +67,7 @@ api! {
         if properties.is_null() {
             return Err(INVALID);
         }
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(granularity, GRANULARITY) }
     }
 
@@ -88,7 +88,7 @@ api! {
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
         drop(memory);
-        // Zeroed memory of this size is not touched before it is used.
+        // The system does not allocate zeroed memory of this size before it is accessed.
         let mut memory = vec![0u8; padded];
         let start = (memory.as_mut_ptr().expose_provenance()).next_multiple_of(GRANULARITY) as u64;
         let reservation = Reservation {
@@ -135,7 +135,7 @@ api! {
     fn cuMemRelease(handle: CUmemGenericAllocationHandle) {
         let state = state()?;
         state.physical(handle)?;
-        // What is mapped stays until it is unmapped.
+        // The memory remains mapped until it is unmapped.
         state.remove(handle);
         Ok(())
     }
@@ -153,7 +153,7 @@ api! {
         if flags != 0 || offset != 0 || size != physical.size {
             return Err(INVALID);
         }
-        // Two places with one content are beyond this memory.
+        // The emulator cannot map the same memory to two address ranges.
         let elsewhere = lock(&context.reservations)
             .values()
             .any(|reservation| reservation.pieces.values().any(|(_, other)| *other == handle));
@@ -199,7 +199,7 @@ api! {
         if access.is_null() {
             return Err(INVALID);
         }
-        // There is one device, and what is mapped can be accessed.
+        // There is only one device, and mapped memory is always accessible.
         with_reservation(&context, address, size, |_| Ok(()))
     }
 
@@ -210,7 +210,7 @@ api! {
     ) {
         let context = state()?.current()?;
         let mapped = context.memory.range_of(address).is_some();
-        // SAFETY: as above. Reading and writing is 3.
+        // SAFETY: as above. 3 is read and write access.
         unsafe { put(flags, if mapped { 3 } else { 0 }) }
     }
 }

@@ -1,7 +1,7 @@
-//! Memory: allocation, pinning, and what is known of an address.
+//! Memory: allocation, pinning, and attributes of addresses.
 //!
-//! Host and device share one address space: an address on the device is where the bytes are in
-//! this process, so pinned and managed memory is device memory that the host may access too.
+//! Host and device share one address space: a device address is the address of the bytes in this
+//! process, so pinned and managed memory is device memory that the host may access too.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::queue::{in_stream, wait_for_all};
 use super::state::{Block, BlockKind, Context, Pool, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
 
-/// Device memory is aligned to this, which textures of it ask for.
+/// The alignment of device memory, which textures require.
 const ALIGNMENT: usize = 512;
 /// Pinned memory is aligned to pages.
 const PAGE: usize = 4096;
-/// Rows of `cuMemAllocPitch` are a multiple of this.
+/// The alignment of the rows of `cuMemAllocPitch`.
 const PITCH: usize = 512;
 
 impl Context {
-    /// Bytes in use.
+    /// Returns the number of allocated bytes.
     fn used(&self) -> usize {
         lock(&self.blocks).values().map(|block| block.size).sum()
     }
@@ -41,7 +41,7 @@ impl Context {
         if size == 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // The host's allocator would promise more than there is.
+        // The host's allocator would overcommit memory.
         if size > total_memory().saturating_sub(self.used()) {
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
@@ -57,7 +57,7 @@ impl Context {
         Ok(address)
     }
 
-    /// Device memory of a pool.
+    /// Allocates device memory from a pool.
     pub(super) fn allocate_from(&self, pool: &Arc<Pool>, size: usize) -> Result<u64, CUresult> {
         let address = self.allocate(size, ALIGNMENT, BlockKind::Device, 0)?;
         if let Some(block) = lock(&self.blocks).get_mut(&address) {
@@ -85,7 +85,7 @@ impl Context {
         Ok(())
     }
 
-    /// The block that an address lies in, with its start.
+    /// Returns the block that contains an address, with its start.
     pub(super) fn block_of(&self, address: u64) -> Option<(u64, Block)> {
         let blocks = lock(&self.blocks);
         let (&base, block) = blocks.range(..=address).next_back()?;
@@ -93,7 +93,7 @@ impl Context {
     }
 }
 
-/// One attribute of an address.
+/// Writes an attribute of an address.
 ///
 /// # Safety
 ///
@@ -105,7 +105,7 @@ unsafe fn pointer_attribute(
     address: u64,
 ) -> Outcome {
     use CUpointer_attribute as A;
-    // Variables of modules are device memory that nobody allocated.
+    // Variables of modules are device memory without an allocation.
     let (base, size, kind, flags) = match context.block_of(address) {
         Some((base, block)) => (base, block.size, block.kind, block.flags),
         None => match context.memory.range_of(address) {
@@ -152,7 +152,7 @@ api! {
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         let context = state()?.usable()?;
         let all = total_memory();
-        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        // SAFETY: the caller's pointers, as `cuda.h` requires.
         unsafe {
             put_optional(free, all.saturating_sub(context.used()));
             put_optional(total, all);
@@ -207,7 +207,7 @@ api! {
     }
 
     fn cuMemAllocAsync(address: *mut CUdeviceptr, size: usize, stream: CUstream) {
-        // Of the default pool, whose attributes nobody looks at.
+        // Allocated from the default pool, whose attributes are not updated.
         let (context, _) = state()?.stream(from_pointer(stream))?;
         context.check()?;
         let found = context.allocate(size, ALIGNMENT, BlockKind::Device, 0)?;
@@ -263,7 +263,7 @@ api! {
 
     fn cuMemFreeHost(host: *mut c_void) {
         let state = state()?;
-        // Freeing works after a fault too: the memory is the host's.
+        // Freeing works even after a fault: the memory is the host's.
         let context = state.current()?;
         if host.is_null() {
             return Ok(());
@@ -369,8 +369,8 @@ api! {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         for i in 0..count as usize {
-            // SAFETY: both lists have `count` entries. What an address does not have is left as
-            // it is, as with the driver.
+            // SAFETY: both lists have `count` entries. An attribute that an address does not have
+            // is left unchanged, as with the driver.
             let _ = unsafe {
                 let (attribute, data) = (attributes.add(i).read(), data.add(i).read());
                 pointer_attribute(&context, data, attribute, address)
@@ -399,12 +399,12 @@ api! {
     }
 }
 
-/// A pointer that the host may follow.
+/// Returns a pointer that the host may dereference.
 fn host_pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-/// Advice and prefetching change nothing here, but are for managed memory only.
+/// Checks a range for advice and prefetching, which have no effect and are only for managed memory.
 fn managed_range(address: u64, count: usize) -> Outcome {
     let context = state()?.usable()?;
     match context.block_of(address) {

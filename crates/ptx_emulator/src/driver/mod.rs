@@ -1,18 +1,18 @@
-//! The CUDA driver API on the emulator: the functions behind [`driver`], a table as libcuda's.
+//! The CUDA driver API on the emulator: the functions behind [`driver`], as a table like libcuda's.
 //!
-//! One device, one process. Handles are numbers in tables, never pointers to follow, so a wrong or
-//! stale handle is an error as the driver's. Work put into a stream is done before the call
-//! returns, or as late as possible ([`Schedule`]): both are schedules that a GPU could choose. A
-//! fault in a kernel is returned by the next synchronizing call, and by all calls from then on, until the context is
-//! destroyed or reset.
+//! There is one device in one process. Handles are indices into tables, never dereferenced
+//! pointers, so a wrong or stale handle is an error as with the driver. Enqueued work runs before
+//! the call returns, or as late as possible ([`Schedule`]): a GPU could choose either schedule. A
+//! fault in a kernel is returned by the next synchronizing call, and by all calls from then on,
+//! until the context is destroyed or reset.
 //!
-//! Where things are: `state.rs` holds the tables; `device.rs`, `context.rs`, `module.rs`,
-//! `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`, `copy.rs`, `stream.rs`, `graph.rs`,
-//! `condition.rs`, `green.rs`, `tensor.rs`, `texture.rs` each hold the functions of
-//! one part of the API; `queue.rs` is where a stream's work waits.
-//! What is not here returns `CUDA_ERROR_NOT_SUPPORTED`.
+//! `state.rs` holds the tables, and `queue.rs` the pending work of streams. `device.rs`,
+//! `context.rs`, `module.rs`, `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`,
+//! `copy.rs`, `stream.rs`, `graph.rs`, `condition.rs`, `green.rs`, `tensor.rs` and `texture.rs`
+//! each hold the functions of one part of the API. Functions that are not implemented return
+//! `CUDA_ERROR_NOT_SUPPORTED`.
 
-// The functions bear `cuda.h`'s contracts, which the table's type repeats.
+// The functions have the contracts of `cuda.h`, which the documentation of the table repeats.
 #![allow(clippy::missing_safety_doc)]
 
 mod condition;
@@ -45,16 +45,16 @@ use cust_raw::{CUresult, Driver};
 pub use launch::last_fault;
 pub use queue::{Schedule, set_schedule};
 
-/// What the functions are made of: `Err` is the code to return.
+/// The result of an API function: `Err` is the code to return.
 type Outcome = Result<(), CUresult>;
 
-/// What a program is told whose emulator is compiled without optimization: a dependency cannot
+/// The note for programs whose emulator is compiled without optimization: a dependency cannot
 /// choose its own profile.
 const UNOPTIMIZED: &str = "note: the emulator is compiled without optimization, which makes it about \
                            20 times slower; add to the Cargo.toml of the workspace:\n\
                            \n    [profile.dev.package.ptx_emulator]\n    opt-level = 3\n";
 
-/// The driver API's functions, on the emulator.
+/// Returns the driver API's functions, implemented by the emulator.
 ///
 /// ```
 /// let driver = ptx_emulator::driver::driver();
@@ -93,7 +93,7 @@ pub fn driver() -> &'static Driver {
     })
 }
 
-/// Runs the body of a function of the API: a panic of ours must not unwind into the caller.
+/// Runs the body of an API function. A panic of the emulator must not unwind into the caller.
 fn guard(body: impl FnOnce() -> Outcome) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
@@ -102,7 +102,7 @@ fn guard(body: impl FnOnce() -> Outcome) -> CUresult {
     }
 }
 
-/// Stores a result where the caller wants it; a null pointer is an invalid value.
+/// Writes a result for the caller; a null pointer is an invalid value.
 ///
 /// # Safety
 ///
@@ -116,7 +116,7 @@ unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
     Ok(())
 }
 
-/// Stores a result if the caller wants it.
+/// Writes a result for the caller unless the pointer is null.
 ///
 /// # Safety
 ///
@@ -128,11 +128,11 @@ unsafe fn put_optional<T>(to: *mut T, value: T) {
     }
 }
 
-/// Defines functions of the API and the `fill` that puts them into the table. The body is an
-/// `Outcome`; its unsafe operations rely on what `cuda.h` asks of callers.
+/// Defines functions of the API and the function `fill`, which enters them in the table. The body
+/// evaluates to an `Outcome`; its unsafe operations rely on what `cuda.h` requires of callers.
 macro_rules! api {
     ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $body:block)*) => {
-        /// Puts this file's functions into the table.
+        /// Enters this file's functions in the table.
         pub(super) fn fill(driver: &mut cust_raw::Driver) {
             $(driver.$name = $name;)*
         }

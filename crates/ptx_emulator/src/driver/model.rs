@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-/// The environment variable that names the architecture of the device, such as `sm_100`.
+/// The environment variable with the architecture of the device, such as `sm_100`.
 const VARIABLE: &str = "PTX_EMULATOR_ARCH";
 
-/// What differs between architectures, as in the CUDA Programming Guide's table of compute
-/// capabilities.
+/// The properties that differ between architectures, from the CUDA Programming Guide's table of
+/// compute capabilities.
 pub(super) struct Model {
     name: &'static str,
     pub(super) capability: (u32, u32),
-    /// The most shared memory of a block that opts in.
+    /// The maximum shared memory of a block that opts in, in bytes.
     pub(super) max_shared_optin: i32,
     pub(super) shared_per_multiprocessor: i32,
     pub(super) threads_per_multiprocessor: i32,
@@ -39,7 +39,7 @@ const fn desktop(name: &'static str, capability: (u32, u32)) -> Model {
     }
 }
 
-/// The architectures that the device may have; the first one is the default.
+/// The supported architectures; the first one is the default.
 const MODELS: [Model; 5] = [
     datacenter("sm_90", (9, 0)),
     datacenter("sm_100", (10, 0)),
@@ -48,7 +48,7 @@ const MODELS: [Model; 5] = [
     desktop("sm_121", (12, 1)),
 ];
 
-/// The architecture of the device.
+/// Returns the architecture of the device.
 pub(super) fn model() -> &'static Model {
     static MODEL: LazyLock<&Model> = LazyLock::new(|| {
         let given = std::env::var(VARIABLE).unwrap_or_default();
@@ -66,12 +66,13 @@ pub(super) fn model() -> &'static Model {
 }
 
 impl Model {
-    /// Says why the device does not load PTX whose `.target` names this architecture, if it does not.
+    /// Returns the reason why the device does not load PTX with this `.target` architecture, if it
+    /// does not.
     pub(super) fn refusal(&self, target: &str) -> Option<String> {
         if self.loads(target) {
             return None;
         }
-        let mut text = format!("the PTX is for {target}, and the emulator is {}", self.name);
+        let mut text = format!("the PTX is for {target}, but the emulator is {}", self.name);
         if let Some(other) = MODELS.iter().find(|model| model.loads(target)) {
             text.push_str(&format!(
                 "\nhelp: set the environment variable {VARIABLE} to {}",
@@ -81,8 +82,8 @@ impl Model {
         Some(text)
     }
 
-    /// Whether the device loads PTX for an architecture. It loads what is no architecture's name:
-    /// the parser says more about that.
+    /// Returns whether the device loads PTX for an architecture. Returns true for an invalid name,
+    /// about which the parser reports more.
     fn loads(&self, target: &str) -> bool {
         let name = target.strip_prefix("sm_").unwrap_or_default();
         let digits = name.trim_end_matches(['a', 'f']);

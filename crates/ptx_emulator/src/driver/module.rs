@@ -1,4 +1,4 @@
-//! Modules: PTX text in, kernels and global variables out.
+//! Modules: loads PTX text and provides its kernels and global variables.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
@@ -15,7 +15,7 @@ use super::state::{
 use super::{Outcome, api, put, put_optional};
 use crate::Program;
 
-/// Where the compiler's messages go, as the options of a load tell.
+/// The buffers for the compiler's messages, from the options of a load.
 #[derive(Default)]
 pub(super) struct Logs {
     error: Option<Log>,
@@ -25,7 +25,7 @@ pub(super) struct Logs {
 struct Log {
     buffer: *mut c_char,
     size: usize,
-    /// The option value that takes the number of bytes written.
+    /// The option value that receives the number of bytes written.
     written: *mut *mut c_void,
 }
 
@@ -34,7 +34,7 @@ impl Logs {
     ///
     /// # Safety
     ///
-    /// The lists have `count` entries, as `cuModuleLoadDataEx` asks for them.
+    /// The lists have `count` entries, as `cuModuleLoadDataEx` requires.
     pub(super) unsafe fn from_options(
         count: c_uint,
         options: *mut CUjit_option,
@@ -75,7 +75,7 @@ impl Logs {
         for (log, text) in [(&self.error, error), (&self.info, "")] {
             let Some(log) = log else { continue };
             let count = text.len().min(log.size - 1);
-            // SAFETY: the buffer has `size` bytes, as the options said.
+            // SAFETY: the buffer has `size` bytes, as the options specify.
             unsafe {
                 let source = text.as_ptr().cast();
                 log.buffer.copy_from_nonoverlapping(source, count);
@@ -86,17 +86,17 @@ impl Logs {
     }
 }
 
-/// The PTX text of an image.
+/// Returns the PTX text of an image.
 ///
 /// # Safety
 ///
-/// `image` is an image as `cuModuleLoadData` takes it.
+/// `image` is an image as `cuModuleLoadData` requires.
 pub(super) unsafe fn image_text<'a>(image: *const c_void) -> Result<&'a [u8], CUresult> {
     if image.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     // SAFETY: text ends with a NUL byte. Binary images have no NUL in their first four bytes, so
-    // looking at these does not go past the end of either.
+    // reading up to a NUL or four bytes does not exceed either.
     let text = unsafe { CStr::from_ptr(image.cast()) }.to_bytes();
     let fatbin = 0xba55_ed50_u32.to_le_bytes();
     let fatbin_wrapper = 0x4662_43b1_u32.to_le_bytes();
@@ -110,11 +110,11 @@ pub(super) unsafe fn image_text<'a>(image: *const c_void) -> Result<&'a [u8], CU
     Ok(text)
 }
 
-/// PTX of a later major version may mean anything. Minor versions add instructions, and one that
-/// the emulator lacks is an error where it stands.
+/// PTX of a later major version may have a different meaning. Minor versions add instructions; an
+/// unsupported instruction is reported where it occurs.
 const MAX_PTX_MAJOR: u32 = 9;
 
-/// The major number of the text's `.version`.
+/// Returns the major number of the text's `.version`.
 fn major_version(text: &str) -> Option<u32> {
     let mut lines = text.lines().map(str::trim_start);
     let version = lines.find_map(|line| line.strip_prefix(".version"))?;
@@ -126,7 +126,7 @@ fn load(text: &[u8], module: *mut CUmodule, logs: &Logs) -> Outcome {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let handle = load_text(text, logs)?;
-    // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+    // SAFETY: the caller's pointer, as `cuda.h` requires.
     unsafe { put(module, to_pointer(handle)) }
 }
 
@@ -160,7 +160,7 @@ pub(super) fn load_text(text: &[u8], logs: &Logs) -> Result<Handle, CUresult> {
             .map(|kernel| program.kernel_info(kernel));
         let shared = kernel.map_or(0, |kernel| kernel.static_shared);
         if i64::from(shared) > i64::from(MAX_SHARED) {
-            // As ptxas says it.
+            // The message of ptxas.
             return refuse(&format!(
                 "ptxas error   : Entry function '{name}' uses too much shared data \
                  ({shared:#x} bytes, {MAX_SHARED:#x} max)"
@@ -175,14 +175,14 @@ pub(super) fn load_text(text: &[u8], logs: &Logs) -> Result<Handle, CUresult> {
     }))))
 }
 
-/// The kernels' names in the order of the text, so that listing them twice gives the same list.
+/// Returns the kernels' names in the order of the text, so that the order is deterministic.
 pub(super) fn names_in_order(program: &Program) -> Vec<&str> {
     let mut names: Vec<&str> = program.kernel_names().collect();
     names.sort_by_key(|name| program.kernel(name).map(|kernel| kernel.0));
     names
 }
 
-/// The handle of a kernel; made on the first call.
+/// Returns the handle of a kernel, which is created by the first call.
 pub(super) fn function_handle(
     state: &State,
     module_handle: Handle,
@@ -209,7 +209,7 @@ pub(super) fn function_handle(
     Ok(handle)
 }
 
-/// A name that the caller passed.
+/// Returns a name that the caller passed.
 ///
 /// # Safety
 ///
@@ -225,7 +225,7 @@ pub(super) unsafe fn name_text<'a>(name: *const c_char) -> Result<&'a str, CUres
 
 api! {
     fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) {
-        // SAFETY: the caller's pointers, as `cuda.h` asks for them.
+        // SAFETY: the caller's pointers, as `cuda.h` requires.
         let text = unsafe { image_text(image)? };
         load(text, module, &Logs::default())
     }

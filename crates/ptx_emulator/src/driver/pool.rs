@@ -25,14 +25,14 @@ impl Pool {
         }
     }
 
-    /// Counts an allocation.
+    /// Records an allocation.
     pub(super) fn count(&self, bytes: usize) {
         let used = self.used.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         self.used_high.fetch_max(used, Ordering::Relaxed);
     }
 }
 
-/// The device's default pool.
+/// Returns the default pool of the device.
 fn default_pool(state: &State) -> Result<CUmemoryPool, CUresult> {
     let context = state.current()?;
     let mut default = lock(&context.default_pool);
@@ -46,7 +46,7 @@ fn default_pool(state: &State) -> Result<CUmemoryPool, CUresult> {
     Ok(to_pointer(handle))
 }
 
-/// The bytes of one element of an array.
+/// Returns the size of an array element in bytes.
 fn element_size(format: CUarray_format, channels: u32) -> Result<usize, CUresult> {
     let each = match format {
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8 | CUarray_format::CU_AD_FORMAT_SIGNED_INT8 => 1,
@@ -85,7 +85,7 @@ fn make_array(array: *mut CUarray, descriptor: CUDA_ARRAY3D_DESCRIPTOR) -> Outco
         height: descriptor.Height,
         descriptor,
     })));
-    // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+    // SAFETY: the caller's pointer, as `cuda.h` requires.
     unsafe { put(array, to_pointer(handle)) }
 }
 
@@ -97,7 +97,7 @@ api! {
             return Err(INVALID);
         }
         let handle = state.add(Object::Pool(Arc::new(Pool::new(context.handle))));
-        // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+        // SAFETY: the caller's pointer, as `cuda.h` requires.
         unsafe { put(pool, to_pointer(handle)) }
     }
 
@@ -110,7 +110,7 @@ api! {
     }
 
     fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) {
-        // What is freed is given back at once.
+        // Freed memory is always released immediately.
         state()?.pool(from_pointer(pool)).map(|_| ())
     }
 
@@ -124,7 +124,7 @@ api! {
         if value.is_null() {
             return Err(INVALID);
         }
-        // SAFETY: the value is of the attribute's type, as `cuda.h` asks for it.
+        // SAFETY: the value has the attribute's type, as `cuda.h` requires.
         let value = unsafe {
             match attribute {
                 A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
@@ -154,7 +154,7 @@ api! {
         use CUmemPool_attribute as A;
         let pool = state()?.pool(from_pointer(pool))?;
         let set = lock(&pool.attributes).get(&attribute.0).copied();
-        // SAFETY: the value is of the attribute's type, as `cuda.h` asks for it.
+        // SAFETY: the value has the attribute's type, as `cuda.h` requires.
         unsafe {
             match attribute {
                 A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
@@ -177,7 +177,7 @@ api! {
     }
 
     fn cuMemPoolSetAccess(pool: CUmemoryPool, _map: *const CUmemAccessDesc, _count: usize) {
-        // There is one device, which has access.
+        // There is only one device, which has access.
         state()?.pool(from_pointer(pool)).map(|_| ())
     }
 
@@ -266,7 +266,7 @@ api! {
             let half = |size: usize| if size == 0 { 0 } else { (size / 2).max(1) };
             descriptor.Width = half(descriptor.Width);
             descriptor.Height = half(descriptor.Height);
-            // All levels have all layers.
+            // All mip levels have all layers.
             if descriptor.Flags & cust_raw::CUDA_ARRAY3D_LAYERED == 0 {
                 descriptor.Depth = half(descriptor.Depth);
             }

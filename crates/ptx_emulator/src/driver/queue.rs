@@ -1,12 +1,12 @@
-//! The queues behind streams: in which order work is done, and when.
+//! The queues of streams: the order in which work runs, and when.
 //!
-//! Each piece of work gets a number in its stream, and is done after those before it. By default
-//! ([`Schedule::Eager`]) that is when it is put in, on the calling thread. With [`Schedule::Late`]
-//! it is when somebody waits for it: the host, or another stream's work that is being done. Both
-//! are schedules that a GPU could choose. The late one shows what a program forgot to wait for,
-//! each time it runs.
+//! Each item of work gets a number in its stream and runs after its predecessors. By default
+//! ([`Schedule::Eager`]) it runs when it is enqueued, on the calling thread. With
+//! [`Schedule::Late`] it runs when something waits for it: the host, or running work of another
+//! stream. A GPU could choose either schedule. The deferred schedule exposes missing
+//! synchronization in a program, deterministically.
 //!
-//! Host functions run on a thread of their own, since a caller may hold locks that they take.
+//! Host functions run on a separate thread, since a caller may hold locks that they acquire.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,23 +17,24 @@ use cust_raw::{CUgraphNodeType, CUresult, CUstream_flags};
 use super::Outcome;
 use super::state::{Context, State, Stream, lock};
 
-/// The environment variable that says when work is done: `eager` or `late`.
+/// The environment variable that selects the schedule: `eager` or `late`.
 const VARIABLE: &str = "PTX_EMULATOR_SCHEDULE";
 
-/// When work that was put into a stream is done.
+/// When work that was enqueued in a stream runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Schedule {
-    /// At once.
+    /// Immediately.
     Eager,
-    /// When somebody waits for it.
+    /// When something waits for it.
     Late,
 }
 
 static SCHEDULE: AtomicU8 = AtomicU8::new(0);
 
-/// Says when work that is put into streams from now on is done, in the whole process. Until it is
-/// called the environment variable `PTX_EMULATOR_SCHEDULE` says so: `eager`, as without it, or
-/// `late`.
+/// Sets the schedule of work enqueued from now on, in the whole process.
+///
+/// By default, the environment variable `PTX_EMULATOR_SCHEDULE` selects the schedule: `eager` or
+/// `late`. Without it, the schedule is eager.
 pub fn set_schedule(schedule: Schedule) {
     SCHEDULE.store(1 + schedule as u8, Ordering::SeqCst);
 }
@@ -54,15 +55,15 @@ pub(super) fn is_late() -> bool {
     }
 }
 
-/// Something to do, once or, in a graph, again and again.
+/// Work that runs once or, in a graph, repeatedly.
 pub(super) type Work = Arc<dyn Fn() -> Outcome + Send + Sync>;
 
-/// What a closure captures that is not `Send`, but is the caller's promise to be usable on
-/// whichever thread does the work.
+/// A captured value that is not `Send`. The caller promises that it is usable on any thread that
+/// runs the work.
 #[derive(Clone, Copy)]
 pub(super) struct Promised<T>(T);
 
-// SAFETY: the API hands it to the device by contract.
+// SAFETY: the API's contract lets any thread use the value.
 unsafe impl<T> Send for Promised<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Promised<T> {}
@@ -72,7 +73,7 @@ impl<T: Copy> Promised<T> {
         Promised(value)
     }
 
-    /// A method, so that closures capture the whole.
+    /// Returns the value. Closures that call this method capture the whole struct.
     pub(super) fn get(&self) -> T {
         self.0
     }
@@ -80,15 +81,15 @@ impl<T: Copy> Promised<T> {
 
 enum Item {
     Do(Work, Arc<OnceLock<Outcome>>),
-    /// A function of the host's, which has a thread of its own.
+    /// A host function, which has its own thread.
     Call(Work),
-    /// A call of the host that is made whatever happened before; it is told of that.
+    /// A host callback that is called even after an error, with the error code.
     Tell(Box<dyn FnOnce(CUresult) + Send>),
-    /// Another stream has to have done its work up to a number.
+    /// Waits until another stream has completed its work up to a number.
     WaitFor(Arc<Stream>, u64),
 }
 
-/// A stream's work.
+/// The work of a stream.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<QueueState>,
@@ -98,11 +99,11 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct QueueState {
     items: VecDeque<Item>,
-    /// How many were put in.
+    /// The number of enqueued items.
     issued: u64,
-    /// How many are done.
+    /// The number of completed items.
     done: u64,
-    /// One is being done now.
+    /// Whether an item is running.
     running: bool,
 }
 
@@ -114,7 +115,7 @@ impl Queue {
         state.issued
     }
 
-    /// The number of what was put in last.
+    /// Returns the number of the last enqueued item.
     pub(super) fn issued(&self) -> u64 {
         lock(&self.state).issued
     }
@@ -125,12 +126,12 @@ impl Queue {
 }
 
 impl Stream {
-    /// Whether it is the default stream, or waits for it.
+    /// Returns whether the stream is the default stream or synchronizes with it.
     fn blocks(&self) -> bool {
         self.flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0
     }
 
-    /// Does all work up to the number, unless it is done; returns when it is.
+    /// Runs all work up to `number` that has not completed, and returns when it has.
     pub(super) fn run_up_to(&self, context: &Context, number: u64) {
         let mut state = lock(&self.queue.state);
         while state.done < number {
@@ -143,7 +144,8 @@ impl Stream {
             };
             state.running = true;
             drop(state);
-            // Without the lock: what is waited for may wait for earlier work of this stream.
+            // Without the lock: the work that is waited for may wait for earlier work of this
+            // stream.
             self.run(context, item);
             state = lock(&self.queue.state);
             state.running = false;
@@ -161,7 +163,7 @@ impl Stream {
             Item::Do(work, outcome) => (work, outcome),
             Item::Call(work) => (work, Arc::default()),
         };
-        // A lost context does nothing more.
+        // A context after a fault runs no more work.
         if let Err(code) = context.check() {
             let _ = outcome.set(Err(code));
             return;
@@ -179,8 +181,8 @@ impl Stream {
         let _ = outcome.set(result);
     }
 
-    /// Does one piece of work, if there is some and nobody else does one. It does not wait for
-    /// functions of the host's, which may wait for the caller.
+    /// Runs one item of work, unless there is none or one is already running. Does not wait for
+    /// host functions, which may wait for the caller.
     fn step(&self, context: &Context) {
         let state = lock(&self.queue.state);
         if state.running {
@@ -201,8 +203,8 @@ impl Stream {
         }
     }
 
-    /// Whether its work up to the number is done. Asking often enough gets it done: with the late
-    /// schedule each question does one piece.
+    /// Returns whether the work up to `number` has completed. With the deferred schedule each query
+    /// runs one item, so that repeated queries complete the work.
     pub(super) fn query(&self, context: &Context, number: u64) -> bool {
         if self.queue.is_done(number) {
             return true;
@@ -213,15 +215,15 @@ impl Stream {
         false
     }
 
-    /// Waits for all that is in the stream now.
+    /// Waits for all work that is in the stream now.
     pub(super) fn finish(&self, context: &Context) {
         self.run_up_to(context, self.queue.issued());
     }
 }
 
-/// Puts work into a stream: after what is in it, and beside other streams as CUDA allows. What
-/// goes wrong when it is put in is returned; with the late schedule it goes well. A capture of the
-/// stream records a node of the kind.
+/// Enqueues work in a stream, after the work in it and concurrent with other streams as in CUDA.
+/// Returns the work's error if it runs immediately; with the deferred schedule, the call succeeds.
+/// A stream capture records a node of kind `kind`.
 pub(super) fn in_stream(
     state: &State,
     context: &Arc<Context>,
@@ -238,7 +240,7 @@ pub(super) fn in_stream(
     }
     let outcome = Arc::new(OnceLock::new());
     if late {
-        // Nobody is there any more to return an error to.
+        // There is no call left that could return an error.
         let (context, inner) = (Arc::downgrade(context), work);
         let work: Work = Arc::new(move || {
             let result = inner();
@@ -256,7 +258,7 @@ pub(super) fn in_stream(
     outcome.get().copied().unwrap_or(Ok(()))
 }
 
-/// Puts a function of the host's into a stream.
+/// Enqueues a host function in a stream.
 pub(super) fn host_function(
     state: &State,
     context: &Arc<Context>,
@@ -270,7 +272,7 @@ pub(super) fn host_function(
     spawn(state, context, stream, Item::Call(work))
 }
 
-/// Puts a function of the host's into a stream that is called whatever happened before.
+/// Enqueues a host callback in a stream, which is called even after an error.
 pub(super) fn callback(
     state: &State,
     context: &Arc<Context>,
@@ -281,7 +283,7 @@ pub(super) fn callback(
     spawn(state, context, stream, Item::Tell(call))
 }
 
-/// Puts something in, and gets a thread of its own to do it when its turn comes.
+/// Enqueues an item, and starts a thread that runs it when its turn comes.
 fn spawn(state: &State, context: &Arc<Context>, stream: &Arc<Stream>, item: Item) -> Outcome {
     if is_late() {
         wait_for_default(state, context, stream);
@@ -296,7 +298,7 @@ fn spawn(state: &State, context: &Arc<Context>, stream: &Arc<Stream>, item: Item
     }
 }
 
-/// Lets a stream that is destroyed run to its end; nobody waits for it here.
+/// Completes the work of a destroyed stream in the background.
 pub(super) fn leave(context: &Arc<Context>, stream: Arc<Stream>) {
     let number = stream.queue.issued();
     if stream.queue.is_done(number) {
@@ -309,11 +311,11 @@ pub(super) fn leave(context: &Arc<Context>, stream: Arc<Stream>) {
         lock(&owner.leaving).retain(|other| !Arc::ptr_eq(other, &stream));
     };
     let thread = std::thread::Builder::new().name("destroyed stream".to_owned());
-    // Else whoever waits for the context does its work.
+    // If the thread cannot be started, waiting for the context runs the work.
     let _ = thread.spawn(run);
 }
 
-/// Lets later work of a stream come after another's up to the number.
+/// Makes subsequent work of a stream wait for another stream's work up to `number`.
 pub(super) fn wait_for(context: &Context, stream: &Stream, other: &Arc<Stream>, number: u64) {
     if std::ptr::eq(stream, &**other) || other.queue.is_done(number) {
         return;
@@ -324,8 +326,7 @@ pub(super) fn wait_for(context: &Context, stream: &Stream, other: &Arc<Stream>, 
     }
 }
 
-/// Work in the default stream comes after that in streams which wait for it, and the other way
-/// round.
+/// Makes work in the default stream wait for the streams that synchronize with it, and vice versa.
 fn wait_for_default(state: &State, context: &Context, stream: &Arc<Stream>) {
     let default = &context.null_stream;
     if Arc::ptr_eq(stream, default) {
@@ -339,7 +340,7 @@ fn wait_for_default(state: &State, context: &Context, stream: &Arc<Stream>) {
     }
 }
 
-/// Waits until the work in all streams of a context is done.
+/// Waits until the work in all streams of a context has completed.
 pub(super) fn wait_for_all(state: &State, context: &Context) {
     for stream in state.streams(context) {
         stream.finish(context);

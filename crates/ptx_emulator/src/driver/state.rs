@@ -13,37 +13,37 @@ use super::graph::{Capture, Exec, Graph};
 use super::queue::Queue;
 use crate::{KernelId, Memory, Program};
 
-/// A handle as a number. The API's types for handles are pointers; none is ever followed.
+/// A handle as a number. The API's handle types are pointers, which are never dereferenced.
 pub(super) type Handle = u64;
 
-/// A pointer type of the API from a handle.
+/// Converts a handle to a pointer type of the API.
 pub(super) fn to_pointer<T>(handle: Handle) -> *mut T {
     std::ptr::without_provenance_mut(handle as usize)
 }
 
-/// The handle in a pointer type of the API.
+/// Converts a pointer type of the API to a handle.
 pub(super) fn from_pointer<T>(pointer: *mut T) -> Handle {
     pointer.addr() as Handle
 }
 
-/// The primary context's handle, the same after a reset.
+/// The handle of the primary context, which does not change after a reset.
 const PRIMARY: Handle = 0x1000;
 
-/// A handle that was never given out before. Multiples of 16, as a careful program expects.
+/// Returns a handle that has never been used. Handles are multiples of 16, as programs may expect.
 fn fresh() -> Handle {
     static NEXT: AtomicU64 = AtomicU64::new(PRIMARY / 16 + 1);
     NEXT.fetch_add(1, Ordering::Relaxed) * 16
 }
 
-/// Everything of the process.
+/// The state of the process.
 pub(super) struct State {
-    pub(super) initialised: AtomicBool,
+    pub(super) initialized: AtomicBool,
     contexts: Mutex<HashMap<Handle, Arc<Context>>>,
     pub(super) primary: Mutex<Primary>,
     objects: Mutex<HashMap<Handle, Object>>,
 }
 
-/// How often the primary context is retained, and the flags that it gets.
+/// The number of times that the primary context is retained, and its flags.
 #[derive(Default)]
 pub(super) struct Primary {
     pub(super) retained: usize,
@@ -51,7 +51,7 @@ pub(super) struct Primary {
 }
 
 static STATE: LazyLock<State> = LazyLock::new(|| State {
-    initialised: AtomicBool::new(false),
+    initialized: AtomicBool::new(false),
     contexts: Mutex::default(),
     primary: Mutex::default(),
     objects: Mutex::default(),
@@ -62,53 +62,53 @@ thread_local! {
     static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The process's state, once `cuInit` was called.
+/// Returns the state of the process, or an error before `cuInit`.
 pub(super) fn state() -> Result<&'static State, CUresult> {
     let state = &*STATE;
-    if !state.initialised.load(Ordering::Relaxed) {
+    if !state.initialized.load(Ordering::Relaxed) {
         return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
     }
     Ok(state)
 }
 
-/// `cuInit`.
-pub(super) fn initialise() {
-    STATE.initialised.store(true, Ordering::Relaxed);
+/// Implements `cuInit`.
+pub(super) fn initialize() {
+    STATE.initialized.store(true, Ordering::Relaxed);
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// A context: a device's address space with everything in it.
+/// A context: an address space of the device, and everything in it.
 pub(super) struct Context {
     pub(super) handle: Handle,
     pub(super) flags: AtomicU32,
     pub(super) memory: Memory,
     pub(super) limits: Mutex<Limits>,
-    /// What a kernel's fault left behind: every call returns it.
+    /// The error after a kernel's fault, which every call returns.
     pub(super) sticky: Mutex<Option<CUresult>>,
-    /// What was allocated and registered, by address.
+    /// The allocated and registered blocks, by address.
     pub(super) blocks: Mutex<BTreeMap<u64, Block>>,
     pub(super) null_stream: Arc<Stream>,
-    /// Streams that were destroyed while there was work in them.
+    /// Streams that were destroyed with pending work.
     pub(super) leaving: Mutex<Vec<Arc<Stream>>>,
-    /// Work in the default stream excludes work in streams that wait for it.
+    /// Work in the default stream excludes work in streams that synchronize with it.
     pub(super) legacy: RwLock<()>,
-    /// Reserved addresses, by their starts.
+    /// Reserved address ranges, by start.
     pub(super) reservations: Mutex<BTreeMap<u64, Reservation>>,
-    /// The handle of the device's default pool, once somebody asked for it.
+    /// The handle of the device's default pool, once it has been requested.
     pub(super) default_pool: Mutex<Option<Handle>>,
 }
 
-/// A block of memory and how it came about.
+/// A block of memory and its origin.
 #[derive(Clone)]
 pub(super) struct Block {
     pub(super) size: usize,
     pub(super) kind: BlockKind,
-    /// The flags that it was allocated or registered with.
+    /// The flags of its allocation or registration.
     pub(super) flags: u32,
-    /// The pool that it is from, by its handle.
+    /// The pool that it was allocated from.
     pub(super) pool: Option<Arc<Pool>>,
 }
 
@@ -118,7 +118,7 @@ pub(super) enum BlockKind {
     Managed,
     /// Allocated by `cuMemHostAlloc`.
     Host,
-    /// The caller's own memory, pinned by `cuMemHostRegister`.
+    /// The caller's memory, pinned by `cuMemHostRegister`.
     Registered,
 }
 
@@ -146,7 +146,7 @@ impl Default for Limits {
     }
 }
 
-/// What a handle can stand for, besides contexts.
+/// The objects that handles refer to, except contexts.
 #[derive(Clone)]
 pub(super) enum Object {
     Module(Arc<Module>),
@@ -158,7 +158,7 @@ pub(super) enum Object {
     Physical(Arc<Physical>),
     Link(Arc<Link>),
     Graph(Arc<Graph>),
-    /// A node is known by its graph and its number.
+    /// A node: its graph and its number.
     Node(Arc<Graph>, usize),
     Exec(Arc<Exec>),
     /// A mipmapped array: its context, and the handles of its levels.
@@ -166,15 +166,15 @@ pub(super) enum Object {
     Green(Arc<super::green::Green>),
 }
 
-/// A range of addresses, parts of which memory is mapped to.
+/// A reserved address range, to parts of which memory is mapped.
 pub(super) struct Reservation {
-    /// What is behind all of it.
+    /// The memory behind the whole range.
     #[expect(dead_code, reason = "kept for the addresses in it")]
     pub(super) memory: Vec<u8>,
     pub(super) size: usize,
-    /// What is mapped: sizes and handles, by address.
+    /// The mapped ranges: sizes and handles, by address.
     pub(super) pieces: BTreeMap<u64, (usize, Handle)>,
-    /// The starts of the ranges that kernels and copies know of.
+    /// The starts of the ranges that kernels and copies can access.
     pub(super) published: Vec<u64>,
 }
 
@@ -188,16 +188,16 @@ pub(super) struct Physical {
 pub(super) struct Link {
     pub(super) context: Handle,
     pub(super) texts: Mutex<Vec<String>>,
-    /// What it made.
+    /// The linked module.
     pub(super) output: Mutex<Option<CString>>,
 }
 
-/// An array: memory without texture units to read it, row after row.
+/// An array, stored as rows in linear memory.
 pub(super) struct Array {
     pub(super) context: Handle,
     pub(super) memory: Memory,
     pub(super) address: u64,
-    /// Bytes in a row.
+    /// The size of a row in bytes.
     pub(super) row: usize,
     pub(super) height: usize,
     pub(super) descriptor: cust_raw::CUDA_ARRAY3D_DESCRIPTOR,
@@ -209,10 +209,10 @@ impl Drop for Array {
     }
 }
 
-/// A pool of memory. What is freed goes back to the host at once, so it only counts.
+/// A memory pool. Freed memory is released to the host immediately, so the pool only counts.
 pub(super) struct Pool {
     pub(super) context: Handle,
-    /// The attributes that a program may set, by their numbers.
+    /// The attributes that a program has set, by number.
     pub(super) attributes: Mutex<HashMap<u32, u64>>,
     pub(super) used: AtomicU64,
     pub(super) used_high: AtomicU64,
@@ -221,7 +221,7 @@ pub(super) struct Pool {
 pub(super) struct Module {
     pub(super) context: Handle,
     pub(super) program: Program,
-    /// Handles of its kernels, given out so far.
+    /// The handles of the kernels that have been requested.
     pub(super) functions: Mutex<HashMap<String, Handle>>,
 }
 
@@ -231,7 +231,7 @@ pub(super) struct Function {
     pub(super) program: Program,
     pub(super) kernel: KernelId,
     pub(super) name: CString,
-    /// The most dynamic shared memory that a launch may ask for, if the program set it.
+    /// The maximum dynamic shared memory of a launch, if the program has set it.
     pub(super) max_dynamic_shared: Mutex<Option<i32>>,
     pub(super) carveout: Mutex<i32>,
     /// Whether clusters may have more than eight blocks.
@@ -243,20 +243,20 @@ pub(super) struct Stream {
     pub(super) flags: u32,
     pub(super) priority: i32,
     pub(super) id: u64,
-    /// Its work.
+    /// The work of the stream.
     pub(super) queue: Queue,
-    /// The graph that its work is recorded into, and not done.
+    /// The graph into which the stream is being captured.
     pub(super) capture: Mutex<Option<Arc<Capture>>>,
 }
 
 pub(super) struct Event {
     pub(super) context: Handle,
     pub(super) flags: u32,
-    /// When it happened last.
+    /// The time at which the event last completed.
     pub(super) happened: Mutex<Option<Instant>>,
-    /// Where it was recorded last: a stream, and the number of the work there.
+    /// The stream in which the event was last recorded, and the number of the work there.
     pub(super) mark: Mutex<Option<(Arc<Stream>, u64)>>,
-    /// The nodes that it stands for, if it was recorded in a stream that is captured.
+    /// The nodes that the event represents, if it was recorded in a stream that is being captured.
     pub(super) captured: Mutex<Option<(Arc<Capture>, Vec<usize>)>>,
 }
 
@@ -280,7 +280,7 @@ impl Object {
 }
 
 impl State {
-    /// Makes a context; `primary` if it is the device's.
+    /// Creates a context; `primary` is whether it is the device's primary context.
     pub(super) fn make_context(&self, flags: u32, primary: bool) -> Arc<Context> {
         let handle = if primary { PRIMARY } else { fresh() };
         let context = Arc::new(Context {
@@ -300,7 +300,7 @@ impl State {
         context
     }
 
-    /// Destroys a context with everything in it. Work that other threads still do in it keeps the
+    /// Destroys a context and everything in it. Work that other threads still run in it keeps the
     /// memory that it uses.
     pub(super) fn destroy_context(&self, handle: Handle) -> Result<(), CUresult> {
         let Some(context) = lock(&self.contexts).remove(&handle) else {
@@ -314,7 +314,7 @@ impl State {
             }
             keep
         });
-        // Programs free their variables on drop: outside the lock.
+        // Outside the lock: dropping programs frees their variables.
         drop(dead);
         for (&address, block) in lock(&context.blocks).iter() {
             if block.kind == BlockKind::Registered {
@@ -330,7 +330,7 @@ impl State {
         lock(&self.contexts).get(&handle).cloned()
     }
 
-    /// The primary context, if it is active.
+    /// Returns the primary context, if it is active.
     pub(super) fn primary_context(&self) -> Option<Arc<Context>> {
         self.context(PRIMARY)
     }
@@ -457,7 +457,7 @@ impl State {
         }
     }
 
-    /// Removes all objects that `gone` says.
+    /// Removes all objects for which `gone` returns true.
     pub(super) fn remove_where(&self, gone: impl Fn(&Object) -> bool) {
         let mut dead = Vec::new();
         lock(&self.objects).retain(|_, object| {
@@ -470,7 +470,8 @@ impl State {
         drop(dead);
     }
 
-    /// A stream with its context: 0, 1 and 2 are the current context's default stream.
+    /// Returns a stream and its context. The handles 0, 1 and 2 are the current context's default
+    /// stream.
     pub(super) fn stream(&self, handle: Handle) -> Result<(Arc<Context>, Arc<Stream>), CUresult> {
         if handle <= 2 {
             let context = self.current()?;
@@ -486,7 +487,7 @@ impl State {
         }
     }
 
-    /// All streams of a context, the default one included.
+    /// Returns all streams of a context, including the default one.
     pub(super) fn streams(&self, context: &Context) -> Vec<Arc<Stream>> {
         let mut streams = vec![Arc::clone(&context.null_stream)];
         streams.extend(lock(&context.leaving).iter().cloned());
@@ -500,14 +501,14 @@ impl State {
         streams
     }
 
-    /// The thread's current context.
+    /// Returns the current context of the thread.
     pub(super) fn current(&self) -> Result<Arc<Context>, CUresult> {
         let handle = current_handle().ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
         self.context(handle)
             .ok_or(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)
     }
 
-    /// The thread's current context, unless a fault has made it useless.
+    /// Returns the current context of the thread, or an error after a fault.
     pub(super) fn usable(&self) -> Result<Arc<Context>, CUresult> {
         let context = self.current()?;
         context.check()?;
@@ -516,7 +517,7 @@ impl State {
 }
 
 impl Context {
-    /// An error if a fault has made the context useless.
+    /// Returns an error after a fault.
     pub(super) fn check(&self) -> Result<(), CUresult> {
         match *lock(&self.sticky) {
             Some(code) => Err(code),
@@ -539,12 +540,12 @@ impl Stream {
     }
 }
 
-/// The handle of the context on top of this thread's stack.
+/// Returns the handle of the context on top of this thread's stack.
 pub(super) fn current_handle() -> Option<Handle> {
     CURRENT.with_borrow(|stack| stack.last().copied())
 }
 
-/// Replaces the top of this thread's stack; 0 takes it off.
+/// Replaces the top of this thread's stack; 0 pops it.
 pub(super) fn set_current(handle: Handle) {
     CURRENT.with_borrow_mut(|stack| {
         stack.pop();

@@ -1,4 +1,4 @@
-//! Streams, events and host functions. When their work is done, `queue.rs` says.
+//! Streams, events and host functions. `queue.rs` runs their work.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,19 +16,19 @@ use super::state::{
 };
 use super::{Outcome, api, put};
 
-/// The highest priority of streams; 0 is the lowest.
+/// The greatest priority of streams; 0 is the least.
 pub(super) const GREATEST_PRIORITY: c_int = -5;
 
-/// The events' flags that this driver knows.
+/// The supported event flags.
 const EVENT_FLAGS: u32 = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
     | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
     | CUevent_flags::CU_EVENT_INTERPROCESS.0;
 
-/// A function of the host's, as work.
+/// Returns a host function as work.
 pub(super) fn host_work(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void) -> Work {
     let data = Promised::new(data);
     Arc::new(move || {
-        // SAFETY: the caller's function and pointer, as `cuda.h` asks for them.
+        // SAFETY: the caller's function and pointer, as `cuda.h` requires.
         unsafe { function(data.get()) };
         Ok(())
     })
@@ -40,7 +40,7 @@ fn create_stream(stream: *mut CUstream, flags: c_uint, priority: c_int) -> Outco
     create_stream_in(state, context.handle, stream, flags, priority)
 }
 
-/// Makes a stream in a context.
+/// Creates a stream in a context.
 pub(super) fn create_stream_in(
     state: &State,
     context: Handle,
@@ -54,7 +54,7 @@ pub(super) fn create_stream_in(
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
     let made = Stream::new(context, flags, priority);
     let handle = state.add(Object::Stream(Arc::new(made)));
-    // SAFETY: the caller's pointer, as `cuda.h` asks for it.
+    // SAFETY: the caller's pointer, as `cuda.h` requires.
     unsafe { put(stream, to_pointer(handle)) }
 }
 
@@ -72,7 +72,7 @@ fn record(event: CUevent, stream: CUstream) -> Outcome {
         return Ok(());
     }
     *lock(&event.captured) = None;
-    // Nobody records it elsewhere before its mark is known.
+    // The lock prevents that the event is recorded elsewhere before its mark is set.
     let mut mark = lock(&event.mark);
     let happens = Arc::clone(&event);
     let work = Arc::new(move || {
@@ -87,18 +87,19 @@ fn record(event: CUevent, stream: CUstream) -> Outcome {
 }
 
 impl Event {
-    /// Whether all before its mark is done; `ask` is [`Stream::query`] or waits.
+    /// Returns whether all work before the event's mark has completed; `ask` is [`Stream::query`]
+    /// or waits.
     pub(super) fn is_over(&self, ask: impl FnOnce(&Stream, u64) -> bool) -> bool {
         let mark = lock(&self.mark).clone();
         match mark {
-            // What was not recorded counts as done.
+            // An event that was not recorded counts as completed.
             None => true,
             Some((stream, number)) => ask(&stream, number),
         }
     }
 }
 
-/// An event and the state of its context.
+/// Returns an event and its context.
 fn event_of(event: CUevent) -> Result<(Arc<Context>, Arc<Event>), CUresult> {
     let state = state()?;
     let event = state.event(from_pointer(event))?;
@@ -123,7 +124,7 @@ api! {
         if handle <= 2 {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
         }
-        // What is in it still runs to its end.
+        // The work in the stream still completes.
         let (context, stream) = state.stream(handle)?;
         state.remove(handle);
         queue::leave(&context, stream);
@@ -211,7 +212,7 @@ api! {
         context.check()?;
         let (handle, data) = (from_pointer(stream), Promised::new(data));
         let call = Box::new(move |result| {
-            // SAFETY: the caller's function and pointer, as `cuda.h` asks for them.
+            // SAFETY: the caller's function and pointer, as `cuda.h` requires.
             unsafe { callback(to_pointer(handle), result, data.get()) }
         });
         queue::callback(state()?, &context, &found, call)
@@ -284,7 +285,7 @@ api! {
         let timed = |event: &Event| {
             event.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
         };
-        // One after the other: both may be the same event.
+        // One after the other, since both may be the same event.
         let from = *lock(&start.happened);
         let to = *lock(&end.happened);
         let (Some(from), Some(to)) = (from, to) else {
@@ -324,7 +325,7 @@ api! {
     }
 }
 
-/// Whether a value is what a stream waits for.
+/// Returns whether a value satisfies a stream's wait.
 fn is_reached(flags: c_uint, at_least: bool, found: u64, value: u64) -> bool {
     match flags & 3 {
         0 => at_least,
@@ -334,7 +335,7 @@ fn is_reached(flags: c_uint, at_least: bool, found: u64, value: u64) -> bool {
     }
 }
 
-/// The word at an address of the device, if it is one.
+/// Returns the word at a device address, if it is allocated and aligned.
 pub(super) fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*const W>, CUresult> {
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let (base, size) = context.memory.range_of(address).ok_or(invalid)?;
@@ -356,7 +357,7 @@ fn write_value<W: 'static>(
     let (context, stream) = state.stream(from_pointer(stream))?;
     context.check()?;
     let word = word_at::<W>(&context, to)?;
-    // As NVIDIA's driver does, which writes to memory of `cuMemAlloc` and of the host alone.
+    // As NVIDIA's driver, which rejects memory allocated from pools.
     if context
         .block_of(to)
         .is_some_and(|(_, block)| block.pool.is_some())
@@ -364,8 +365,8 @@ fn write_value<W: 'static>(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let work = Arc::new(move || {
-        // SAFETY: it was checked to be the device's when the work was put in, and is the caller's
-        // to keep until it is done.
+        // SAFETY: the address was checked when the work was enqueued, and the caller must keep the
+        // memory until the work completes.
         write(unsafe { &*word.get() });
         Ok(())
     });
@@ -389,7 +390,7 @@ fn wait_value<W: 'static>(
         }
         Ok(())
     });
-    // The caller goes on, and may be the one who writes the value.
+    // On a separate thread: the caller continues, and may be the one that writes the value.
     let kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
     host_function(state, &context, &stream, kind, work)
 }

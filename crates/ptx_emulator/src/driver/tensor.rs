@@ -1,4 +1,4 @@
-//! Tensor maps: checked as the driver checks them, and written as `tensor_map` has them.
+//! Tensor maps: checked as by the driver, and written in the encoding of `tensor_map`.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,7 +10,7 @@ use cust_raw::{
 use super::api;
 use crate::tensor_map::{Cut, TensorMap, element};
 
-/// What both kinds of maps have in common.
+/// The parameters that both kinds of maps share.
 struct Common {
     ty: CUtensorMapDataType,
     rank: u32,
@@ -24,11 +24,11 @@ struct Common {
 }
 
 impl Common {
-    /// The map with a box of one element; an error for what the driver would refuse.
+    /// Returns the map with a box of one element, or an error if the driver would reject it.
     ///
     /// # Safety
     ///
-    /// The lists have as many entries as the rank says, the strides one less.
+    /// The lists have as many entries as the rank, the strides one less.
     unsafe fn map(&self) -> Result<TensorMap, CUresult> {
         let invalid = Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         let rank = self.rank as usize;
@@ -57,7 +57,7 @@ impl Common {
             cut: Cut::Tile { sides: [1; 5] },
         };
         for dimension in 0..rank {
-            // SAFETY: the caller's promise.
+            // SAFETY: as the caller promises.
             unsafe {
                 map.sizes[dimension] = self.sizes.add(dimension).read();
                 map.steps[dimension] = self.steps.add(dimension).read();
@@ -79,7 +79,7 @@ impl Common {
         if good { Ok(map) } else { invalid }
     }
 
-    /// Whether rows of so many elements of a box can be copied.
+    /// Checks whether rows of this many elements of a box can be copied.
     fn check_row(&self, elements: u32) -> Result<(), CUresult> {
         let size = element(self.ty.0 as u8).map_or(1, |(size, _)| size);
         let bytes = elements * size;
@@ -91,6 +91,8 @@ impl Common {
     }
 }
 
+/// Writes a map for the caller.
+///
 /// # Safety
 ///
 /// `to` is null or valid for a write.
@@ -98,7 +100,7 @@ unsafe fn write(to: *mut CUtensorMap, map: &TensorMap) -> Result<(), CUresult> {
     if to.is_null() || to.addr() % 64 != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the caller's promise; a map has 128 bytes.
+    // SAFETY: as the caller promises; a map has 128 bytes.
     unsafe { to.cast::<[u64; 16]>().write(map.encode()) };
     Ok(())
 }
@@ -119,7 +121,7 @@ api! {
         fill: CUtensorMapFloatOOBfill,
     ) {
         let common = Common { ty, rank, address, sizes, strides, steps, interleave, swizzle, fill };
-        // SAFETY: as `cuda.h` asks for them.
+        // SAFETY: as `cuda.h` requires.
         let mut tensor = unsafe { common.map()? };
         if sides.is_null() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -156,7 +158,7 @@ api! {
         fill: CUtensorMapFloatOOBfill,
     ) {
         let common = Common { ty, rank, address, sizes, strides, steps, interleave, swizzle, fill };
-        // SAFETY: as `cuda.h` asks for them.
+        // SAFETY: as `cuda.h` requires.
         let mut tensor = unsafe { common.map()? };
         if rank < 3 || lower.is_null() || upper.is_null() || channels > 256 || pixels > 1024 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -1,7 +1,6 @@
-//! The driver API on the emulator as a program sees it that calls it by hand: results, and the
-//! codes for everything that is wrong.
+//! The driver API on the emulator, called directly: results, and the codes of errors.
 //!
-//! What `cust` wraps is tested there, too; here is what a careful library never does.
+//! `cust` tests the functions that it wraps; these tests do what a careful library never does.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -33,7 +32,7 @@ const PTX: &CStr = c"
 .visible .entry shaped() .reqntid 32, 1, 1 { ret; }
 ";
 
-/// A context of its own, current for the test's thread.
+/// Creates a context and makes it current for the test's thread.
 fn context() -> CUcontext {
     let mut context = null_mut();
     // SAFETY: the pointers are valid for the calls.
@@ -209,7 +208,7 @@ fn modules_that_do_not_parse_fill_the_log() {
         load(c"\x7fELF\x02\x01\x01"),
         Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)
     );
-    // The emulator is sm_90 here.
+    // The emulator is sm_90 in this test.
     assert!(load(c".version 9.0\n.target sm_90a\n.address_size 64\n").is_ok());
     assert_eq!(
         load(c".version 9.0\n.target sm_100, debug\n.address_size 64\n"),
@@ -223,7 +222,7 @@ fn copies_outside_of_what_is_allocated_are_refused() {
     let mut address = 0;
     let mut host = [0u8; 200];
     let to = host.as_mut_ptr().cast();
-    // SAFETY: the host's side is large enough for each copy.
+    // SAFETY: the host memory is large enough for each copy.
     unsafe {
         let d = driver();
         assert_eq!(d.cuMemAlloc_v2(&mut address, 0), INVALID_VALUE);
@@ -335,7 +334,7 @@ fn handles_that_are_none_are_errors() {
     let made = context();
     let wrong = 0x1237 as *mut c_void;
     let (mut event, mut milliseconds) = (null_mut(), 0.0);
-    // SAFETY: no handle is followed.
+    // SAFETY: handles are not dereferenced.
     unsafe {
         let d = driver();
         assert_eq!(d.cuStreamSynchronize(wrong.cast()), INVALID_HANDLE);
@@ -413,7 +412,7 @@ fn a_fault_stays_until_the_context_ends() {
     let bad = function(module, c"bad").unwrap();
     let fault = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
     let mut address = 0;
-    // The launch itself goes well.
+    // The launch itself succeeds.
     assert_eq!(launch(bad, 1, 1, &mut []), SUCCESS);
     // SAFETY: the pointers are valid for the calls.
     unsafe {
@@ -452,7 +451,7 @@ fn launches_from_every_thread_of_a_pool() {
     assert_eq!(total(module), 5 + 50 * 32);
 }
 
-/// Each captured call becomes a node of its own kind, as on a GPU.
+/// Each captured call becomes a node of its kind, as on a GPU.
 #[test]
 fn captured_nodes_have_the_kinds_of_their_calls() {
     let _context = context();

@@ -1,4 +1,4 @@
-//! Texture and surface objects of arrays: descriptions in device memory, by their addresses.
+//! Texture and surface objects: descriptions in device memory, whose addresses are the handles.
 
 use cust_raw::{
     CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER, CU_TRSF_SRGB, CUDA_RESOURCE_DESC,
@@ -12,8 +12,8 @@ use crate::texture::{DESCRIPTION, Texture};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// What an object is made of: the array, the levels of one or the memory of the description, looked at in
-/// the plainest way.
+/// Returns the textures of a resource, with default sampling: an array, the levels of a mipmapped
+/// array, or linear memory.
 ///
 /// # Safety
 ///
@@ -24,7 +24,7 @@ unsafe fn source(resource: *const CUDA_RESOURCE_DESC) -> Result<Vec<Texture>, CU
     }
     // SAFETY: as the caller promises.
     let resource = unsafe { &*resource };
-    // SAFETY: the type says which part of the union is there.
+    // SAFETY: the type determines the active field of the union.
     unsafe {
         match resource.resType {
             CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
@@ -52,7 +52,7 @@ unsafe fn source(resource: *const CUDA_RESOURCE_DESC) -> Result<Vec<Texture>, CU
     }
 }
 
-/// An array, looked at in the plainest way.
+/// Returns the texture of an array, with default sampling.
 fn of_array(array: Handle) -> Result<Texture, CUresult> {
     let array = state()?.array(array)?;
     let descriptor = &array.descriptor;
@@ -66,7 +66,7 @@ fn of_array(array: Handle) -> Result<Texture, CUresult> {
     })
 }
 
-/// Elements of a format, of so many numbers each, looked at in the plainest way.
+/// Returns a texture of a format with `channels` components, with default sampling.
 fn plain(
     address: u64,
     row: u64,
@@ -95,12 +95,12 @@ fn plain(
     }
 }
 
-/// Textures of memory begin at multiples of this, as the device's attribute says.
+/// The alignment of textures in linear memory, as the device attribute reports it.
 const ALIGNMENT: u64 = 512;
-/// Rows of a pitched texture begin at multiples of this.
+/// The alignment of the rows of a pitched texture.
 const PITCH_ALIGNMENT: u64 = 32;
 
-/// What fits into so many bytes, one after the other.
+/// Makes a texture one-dimensional, with as many elements as fit into `bytes` bytes.
 fn linear(mut texture: Texture, bytes: u64) -> Result<Texture, CUresult> {
     let elements = bytes / texture.element_size().max(1);
     if !texture.address.is_multiple_of(ALIGNMENT) || !(1..=1 << 28).contains(&elements) {
@@ -110,7 +110,7 @@ fn linear(mut texture: Texture, bytes: u64) -> Result<Texture, CUresult> {
     Ok(texture)
 }
 
-/// If rows and their distance are such as textures can have.
+/// Checks the dimensions and the pitch of a pitched texture.
 fn pitched(texture: Texture) -> Result<Texture, CUresult> {
     let [width, height, _] = texture.sizes.map(u64::from);
     let aligned = texture.address.is_multiple_of(ALIGNMENT)
@@ -123,7 +123,7 @@ fn pitched(texture: Texture) -> Result<Texture, CUresult> {
     Ok(texture)
 }
 
-/// Puts the descriptions of all levels where kernels find them.
+/// Writes the descriptions of all mip levels to device memory.
 ///
 /// # Safety
 ///
@@ -136,7 +136,7 @@ unsafe fn make(to: *mut u64, levels: &[Texture]) -> Outcome {
     let bytes = levels.len() * DESCRIPTION as usize;
     let address = context.memory.alloc(bytes, 64);
     let address = address.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    // SAFETY: the memory is ours, and addresses are the host's.
+    // SAFETY: the memory was just allocated, and device addresses are host addresses.
     unsafe {
         for (level, texture) in levels.iter().enumerate() {
             (address as *mut [u64; 16])
@@ -147,7 +147,7 @@ unsafe fn make(to: *mut u64, levels: &[Texture]) -> Outcome {
     }
 }
 
-/// Takes a description away again.
+/// Frees a description.
 fn destroy(handle: u64) -> Outcome {
     let context = state()?.usable()?;
     if context.memory.free(handle) {
@@ -170,7 +170,7 @@ api! {
         if !view.is_null() {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
-        // SAFETY: as `cuda.h` asks for them.
+        // SAFETY: as `cuda.h` requires.
         let (mut levels, description) = unsafe { (source(resource)?, &*description) };
         if description.flags & CU_TRSF_SRGB != 0 {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);

@@ -1,5 +1,5 @@
 //! `atom` and `red`: read-modify-write operations, as host atomics of the same width. All are
-//! sequentially consistent, which is at least what any PTX ordering asks for.
+//! sequentially consistent, which is at least as strong as any PTX ordering.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,13 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use super::value::Value;
 use super::{Context, Handler, Inst, Regs};
 
-/// A width of atomics.
+/// An integer type with atomic operations.
 pub(crate) trait Word: Value + Eq {
+    /// Atomically applies `f` and returns the previous value.
+    ///
     /// # Safety
+    ///
     /// `at` is readable, writable and aligned.
     unsafe fn update(at: *mut u8, f: impl FnMut(Self) -> Self) -> Self;
+    /// Atomically replaces the value if it is `expected`. Returns the previous value.
+    ///
     /// # Safety
-    /// As above.
+    ///
+    /// `at` is readable, writable and aligned.
     unsafe fn compare_exchange(at: *mut u8, expected: Self, new: Self) -> Self;
 }
 
@@ -22,7 +28,7 @@ macro_rules! words {
         impl Word for $ty {
             #[inline(always)]
             unsafe fn update(at: *mut u8, mut f: impl FnMut(Self) -> Self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: as the caller promises.
                 let cell = unsafe { <$atomic>::from_ptr(at.cast()) };
                 let mut old = cell.load(Ordering::Relaxed);
                 loop {
@@ -34,7 +40,7 @@ macro_rules! words {
             }
             #[inline(always)]
             unsafe fn compare_exchange(at: *mut u8, expected: Self, new: Self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: as the caller promises.
                 let cell = unsafe { <$atomic>::from_ptr(at.cast()) };
                 match cell.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
                     Ok(old) | Err(old) => old,
@@ -45,7 +51,7 @@ macro_rules! words {
 }
 words! { u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
 
-/// `d = [a + imm]; [a + imm] = f(d, b)`, where `f` gets and gives register bits.
+/// `d = [a + imm]; [a + imm] = f(d, b)`, where `f` takes and returns register bits.
 pub(crate) fn update<W: Word, const SPACE: u8, F: Fn(W, W) -> W + Copy>(_: F) -> Handler {
     unsafe fn run<W: Word, const SPACE: u8, F: Fn(W, W) -> W + Copy>(
         at: *const Inst,
@@ -108,7 +114,7 @@ pub(crate) fn wide<const SPACE: u8>() -> Handler {
             let place = place.cast::<u128>();
             match i.e {
                 0 => r.set_wide(i.d, compare_exchange_128(place, r.wide(i.b), r.wide(i.c))),
-                // Comparing with what is put there changes nothing, and so loads in one piece.
+                // A compare-exchange of equal values changes nothing, and so is an atomic load.
                 2 => r.set_wide(i.d, compare_exchange_128(place, 0, 0)),
                 kind => {
                     let new = r.wide(i.b);
@@ -132,14 +138,15 @@ pub(crate) fn wide<const SPACE: u8>() -> Handler {
 }
 
 /// # Safety
+///
 /// `at` is readable, writable, and aligned to 16 bytes.
 unsafe fn compare_exchange_128(at: *mut u128, expected: u128, new: u128) -> u128 {
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("cmpxchg16b") {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // Not the intrinsic of the same name: without optimisation it calls a library that is not
-        // linked. SAFETY: the processor has the instruction; the caller's promise. `rbx`, which the
-        // instruction wants and the compiler keeps for itself, is put back.
+        // This is not the intrinsic of the same name, because without optimizations that calls a
+        // library which is not linked. SAFETY: the processor has the instruction, and the caller's
+        // promise holds. `rbx`, which the instruction uses and the compiler reserves, is restored.
         unsafe {
             std::arch::asm!(
                 "xchg {new_low}, rbx",
@@ -155,11 +162,11 @@ unsafe fn compare_exchange_128(at: *mut u128, expected: u128, new: u128) -> u128
         }
         return u128::from(low) | u128::from(high) << 64;
     }
-    // Where the processor cannot, one lock makes 128-bit operations atomic with respect to each
-    // other.
+    // If the processor lacks the instruction, a lock makes 128-bit operations atomic with respect
+    // to each other.
     static LOCK: Mutex<()> = Mutex::new(());
     let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe {
         let old = at.read_volatile();
         if old == expected {

@@ -1,36 +1,36 @@
-//! `mbarrier`: barriers that live in shared memory and count arrivals and bytes.
+//! `mbarrier`: barriers in shared memory that count arrivals and bytes.
 //!
-//! The 64 bits, which programs may not look into: bits 0..20 how many arrivals each phase awaits,
-//! 20..40 how many are still to come, 40..62 how many bytes are still to come (signed), bit 62 the
-//! phase's parity, bit 63 always set: what was never initialised is mostly found by it.
+//! The 64 bits are opaque to programs: bits 0..20 are the number of arrivals that each phase
+//! expects, 20..40 the number of pending arrivals, 40..62 the number of pending bytes (signed), bit
+//! 62 the phase's parity. Bit 63 is always set, which detects most uninitialized barriers.
 //!
-//! Threads of a block take turns, so nothing here needs atomics. A wait that fails gives the other
-//! threads their turn.
+//! Threads of a block take turns, so nothing here needs atomics. A wait that fails lets the other
+//! threads run.
 
 use super::memory::{GENERIC, SHARED};
 use super::{Context, Event, Handler, Inst, Regs};
 use crate::fault::FaultKind;
 
-/// The most arrivals that a barrier can await.
+/// The maximum number of arrivals of a phase.
 const MAX_COUNT: u64 = (1 << 20) - 1;
 
-/// What an `mbarrier` instruction does.
+/// The operation of an `mbarrier` instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Action {
     Init,
     Invalidate,
-    /// Bytes more to await, in `b`.
+    /// Expects `b` more bytes.
     Expect,
-    /// Bytes less to await.
+    /// Completes bytes.
     Complete,
-    /// Arrivals in `b`, and bytes to expect before in `c`.
+    /// Expects `c` more bytes, then arrives `b` times.
     Arrive,
-    /// The same, and fewer arrivals in all phases to come.
+    /// As `Arrive`, and decreases the expected arrivals of all following phases.
     Drop,
 }
 
-/// A barrier's word, taken apart.
+/// The fields of a barrier's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     expected: u64,
@@ -57,7 +57,7 @@ impl State {
             | 1 << 63
     }
 
-    /// Begins the next phase if nothing is awaited any more.
+    /// Starts the next phase if the current one is complete.
     fn settle(&mut self) {
         if self.pending == 0 && self.bytes == 0 {
             self.pending = self.expected;
@@ -73,7 +73,7 @@ impl State {
                 self.bytes += bytes as i64;
                 if count > self.pending {
                     return Err(format!(
-                        "{count} arrivals at an `mbarrier` that awaits {}",
+                        "{count} arrivals at an `mbarrier` with {} pending arrivals",
                         self.pending
                     ));
                 }
@@ -86,7 +86,7 @@ impl State {
         }
         if self.bytes.unsigned_abs() > MAX_COUNT {
             return Err(format!(
-                "an `mbarrier` that awaits {} bytes, and it can count to {MAX_COUNT}",
+                "an `mbarrier` with {} pending bytes: at most {MAX_COUNT} are possible",
                 self.bytes
             ));
         }
@@ -95,10 +95,12 @@ impl State {
     }
 }
 
-/// Acts on the barrier at an address, and returns its state before; `None` after a fault.
+/// Executes an action on the barrier at an address. Returns the previous state, or `None` after a
+/// fault.
 ///
 /// # Safety
-/// `at` is the instruction that runs.
+///
+/// `at` is the instruction being executed.
 pub(super) unsafe fn act(
     c: &mut Context,
     at: *const Inst,
@@ -108,7 +110,7 @@ pub(super) unsafe fn act(
     count: u64,
     bytes: u64,
 ) -> Option<u64> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let place = unsafe {
         if generic {
             c.translate::<GENERIC>(at, address, 8, 8)
@@ -120,7 +122,7 @@ pub(super) unsafe fn act(
         return None;
     }
     let place = place.cast::<u64>();
-    // SAFETY: eight aligned bytes, and other threads do not run now.
+    // SAFETY: the eight bytes are aligned, and no other thread is running.
     let old = unsafe { place.read_volatile() };
     let new = match action {
         Action::Init if (1..=MAX_COUNT).contains(&count) => State {
@@ -131,14 +133,15 @@ pub(super) unsafe fn act(
         }
         .pack(),
         Action::Init => {
-            let message = format!("an `mbarrier` for {count} arrivals; 1 to {MAX_COUNT} can be");
+            let message =
+                format!("an `mbarrier` for {count} arrivals: 1 to {MAX_COUNT} are possible");
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
         }
         Action::Invalidate => 0,
         _ => {
             let Some(mut state) = State::unpack(old) else {
-                let message = format!("no `mbarrier` was initialised at {address:#x}");
+                let message = format!("no initialized `mbarrier` at {address:#x}");
                 c.fault(at, FaultKind::InvalidInstruction, message);
                 return None;
             };
@@ -154,8 +157,8 @@ pub(super) unsafe fn act(
     Some(old)
 }
 
-/// An [`Action`] in `imm` at the barrier in `a`; counts and bytes in `b` and `c`; the state before
-/// goes to `d`. `e` says whether the address is generic.
+/// The [`Action`] in `imm` on the barrier at `a`, with counts and bytes in `b` and `c`. Writes the
+/// previous state to `d`. `e` is whether the address is generic.
 pub(crate) unsafe fn barrier(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     unsafe {
@@ -188,8 +191,8 @@ pub(crate) unsafe fn barrier(at: *const Inst, r: *mut u64, c: &mut Context) -> *
     }
 }
 
-/// Whether the phase of the state `b` is over (`PARITY`: the phase of this parity), to the
-/// predicate `d`; the barrier is at `a`, and `e` says whether that is generic.
+/// Writes to the predicate `d` whether the phase of state `b` (with `PARITY`, the phase of parity
+/// `b`) is complete. The barrier is at `a`; `e` is whether the address is generic.
 pub(crate) fn wait<const PARITY: bool>() -> Handler {
     unsafe fn run<const PARITY: bool>(
         at: *const Inst,
@@ -199,7 +202,7 @@ pub(crate) fn wait<const PARITY: bool>() -> Handler {
         // SAFETY: as in every handler.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            // Bytes that come or go by zero change nothing, and tell the state.
+            // Expecting zero bytes changes nothing and returns the state.
             let state = act(c, at, r.raw(i.a), i.e != 0, Action::Expect, 0, 0);
             let Some(state) = state.and_then(State::unpack) else {
                 return std::ptr::null();
@@ -221,7 +224,7 @@ pub(crate) fn wait<const PARITY: bool>() -> Handler {
     run::<PARITY>
 }
 
-/// `d =` the arrivals that the state `a` still awaits.
+/// Returns the number of pending arrivals of a state.
 pub(crate) fn pending(state: u64) -> u32 {
     State::unpack(state).map_or(0, |state| state.pending as u32)
 }
@@ -262,7 +265,7 @@ mod tests {
         assert!(state.apply(Action::Arrive, 2, 0).is_err());
     }
 
-    /// Bytes may come before they are expected; the phase waits for both.
+    /// Bytes may complete before they are expected; the phase waits for both.
     #[test]
     fn bytes_that_come_early_do_not_end_a_phase() {
         let mut state = State {

@@ -1,5 +1,5 @@
-//! Control flow: branches, calls and returns, the frames they make, and what the external functions
-//! do that a kernel may call.
+//! Control flow: branches, calls and returns with their frames, and the external functions that
+//! kernels may call.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,10 +9,10 @@ use crate::launch::Thread;
 use crate::printf;
 use crate::program::{CALL_OVERHEAD, Function};
 
-/// Where an argument, parameter or result is, relative to its function's frame.
+/// The place of an argument, parameter or result, relative to its function's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Bytes of the frame's memory.
+    /// Bytes in the frame's memory.
     Memory { offset: u32, size: u32 },
     /// A register, or two for 128 bits.
     Register { slot: u32, size: u32 },
@@ -26,7 +26,7 @@ impl Place {
     }
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Callee {
     /// A function of the program.
@@ -35,11 +35,11 @@ pub(crate) enum Callee {
     Register(u32),
     /// An external function.
     Builtin(Builtin),
-    /// An external function that nobody defines; the index is that of its message.
+    /// An external function without a definition, with the index of its error message.
     Missing(u32),
 }
 
-/// External functions that the device brings along.
+/// External functions that the device provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Builtin {
     Printf,
@@ -61,7 +61,7 @@ impl Builtin {
         })
     }
 
-    /// How many arguments it takes.
+    /// Returns the number of arguments.
     fn arity(self) -> usize {
         match self {
             Builtin::Printf | Builtin::SetConditional => 2,
@@ -71,7 +71,7 @@ impl Builtin {
     }
 }
 
-/// A call instruction's other half.
+/// The operands of a call instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSite {
     pub callee: Callee,
@@ -79,28 +79,31 @@ pub(crate) struct CallSite {
     pub results: Vec<Place>,
 }
 
-/// The function to return to.
+/// The caller's frame, to return to.
 pub(crate) struct Frame {
     pub function: u32,
     /// The call instruction.
     pub call: *const Inst,
-    /// Where its registers begin.
+    /// The start of its registers.
     pub registers: usize,
-    /// Its memory in the stack.
+    /// The start and the end of its memory in the stack.
     pub base: usize,
     pub top: usize,
-    /// Bytes of the stack limit in use.
+    /// The bytes of the stack limit in use.
     pub used: usize,
 }
 
-/// The stack as bytes, and a frame's registers: what a [`Place`] is relative to.
+/// A frame's memory and registers, which a [`Place`] is relative to.
 struct View {
     frame: *mut u8,
     registers: *mut u64,
 }
 
+/// Copies an argument or result between frames.
+///
 /// # Safety
-/// Both places belong to the functions whose frames the views show.
+///
+/// Both places belong to the functions whose frames the views are.
 unsafe fn copy_place(from: &View, source: Place, to: &View, target: Place) {
     let size = source.size().min(target.size()) as usize;
     let address = |view: &View, place: Place| match place {
@@ -124,7 +127,8 @@ impl Thread {
         }
     }
 
-    /// Makes room for `function`'s frame at the top of the stack; `false` if it does not fit.
+    /// Makes room for `function`'s frame at the top of the stack. Returns `false` if it exceeds
+    /// `limit`.
     pub fn open_frame(&mut self, index: u32, function: &Function, limit: usize) -> bool {
         let base = (self.top + CALL_OVERHEAD).next_multiple_of(function.frame_align as usize);
         let top = base + function.frame_size as usize;
@@ -142,7 +146,7 @@ impl Thread {
         true
     }
 
-    /// Makes the stack's memory reach its top.
+    /// Extends the stack's memory to its top.
     pub fn reserve(&mut self) {
         let words = self.top.div_ceil(16);
         if self.stack.len() < words {
@@ -153,7 +157,7 @@ impl Thread {
 }
 
 impl Context<'_> {
-    /// Takes over where the thread's stack and frame are, after either changed.
+    /// Updates the context after the thread's stack or frame has changed.
     pub fn sync_frame(&mut self) {
         // SAFETY: the context's thread is alive while it runs.
         let thread = unsafe { &mut *self.thread };
@@ -164,9 +168,9 @@ impl Context<'_> {
     }
 }
 
-/// `call`; `imm` is the number of the [`CallSite`].
+/// `call`; `imm` is the index of the [`CallSite`].
 pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
-    // SAFETY: places were made by `decode` for the frames they are used with; indirect calls are
+    // SAFETY: `decode` created the places for the frames they are used with; indirect calls are
     // checked.
     unsafe {
         let site = &c.code.calls[(*at).imm as usize];
@@ -178,7 +182,7 @@ pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *con
                     Some(index) => index,
                     None => {
                         let message = format!(
-                            "indirect call of {address:#x}, which is no function's address"
+                            "indirect call of {address:#x}, which is not the address of a function"
                         );
                         return c.fault(at, FaultKind::InvalidCall, message);
                     }
@@ -201,7 +205,7 @@ pub(crate) unsafe fn call(at: *const Inst, r: *mut u64, c: &mut Context) -> *con
                 || site.results.len() > function.returns.len()
             {
                 let message = format!(
-                    "indirect call of `{}` with parameters other than it takes",
+                    "indirect call of `{}` with parameters that differ from its own",
                     function.name
                 );
                 return c.fault(at, FaultKind::InvalidCall, message);
@@ -276,7 +280,7 @@ unsafe fn call_builtin(
         let message = format!("a call of {builtin:?} with {} arguments", site.args.len());
         return c.fault(at, FaultKind::InvalidCall, message);
     }
-    // SAFETY: the places are of this frame; an argument takes at most what is read.
+    // SAFETY: the places are in this frame; an argument has at most as many bytes as are read.
     unsafe {
         let here = View {
             frame: c.frame,
@@ -308,7 +312,7 @@ unsafe fn call_builtin(
             Builtin::AssertFail => return assert_fail(at, c, &args),
             Builtin::SetConditional => {
                 if !set_conditional(c, args[0], args[1] as u32) {
-                    let message = format!("{:#x} is no condition of a graph", args[0]);
+                    let message = format!("{:#x} is not the condition of a graph", args[0]);
                     return c.fault(at, FaultKind::IllegalAddress, message);
                 }
                 0
@@ -326,24 +330,24 @@ unsafe fn call_builtin(
     }
 }
 
-/// `cudaGraphSetConditional(handle, value)`: a condition's handle is its address.
+/// `cudaGraphSetConditional(handle, value)`: the handle of a condition is its address.
 fn set_conditional(c: &Context, handle: u64, value: u32) -> bool {
     let place = c.launch.memory.range_of(handle);
     if place.is_none_or(|(start, size)| start != handle || size < 4) {
         return false;
     }
     let place: *const AtomicU32 = std::ptr::with_exposed_provenance(handle as usize);
-    // SAFETY: memory of the device, which is aligned more than this.
+    // SAFETY: the address is in device memory, which has a larger alignment.
     unsafe { (*place).store(value, Ordering::Relaxed) };
     true
 }
 
-/// `__assertfail(message, file, line, function, size of a character)`: prints what CUDA prints, and
+/// `__assertfail(message, file, line, function, character size)`: prints CUDA's message, and
 /// faults.
 unsafe fn assert_fail(at: *const Inst, c: &mut Context, args: &[u64; 5]) -> *const Inst {
     let mut texts = Vec::new();
     for address in [args[0], args[1], args[3]] {
-        // SAFETY: `at` is the instruction that runs.
+        // SAFETY: `at` is the instruction being executed.
         match unsafe { printf::read_string(c, at, address) } {
             Some(text) => texts.push(String::from_utf8_lossy(&text).into_owned()),
             None => return std::ptr::null(),
@@ -361,10 +365,11 @@ unsafe fn assert_fail(at: *const Inst, c: &mut Context, args: &[u64; 5]) -> *con
     c.fault(at, FaultKind::Assert, message)
 }
 
-/// Where a branch of `offset` instructions leads; a backward one takes time.
+/// Returns the target of a branch of `offset` instructions. A backward branch uses up the time
+/// slice.
 #[inline(always)]
 unsafe fn jump(at: *const Inst, offset: i64, c: &mut Context) -> *const Inst {
-    // SAFETY: `decode` made the offset from a label of the same function.
+    // SAFETY: `decode` computed the offset from a label of the same function.
     let target = unsafe { at.offset(offset as isize) };
     if offset <= 0 {
         c.fuel -= 1;
@@ -393,7 +398,7 @@ pub(crate) unsafe fn branch_if(at: *const Inst, r: *mut u64, c: &mut Context) ->
     }
 }
 
-/// `@!a bra`; also what skips a predicated instruction.
+/// `@!a bra`, which also skips a guarded instruction.
 pub(crate) unsafe fn branch_unless(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: see `jump`.
     unsafe {
@@ -405,7 +410,7 @@ pub(crate) unsafe fn branch_unless(at: *const Inst, r: *mut u64, c: &mut Context
     }
 }
 
-/// `brx.idx`: to the `a`-th of `c` offsets at `e` of the extra operands.
+/// `brx.idx`: branches by the `a`-th of `c` offsets at `e` in the extra operands.
 pub(crate) unsafe fn branch_indexed(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: the offsets are those of labels of this function.
     unsafe {
@@ -425,7 +430,7 @@ pub(crate) unsafe fn exit(at: *const Inst, _: *mut u64, c: &mut Context) -> *con
     c.stop(at, Event::Exit)
 }
 
-/// An instruction that waits for other threads; `imm` is its number among `Code::syncs`.
+/// An instruction that waits for other threads; `imm` is its index in `Code::syncs`.
 pub(crate) unsafe fn sync(at: *const Inst, _: *mut u64, c: &mut Context) -> *const Inst {
     c.stop(at, Event::Sync)
 }
@@ -440,14 +445,14 @@ pub(crate) unsafe fn breakpoint(at: *const Inst, _: *mut u64, c: &mut Context) -
     c.fault(at, FaultKind::Breakpoint, "the kernel executed `brkpt`")
 }
 
-/// What cannot be executed; `imm` is the number of the message.
+/// An instruction that cannot be executed; `imm` is the index of the message.
 pub(crate) unsafe fn unsupported(at: *const Inst, _: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     let message = c.code.messages[unsafe { (*at).imm } as usize].1.clone();
     c.fault(at, FaultKind::InvalidInstruction, message)
 }
 
-/// `d =` the local address of what is at offset `imm` of the frame; as a generic address with `e`.
+/// `d =` the local address of offset `imm` in the frame, or with `e` the generic address.
 pub(crate) unsafe fn frame_address(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     unsafe {
@@ -489,8 +494,8 @@ pub(crate) unsafe fn allocate(at: *const Inst, r: *mut u64, c: &mut Context) -> 
     }
 }
 
-/// What the stack pointer of hardware is when a thread begins; it goes down from there. Measured on
-/// sm_90.
+/// The stack pointer of a thread at its start on hardware (measured on sm_90). The stack grows
+/// down.
 const STACK_START: usize = 0xff_fdc0;
 
 /// `stacksave d`.
@@ -524,7 +529,7 @@ pub(crate) unsafe fn restore_stack(at: *const Inst, r: *mut u64, c: &mut Context
     }
 }
 
-/// The "address" of a function.
+/// Returns the address that represents a function.
 pub(crate) fn function_address(index: u32) -> u64 {
     CODE_WINDOW + (u64::from(index) + 1) * 16
 }

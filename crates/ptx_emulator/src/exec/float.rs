@@ -1,10 +1,9 @@
-//! Floating-point operations that need more than an operator: PTX's rules for NaN, signed zeros,
-//! rounding modes and saturation.
+//! Floating-point operations with PTX's rules for NaN, signed zeros, rounding modes and saturation.
 
 use super::value::{Float, canonical, flush};
 use crate::exact::{self, Mode, Number};
 
-/// `.sat`: clamped to `[0, 1]`, NaN as zero.
+/// `.sat`: clamps to `[0, 1]`; a NaN becomes zero.
 #[inline(always)]
 pub(crate) fn saturate<T: Float>(value: T) -> T {
     let wide = value.wide();
@@ -17,7 +16,7 @@ pub(crate) fn saturate<T: Float>(value: T) -> T {
     }
 }
 
-/// `.relu`: negative values as zero; NaN stays, as the canonical one.
+/// `.relu`: negative values become zero; a NaN becomes the canonical NaN.
 pub(crate) fn relu<T: Float>(value: T) -> T {
     let wide = value.wide();
     if wide.is_nan() {
@@ -29,7 +28,8 @@ pub(crate) fn relu<T: Float>(value: T) -> T {
     }
 }
 
-/// `min` (or `max`): a NaN loses against a number, or wins if `propagate`; -0 is less than +0.
+/// `min` (or `max`): a number takes precedence over a NaN, unless `propagate` is set; -0 is less
+/// than +0.
 #[inline(always)]
 pub(crate) fn extremum<T: Float>(a: T, b: T, max: bool, propagate: bool) -> T {
     let (x, y) = (a.wide(), b.wide());
@@ -47,7 +47,7 @@ pub(crate) fn extremum<T: Float>(a: T, b: T, max: bool, propagate: bool) -> T {
     if first { a } else { b }
 }
 
-/// `.xorsign.abs` of `min` and `max`: of the magnitudes, with the product's sign.
+/// `.xorsign.abs` of `min` and `max`: operates on the magnitudes, with the sign of the product.
 pub(crate) fn extremum_magnitude<T: Float>(a: T, b: T, max: bool, propagate: bool, sign: u64) -> T {
     let negative = (a.bits() ^ b.bits()) & sign;
     let (a, b) = (
@@ -61,7 +61,8 @@ pub(crate) fn extremum_magnitude<T: Float>(a: T, b: T, max: bool, propagate: boo
     T::with_bits(result.bits() | negative)
 }
 
-/// An arithmetic operation in any rounding mode; `operation` is one of the numbers below.
+/// Executes an arithmetic operation in any rounding mode; `operation` is one of the constants
+/// below.
 #[inline(never)]
 pub(crate) fn rounded<T: Float>(operation: u8, a: T, b: T, c: T, mode: Mode) -> T {
     let (x, y) = (a.unpack(), b.unpack());
@@ -83,7 +84,7 @@ pub(crate) fn rounded<T: Float>(operation: u8, a: T, b: T, c: T, mode: Mode) -> 
     }
 }
 
-/// `neg` (or `abs`); unlike Rust's, these are operations, so a NaN becomes the usual one.
+/// `neg` (or `abs`): unlike in Rust, a NaN becomes the canonical NaN.
 #[inline(always)]
 pub(crate) fn change_sign<T: Float>(value: T, abs: bool) -> T {
     if value.wide().is_nan() {
@@ -105,8 +106,8 @@ pub(crate) const SQRT: u8 = 4;
 pub(crate) const RCP: u8 = 5;
 pub(crate) const FMA: u8 = 6;
 
-/// Addition and the like of 16-bit floats, rounded to nearest: exact in 64 bits but for the last
-/// rounding, since 53 bits are more than twice 11 and two.
+/// Executes an arithmetic operation on 16-bit floats, rounded to nearest. Double precision is exact
+/// up to the final rounding, since 53 bits are more than 2·11 + 2.
 #[inline(always)]
 pub(crate) fn narrow_binary<T: Float>(operation: u8, a: T, b: T) -> T {
     let (x, y) = (a.wide(), b.wide());
@@ -117,7 +118,7 @@ pub(crate) fn narrow_binary<T: Float>(operation: u8, a: T, b: T) -> T {
     })
 }
 
-/// A float rounded to an integral value, as `cvt.rni` and its like do.
+/// Rounds a float to an integral value, as `cvt.rni` and its variants do.
 #[inline(always)]
 pub(crate) fn integral(value: f64, mode: Mode) -> f64 {
     match mode {
@@ -129,7 +130,7 @@ pub(crate) fn integral(value: f64, mode: Mode) -> f64 {
     }
 }
 
-/// `testp`, by the number that `decode` gives to the test.
+/// `testp`, with the test's number in `decode`.
 pub(crate) fn test_property(value: f64, subnormal: bool, test: i64) -> bool {
     match test {
         0 => value.is_finite(),
@@ -142,7 +143,7 @@ pub(crate) fn test_property(value: f64, subnormal: bool, test: i64) -> bool {
     }
 }
 
-/// A comparison of floats by its number: bits for less, equal, greater, unordered.
+/// Compares floats; `outcomes` has bits for less, equal, greater, unordered.
 #[inline(always)]
 pub(crate) fn compare(a: f64, b: f64, outcomes: i64) -> bool {
     let outcome = match a.partial_cmp(&b) {
@@ -154,20 +155,20 @@ pub(crate) fn compare(a: f64, b: f64, outcomes: i64) -> bool {
     outcomes & outcome != 0
 }
 
-/// One lane of a 32-bit register that holds two 16-bit floats.
+/// Returns one lane of a 32-bit register with two 16-bit floats.
 #[inline(always)]
 pub(crate) fn lane<T: Float>(pair: u32, index: u32) -> T {
     T::with_bits((pair >> (index * 16) & 0xffff).into())
 }
 
-/// Two 16-bit floats in one register.
+/// Packs two 16-bit floats into a register.
 #[inline(always)]
 pub(crate) fn pair<T: Float>(low: T, high: T) -> u32 {
     low.bits() as u32 | (high.bits() as u32) << 16
 }
 
-/// The functions that the device only approximates, computed in 64 bits and rounded: more precise
-/// than what hardware gives, and within PTX's bounds.
+/// Computes a function that the device approximates, in double precision and rounded: more precise
+/// than hardware, and within PTX's error bounds.
 #[inline(always)]
 pub(crate) fn approximate(value: f32, ftz: bool, function: impl Fn(f64) -> f64) -> u32 {
     let value = if ftz { flush(value) } else { value };

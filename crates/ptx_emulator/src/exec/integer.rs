@@ -1,7 +1,7 @@
 //! Integer operations that need more than an operator.
 
-/// Start and length of a bit field. PTX gives them eight bits; hardware does only for fields of 32
-/// bits.
+/// Returns start and length of a bit field, of which PTX uses eight bits each. Hardware truncates
+/// them to eight bits only for 32-bit fields, and clamps them for 64-bit fields.
 fn field_place(start: u32, length: u32, width: u32) -> (u32, u32) {
     match width {
         32 => (start & 0xff, length & 0xff),
@@ -9,7 +9,7 @@ fn field_place(start: u32, length: u32, width: u32) -> (u32, u32) {
     }
 }
 
-/// `bfe`: `length` bits from `start`, sign-extended from the field's top if `signed`.
+/// `bfe`: extracts `length` bits from `start`, sign-extended if `signed`.
 pub(crate) fn bit_field_extract(
     value: u64,
     start: u32,
@@ -23,7 +23,7 @@ pub(crate) fn bit_field_extract(
     }
     let mask = u64::MAX >> (64 - width);
     let value = value & mask;
-    // Bits past the register's end repeat the sign, or are zero.
+    // Bits beyond the register's end repeat the sign or are zero.
     let sign = signed && value >> (start + length - 1).min(width - 1) & 1 != 0;
     let field = if start >= 64 { 0 } else { value >> start };
     let taken = length.min(width.saturating_sub(start));
@@ -36,7 +36,7 @@ pub(crate) fn bit_field_extract(
     if sign { (kept | upper) & mask } else { kept }
 }
 
-/// `bfi`: the lower `length` bits of `value` put into `into` at `start`.
+/// `bfi`: inserts the lower `length` bits of `value` into `into` at `start`.
 pub(crate) fn bit_field_insert(value: u64, into: u64, start: u32, length: u32, width: u32) -> u64 {
     let (start, length) = field_place(start, length, width);
     if start >= width {
@@ -51,8 +51,8 @@ pub(crate) fn bit_field_insert(value: u64, into: u64, start: u32, length: u32, w
     into & !(field << start) | (value & field) << start
 }
 
-/// `bfind`: the place of the most significant bit that differs from the sign; all ones if there is
-/// none.
+/// `bfind`: returns the position of the most significant bit that differs from the sign, or all
+/// ones if there is none.
 pub(crate) fn find_leading(value: u64, width: u32, signed: bool, shift_amount: bool) -> u32 {
     let mut value = value & (u64::MAX >> (64 - width));
     if signed && value >> (width - 1) & 1 != 0 {
@@ -69,10 +69,10 @@ pub(crate) fn find_leading(value: u64, width: u32, signed: bool, shift_amount: b
     }
 }
 
-/// `fns`: the place of the `offset`-th set bit from `base`, upwards if positive, downwards if
-/// negative.
+/// `fns`: returns the position of the `offset`-th set bit from `base`, upwards if positive,
+/// downwards if negative.
 pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
-    // What the device's own loop comes to when this offset's magnitude overflows.
+    // The result of the device's loop, in which the magnitude of this offset overflows.
     if offset == i32::MIN {
         return 0;
     }
@@ -98,7 +98,7 @@ pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     u32::MAX
 }
 
-/// `prmt` in its general form: four bytes chosen among the eight of `b:a`.
+/// `prmt` in its general form: selects four bytes among the eight of `b:a`.
 pub(crate) fn permute(a: u32, b: u32, selector: u32) -> u32 {
     let bytes = u64::from(b) << 32 | u64::from(a);
     let mut result = 0;
@@ -113,7 +113,7 @@ pub(crate) fn permute(a: u32, b: u32, selector: u32) -> u32 {
     result
 }
 
-/// The selector of `prmt`'s special modes, by the mode's number in `decode`.
+/// Returns the selector of a special mode of `prmt`, by the mode's number in `decode`.
 pub(crate) fn permute_selector(mode: i64, control: u32) -> u32 {
     let c = control & 3;
     match mode {
@@ -134,7 +134,7 @@ pub(crate) fn permute_selector(mode: i64, control: u32) -> u32 {
     }
 }
 
-/// `lop3`: bit by bit, the bit of `table` that the three inputs' bits select.
+/// `lop3`: for each bit, the bit of `table` that the three inputs' bits select.
 #[inline(always)]
 pub(crate) fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     let mut result = 0;
@@ -149,8 +149,8 @@ pub(crate) fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     result
 }
 
-/// `dp4a` and `dp2a`: a sum of products of bytes with bytes or halves. `modes`: bit 0 and 1 for
-/// signed `a` and `b`, bit 2 for two products instead of four, bit 3 for the upper half of `b`.
+/// `dp4a` and `dp2a`: a sum of products of bytes with bytes or halves. In `modes`, bits 0 and 1 are
+/// for signed `a` and `b`, bit 2 for two products instead of four, bit 3 for the upper half of `b`.
 pub(crate) fn dot_product(a: u32, b: u32, c: u32, modes: i64) -> u32 {
     let byte = |x: u32, index: u32, signed: bool| {
         let byte = (x >> (index * 8)) as u8;

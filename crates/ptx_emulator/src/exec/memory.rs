@@ -1,35 +1,41 @@
-//! Loads, stores, and the check that every access goes through: which space an address is in, that
-//! it is aligned, and that it is inside an allocation. Accesses are volatile or atomic on the host,
-//! so that data races between the kernel's threads mean on the host what they mean on the device.
+//! Loads, stores, and the check of every access: the address's state space, its alignment, and
+//! whether it is inside an allocation. Accesses are volatile or atomic on the host, so that data
+//! races between the kernel's threads behave as on the device.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::value::Value;
 use super::{
-    CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, Regs,
-    SHARED_START, SHARED_WINDOW, WINDOW_SHIFT,
+    CACHE_SIZE, Context, Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, Regs, SHARED_START,
+    SHARED_WINDOW, WINDOW_SHIFT,
 };
 use crate::fault::FaultKind;
 use crate::memory::Range;
 
-/// Spaces, as constant parameters of handlers.
+/// State spaces, as const parameters of handlers.
 pub(crate) const GLOBAL: u8 = 0;
 pub(crate) const SHARED: u8 = 1;
 pub(crate) const LOCAL: u8 = 2;
 pub(crate) const GENERIC: u8 = 3;
 
-/// Orderings, as constant parameters of handlers.
+/// Orderings, as const parameters of handlers.
 pub(crate) const WEAK: u8 = 0;
 pub(crate) const RELAXED: u8 = 1;
 /// Acquire for a load, release for a store.
 pub(crate) const SYNCHRONIZING: u8 = 2;
 
-/// A type that is loaded and stored.
+/// A type that can be loaded and stored.
 pub(crate) trait Cell: Value {
+    /// Loads a value.
+    ///
     /// # Safety
+    ///
     /// `at` is readable and aligned.
     unsafe fn load<const ORDER: u8>(at: *const u8) -> Self;
+    /// Stores the value.
+    ///
     /// # Safety
+    ///
     /// `at` is writable and aligned.
     unsafe fn store<const ORDER: u8>(self, at: *mut u8);
 }
@@ -39,7 +45,7 @@ macro_rules! cells {
         impl Cell for $ty {
             #[inline(always)]
             unsafe fn load<const ORDER: u8>(at: *const u8) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: as the caller promises.
                 unsafe {
                     match ORDER {
                         WEAK => at.cast::<$ty>().read_volatile(),
@@ -50,7 +56,7 @@ macro_rules! cells {
             }
             #[inline(always)]
             unsafe fn store<const ORDER: u8>(self, at: *mut u8) {
-                // SAFETY: the caller's promise.
+                // SAFETY: as the caller promises.
                 unsafe {
                     match ORDER {
                         WEAK => at.cast::<$ty>().write_volatile(self),
@@ -68,7 +74,7 @@ cells! {
 }
 
 impl Context<'_> {
-    /// The allocation that contains a global address.
+    /// Returns the allocation that contains a global address.
     #[inline(never)]
     fn lookup(&mut self, address: u64) -> Option<Range> {
         let memory = self.launch.memory;
@@ -93,7 +99,7 @@ impl Context<'_> {
         if let Some(range) = self.lookup(address)
             && range.size - (address - range.base) >= size
         {
-            // SAFETY: `at` is the instruction that runs.
+            // SAFETY: `at` is the instruction being executed.
             let entry = unsafe { (*at).cache } as usize % CACHE_SIZE;
             self.cache[entry] = range;
             return address as *mut u8;
@@ -101,7 +107,7 @@ impl Context<'_> {
         self.illegal(at, address, size)
     }
 
-    /// An access in a window other than global's.
+    /// Resolves an access in a window other than that of global memory.
     #[inline(never)]
     fn windowed(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
         let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
@@ -123,7 +129,8 @@ impl Context<'_> {
         }
     }
 
-    /// An access to shared memory of another block of the cluster, by an address that `mapa` made.
+    /// Resolves an access to the shared memory of another block of the cluster, by an address from
+    /// `mapa`.
     #[inline(never)]
     fn distributed(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
         let offset = (address & ((1 << RANK_SHIFT) - 1)).wrapping_sub(SHARED_START.into());
@@ -134,12 +141,12 @@ impl Context<'_> {
         }
         if self.ended_blocks >> rank & 1 != 0 {
             let message = format!(
-                "access of {size} bytes to the shared memory of block {rank} of the cluster, which has ended"
+                "access of {size} bytes to the shared memory of block {rank} of the cluster, which has exited"
             );
             self.fault(at, FaultKind::IllegalAddress, message);
             return std::ptr::null_mut();
         }
-        // SAFETY: the cluster has such a block, and the offset is inside of its part.
+        // SAFETY: the cluster has this block, and the offset is inside its part.
         unsafe {
             self.cluster_memory
                 .add((rank * self.launch.shared_stride() + offset) as usize)
@@ -156,7 +163,7 @@ impl Context<'_> {
         std::ptr::null_mut()
     }
 
-    /// Faults with what can be said about a bad address.
+    /// Faults, and describes what is known about the invalid address.
     #[cold]
     #[inline(never)]
     fn illegal(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
@@ -195,10 +202,10 @@ impl Context<'_> {
                             "{address:#x}, {distance} bytes after the end of the {len} bytes allocated at {base:#x}"
                         )
                     }
-                    None => format!("{address:#x}, which is in no allocation"),
+                    None => format!("{address:#x}, which is not in any allocation"),
                 }
             }
-            _ => format!("{address:#x}, which is in no allocation"),
+            _ => format!("{address:#x}, which is not in any allocation"),
         };
         self.fault(
             at,
@@ -208,17 +215,18 @@ impl Context<'_> {
         std::ptr::null_mut()
     }
 
-    /// The allocation before an address, if it is near.
+    /// Returns the allocation before an address, if it is close.
     fn lookup_before(&self, address: u64) -> Option<Range> {
         let after = self.ranges.partition_point(|range| range.base <= address);
         let range = *self.ranges.get(after.checked_sub(1)?)?;
         (address - range.base < range.size + (1 << 20)).then_some(range)
     }
 
-    /// Host address of `size` bytes at a device address; null after a fault.
+    /// Returns the host address of `size` bytes at a device address, or null after a fault.
     ///
     /// # Safety
-    /// `at` is the instruction that runs.
+    ///
+    /// `at` is the instruction being executed.
     #[inline(always)]
     pub unsafe fn translate<const SPACE: u8>(
         &mut self,
@@ -242,7 +250,7 @@ impl Context<'_> {
                 if SPACE == GENERIC && address >> WINDOW_SHIFT != 0 {
                     return self.windowed(at, address, size);
                 }
-                // SAFETY: the caller's promise; the index is in range.
+                // SAFETY: as the caller promises; the index is in range.
                 let range = unsafe { *self.cache.get_unchecked((*at).cache as usize % CACHE_SIZE) };
                 let offset = address.wrapping_sub(range.base);
                 if offset < range.size && range.size - offset >= size {
@@ -262,12 +270,14 @@ impl Context<'_> {
         self.illegal(at, window | address & !(u64::MAX << WINDOW_SHIFT), size)
     }
 
-    /// Host address of bytes at a generic address, for functions that the host carries out.
+    /// Returns the host address of bytes at a generic address, for functions that the host
+    /// executes.
     ///
     /// # Safety
-    /// `at` is the instruction that runs.
+    ///
+    /// `at` is the instruction being executed.
     pub unsafe fn generic(&mut self, at: *const Inst, address: u64, size: u64) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller promises.
         unsafe { self.translate::<GENERIC>(at, address, size, 1) }
     }
 }
@@ -318,8 +328,8 @@ pub(crate) fn store<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
     run::<T, SPACE, ORDER>
 }
 
-/// Several registers, listed at `e` of the code's extra operands (`c` of them), from consecutive
-/// memory.
+/// Loads several registers from consecutive memory. The `c` registers are listed at `e` in the
+/// extra operands.
 pub(crate) fn load_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
     unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
         at: *const Inst,
@@ -345,7 +355,7 @@ pub(crate) fn load_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handle
     run::<T, SPACE, ORDER>
 }
 
-/// The other way round.
+/// Stores several registers to consecutive memory; see [`load_vector`].
 pub(crate) fn store_vector<T: Cell, const SPACE: u8, const ORDER: u8>() -> Handler {
     unsafe fn run<T: Cell, const SPACE: u8, const ORDER: u8>(
         at: *const Inst,
@@ -425,8 +435,8 @@ pub(crate) fn store_frame<T: Cell>() -> Handler {
     run::<T>
 }
 
-/// `cp.async`: `imm` bytes from `[b + c]` in global memory to `[a + e]` in shared memory; where the
-/// source has fewer (register `d`), the rest is zero.
+/// `cp.async`: copies `imm` bytes from `[b + c]` in global memory to `[a + e]` in shared memory.
+/// Bytes beyond the source size (register `d`) are zero.
 pub(crate) unsafe fn copy_async(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: both addresses are checked.
     unsafe {

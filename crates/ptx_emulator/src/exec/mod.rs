@@ -1,9 +1,9 @@
-//! Executes decoded instructions. An instruction is a function pointer with its operands beside it
-//! ([`Inst`]); a thread runs by calling one after the other ([`run`]) until it exits, faults, must
-//! wait for other threads, or has used up its time slice. `decode` picks the functions; the
-//! scheduler in `launch` decides who runs.
+//! Executes decoded instructions. An instruction ([`Inst`]) is a function pointer, the handler, with
+//! its operands. A thread runs by calling one handler after another ([`run`]) until it exits,
+//! faults, must wait for other threads, or has used up its time slice. `decode` selects the
+//! handlers; the scheduler in `launch` selects the thread.
 //!
-//! # What is supported
+//! # Supported instructions
 //!
 //! | instructions | forms |
 //! |---|---|
@@ -13,37 +13,38 @@
 //! | `bfe bfi bfind brev bmsk clz fns popc prmt szext dp4a dp2a` | all forms |
 //! | `add sub mul fma mad div rcp sqrt rsqrt` | f32, f64: `.rn .rz .rm .rp .ftz .sat .approx .full`; f16, bf16 and their pairs: add, sub, mul, fma |
 //! | `neg abs min max` of floats, `copysign testp` | f16, bf16, pairs, f32, f64; `.NaN .xorsign.abs`, three inputs |
-//! | `sin cos lg2 ex2 tanh` with `.approx` | f32, and `ex2 tanh` of halves |
-//! | `setp set selp slct` | all types and comparisons, `.and .or .xor`, packed halves |
-//! | `cvt cvt.pack` | all integer and float types up to 64 bits, all rounding modes, `.sat .ftz .relu`, pairs, tf32, floats of 8, 6 and 4 bits; no rounding by chance |
-//! | `vadd vsub vabsdiff vmin vmax vshl vshr vmad vset`, `v…2 v…4` | parts of both operands, `.sat`, a second operation; no masks and permutations of lanes, no negated operands |
+//! | `sin cos lg2 ex2 tanh` with `.approx` | f32, and `ex2 tanh` of 16-bit floats |
+//! | `setp set selp slct` | all types and comparisons, `.and .or .xor`, packed 16-bit floats |
+//! | `cvt cvt.pack` | all integer and float types up to 64 bits, all rounding modes, `.sat .ftz .relu`, pairs, tf32, floats of 8, 6 and 4 bits; no stochastic rounding |
+//! | `vadd vsub vabsdiff vmin vmax vshl vshr vmad vset`, `v…2 v…4` | parts of both operands, `.sat`, a second operation; no lane masks and permutations, no negated operands |
 //! | `mov` | registers, constants, addresses, special registers, packing and unpacking, 128 bits |
 //! | `ld st ldu` | all spaces and types, vectors, `.volatile .relaxed .acquire .release .mmio`, cache hints without effect |
-//! | `atom red` | all operations, 16 to 128 bits, floats, packed halves, f32 vectors; every scope acts as system scope, every ordering as sequentially consistent |
+//! | `atom red` | all operations, 16 to 128 bits, floats, packed 16-bit floats, f32 vectors; every scope acts as system scope, every ordering as sequentially consistent |
 //! | `fence membar` | all; as sequentially consistent |
 //! | `cvta isspacep alloca stacksave stackrestore` | all |
-//! | `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async red.async` | all, tensors in tiles and columns too; done when they are issued |
+//! | `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async red.async` | all, including tensors in tiled and im2col mode; each completes when it is issued |
 //! | `mbarrier` | all; a wait that fails lets other threads run |
 //! | `mapa getctarank barrier.cluster` | all |
 //! | `mma wmma ldmatrix stmatrix movmatrix` | all shapes and types, sparse and block-scaled; `ldmatrix` and `stmatrix` of 8×8 |
-//! | `tex tld4 txq suld sust sured suq` | of 1d to 3d arrays, in layers and levels, of cubes' sides (none of them smooth at edges), filtered or not, all address modes; no sRGB |
-//! | `wgmma` | all types; rows side by side (not transposed), not sparse |
+//! | `tex tld4 txq suld sust sured suq` | 1D to 3D arrays, layered, mipmapped and cubemap (filtering does not cross the edges of faces), point and linear filtering, all address modes; no sRGB |
+//! | `wgmma` | all types; K-major (not transposed), not sparse |
 //! | `prefetch prefetchu discard applypriority createpolicy nanosleep griddepcontrol setmaxnreg pmevent` | without effect |
 //! | `bar barrier` | `.sync .arrive .red`, with ids and counts |
 //! | `bar.warp.sync shfl.sync vote.sync match.sync redux.sync elect.sync activemask` | all modes |
 //! | `bra brx.idx call ret exit trap brkpt` | direct and indirect calls, recursion, register and memory parameters |
 //!
-//! What computes is checked against an H100, bit for bit, NaNs included (`tests/hardware.rs`); the
-//! approximations of `sin` and its like are not, since they are closer to the truth than its own.
+//! The results of arithmetic instructions equal an H100's bit for bit, including NaNs
+//! (`tests/hardware.rs`), except for approximations such as `sin.approx`, which are more precise
+//! here.
 //!
-//! External functions: `vprintf malloc free __assertfail`. Special registers: thread, block and
-//! grid indices, lanes, warps, masks, clocks, shared memory sizes, clusters.
+//! External functions: `vprintf malloc free __assertfail cudaGraphSetConditional`. Special
+//! registers: thread, block and grid indices, lanes, warps, masks, clocks, shared memory sizes,
+//! clusters.
 //!
-//! Sums of products of floats are rounded once, where a tensor core cuts off and rounds in its own
-//! way: results are a GPU's where no sum is rounded.
+//! Matrix products of floats are rounded once. A tensor core truncates and rounds differently, so
+//! results equal a GPU's only if no sum is rounded.
 //!
-//! Not supported, and an error when executed: `tcgen05`, `multimem`,
-//! changes of tensor maps.
+//! Not supported, and an error when executed: `tcgen05`, `multimem`, changes of tensor maps.
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
@@ -62,12 +63,12 @@ use crate::memory::Range;
 use crate::program::Code;
 use value::Value;
 
-/// Executes an instruction and returns the next one, or null after it left an [`Event`] in the
+/// Executes an instruction and returns the next one, or null after storing an [`Event`] in the
 /// context.
 pub(crate) type Handler = unsafe fn(*const Inst, *mut u64, &mut Context) -> *const Inst;
 
-/// A decoded instruction. What the fields mean is between `decode` and the handler; register
-/// operands are slots of the function's frame, which `decode` has checked.
+/// A decoded instruction. The meaning of the fields is specific to the handler; register operands
+/// are slots of the function's frame, which `decode` has checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Inst {
     pub run: Handler,
@@ -77,29 +78,29 @@ pub(crate) struct Inst {
     pub b: u32,
     pub c: u32,
     pub e: u32,
-    /// For memory accesses: which entry of the range cache to try.
+    /// For memory accesses: the entry of the range cache to try.
     pub cache: u32,
     pub imm: i64,
 }
 
-/// What ended a thread's run.
+/// The reason why a thread stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The frame changed by a call or return: go on at `next` with new registers.
+    /// A call or return changed the frame: continue at `next` with new registers.
     Frame,
-    /// The thread is over.
+    /// The thread exited.
     Exit,
-    /// `fault` says why.
+    /// The thread faulted; see `fault`.
     Fault,
     /// The instruction at `next` waits for other threads.
     Sync,
-    /// The time slice is used up; go on at `next` later.
+    /// The time slice is used up; continue at `next` later.
     Preempted,
-    /// The phase of an `mbarrier` is not over; go on at `next` later.
+    /// The phase of an `mbarrier` is not complete; continue at `next` later.
     Unfinished,
 }
 
-/// Address windows: generic addresses whose upper bits are these are not global.
+/// Address windows: generic addresses with these upper bits are not global.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
 /// Where a block's shared variables start in the shared state space. GPUs of compute capability 8.0
 /// and higher reserve the first KiB (`CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK`), so
@@ -107,26 +108,26 @@ pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
 pub(crate) const SHARED_START: u32 = 1 << 10;
 pub(crate) const LOCAL_WINDOW: u64 = 2 << 60;
 pub(crate) const PARAM_WINDOW: u64 = 3 << 60;
-/// Where functions' "addresses" are; nothing can be loaded from there.
+/// The window of function addresses, from which nothing can be loaded.
 pub(crate) const CODE_WINDOW: u64 = 4 << 60;
 /// The bits that tell windows apart.
 pub(crate) const WINDOW_SHIFT: u32 = 60;
-/// Offsets in shared memory have less bits. Above are those of an address that `mapa` made: the block's
-/// rank in its cluster, and one; zero is one's own block.
+/// Offsets in shared memory are below this bit. The bits from here on are set in addresses from
+/// `mapa`: the block's rank in its cluster plus one; zero is the own block.
 pub(crate) const RANK_SHIFT: u32 = 24;
 
-/// Entries of the range cache; a power of two.
+/// The number of entries of the range cache; a power of two.
 pub(crate) const CACHE_SIZE: usize = 512;
 
-/// What a running thread sees. One for each worker; the scheduler points it at a block and a
+/// The state that handlers access. Each worker has one; the scheduler points it to a block and a
 /// thread.
 pub(crate) struct Context<'l> {
     pub event: Event,
     pub next: *const Inst,
-    /// Backward branches left in this time slice.
+    /// The number of backward branches left in this time slice.
     pub fuel: u32,
     pub thread: *mut Thread,
-    /// The thread's stack in host memory, and how much of it may be accessed.
+    /// The thread's stack in host memory, and how much of it is accessible.
     pub stack: *mut u8,
     pub stack_len: u64,
     /// The current frame's parameters and local variables.
@@ -137,18 +138,19 @@ pub(crate) struct Context<'l> {
     pub cluster_memory: *mut u8,
     /// The block's rank in its cluster.
     pub block_rank: u32,
-    /// The ranks of the cluster's blocks whose threads have all ended, as a mask.
+    /// The mask of the cluster's blocks whose threads have all exited, by rank.
     pub ended_blocks: u32,
-    /// The worker's own copy of the parameters: a kernel that writes there harms itself alone.
+    /// The worker's own copy of the parameters, so that a kernel that writes to it does not affect
+    /// others.
     pub params: Vec<u128>,
     pub params_len: u64,
     pub block: [u32; 3],
     pub worker: u32,
     pub launch: &'l Shared<'l>,
     pub code: &'l Code,
-    /// Ranges that instructions touched last.
+    /// The ranges that instructions last accessed.
     pub cache: Box<[Range; CACHE_SIZE]>,
-    /// A copy of the memory's table, and which one.
+    /// A copy of the table of allocations, and its generation.
     pub ranges: Vec<Range>,
     pub generation: u64,
     pub fault: Option<Box<(FaultKind, String)>>,
@@ -156,8 +158,8 @@ pub(crate) struct Context<'l> {
 
 /// The registers of the current frame.
 ///
-/// Slots come from a decoded instruction of the function whose frame this is, so they are in range:
-/// that is what makes the accessors sound, and why nothing outside of handlers makes a `Regs`.
+/// Slots come from a decoded instruction of the function whose frame this is, so they are in range.
+/// This makes the accessors sound; therefore only handlers create a `Regs`.
 #[derive(Clone, Copy)]
 pub(crate) struct Regs(pub *mut u64);
 
@@ -184,7 +186,7 @@ impl Regs {
         self.set(slot, value);
     }
 
-    /// A 128-bit register, which takes two slots.
+    /// Returns a 128-bit register, which takes two slots.
     #[inline(always)]
     pub fn wide(self, slot: u32) -> u128 {
         u128::from(self.raw(slot)) | u128::from(self.raw(slot + 1)) << 64
@@ -198,7 +200,7 @@ impl Regs {
 }
 
 impl Context<'_> {
-    /// The rank in the cluster of the block that a shared address, or a generic one, is in.
+    /// Returns the rank in the cluster of the block that a shared address, or a generic one, is in.
     pub fn rank_of(&self, address: u64) -> u32 {
         match (address >> RANK_SHIFT) as u8 {
             0 => self.block_rank,
@@ -206,7 +208,7 @@ impl Context<'_> {
         }
     }
 
-    /// Ends the run with a fault at `at`.
+    /// Stops the thread with a fault at `at`.
     #[cold]
     #[inline(never)]
     pub fn fault(
@@ -221,7 +223,7 @@ impl Context<'_> {
         std::ptr::null()
     }
 
-    /// Ends the run with an event; the thread's place is `at`.
+    /// Stops the thread with an event; the thread continues at `at`.
     #[inline(always)]
     pub fn stop(&mut self, at: *const Inst, event: Event) -> *const Inst {
         self.next = at;
@@ -230,14 +232,15 @@ impl Context<'_> {
     }
 }
 
-/// Runs the context's thread until something other than a change of frame ends the run.
+/// Runs the context's thread until an event other than a change of the frame.
 ///
 /// # Safety
+///
 /// `context.thread` is a live thread of the program in `context.code`, set up by the scheduler.
 pub(crate) unsafe fn run(context: &mut Context) -> Event {
     // SAFETY: the thread's `next` is in its function's code, which ends in an instruction that does
-    // not fall through, and branch targets were resolved inside the code; handlers uphold the same
-    // for what they return. The registers are the current frame's.
+    // not fall through, and branch targets were resolved inside the code; handlers guarantee the
+    // same for what they return. The registers are the current frame's.
     unsafe {
         let mut at = (*context.thread).next;
         loop {
@@ -257,13 +260,12 @@ pub(crate) unsafe fn run(context: &mut Context) -> Event {
     }
 }
 
-/// The function that a closure without captures is; `F` is a zero-sized type, so it can be had
-/// again from its type alone.
+/// Returns a closure without captures; since `F` is zero-sized, its type suffices.
 #[inline(always)]
 fn conjure<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "a handler's closure captures nothing") };
-    // SAFETY: nothing is read of a type without bytes, and the caller was given a value of it, so
-    // it is inhabited.
+    // SAFETY: a zero-sized type has no bytes to read, and the caller was given a value of it, so it
+    // is inhabited.
     unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() }
 }
 
@@ -320,7 +322,7 @@ pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> 
     run::<A, B, C, R, F>
 }
 
-/// Anything that goes on with the next instruction.
+/// Returns the handler of any operation that continues with the next instruction.
 pub(crate) fn general<F: Fn(&Inst, Regs, &mut Context) + Copy>(_: F) -> Handler {
     unsafe fn run<F: Fn(&Inst, Regs, &mut Context) + Copy>(
         at: *const Inst,

@@ -1,4 +1,4 @@
-//! Special registers: what each reads, by the handler that reads it.
+//! Special registers, with the handlers that read them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -7,13 +7,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use super::{Context, Handler, Inst, Regs, SHARED_START};
 use crate::launch::Thread;
 
-/// Nanoseconds since the first look at the clock; one "cycle" is one nanosecond.
+/// Returns the nanoseconds since the first call; a clock cycle is one nanosecond.
 pub(crate) fn clock() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// `d =` what a closure reads of thread and context.
+/// Returns a handler that writes to `d` what the closure returns for the thread and the context.
 fn read<F: Fn(&Thread, &Context) -> u64 + Copy>(_: F) -> Handler {
     unsafe fn run<F: Fn(&Thread, &Context) -> u64 + Copy>(
         at: *const Inst,
@@ -30,7 +30,7 @@ fn read<F: Fn(&Thread, &Context) -> u64 + Copy>(_: F) -> Handler {
     run::<F>
 }
 
-/// The handler that reads a special register, and the register's width.
+/// Returns the handler that reads a special register, and the register's width.
 pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
     macro_rules! axis {
         ($of:expr) => {{
@@ -91,10 +91,10 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
         }
         "%cluster_ctarank" => read(|_, c| c.block_rank.into()),
         "%cluster_nctarank" => read(|_, c| c.launch.blocks_per_cluster().into()),
-        // Drivers put the place of a cooperative launch's workspace there.
+        // Drivers store the address of a cooperative launch's workspace here.
         "%envreg1" | "%envreg2" => read(|_, c| c.launch.cooperative.into()),
-        // Of the emulator's own: that it is one, and how many blocks have ended, from which `cuda_std`
-        // knows that a grid's barrier cannot open any more.
+        // Specific to the emulator: a mark that identifies it, and the number of blocks that have
+        // completed, from which `cuda_std` detects that a grid barrier can no longer complete.
         "%envreg29" => read(|_, _| cust_core::emulator::MARK.into()),
         "%envreg30" => read(|_, c| c.launch.ended_blocks.load(Ordering::Relaxed)),
         "%current_graph_exec" => return Some((read(|_, _| 0), 64)),
@@ -116,7 +116,7 @@ pub(crate) fn handler(name: &str) -> Option<(Handler, u32)> {
     Some((handler, 32))
 }
 
-/// A function of two sizes or places, in each dimension.
+/// Applies a function to two sizes or positions, in each dimension.
 fn both(a: [u32; 3], b: [u32; 3], of: fn(u32, u32) -> u32) -> [u32; 3] {
     std::array::from_fn(|axis| of(a[axis], b[axis]))
 }

@@ -1,4 +1,4 @@
-//! `tex tld4 suld sust sured` and their queries, of handles that `driver` made.
+//! `tex tld4 suld sust sured` and their queries, through handles that `driver` created.
 
 use super::memory::GLOBAL;
 use super::transfer::Reduce;
@@ -6,8 +6,8 @@ use super::{Context, Inst, Regs};
 use crate::fault::FaultKind;
 use crate::texture::{DESCRIPTION, Texture, side_of_cube};
 
-/// An access; its registers are listed at `a`: the handle, three coordinates, the layer, values to
-/// store; or what says the level. Results go to those listed at `d`.
+/// An access. `a` lists its registers: the handle, three coordinates, the layer, and values to
+/// store or the mip level. `d` lists the result registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TextureAccess {
     pub kind: Kind,
@@ -19,28 +19,28 @@ pub(crate) struct TextureAccess {
 pub(crate) struct Shape {
     pub dimensions: u8,
     pub layered: bool,
-    /// Coordinates are a direction.
+    /// Whether the coordinates are a direction into a cube.
     pub cube: bool,
 }
 
-/// What says which level of a texture is looked at.
+/// How the mip level of a texture is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Level {
     #[default]
     First,
     Number,
-    /// Two gradients of three coordinates each.
+    /// By two gradients of three coordinates each.
     Gradients,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// By whole coordinates.
+    /// A fetch at integer coordinates.
     Fetch,
     Sample,
     /// One component of four texels.
     Gather(u8),
-    /// So many values of so many bytes.
+    /// A surface load of `count` values of `bytes` bytes.
     Load {
         count: u8,
         bytes: u8,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     Query(u8),
 }
 
-/// What a surface does outside of itself.
+/// What a surface access outside the surface does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
     Trap,
@@ -67,7 +67,7 @@ pub(crate) enum Edge {
     Zero,
 }
 
-/// The [`TextureAccess`] number `imm`.
+/// Executes the [`TextureAccess`] with index `imm`.
 pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     unsafe {
@@ -89,11 +89,13 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
         let query = matches!(access.kind, Kind::Query(_));
         let Some(texture) = texture.filter(|texture| query || texture.surface == surface) else {
             let what = if surface { "surface" } else { "texture" };
-            let message = format!("{handle:#x} is no handle of a {what}");
+            let message = format!("{handle:#x} is not a {what} handle");
             return c.fault(at, FaultKind::InvalidInstruction, message);
         };
         if !query && texture.cube != shape.cube && !surface {
-            let message = format!("{handle:#x} is a cube, or is asked as one and is none");
+            let message = format!(
+                "{handle:#x} is a cubemap used otherwise, or not a cubemap but used as one"
+            );
             return c.fault(at, FaultKind::InvalidInstruction, message);
         }
         let layer = shape.layered.then(|| register(4) as u32);
@@ -120,8 +122,8 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
                 let coordinates = [1, 2, 3].map(register);
                 let dimensions = usize::from(shape.dimensions);
                 if kind == Kind::Fetch && (dimensions == 1) != (texture.extent(1) == 0) {
-                    // An H100 returns zeros of an array by `tex.1d`, of which `tex.2d` reads a row, and of
-                    // linear memory by `tex.2d`.
+                    // On an H100, `tex.1d` returns zeros for an array from which `tex.2d` reads a
+                    // row, and so does `tex.2d` for linear memory.
                     Some([0; 4])
                 } else if kind == Kind::Fetch {
                     let whole = coordinates.map(|x| i64::from(x as i32));
@@ -183,7 +185,7 @@ pub(crate) unsafe fn access(at: *const Inst, r: *mut u64, c: &mut Context) -> *c
     }
 }
 
-/// A level of a texture that has it, by the handle of the whole; `None` is a fault.
+/// Returns a mip level of a texture, by the handle of the whole texture, or `None` after a fault.
 unsafe fn level_of(at: *const Inst, c: &mut Context, handle: u64, level: u32) -> Option<Texture> {
     let place = handle + u64::from(level) * DESCRIPTION;
     // SAFETY: as in every handler.
@@ -194,7 +196,7 @@ unsafe fn level_of(at: *const Inst, c: &mut Context, handle: u64, level: u32) ->
     }
 }
 
-/// Coordinates of dimensions that are not there are 0.
+/// Sets the coordinates of missing dimensions to 0.
 fn cut<T: Copy + Default>(mut x: [T; 3], dimensions: usize) -> [T; 3] {
     x[dimensions..].fill(T::default());
     x
@@ -237,7 +239,7 @@ unsafe fn surface_access(
             .zip(limits)
             .any(|(&x, limit)| x < 0 || x > limit);
         if outside && edge == Edge::Trap {
-            let message = format!("an access of {size} bytes outside of a surface, at {place:?}");
+            let message = format!("an access of {size} bytes outside the surface, at {place:?}");
             return c.fault(at, FaultKind::IllegalAddress, message);
         }
         if edge == Edge::Clamp {

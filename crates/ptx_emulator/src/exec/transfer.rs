@@ -1,5 +1,5 @@
-//! Bulk and tensor copies. Each is done at once when it is issued, which is a time that a device
-//! could choose, too; so the groups that programs wait for are always complete.
+//! Bulk and tensor copies. Each completes when it is issued, which a device could do, too; the
+//! groups that programs wait for are therefore always complete.
 
 use super::barrier::{Action, act};
 use super::memory::{GENERIC, GLOBAL, SHARED};
@@ -9,30 +9,31 @@ use crate::fault::FaultKind;
 use crate::launch::MAX_BLOCKS_PER_CLUSTER;
 use crate::tensor_map::{Cut, TensorMap, element};
 
-/// A bulk copy's description; what differs between copies of the instruction is in registers.
+/// A bulk copy. The operands, which differ between copies of the instruction, are in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Transfer {
     pub kind: Kind,
     pub reduce: Option<Reduce>,
-    /// Whether an `mbarrier` learns of the bytes.
+    /// Whether the copy completes bytes on an `mbarrier`.
     pub barrier: bool,
-    /// Whether the last register says which blocks of the cluster get a copy, and their `mbarrier`
-    /// learns of it, all at the same place of their shared memory.
+    /// Whether the last register is a mask of the blocks of the cluster that receive a copy, each
+    /// completing on its own `mbarrier`, at the same offsets in their shared memory.
     pub multicast: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Spaces from and to. Registers: to, from, bytes, barrier or byte mask, blocks.
+    /// The source and destination spaces. Registers: destination, source, size, barrier or byte
+    /// mask, blocks.
     Bulk { from: u8, to: u8, masked: bool },
     /// Registers: shared address, map, barrier, five coordinates, three offsets, blocks.
     Tensor { rank: u8, load: bool },
-    /// `st.async` and `red.async`: so many values of so many bytes. Registers: address, barrier,
+    /// `st.async` and `red.async` of `count` values of `bytes` bytes. Registers: address, barrier,
     /// values.
     Values { count: u32, bytes: u32 },
 }
 
-/// How values are combined with what is there.
+/// How a reduction combines values with the memory contents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Operation {
     Add,
@@ -108,12 +109,15 @@ impl Reduce {
         }
     }
 
+    /// Applies the reduction to one value.
+    ///
     /// # Safety
-    /// So many bytes can be written at `to` and read at `from`.
+    ///
+    /// The value's bytes are writable at `to` and readable at `from`.
     pub unsafe fn apply(self, to: *mut u8, from: *const u8) {
         use super::atomic::Word;
-        // Other blocks may reduce into the same memory at the same time.
-        // SAFETY: the caller's promise; addresses of bulk copies are aligned to 16 bytes.
+        // Other blocks may reduce into the same memory at the same time. SAFETY: as the caller
+        // promises; addresses of bulk copies are aligned to 16 bytes.
         unsafe {
             match self.bytes {
                 8 => {
@@ -133,8 +137,11 @@ impl Reduce {
     }
 }
 
+/// Returns the host address of an operand.
+///
 /// # Safety
-/// `at` is the instruction that runs.
+///
+/// `at` is the instruction being executed.
 unsafe fn place(
     c: &mut Context,
     at: *const Inst,
@@ -143,7 +150,7 @@ unsafe fn place(
     size: u64,
     align: u64,
 ) -> Option<*mut u8> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let place = unsafe {
         match space {
             SHARED => c.translate::<SHARED>(at, address, size, align),
@@ -154,7 +161,7 @@ unsafe fn place(
     (!place.is_null()).then_some(place)
 }
 
-/// The [`Transfer`] number `imm`, with registers listed at `a`.
+/// Executes the [`Transfer`] with index `imm`; `a` lists the registers.
 pub(crate) unsafe fn transfer(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
     // SAFETY: as in every handler.
     unsafe {
@@ -188,7 +195,7 @@ pub(crate) unsafe fn transfer(at: *const Inst, r: *mut u64, c: &mut Context) -> 
                 .filter(|rank| blocks >> rank & 1 != 0)
                 .try_for_each(|rank| once(in_block(target, rank), in_block(barrier, rank)))
         } else {
-            // Whichever block's the addresses are.
+            // The addresses may be in any block.
             once(target, barrier)
         };
         match done {
@@ -198,13 +205,14 @@ pub(crate) unsafe fn transfer(at: *const Inst, r: *mut u64, c: &mut Context) -> 
     }
 }
 
-/// A shared address in another block of the cluster.
+/// Returns a shared address in another block of the cluster.
 fn in_block(address: u64, rank: u32) -> u64 {
     address & !(0xff << RANK_SHIFT) | u64::from(rank + 1) << RANK_SHIFT
 }
 
-/// What goes from shared memory or registers to the cluster's shared memory is for launches with
-/// clusters alone: an H200 ends others with "illegal instruction", nvcc's code too.
+/// Faults unless the launch has clusters. Copies from shared memory or registers to the cluster's
+/// shared memory require clusters: an H200 fails other launches with "illegal instruction", also
+/// for nvcc's code.
 fn in_clusters(c: &mut Context, at: *const Inst, what: &str) -> Option<()> {
     if c.launch.explicit_cluster {
         return Some(());
@@ -214,10 +222,10 @@ fn in_clusters(c: &mut Context, at: *const Inst, what: &str) -> Option<()> {
     None
 }
 
-/// Tells the barrier of bytes that have come.
+/// Completes bytes on a barrier.
 unsafe fn tell(c: &mut Context, at: *const Inst, address: u64, bytes: u64) -> Option<()> {
     let address = address & u64::from(u32::MAX);
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe { act(c, at, address, false, Action::Complete, 0, bytes).map(|_| ()) }
 }
 
@@ -234,11 +242,11 @@ unsafe fn bulk(
         in_clusters(c, at, "copy from shared memory")?;
     }
     if size % 16 != 0 {
-        let message = format!("a bulk copy of {size} bytes, which is no multiple of 16");
+        let message = format!("a bulk copy of {size} bytes, which is not a multiple of 16");
         c.fault(at, FaultKind::Misaligned, message);
         return None;
     }
-    // SAFETY: the caller's promise; all bytes are checked before they are touched.
+    // SAFETY: as the caller promises; all bytes are checked before they are accessed.
     unsafe {
         if size > 0 {
             let target = place(c, at, to, target, size, 16)?;
@@ -278,7 +286,7 @@ unsafe fn tensor(
     [base, barrier]: [u64; 2],
     register: impl Fn(usize) -> u64,
 ) -> Option<()> {
-    // SAFETY: the caller's promise; every element is checked.
+    // SAFETY: as the caller promises; every element is checked.
     unsafe {
         let words = place(c, at, GENERIC, register(1), 128, 64)?;
         let map = TensorMap::decode(&words.cast::<[u64; 16]>().read_unaligned());
@@ -289,15 +297,16 @@ unsafe fn tensor(
         };
         let start = [3, 4, 5, 6, 7].map(|index| register(index) as i32);
         let offsets = [8, 9, 10].map(|index| register(index) as u16);
-        // A GPU ends such a launch with "illegal instruction". What lies beyond is left out else.
+        // A GPU fails a store to negative coordinates with "illegal instruction". Other elements
+        // outside the tensor are skipped.
         if !load && start[..usize::from(rank)].iter().any(|&x| x < 0) {
             let start = &start[..usize::from(rank)];
             let message = format!("a tensor copy to the negative coordinates {start:?}");
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
         }
-        // And if pixels outside of the image are among those of the map (seen on an H200, with nvcc's
-        // code too): wherever this store begins.
+        // Likewise, if the map's bounds include pixels outside the image, a store fails wherever it
+        // begins (observed on an H200, also with nvcc's code).
         if let Cut::Columns { lower, upper, .. } = map.cut
             && !load
             && (lower.iter().any(|&x| x < 0) || upper.iter().any(|&x| x > 0))
@@ -305,16 +314,17 @@ unsafe fn tensor(
             let [lower, upper] =
                 [lower, upper].map(|corner| corner[..usize::from(rank) - 2].to_vec());
             let message = format!(
-                "a copy of pixels to images by a map whose corners, {lower:?} and {upper:?}, are outside of them"
+                "a store in im2col mode with a map whose corners {lower:?} and {upper:?} are outside the image"
             );
             c.fault(at, FaultKind::InvalidInstruction, message);
             return None;
         }
-        // So it does with an innermost coordinate between multiples of 16 bytes (seen on an H200).
+        // Likewise, if the innermost coordinate is not at a multiple of 16 bytes (observed on an
+        // H200).
         let bytes = element(map.ty).map_or(16, |(bytes, _)| bytes as i64);
         if i64::from(start[0]) * bytes % 16 != 0 {
             let message = format!(
-                "a tensor copy whose first coordinate, {}, is no multiple of {} elements (16 bytes)",
+                "a tensor copy whose first coordinate, {}, is not a multiple of {} elements (16 bytes)",
                 start[0],
                 16 / bytes
             );
@@ -323,8 +333,9 @@ unsafe fn tensor(
         }
         let align = 128;
         if !base.is_multiple_of(align) {
-            let message =
-                format!("a tensor copy with the shared address {base:#x}, no multiple of {align}");
+            let message = format!(
+                "a tensor copy with the shared address {base:#x}, which is not a multiple of {align}"
+            );
             c.fault(at, FaultKind::Misaligned, message);
             return None;
         }
@@ -340,7 +351,7 @@ unsafe fn tensor(
         };
         let elements = map.elements(start, offsets);
         let bytes = elements.len() as u64 * u64::from(size);
-        // In columns, rows of channels are swizzled like rows of a box.
+        // In im2col mode, rows of channels are swizzled like rows of a box.
         debug_assert!(matches!(map.cut, Cut::Tile { .. } | Cut::Columns { .. }));
         for (index, source) in elements.into_iter().enumerate() {
             let shared = map.swizzled(base + index as u64 * u64::from(size));
@@ -396,7 +407,7 @@ unsafe fn values(
 ) -> Option<()> {
     let size = u64::from(count * bytes);
     in_clusters(c, at, "store")?;
-    // SAFETY: the caller's promise; all bytes are checked.
+    // SAFETY: as the caller promises; all bytes are checked.
     unsafe {
         let address = register(0) & u64::from(u32::MAX);
         let target = place(c, at, SHARED, address, size, size)?;

@@ -1,14 +1,14 @@
-//! How typed values live in a thread's registers, which are 64 bits each whatever their type. A
-//! value is written with anything above its own width, and every reader takes just the width that
-//! it wants.
+//! The representation of typed values in a thread's registers, which all have 64 bits. The bits
+//! above a value's width are unspecified when it is written, and each reader uses only the width
+//! that it needs.
 
 use crate::exact::{BF16, F16, F32, F64, Format, Mode, Number};
 
-/// A value that a register holds.
+/// A value that a register can hold.
 pub(crate) trait Value: Copy {
-    /// From a register's bits; what is above the value's width is ignored.
+    /// Converts from a register's bits; the bits above the value's width are ignored.
     fn from_bits64(bits: u64) -> Self;
-    /// Into a register.
+    /// Converts to a register's bits.
     fn to_bits64(self) -> u64;
 }
 
@@ -22,8 +22,8 @@ macro_rules! integer_values {
         }
     )*};
 }
-// Signed values are extended to 64 bits: a load or conversion to a register wider than its type
-// asks for just that.
+// Signed values are sign-extended to 64 bits: a load or conversion to a register wider than its
+// type requires that.
 integer_values!(u8 u16 u32 u64 i8 i16 i32 i64);
 
 impl Value for bool {
@@ -59,24 +59,24 @@ impl Value for f64 {
     }
 }
 
-/// A half's bits.
+/// The bits of an fp16 number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Half(pub u16);
 
-/// A bfloat16's bits.
+/// The bits of a bfloat16 number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Brain(pub u16);
 
-/// A 32-bit float's bits. Where a NaN may come out these are used and not `f32`: the compiler
-/// counts one NaN as good as another, and PTX does not.
+/// The bits of a 32-bit float. Used instead of `f32` wherever the result may be a NaN: the compiler
+/// may replace one NaN by another, and PTX does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Single(pub u32);
 
-/// A 64-bit float's bits.
+/// The bits of a 64-bit float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Double(pub u64);
 
-/// A floating-point type: its format, and what the 16-bit ones need to be computed in wider ones.
+/// A floating-point type: its format, and conversions to and from wider types for computing.
 pub(crate) trait Float: Value {
     const FORMAT: Format;
     fn bits(self) -> u64;
@@ -90,23 +90,23 @@ pub(crate) trait Float: Value {
         Self::with_bits(Self::FORMAT.pack(number, mode))
     }
 
-    /// The value, which 64 bits always hold exactly.
+    /// Returns the value as `f64`, which is always exact.
     #[inline(always)]
     fn wide(self) -> f64 {
         f64::from_bits(F64.pack(self.unpack(), Mode::Nearest))
     }
 
-    /// Rounded to nearest.
+    /// Rounds to nearest.
     #[inline(always)]
     fn narrow(value: f64) -> Self {
         Self::pack(F64.unpack(value.to_bits()), Mode::Nearest)
     }
 
-    /// Subnormal numbers as zeros of their sign.
+    /// Flushes subnormal numbers to zeros of the same sign.
     fn flush(self) -> Self;
 
-    /// The NaN that an operation on these operands gives, the most important one first. Only
-    /// doubles keep what the operands hold.
+    /// Returns the NaN that an operation on these operands produces; the first operands take
+    /// precedence. Only doubles keep the payload of an operand.
     fn not_a_number(_operands: &[Self]) -> Self {
         Self::pack(Number::Nan, Mode::Nearest)
     }
@@ -200,7 +200,7 @@ float!(Double, u64, F64, {
     }
 });
 
-/// A subnormal number as a zero of its sign.
+/// Flushes a subnormal number to a zero of the same sign.
 #[inline(always)]
 pub(crate) fn flush(value: f32) -> f32 {
     if value.is_subnormal() {
@@ -210,7 +210,7 @@ pub(crate) fn flush(value: f32) -> f32 {
     }
 }
 
-/// The bits of a result, with the NaN that 32-bit operations produce whatever NaN went in.
+/// Returns the bits of a result, with the canonical NaN that 32-bit operations produce for any NaN.
 #[inline(always)]
 pub(crate) fn canonical(value: f32) -> u32 {
     if value.is_nan() {
@@ -220,7 +220,7 @@ pub(crate) fn canonical(value: f32) -> u32 {
     }
 }
 
-/// The bits of the result of an operation on doubles; see [`Float::not_a_number`].
+/// Returns the bits of the result of an operation on doubles; see [`Float::not_a_number`].
 #[inline(always)]
 pub(crate) fn settle<const N: usize>(result: f64, operands: [f64; N]) -> u64 {
     if result.is_nan() {

@@ -1,6 +1,6 @@
-//! The blocks of one cluster, which run together: their threads, who of them can run, and running them
-//! in turn. Threads of a warp run lane by lane, each until it must wait, and a warp goes as far as it
-//! can before the next one does. Without clusters each block is one of its own.
+//! The blocks of one cluster, which run together: their threads, which of them can run, and running
+//! them in turn. The threads of a warp run lane by lane, each until it must wait, and a warp runs
+//! as far as it can before the next one. Without clusters, each block is a cluster of its own.
 
 use std::sync::atomic::Ordering;
 
@@ -9,91 +9,92 @@ use super::{Thread, Worker};
 use crate::exec::{self, Event};
 use crate::fault::{Fault, FaultKind};
 
-/// Backward branches that a thread may take before others get their turn.
+/// The number of backward branches in a thread's time slice.
 const TIME_SLICE: u32 = 20_000;
 
-/// How often in a row threads of a cluster may find the phase of an `mbarrier` unfinished while none of
-/// them does anything else.
+/// How many times in a row the threads of a cluster may find the phase of an `mbarrier` incomplete
+/// while no thread makes progress.
 const UNFINISHED: u32 = 1 << 22;
 
-/// What became of a cluster.
+/// The result of running a cluster.
 pub(super) enum Outcome {
     Done,
-    /// Its threads only spin: another one should run.
+    /// All threads only spin: another cluster should run.
     Suspended,
     Faulted(Box<Fault>),
 }
 
-/// Whether a thread can run.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not begun.
+    /// Not started.
     New,
     Ready,
-    /// Ready, but it has had its time slice.
+    /// Ready, but its time slice is used up.
     Preempted,
-    /// At a warp operation with this mask.
+    /// Waits at a warp operation with this mask.
     Warp {
         sync: u32,
         mask: u32,
     },
-    /// At `activemask`.
+    /// Waits at `activemask`.
     Active,
-    /// At this one of the block's barriers.
+    /// Waits at this barrier of the block.
     Barrier(u8),
-    /// At the cluster's barrier.
+    /// Waits at the cluster barrier.
     ClusterBarrier,
     Done,
 }
 
-/// A thread's place in its cluster.
+/// A thread's slot in its cluster.
 pub(super) struct Seat {
     pub state: State,
-    /// While it has begun and not ended.
+    /// The thread, while it is running.
     pub thread: Option<Box<Thread>>,
 }
 
 /// A block of a cluster.
 pub(super) struct Block {
     pub id: [u32; 3],
-    /// Threads that have not ended.
+    /// The number of threads that have not exited.
     pub live: u32,
     pub barriers: [Barrier; BARRIERS],
 }
 
-/// Blocks of the grid that run together.
+/// The blocks of the grid that run together.
 #[derive(Default)]
 pub(super) struct Cluster {
     pub blocks: Vec<Block>,
-    /// The shared memory of all blocks, one after the other.
+    /// The shared memory of all blocks, consecutively.
     pub shared: Vec<u128>,
-    /// The seats of all blocks, one after the other, each block's in whole warps: seats that have no
-    /// thread are done.
+    /// The seats of all blocks, consecutively; each block has whole warps. Seats without a thread
+    /// are done.
     pub seats: Vec<Seat>,
-    /// Seats of each block.
+    /// The number of seats of each block.
     pub seats_each: usize,
-    /// Threads that have not ended.
+    /// The number of threads that have not exited.
     pub live: u32,
     pub barrier: ClusterBarrier,
-    /// Unfinished phases of `mbarrier`s that threads found, since one did something else.
+    /// The number of times that threads found the phase of an `mbarrier` incomplete since a thread
+    /// made progress.
     pub unfinished: u32,
 }
 
-/// The barrier of a cluster, at which threads arrive first and wait later.
+/// The barrier of a cluster, with separate arrive and wait.
 #[derive(Default)]
 pub(super) struct ClusterBarrier {
-    /// Phases that are over.
+    /// The number of completed phases.
     pub phases: u64,
-    /// Threads that have arrived in this one and not ended.
+    /// The number of threads that have arrived in this phase and not exited.
     pub arrived: u32,
 }
 
-/// What fills shared memory at the start: a device has leftovers there, and no kernel may count on
-/// zeros.
+/// The initial contents of shared memory. They are unspecified on a device, so kernels must not
+/// rely on zeros.
 const LEFTOVERS: u128 = u128::from_ne_bytes([0xa5; 16]);
 
 impl Cluster {
-    /// Makes it the cluster of these blocks.
+    /// Resets it to the cluster of these blocks.
     pub fn reset(&mut self, blocks: impl Iterator<Item = [u32; 3]>, threads: u32, shared: u64) {
         let block = |id| Block {
             id,
@@ -121,22 +122,22 @@ impl Cluster {
         self.unfinished = 0;
     }
 
-    /// The seats of a warp, all blocks' warps counted.
+    /// Returns the seats of a warp; the warps of all blocks are numbered consecutively.
     pub fn lanes(&self, warp: usize) -> std::ops::Range<usize> {
         warp * 32..warp * 32 + 32
     }
 
-    /// The seats of a block.
+    /// Returns the seats of a block.
     pub fn seats_of(&self, block: usize) -> std::ops::Range<usize> {
         block * self.seats_each..(block + 1) * self.seats_each
     }
 
-    /// The rank of the block that a seat is in.
+    /// Returns the rank of the block that contains a seat.
     pub fn block_of(&self, seat: usize) -> usize {
         seat / self.seats_each
     }
 
-    /// The threads of a warp that have not ended, as a mask.
+    /// Returns the mask of the threads of a warp that have not exited.
     pub fn live_lanes(&self, warp: usize) -> u32 {
         let lanes = self.lanes(warp);
         let first = lanes.start;
@@ -146,7 +147,7 @@ impl Cluster {
             .sum()
     }
 
-    /// The thread of a seat that has one, which every waiting seat has.
+    /// Returns the thread of a seat. Every waiting seat has one.
     pub fn thread(&mut self, seat: usize) -> &mut Thread {
         self.seats[seat]
             .thread
@@ -156,7 +157,7 @@ impl Cluster {
 }
 
 impl Worker<'_> {
-    /// Runs a cluster until it is done, faults, or only spins.
+    /// Runs a cluster until it completes, faults, or only spins.
     pub(super) fn run_cluster(&mut self, cluster: &mut Cluster) -> Outcome {
         let launch = self.context.launch;
         let memory = cluster.shared.as_mut_ptr().cast::<u8>();
@@ -173,7 +174,7 @@ impl Worker<'_> {
                 let block = cluster.block_of(warp * 32);
                 self.context.block = cluster.blocks[block].id;
                 self.context.block_rank = block as u32;
-                // SAFETY: each block has its part.
+                // SAFETY: each block has its own part.
                 self.context.shared_memory =
                     unsafe { memory.add(block * launch.shared_stride() as usize) };
                 loop {
@@ -214,7 +215,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Runs a thread until it must wait or ends.
+    /// Runs a thread until it must wait or exits.
     fn run_thread(&mut self, cluster: &mut Cluster, seat: usize) -> Result<(), Box<Fault>> {
         if cluster.seats[seat].state == State::New {
             let index = seat % cluster.seats_each;
@@ -225,7 +226,7 @@ impl Worker<'_> {
         self.context.thread = thread;
         self.context.fuel = TIME_SLICE;
         self.context.sync_frame();
-        // SAFETY: the thread was begun with the kernel's code and stays alive in its seat.
+        // SAFETY: the thread was started with the kernel's code and stays alive in its seat.
         let event = unsafe { exec::run(&mut self.context) };
         cluster.unfinished = match event {
             Event::Unfinished => cluster.unfinished.saturating_add(1),
@@ -300,24 +301,24 @@ impl Worker<'_> {
         thread.top = 0;
         thread.used = 0;
         thread.next = function.code.as_ptr();
-        // The kernel's own frame is part of what it is known to need, so it always fits.
+        // The kernel's own frame is part of its computed stack, so it always fits.
         thread.open_frame(launch.kernel, function, usize::MAX);
         thread
     }
 
-    /// Says who waits for what.
+    /// Creates the fault of a deadlock, which describes what each thread waits for.
     fn deadlock(&mut self, cluster: &mut Cluster) -> Box<Fault> {
         let mut message = String::from(match cluster.blocks.len() {
-            1 => "deadlock: no thread of the block can go on",
-            _ => "deadlock: no thread of the cluster can go on",
+            1 => "deadlock: no thread of the block can continue",
+            _ => "deadlock: no thread of the cluster can continue",
         });
         let mut first = None;
         let mut kinds: Vec<(String, u32)> = Vec::new();
         for (seat, Seat { state, .. }) in cluster.seats.iter().enumerate() {
             let text = match state {
                 State::Barrier(id) => format!("at barrier {id}"),
-                State::ClusterBarrier => "at the cluster's barrier".to_owned(),
-                // Whoever else can run does.
+                State::ClusterBarrier => "at the cluster barrier".to_owned(),
+                // Any other ready thread would run.
                 State::Ready => "at an `mbarrier`".to_owned(),
                 State::Warp { sync, mask } => {
                     let name = self
@@ -343,7 +344,7 @@ impl Worker<'_> {
         let threads = self.context.launch.threads_per_block() * cluster.blocks.len() as u32;
         let ended = threads - cluster.live;
         if ended > 0 {
-            message.push_str(&format!(", {ended} have ended"));
+            message.push_str(&format!(", {ended} have exited"));
         }
         self.fault_at(cluster, first.unwrap_or(0), FaultKind::Deadlock, message)
     }

@@ -1,9 +1,9 @@
-//! The element types of matrices: how wide each is in a register, and what its bits mean.
+//! The element types of matrices: their width in a register, and the meaning of their bits.
 
 use crate::exact::{BF16, F16, F64, Mode};
 use crate::exec::value::{Float, Half, Single};
 
-/// What a matrix is made of.
+/// The element type of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
     F16,
@@ -24,7 +24,7 @@ pub(crate) enum Element {
     E2m1,
 }
 
-/// A float of up to 8 bits.
+/// A float of at most 8 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Small {
     pub exponent: u32,
@@ -33,14 +33,14 @@ pub(crate) struct Small {
     pub specials: Specials,
 }
 
-/// Which codes of a small float are no numbers.
+/// Which codes of a small float are not finite numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Specials {
     /// None.
     Nothing,
-    /// All ones is a NaN.
+    /// The code with all bits set, except the sign, is a NaN.
     OneNan,
-    /// As IEEE 754: the largest exponent has infinity and NaNs.
+    /// As in IEEE 754: the largest exponent encodes infinity and NaNs.
     Ieee,
 }
 
@@ -60,12 +60,12 @@ const fn small(exponent: u32, fraction: u32, bias: i32, specials: Specials) -> S
 }
 
 impl Small {
-    /// All codes without the sign.
+    /// Returns the number of codes without the sign.
     fn magnitudes(self) -> u64 {
         1 << (self.exponent + self.fraction)
     }
 
-    /// The number that a code means; bits above the format are ignored.
+    /// Returns the value of a code; bits above the format are ignored.
     pub fn value(self, code: u64) -> f64 {
         let magnitude = code & (self.magnitudes() - 1);
         let negative = code & self.magnitudes() != 0;
@@ -92,8 +92,8 @@ impl Small {
         if negative { -value } else { value }
     }
 
-    /// The nearest code, ties to even; what is too large becomes the largest number. A NaN becomes
-    /// the format's, or the largest number where it has none.
+    /// Returns the nearest code, ties to even. Values out of range saturate to the largest number.
+    /// A NaN becomes the format's NaN, or the largest number if it has none.
     pub fn code(self, value: f64) -> u64 {
         let nan = match self.specials {
             Specials::OneNan | Specials::Ieee => self.magnitudes() - 1,
@@ -113,7 +113,8 @@ impl Small {
             0
         };
         let magnitude = value.abs();
-        // The codes are in the order of their values, so the nearest is beside where it would be.
+        // Codes are in the order of their values: the nearest code is adjacent to the exact
+        // position.
         let (mut low, mut high) = (0, largest);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -156,7 +157,7 @@ impl Element {
         })
     }
 
-    /// Bits of an element where it stands alone; small floats stand in bytes.
+    /// Returns the width in bits of a single element; small floats occupy a byte.
     pub fn bits(self) -> u32 {
         match self {
             Element::F64 => 64,
@@ -184,7 +185,7 @@ impl Element {
         })
     }
 
-    /// The number that bits mean.
+    /// Returns the value of bits as a float.
     pub fn float(self, bits: u64) -> f64 {
         let of = |format: crate::exact::Format, bits| {
             f64::from_bits(F64.pack(format.unpack(bits), Mode::Nearest))
@@ -192,7 +193,7 @@ impl Element {
         match self {
             Element::F64 => f64::from_bits(bits),
             Element::F32 => f32::from_bits(bits as u32).into(),
-            // The product looks at 19 bits only.
+            // The product uses only 19 bits.
             Element::Tf32 => f32::from_bits(bits as u32 & !0x1fff).into(),
             Element::F16 => of(F16, bits & 0xffff),
             Element::Bf16 => of(BF16, bits & 0xffff),
@@ -200,7 +201,7 @@ impl Element {
         }
     }
 
-    /// The integer that bits mean.
+    /// Returns the value of bits as an integer.
     pub fn integer(self, bits: u64) -> i64 {
         match self {
             Element::S32 => (bits as i32).into(),
@@ -212,7 +213,7 @@ impl Element {
         }
     }
 
-    /// The bits of an accumulator's number.
+    /// Rounds a value to the type of an accumulator and returns its bits.
     pub fn round(self, value: f64) -> u64 {
         match self {
             Element::F64 => value.to_bits(),

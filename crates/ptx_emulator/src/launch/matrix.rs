@@ -1,10 +1,10 @@
-//! Matrix operations of a warp: who holds which element, and the products themselves.
+//! Matrix operations of a warp: the distribution of elements among lanes, and the products.
 //!
-//! The fragments of `mma` and `ldmatrix` are as the PTX ISA has them. Those of `wmma` are the
-//! device's own affair; here lane after lane holds consecutive elements, row after row.
+//! The fragments of `mma` and `ldmatrix` are as the PTX ISA defines them. Those of `wmma` are
+//! unspecified; here, consecutive lanes hold consecutive elements, row by row.
 //!
-//! Products of floats are summed in double precision and rounded once, to nearest; a tensor core
-//! cuts off more and in another order, so results equal a GPU's where no sum is rounded at all.
+//! Products of floats are summed in double precision and rounded once, to nearest. A tensor core
+//! truncates more and sums in another order, so results equal a GPU's only if no sum is rounded.
 //! Doubles are summed by fused multiply-adds in the order of `k`, and integers exactly.
 
 use super::Worker;
@@ -13,7 +13,8 @@ use crate::exec::memory::{GENERIC, GLOBAL, SHARED};
 use crate::exec::{Inst, Regs};
 use crate::fault::FaultKind;
 
-/// A matrix instruction; what differs between its copies (registers) is in [`Inst`].
+/// A matrix instruction. The registers, which differ between copies of the instruction, are in
+/// [`Inst`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Matrix {
     Product(Product),
@@ -21,26 +22,26 @@ pub(crate) enum Matrix {
     Load(Tile),
     /// `wmma.store`: registers at `d`, address in `a`, stride in `b`.
     Store(Tile),
-    /// `ldmatrix` of so many 8×8 matrices: registers at `d`, address in `a`.
+    /// `ldmatrix` of `count` 8×8 matrices: registers at `d`, address in `a`.
     LoadRows {
         count: u32,
         transposed: bool,
         space: u8,
     },
-    /// `stmatrix`: the same.
+    /// `stmatrix`, likewise.
     StoreRows {
         count: u32,
         transposed: bool,
         space: u8,
     },
-    /// `movmatrix`: from `a` to `d`, both of them registers.
+    /// `movmatrix`: from register `a` to register `d`.
     Transpose,
-    /// `wgmma.mma_async`: each warp's 16 of the 64 rows, done when it is issued.
+    /// `wgmma.mma_async`: 16 of the 64 rows for each warp. It completes when it is issued.
     Group(Group),
 }
 
-/// A product of `wgmma`, as one warp does it: D is listed at `d`, A at `a` (or its descriptor is
-/// there), the descriptor of B in `b`, and whether to accumulate in `c`.
+/// A product of `wgmma`, as one warp computes it. `d` lists the registers of D. `a` lists those of
+/// A, or contains its descriptor. `b` contains the descriptor of B, and `c` whether to accumulate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
     pub product: Product,
@@ -57,47 +58,47 @@ pub(crate) struct Tile {
     pub column_major: bool,
     pub registers: u32,
     pub space: u8,
-    /// Whether `b` has a stride; without, rows (or columns) follow each other.
+    /// Whether `b` contains a stride; otherwise rows (or columns) are contiguous.
     pub strided: bool,
 }
 
-/// Which elements of the operands a lane holds.
+/// The distribution of elements among lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Layout {
-    /// As `mma` has them.
+    /// As in `mma`.
     Warp,
-    /// `mma.m8n8k4` of halves: four products, each by eight lanes; with the majors of A and B.
+    /// `mma.m8n8k4` of fp16: four products, each by eight lanes, with the layouts of A and B.
     QuadPair { a_column: bool, b_row: bool },
-    /// As `wmma` has them here.
+    /// As in `wmma` in this emulator.
     Opaque,
 }
 
-/// How the bits of a `.b1` product are combined.
+/// The operation that combines the bits of a `.b1` product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum BitOp {
     Xor,
     And,
 }
 
-/// The scales of blocks along `k`: two formats, and how many blocks there are.
+/// The scales of blocks along `k`: their format, and the number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
-    /// `ue4m3` and not `ue8m0`.
+    /// Whether the format is `ue4m3` instead of `ue8m0`.
     pub e4m3: bool,
     pub blocks: u32,
 }
 
-/// `d = a * b + c`. Registers: those of D are listed at `d`, of C at `c`, of B at `b`, and at `a`
-/// those of A with what follows: metadata and selector, then scales and their selectors.
+/// `d = a * b + c`. `d`, `c` and `b` list the registers of D, C and B. `a` lists those of A,
+/// followed by metadata and selector, and then scales with their selectors.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Product {
     pub m: u32,
     pub n: u32,
     pub k: u32,
     pub types: [Element; 4],
-    /// Bits of an element of A and B in its register.
+    /// The width in bits of an element of A and B in its register.
     pub bits: [u32; 2],
-    /// How many registers D, A, B and C take.
+    /// The number of registers of D, A, B and C.
     pub registers: [u32; 4],
     pub layout: Layout,
     pub saturate: bool,
@@ -128,7 +129,7 @@ impl Matrix {
 }
 
 impl Worker<'_> {
-    /// Carries out a matrix operation that all lanes of a warp have come to.
+    /// Executes a matrix operation at which all lanes of a warp have arrived.
     pub(super) fn matrix(
         &mut self,
         operation: &Matrix,
@@ -152,7 +153,7 @@ impl Worker<'_> {
                 let mut rows = vec![[0u16; 8]; 8 * count as usize];
                 for (row, &(inst, regs)) in rows.iter_mut().zip(lanes) {
                     let place = self.place(&inst, regs.raw(inst.a), 16, 16, space)?;
-                    // SAFETY: 16 bytes are there, and aligned.
+                    // SAFETY: the 16 bytes are in bounds and aligned.
                     *row = unsafe { place.cast::<[u16; 8]>().read_volatile() };
                 }
                 for (lane, (inst, regs)) in lanes.iter().enumerate() {
@@ -181,7 +182,7 @@ impl Worker<'_> {
                 }
                 for (row, &(inst, regs)) in rows.iter().zip(lanes) {
                     let place = self.place(&inst, regs.raw(inst.a), 16, 16, space)?;
-                    // SAFETY: 16 bytes are there, and aligned.
+                    // SAFETY: the 16 bytes are in bounds and aligned.
                     unsafe { place.cast::<[u16; 8]>().write_volatile(*row) };
                 }
                 Ok(())
@@ -208,7 +209,7 @@ impl Worker<'_> {
         self.context.code.extra[list as usize + index]
     }
 
-    /// Host address of what an instruction accesses.
+    /// Returns the host address of an instruction's memory operand.
     fn place(
         &mut self,
         inst: &Inst,
@@ -217,7 +218,7 @@ impl Worker<'_> {
         align: u64,
         space: u8,
     ) -> Result<*mut u8, Problem> {
-        // SAFETY: the instruction is one that runs, or rather its copy, which says the same.
+        // SAFETY: the instruction is a copy of the one being executed.
         let place = unsafe {
             match space {
                 SHARED => self.context.translate::<SHARED>(inst, address, size, align),
@@ -234,7 +235,7 @@ impl Worker<'_> {
         Ok(place)
     }
 
-    /// `wgmma.mma_async`, the rows of one warp.
+    /// Executes the rows of one warp of `wgmma.mma_async`.
     fn group(&mut self, group: &Group, warp: usize, lanes: &Lanes) -> Result<(), Problem> {
         let product = &group.product;
         let [d_type, a_type, b_type, _] = product.types;
@@ -298,8 +299,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// An element of a matrix in shared memory that a descriptor of `wgmma` describes: its rows (of
-    /// A, or columns of B) have their elements side by side, in pieces of 16 bytes or, with a
+    /// Returns an element of a matrix in shared memory that a `wgmma` descriptor describes. The
+    /// elements of a row (of A, or column of B) are contiguous, in chunks of 16 bytes or, with a
     /// swizzle, of 32 to 128.
     fn described(
         &mut self,
@@ -325,7 +326,7 @@ impl Worker<'_> {
         };
         let bytes = u64::from(ty.bits().div_ceil(8));
         let place = self.place(inst, address, bytes, 1, SHARED)?;
-        // SAFETY: so many bytes are there.
+        // SAFETY: the bytes are in bounds.
         let value = unsafe {
             match bytes {
                 4 => place.cast::<u32>().read_unaligned().into(),
@@ -336,7 +337,7 @@ impl Worker<'_> {
         Ok(value & (u64::MAX >> (64 - ty.bits())))
     }
 
-    /// `wmma.load` and `wmma.store`.
+    /// Executes `wmma.load` and `wmma.store`.
     fn tile(&mut self, tile: &Tile, load: bool, lanes: &Lanes) -> Result<(), Problem> {
         let bits = tile.element.bits();
         let count = (tile.rows * tile.columns) as usize;
@@ -351,7 +352,7 @@ impl Worker<'_> {
                 dense
             };
             for index in 0..each {
-                // Where there are fewer elements than places, some are there twice.
+                // If there are fewer elements than positions, some elements occur twice.
                 let linear = ((lane * each + index) % count) as u32;
                 let (row, column) = (linear / columns, linear % columns);
                 let (outer, inner) = if tile.column_major {
@@ -364,7 +365,7 @@ impl Worker<'_> {
                 let address = base.wrapping_add(bit / 8);
                 let bytes = u64::from(bits.div_ceil(8));
                 let place = self.place(&inst, address, bytes, bytes, tile.space)?;
-                // SAFETY: so many bytes are there, and aligned.
+                // SAFETY: the bytes are in bounds and aligned.
                 unsafe {
                     if load {
                         let value = match bits {
@@ -388,7 +389,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// An element of a list of registers.
+    /// Returns an element of a list of registers.
     fn take(&self, list: u32, regs: Regs, bits: u32, index: usize) -> u64 {
         if bits == 64 {
             return regs.raw(self.extra(list, index));
@@ -418,7 +419,7 @@ impl Worker<'_> {
         };
         let [d_type, a_type, b_type, c_type] = product.types;
         let (m, n) = (product.m as usize, product.n as usize);
-        // With half of A left out, as many columns of it are stored.
+        // For a sparse A, only half of the columns are stored.
         let stored = product.k as usize / (1 + usize::from(product.sparse));
         let elements = |registers: u32, bits: u32| (registers * (32 / bits).max(1)) as usize;
         for group in 0..groups {
@@ -444,7 +445,7 @@ impl Worker<'_> {
             if product.sparse {
                 a = self.expand(product, lanes, &a);
             }
-            // In the byte of a small float's place 4 bits stand in the middle.
+            // A 4-bit float is in the middle of its byte.
             for (matrix, ty, bits) in [
                 (&mut a, a_type, product.bits[0]),
                 (&mut b, b_type, product.bits[1]),
@@ -467,8 +468,9 @@ impl Worker<'_> {
         }
     }
 
-    /// A with its zeros, by the metadata behind A's registers. Indices of two bits say which two of
-    /// four units hold something; a unit is an element, half a `tf32`, or two elements of 4 bits.
+    /// Expands a sparse A by the metadata that follows A's registers. Two-bit indices select the
+    /// two of four units that are nonzero; a unit is an element, half a `tf32`, or two elements of
+    /// 4 bits.
     fn expand(&self, product: &Product, lanes: &Lanes, stored: &[u64]) -> Vec<u64> {
         let (m, k) = (product.m as usize, product.k as usize);
         let columns = k / 2;
@@ -483,8 +485,8 @@ impl Worker<'_> {
                     32 => column * 2,
                     _ => column,
                 };
-                // Words of 16 bits for wide types, both rows of a lane in one register; of 32 bits
-                // for narrow ones, a register for each row.
+                // Wide types have 16-bit words, with both rows of a lane in one register; narrow
+                // types have 32-bit words, with one register for each row.
                 let units = columns * 2
                     / if bits == 4 {
                         4
@@ -516,7 +518,7 @@ impl Worker<'_> {
         all
     }
 
-    /// The scales of A's rows and B's columns, block after block.
+    /// Returns the scales of A's rows and B's columns, block by block.
     fn scales(&self, product: &Product, scale: Scale, lanes: &Lanes) -> [Vec<f64>; 2] {
         let at = (product.registers[1] + 2 * u32::from(product.sparse)) as usize;
         let value = |lane: usize, operand: usize, block: u32| {
@@ -546,7 +548,7 @@ impl Worker<'_> {
     }
 }
 
-/// The two elements of an 8×8 matrix that a lane's register holds.
+/// Returns the positions of the two elements of an 8×8 matrix in a lane's register.
 fn pair(lane: usize, transposed: bool) -> ((usize, usize), (usize, usize)) {
     let (row, column) = (lane / 4, lane % 4 * 2);
     if transposed {
@@ -557,7 +559,7 @@ fn pair(lane: usize, transposed: bool) -> ((usize, usize), (usize, usize)) {
 }
 
 impl Product {
-    /// Row and column of an element of A that a lane holds.
+    /// Returns the row and column of an element of A that a lane holds.
     fn a_place(&self, lane: usize, index: usize, columns: usize) -> (usize, usize) {
         let (quad, inner) = (lane / 4, lane % 4);
         match self.layout {
@@ -692,7 +694,7 @@ impl Product {
 }
 
 impl Product {
-    /// Whether the registers hold just the elements of the shape.
+    /// Checks that the number of registers matches the shape.
     pub fn check(&self) -> Result<(), String> {
         let lanes = match self.layout {
             Layout::QuadPair { .. } => 8,
@@ -701,7 +703,7 @@ impl Product {
         let holds = |registers: u32, bits: u32| registers * (32 / bits).max(1) * lanes;
         let [d, a, b, c] = self.types;
         let stored = self.k / (1 + u32::from(self.sparse));
-        // Halves are there more than once in `wmma`'s fragments of A and B.
+        // In `wmma` fragments of A and B, fp16 elements occur more than once.
         let fit = |has: u32, elements: u32, ty: Element| {
             has == elements
                 || self.layout == Layout::Opaque
@@ -714,7 +716,7 @@ impl Product {
             && fit(holds(self.registers[2], self.bits[1]), self.k * self.n, b);
         if !fits || self.m > 64 || self.n > 64 || self.k > 512 {
             return Err(format!(
-                "registers that do not make up a product of m{}n{}k{}",
+                "registers that do not match a product of shape m{}n{}k{}",
                 self.m, self.n, self.k
             ));
         }

@@ -1,9 +1,9 @@
-//! Launching a kernel: its blocks are spread over the host's cores, each block's threads, or those of
-//! all blocks of a cluster, run one after the other on one core (`cluster`), and barriers and warp
-//! operations bring them together (`sync`).
+//! Launches a kernel. Its blocks are distributed over the host's cores. The threads of a block, or
+//! of all blocks of a cluster, run one after another on one core (`cluster`), and synchronize at
+//! barriers and warp operations (`sync`).
 //!
-//! A block that makes no progress but spinning gives its core to others, so that kernels whose
-//! blocks wait for each other come to their end.
+//! A block that only spins gives its core to other blocks, so that kernels whose blocks wait for
+//! each other complete.
 
 mod cluster;
 pub(crate) mod element;
@@ -25,41 +25,40 @@ use crate::memory::{Memory, Range};
 use crate::program::{KernelId, Program};
 use cluster::{Cluster, Outcome};
 
-/// The most threads that a block may have.
+/// The maximum number of threads in a block.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
-/// The most blocks that a cluster may have.
+/// The maximum number of blocks in a cluster.
 pub const MAX_BLOCKS_PER_CLUSTER: u64 = 16;
 
-/// Where the text of `vprintf` goes.
+/// The destination of `vprintf` output.
 pub type Output = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
-/// The shape and the arguments of a launch.
+/// The dimensions and parameters of a launch.
 #[derive(Clone)]
 pub struct LaunchConfig {
-    /// Blocks in x, y and z.
+    /// The grid dimensions in blocks.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// The block dimensions in threads.
     pub block: [u32; 3],
-    /// Blocks of a cluster in x, y and z, where the launch says so; else what the kernel requires.
+    /// The cluster dimensions in blocks, or `None` for those that the kernel requires.
     pub cluster: Option<[u32; 3]>,
-    /// Whether the launch is cooperative. Blocks may wait for each other in any.
+    /// Whether the launch is cooperative. Blocks may wait for each other in any launch.
     pub cooperative: bool,
-    /// Bytes of dynamic shared memory.
+    /// The size of dynamic shared memory in bytes.
     pub shared_bytes: u32,
-    /// The parameters' bytes, each at the offset that its [`crate::ParamInfo`] says.
+    /// The bytes of the parameters, each at the offset in its [`crate::ParamInfo`].
     pub params: Vec<u8>,
-    /// Bytes of stack for each thread. A kernel that needs more without recursion and calls through
-    /// pointers gets what it needs, as the driver does it.
+    /// The stack bytes of each thread. As with the driver, a kernel without recursion and calls
+    /// through pointers gets the stack that it needs, even if that is more.
     pub stack_limit: usize,
-    /// Receives what the kernel prints, one call for each `vprintf`; `None` is the process's
-    /// stdout.
+    /// Receives the kernel's output, one call for each `vprintf`; `None` is the process's stdout.
     pub output: Option<Output>,
-    /// Bytes that `malloc` in kernels may hand out.
+    /// The limit of the device heap in bytes.
     pub heap_limit: usize,
 }
 
 impl Default for LaunchConfig {
-    /// One thread, with the limits that CUDA starts with.
+    /// One thread, with CUDA's default limits.
     fn default() -> Self {
         LaunchConfig {
             grid: [1; 3],
@@ -75,42 +74,42 @@ impl Default for LaunchConfig {
     }
 }
 
-/// What a launch did.
+/// Statistics of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchStats {
-    /// Blocks that ran.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Threads that ran.
+    /// The number of threads.
     pub threads: u64,
-    /// From first to last.
+    /// The time from the start of the first block to the end of the last.
     pub elapsed: Duration,
 }
 
-/// What all workers of a launch share.
+/// State shared by all workers of a launch.
 pub(crate) struct Shared<'l> {
     pub memory: &'l Memory,
     pub grid: [u32; 3],
     pub block: [u32; 3],
-    /// Blocks of a cluster; one without clusters.
+    /// The cluster dimensions in blocks; one block without clusters.
     pub cluster: [u32; 3],
     pub explicit_cluster: bool,
     pub cooperative: bool,
     pub kernel: u32,
     pub dynamic_shared: u32,
     pub total_shared: u32,
-    /// Bytes of shared memory that a block gets.
+    /// The shared memory of a block in bytes.
     pub shared_bytes: u32,
     pub stack_limit: usize,
     pub heap_limit: u64,
     pub workers: u32,
     pub grid_id: u64,
-    /// How many blocks have ended.
+    /// The number of blocks that have completed.
     pub ended_blocks: AtomicU64,
     output: Option<&'l Output>,
     params: &'l [u128],
     params_len: u64,
     stop: AtomicBool,
-    /// When it began, and how long it may take.
+    /// The start and the time limit of the launch.
     time: time::Time,
 }
 
@@ -123,7 +122,7 @@ impl Shared<'_> {
         self.cluster.iter().product()
     }
 
-    /// Bytes from a block's shared memory to that of the next block of its cluster.
+    /// Returns the distance in bytes between the shared memory of consecutive blocks of a cluster.
     pub fn shared_stride(&self) -> u64 {
         u64::from(self.shared_bytes).next_multiple_of(16)
     }
@@ -132,7 +131,7 @@ impl Shared<'_> {
         match self.output {
             Some(output) => output(bytes),
             None => {
-                // A closed stdout is not the kernel's fault.
+                // A closed stdout does not fail the kernel.
                 let mut stdout = std::io::stdout().lock();
                 let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
             }
@@ -140,29 +139,29 @@ impl Shared<'_> {
     }
 }
 
-/// A thread of the kernel, when it has begun and not ended.
+/// A running thread of the kernel.
 pub(crate) struct Thread {
     pub tid: [u32; 3],
-    /// Its number in the block.
+    /// The index in the block.
     pub index: u32,
-    /// The instruction to go on with.
+    /// The next instruction.
     pub next: *const Inst,
     pub function: u32,
     pub registers: Vec<u64>,
-    /// Where the current frame's registers begin.
+    /// The start of the current frame's registers.
     pub register_base: usize,
     pub stack: Vec<u128>,
-    /// Where the current frame's memory begins and ends.
+    /// The start and the end of the current frame's memory.
     pub base: usize,
     pub top: usize,
-    /// Bytes of the stack limit that are in use.
+    /// The bytes of the stack limit in use.
     pub used: usize,
     pub frames: Vec<Frame>,
-    /// The phase of the cluster's barrier in which it arrived last, from 1 on.
+    /// The phase of the cluster barrier in which the thread last arrived, from 1.
     pub cluster_arrivals: u64,
 }
 
-// SAFETY: the pointers lead into the program's code, which outlives the launch and does not change.
+// SAFETY: the pointers refer to the program's code, which outlives the launch and does not change.
 unsafe impl Send for Thread {}
 
 impl Thread {
@@ -183,7 +182,7 @@ impl Thread {
         })
     }
 
-    /// The registers of the current frame.
+    /// Returns the registers of the current frame.
     pub fn registers(&mut self) -> *mut u64 {
         // SAFETY: the base is at most the length.
         unsafe { self.registers.as_mut_ptr().add(self.register_base) }
@@ -199,9 +198,9 @@ struct Queue {
     next: u64,
     total: u64,
     suspended: VecDeque<Box<Cluster>>,
-    /// Clusters that have begun and not ended.
+    /// The number of clusters that have started and not completed.
     resident: usize,
-    /// How many suspended ones were resumed since one was begun.
+    /// The number of suspended clusters resumed since the last one was started.
     resumed: usize,
     fault: Option<Fault>,
 }
@@ -210,13 +209,17 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the one of this number is among so many in x, y and z.
+/// Converts a linear index to x, y and z.
 fn place(index: u64, [x, y, _]: [u64; 3]) -> [u64; 3] {
     [index % x, index / x % y, index / x / y]
 }
 
-/// Runs a grid to its end, blocks in parallel over the cores.
-// A fault is rare and says much; a box around it would only be in everybody's way.
+/// Runs a grid to completion, with blocks in parallel on the host's cores.
+///
+/// # Errors
+///
+/// Returns the fault of a kernel, or of an invalid launch.
+// Faults are rare and detailed; boxing them would burden all callers.
 #[allow(clippy::result_large_err)]
 pub fn launch(
     program: &Program,
@@ -243,7 +246,7 @@ pub fn launch(
     };
     let Some(blocks @ 1..) = volume(config.grid) else {
         return Err(refuse(format!(
-            "a grid of {:?} blocks cannot be",
+            "invalid grid dimensions {:?}: each must be at least 1",
             config.grid
         )));
     };
@@ -251,14 +254,14 @@ pub fn launch(
         Some(threads) if (1..=u64::from(MAX_THREADS_PER_BLOCK)).contains(&threads) => threads,
         _ => {
             return Err(refuse(format!(
-                "a block of {:?} threads cannot be",
+                "invalid block dimensions {:?}: a block has 1 to {MAX_THREADS_PER_BLOCK} threads",
                 config.block
             )));
         }
     };
     if info.max_threads.is_some_and(|max| threads > u64::from(max)) {
         let message = format!(
-            "a block of {:?} threads is more than the kernel was compiled for",
+            "block dimensions {:?} exceed the maximum number of threads that the kernel was compiled for",
             config.block
         );
         return Err(refuse(message));
@@ -266,7 +269,7 @@ pub fn launch(
     if config.params.len() < info.params_size {
         let (given, wanted) = (config.params.len(), info.params_size);
         return Err(refuse(format!(
-            "{given} bytes of parameters were given, and {wanted} are needed"
+            "expected {wanted} bytes of parameters, found {given}"
         )));
     }
     let mut params = vec![0u128; config.params.len().div_ceil(16)];
@@ -278,7 +281,7 @@ pub fn launch(
     let static_shared = code.dynamic_shared_base - SHARED_START;
     let Some(shared_bytes) = static_shared.checked_add(config.shared_bytes) else {
         return Err(refuse(format!(
-            "{} bytes of shared memory cannot be",
+            "invalid size of dynamic shared memory: {} bytes",
             config.shared_bytes
         )));
     };
@@ -288,18 +291,18 @@ pub fn launch(
     let divides = |(size, part): (u32, u32)| part > 0 && size.is_multiple_of(part);
     let Some(in_cluster) = in_cluster.filter(|_| zip(config.grid, cluster).all(divides)) else {
         return Err(refuse(format!(
-            "a grid of {:?} blocks in clusters of {cluster:?} cannot be",
+            "invalid cluster dimensions {cluster:?}: they must divide the grid {:?} and have at most {MAX_BLOCKS_PER_CLUSTER} blocks",
             config.grid
         )));
     };
     if config.cluster.is_some() && info.required_cluster.is_some_and(|size| size != cluster) {
         return Err(refuse(format!(
-            "clusters of {cluster:?} blocks are not those that the kernel was compiled for"
+            "cluster dimensions {cluster:?} differ from those that the kernel was compiled for"
         )));
     }
     if explicit.is_some() && shared_bytes > (1 << RANK_SHIFT) - SHARED_START {
         return Err(refuse(format!(
-            "{shared_bytes} bytes of shared memory for each block of a cluster cannot be"
+            "{shared_bytes} bytes of shared memory exceed the limit for a block of a cluster"
         )));
     }
     let clusters = blocks / in_cluster;
@@ -363,7 +366,7 @@ pub fn launch(
 struct Worker<'l> {
     context: Context<'l>,
     program: &'l Program,
-    /// Threads and clusters to use again, boxed as their users have them.
+    /// Threads and clusters to reuse, boxed as in their places of use.
     #[allow(clippy::vec_box)]
     threads: Vec<Box<Thread>>,
     #[allow(clippy::vec_box)]
@@ -372,7 +375,7 @@ struct Worker<'l> {
 
 impl<'l> Worker<'l> {
     fn new(program: &'l Program, shared: &'l Shared<'l>, worker: u32) -> Self {
-        // A range that contains nothing.
+        // An empty range.
         let nothing = Range { base: 0, size: 0 };
         let context = Context {
             event: Event::Exit,
@@ -408,7 +411,8 @@ impl<'l> Worker<'l> {
 
     fn work(mut self, queue: &Mutex<Queue>) {
         let launch = self.context.launch;
-        // Only so many clusters are begun before one ends, lest their threads' state fill the memory.
+        // Limits the number of clusters that have started, so that their threads' state does not
+        // exhaust the memory.
         let function = &self.program.code().functions[launch.kernel as usize];
         let threads = launch.threads_per_block() * launch.blocks_per_cluster();
         let bytes =
@@ -470,7 +474,7 @@ impl<'l> Worker<'l> {
         cluster
     }
 
-    /// The fault that the context holds, with its place.
+    /// Returns the fault recorded in the context, with its location.
     fn describe(
         &mut self,
         block: [u32; 3],

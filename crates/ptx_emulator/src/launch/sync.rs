@@ -1,5 +1,5 @@
-//! Barriers and warp operations: threads arrive one by one, and the last one carries the operation
-//! out for all. A thread that has ended counts as arrived, as on hardware.
+//! Barriers and warp operations: threads arrive one by one, and the last one executes the operation
+//! for all. A thread that has exited counts as arrived, as on hardware.
 
 use super::Worker;
 use super::cluster::{Cluster, State};
@@ -8,7 +8,7 @@ use crate::exec::value::Single;
 use crate::exec::{Inst, Regs};
 use crate::fault::{Fault, FaultKind};
 
-/// What an instruction that waits for other threads does. Its operands are in its [`Inst`].
+/// The operation of an instruction that waits for other threads. Its operands are in the [`Inst`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sync {
     Barrier(BarrierSync),
@@ -24,14 +24,14 @@ pub(crate) enum Sync {
 /// `bar` and `barrier`: id in `a`, number of threads in `b`, predicate in `c`, result in `d`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierSync {
-    /// Whether `b` is there.
+    /// Whether `b` is present.
     pub counted: bool,
-    /// `.arrive`: it does not wait.
+    /// `.arrive`: does not wait.
     pub arrive: bool,
     pub reduction: Option<Reduction>,
 }
 
-/// What a barrier makes of its threads' predicates.
+/// How a barrier combines the predicates of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Count,
@@ -39,8 +39,8 @@ pub(crate) enum Reduction {
     Or,
 }
 
-/// Operations of the threads that a mask, in `e`, names: value in `a`, more in `b` and `c`, result
-/// in `d`. A predicate result is in `c` where there is one.
+/// Operations of the threads in a mask, which is in `e`: value in `a`, further operands in `b` and
+/// `c`, result in `d`. A predicate result, if any, is in `c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpSync {
     /// `bar.warp.sync`
@@ -57,7 +57,7 @@ pub(crate) enum WarpSync {
     Reduce(Redux),
     /// `elect.sync`; the predicate is in `c`.
     Elect,
-    /// A matrix operation, by its place among the code's. All lanes of the warp must come.
+    /// A matrix operation, by its index in the code. All lanes of the warp must arrive.
     Matrix { index: u32 },
 }
 
@@ -104,8 +104,8 @@ impl WarpSync {
         }
     }
 
-    /// Whether lanes at two instructions meet in one operation: copies of one instruction that the
-    /// compiler made do, though their registers differ.
+    /// Returns whether lanes at two instructions execute one operation. Copies of one instruction
+    /// that the compiler created do, although their registers differ.
     fn meets(self, other: WarpSync) -> bool {
         match (self, other) {
             (WarpSync::Shuffle { mode: a, .. }, WarpSync::Shuffle { mode: b, .. }) => a == b,
@@ -114,16 +114,16 @@ impl WarpSync {
     }
 }
 
-/// How many barriers of a block instructions can name.
+/// The number of barriers of a block.
 pub(crate) const BARRIERS: usize = 16;
 
-/// The state of one of a block's barriers.
+/// The state of a barrier of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Barrier {
     waiting: u32,
-    /// By `.arrive`.
+    /// The number of threads that arrived with `.arrive`.
     arrived: u32,
-    /// How many threads it is for; 0 for all.
+    /// The number of expected threads, or 0 for all.
     expected: u32,
 }
 
@@ -134,11 +134,11 @@ fn invalid(message: impl Into<String>) -> Problem {
 }
 
 impl Worker<'_> {
-    /// A thread has come to an instruction that waits.
+    /// Handles a thread that has arrived at an instruction that waits.
     pub(super) fn arrive(&mut self, cluster: &mut Cluster, seat: usize) -> Result<(), Problem> {
         let thread = cluster.thread(seat);
         let regs = thread.regs();
-        // SAFETY: the thread's place is the instruction that reported the event.
+        // SAFETY: the thread's next instruction is the one that reported the event.
         let inst = unsafe { &*thread.next };
         let index = inst.imm as u32;
         match self.context.code.syncs[index as usize] {
@@ -164,7 +164,7 @@ impl Worker<'_> {
                 let thread = cluster.thread(seat);
                 if thread.cluster_arrivals > phases {
                     return Err(invalid(
-                        "a second arrival at the cluster's barrier without a wait",
+                        "a second arrival at the cluster barrier without a wait",
                     ));
                 }
                 thread.cluster_arrivals = phases + 1;
@@ -224,7 +224,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Opens a block's barrier if all have come.
+    /// Completes a block's barrier if all threads have arrived.
     fn try_barrier(&mut self, cluster: &mut Cluster, block: usize, id: usize) {
         let Barrier {
             waiting,
@@ -238,7 +238,7 @@ impl Worker<'_> {
         let complete = if expected == 0 {
             here >= cluster.blocks[block].live
         } else {
-            // Hardware counts whole warps: lanes that a warp lacks or that have ended come with the
+            // Hardware counts whole warps: lanes that do not exist or have exited arrive with the
             // others.
             here >= expected || here + missing(cluster, block, id) >= expected
         };
@@ -274,7 +274,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The barrier instruction that a seat waits at.
+    /// Returns the barrier instruction at which a seat waits.
     fn barrier_of(&self, cluster: &mut Cluster, seat: usize) -> (Inst, Regs, Option<Reduction>) {
         let thread = cluster.thread(seat);
         // SAFETY: the thread waits at this instruction.
@@ -286,7 +286,7 @@ impl Worker<'_> {
         (inst, thread.regs(), reduction)
     }
 
-    /// A thread has ended, which may be what others waited for.
+    /// Handles the exit of a thread, for which others may have waited.
     pub(super) fn after_exit(
         &mut self,
         cluster: &mut Cluster,
@@ -312,7 +312,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Carries out a warp operation if all lanes of its mask have come to it.
+    /// Executes a warp operation if all lanes of its mask have arrived at it.
     fn try_warp(
         &mut self,
         cluster: &mut Cluster,
@@ -322,7 +322,7 @@ impl Worker<'_> {
     ) -> Result<(), Problem> {
         let lanes = cluster.lanes(warp);
         let mut here = 0u32;
-        // From the last lane: lanes run in order, so it is the one that is usually missing.
+        // Backwards: lanes run in order, so the last one is usually missing.
         for seat in lanes.rev() {
             let bit = 1 << (seat % 32);
             if mask & bit == 0 {
@@ -350,7 +350,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Computes a warp operation for the lanes `here`.
+    /// Executes a warp operation for the lanes `here`.
     fn complete_warp(
         &mut self,
         cluster: &mut Cluster,
@@ -366,7 +366,7 @@ impl Worker<'_> {
                 // SAFETY: the thread waits at this instruction.
                 let inst = unsafe { *thread.next };
                 let regs = thread.regs();
-                // A matrix operation has lists in the place of slots.
+                // The operands of a matrix operation are lists instead of slots.
                 if !matches!(sync, WarpSync::Matrix { .. }) {
                     values[lane] = regs.raw(inst.a);
                 }
@@ -385,15 +385,16 @@ impl Worker<'_> {
                 for (lane, inst, regs) in lanes() {
                     let (source, inside) =
                         shuffle_source(mode, lane as u32, regs.get(inst.b), regs.get(inst.c));
-                    // What a lane outside of the operation holds is undefined; its own value is
-                    // what it gets.
+                    // The value of a lane outside the operation is undefined; here the lane reads
+                    // its own.
                     let from = if here >> source & 1 != 0 {
                         source as usize
                     } else {
                         lane
                     };
                     regs.set(inst.d, values[from] as u32);
-                    // The predicate's slot is this instruction's own, not the one that it met.
+                    // Uses the predicate slot of this lane's instruction, which may be another
+                    // copy.
                     if let Some(&WarpSync::Shuffle { predicate, .. }) =
                         self.context.code.warp_sync(inst.imm as u32)
                         && predicate != u32::MAX
@@ -463,12 +464,12 @@ impl Worker<'_> {
                 let all: Vec<(Inst, Regs)> = insts.iter().flatten().copied().collect();
                 let Ok(all) = <&[_; 32]>::try_from(&all[..]) else {
                     return Err(invalid(format!(
-                        "`{}` with {} lanes, and it takes all 32 of a warp",
+                        "`{}` with {} lanes, but it requires all 32 lanes of a warp",
                         operation.name(),
                         all.len()
                     )));
                 };
-                // Its number in its block.
+                // The warp's index in its block.
                 let warp = warp % (cluster.seats_each / 32);
                 self.matrix(operation, warp, all)?;
             }
@@ -476,9 +477,9 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Lets the lanes of a warp go on that wait at `activemask`: all that are at the same one are
-    /// active together. Done only when no other lane of the warp can run, so that as many come
-    /// together as would on hardware. Returns whether any went on.
+    /// Lets the lanes of a warp continue that wait at `activemask`: all lanes at the same
+    /// instruction are active together. Called only if no other lane of the warp can run, so that
+    /// as many lanes are active as on hardware. Returns whether any lane continued.
     pub(super) fn resolve_active(&mut self, cluster: &mut Cluster, warp: usize) -> bool {
         let waiting: Vec<usize> = cluster
             .lanes(warp)
@@ -510,15 +511,15 @@ impl Worker<'_> {
     }
 }
 
-/// Moves a waiting thread past its instruction.
+/// Advances a waiting thread past its instruction.
 fn step(cluster: &mut Cluster, seat: usize) {
     let thread = cluster.thread(seat);
-    // SAFETY: an instruction that waits is never a function's last.
+    // SAFETY: an instruction that waits is never the last one of a function.
     thread.next = unsafe { thread.next.add(1) };
 }
 
-/// Lanes that count at a barrier though no thread of theirs came: those that warps at the barrier
-/// lack.
+/// Returns the number of lanes without a waiting thread that count at a barrier: the missing lanes
+/// of the warps at the barrier.
 fn missing(cluster: &Cluster, block: usize, id: usize) -> u32 {
     let waits = |seat: &usize| cluster.seats[*seat].state == State::Barrier(id as u8);
     let seats = cluster.seats_of(block);
@@ -528,7 +529,7 @@ fn missing(cluster: &Cluster, block: usize, id: usize) -> u32 {
         .sum()
 }
 
-/// Begins the next phase of a cluster's barrier if all threads that have not ended have arrived.
+/// Starts the next phase of a cluster barrier if all threads that have not exited have arrived.
 fn try_cluster_barrier(cluster: &mut Cluster) {
     if cluster.barrier.arrived == 0 || cluster.barrier.arrived < cluster.live {
         return;
@@ -543,7 +544,7 @@ fn try_cluster_barrier(cluster: &mut Cluster) {
     }
 }
 
-/// The lane that a lane reads from, and whether that is inside its segment.
+/// Returns the lane that a lane reads from, and whether it is inside the segment.
 fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let last = lane & segment | clamp & !segment;

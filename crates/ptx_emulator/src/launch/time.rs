@@ -1,16 +1,16 @@
-//! Kernels that take long: a note on stderr that names the kernel, and a limit.
+//! Kernels that run for a long time: a note on stderr that names the kernel, and a time limit.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The environment variable that limits the time of a launch, in seconds. Without it there is no
+/// The environment variable with the time limit of a launch in seconds. By default there is no
 /// limit, as on a GPU without a display.
 const VARIABLE: &str = "PTX_EMULATOR_TIME_LIMIT";
-/// After this time a note says which kernel is still running.
+/// The time after which a note names the running kernel.
 const NOTE_AFTER: Duration = Duration::from_secs(20);
 
-/// When a launch began.
+/// The start of a launch and its time limit.
 pub(crate) struct Time {
     began: Instant,
     noted: AtomicBool,
@@ -41,14 +41,14 @@ impl Time {
         }
     }
 
-    /// Says on stderr that the kernel takes long, once; and returns a message if it has taken
-    /// longer than the limit. Called once in a time slice of each thread.
+    /// Prints a note on stderr, once, if the kernel runs for a long time. Returns a message if the
+    /// time limit is exceeded. Called once per time slice of each thread.
     pub(crate) fn check(&self, kernel: impl FnOnce() -> String) -> Option<String> {
         let elapsed = self.began.elapsed();
         if let Some(limit) = limit().filter(|&limit| elapsed > limit) {
             let seconds = limit.as_secs_f64();
             return Some(format!(
-                "the kernel has run for more than {seconds} s, the limit that {VARIABLE} sets"
+                "the kernel has run for more than {seconds} s, the limit set by {VARIABLE}"
             ));
         }
         if elapsed > NOTE_AFTER && !self.noted.swap(true, Ordering::Relaxed) {

@@ -1,6 +1,6 @@
-//! A loaded module: from the PTX text to code that runs. Functions get their numbers here,
-//! variables their places and values in `variables`, kernels their needs in `needs`; `decode` does
-//! the functions' bodies.
+//! A loaded module: decoded PTX. This module numbers the functions; `variables` assigns addresses
+//! and initial values to variables, `needs` computes the requirements of kernels, and `decode`
+//! decodes function bodies.
 
 mod needs;
 mod variables;
@@ -22,102 +22,103 @@ use crate::memory::Memory;
 use needs::{shared_need, stack_need};
 use variables::tabled_functions;
 
-/// What a call takes of the stack besides the frame: so that recursion without variables ends too.
+/// The stack bytes that a call takes in addition to the frame, so that recursion without variables
+/// overflows, too.
 pub(crate) const CALL_OVERHEAD: usize = 16;
 
-/// A kernel of a [`Program`].
+/// A handle to a kernel of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KernelId(pub(crate) u32);
 
-/// Where a kernel parameter lies among the parameters' bytes.
+/// The position of a kernel parameter in the parameter buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamInfo {
-    /// From the start of the parameters.
+    /// The offset in bytes.
     pub offset: usize,
-    /// In bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// In bytes.
+    /// The alignment in bytes.
     pub align: usize,
 }
 
-/// What there is to know about a kernel before launching it.
+/// Information about a kernel for launching it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its parameters, in order.
+    /// The parameters, in order.
     pub params: Vec<ParamInfo>,
-    /// Size of all parameters.
+    /// The size of all parameters in bytes.
     pub params_size: usize,
-    /// Bytes of shared memory that it always takes.
+    /// The size of static shared memory in bytes.
     pub static_shared: u32,
-    /// Bytes of local memory of each thread, called functions left out.
+    /// The local memory of each thread in bytes, without called functions.
     pub local_bytes: usize,
-    /// Bytes of stack of each thread with the functions that it calls by name, as far as these do
-    /// not call themselves: what ptxas computes, and the driver provides whatever the limit is.
+    /// The stack bytes of each thread with the functions that it calls by name, ignoring recursion:
+    /// what ptxas computes, and what the driver provides whatever the limit is.
     pub stack_need: usize,
-    /// `.maxntid` or `.reqntid`: the most threads of a block.
+    /// The maximum number of threads in a block (`.maxntid` or `.reqntid`).
     pub max_threads: Option<u32>,
-    /// `.reqntid`: the block's exact shape.
+    /// The required dimensions of a block (`.reqntid`).
     pub required_block: Option<[u32; 3]>,
-    /// `.reqnctapercluster`: the cluster's exact shape, in blocks.
+    /// The required dimensions of a cluster in blocks (`.reqnctapercluster`).
     pub required_cluster: Option<[u32; 3]>,
-    /// Registers that its PTX declares: no measure of what hardware would use.
+    /// The number of registers that the PTX declares. Hardware register usage differs.
     pub registers: usize,
 }
 
-/// A function's code and frame.
+/// The code and frame layout of a function.
 pub(crate) struct Function {
     pub name: String,
     pub entry: bool,
-    /// Empty for a declaration.
+    /// The instructions; empty for a declaration.
     pub code: Vec<Inst>,
     /// The PTX line of each instruction.
     pub lines: Vec<u32>,
-    /// The `.loc` of each instruction, as an index of [`Code::locations`].
+    /// The `.loc` of each instruction, as an index into [`Code::locations`].
     pub locations: Vec<u32>,
-    /// A new frame's registers: zeros, and the constants that the code uses.
+    /// The initial registers of a frame: zeros, and the constants that the code uses.
     pub template: Vec<u64>,
     pub frame_size: u32,
     pub frame_align: u32,
-    /// What a call of it takes of the stack limit: what a GPU's function is taken to need, not what
-    /// the frame here has.
+    /// The bytes of the stack limit that a call takes: an estimate of the GPU function's frame, not
+    /// the size of the frame here.
     pub stack_bytes: usize,
     pub params: Vec<Place>,
     pub returns: Vec<Place>,
-    /// Offset and size of the shared variables that the code mentions.
+    /// The offsets and sizes of the shared variables that the code references.
     pub shared: Vec<(u32, u32)>,
-    /// Functions called by name.
+    /// The functions called by name.
     pub calls: Vec<u32>,
     pub calls_indirectly: bool,
-    /// Functions whose addresses the code takes.
+    /// The functions whose addresses the code takes.
     pub takes: Vec<u32>,
-    /// For a kernel.
+    /// The kernel information, for a kernel.
     pub kernel: Option<KernelInfo>,
 }
 
-/// Everything that runs.
+/// The decoded code of a module.
 #[derive(Default)]
 pub(crate) struct Code {
     pub functions: Vec<Function>,
-    /// Operands that an [`Inst`] has no room for.
+    /// Operands that do not fit into an [`Inst`].
     pub extra: Vec<u32>,
     pub calls: Vec<CallSite>,
     pub syncs: Vec<Sync>,
     pub matrices: Vec<Matrix>,
     pub transfers: Vec<Transfer>,
     pub textures: Vec<TextureAccess>,
-    /// What is wrong with instructions that are an error when executed, and their lines.
+    /// The messages of instructions that are an error when executed, with their lines.
     pub messages: Vec<(u32, String)>,
     pub files: HashMap<u32, String>,
-    /// File, line and column of `.loc`s; the first means none.
+    /// The file, line and column of each `.loc`; the first entry means none.
     pub locations: Vec<(u32, u32, u32)>,
-    /// Bytes of all static shared variables; dynamic ones begin here.
+    /// The size of all static shared variables in bytes, which is where dynamic ones begin.
     pub dynamic_shared_base: u32,
 }
 
 impl Code {
-    /// The function that has an address.
+    /// Returns the function with an address.
     pub fn function_at(&self, address: u64) -> Option<u32> {
         let offset = address.checked_sub(function_address(0))?;
         let index = offset / 16;
@@ -138,19 +139,19 @@ impl Code {
     }
 }
 
-/// What names mean while functions are decoded.
+/// The meanings of names while functions are decoded.
 pub(crate) struct Symbols<'a> {
     pub functions: HashMap<&'a str, u32>,
-    /// Address and size.
+    /// The address and size of each global variable.
     pub globals: HashMap<&'a str, (u64, u64)>,
-    /// Offset and size of module-level shared variables.
+    /// The offset and size of each module-level shared variable.
     pub shared: HashMap<&'a str, (u32, u32)>,
-    /// Offsets of shared variables inside functions, by where they are in the parsed module.
+    /// The offsets of shared variables in functions, by address in the parsed module.
     pub inner_shared: HashMap<*const Variable<'a>, u32>,
     pub params: Vec<Signature>,
 }
 
-/// A function's parameters as its head declares them: sizes, for checking calls.
+/// The sizes of a function's declared parameters, for checking calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Signature {
     pub params: Vec<u32>,
@@ -175,17 +176,21 @@ impl Drop for Inner {
     }
 }
 
-/// A PTX module, ready to run. Clones share it; the last one's end frees its globals.
+/// A PTX module that is ready to run. Clones share it; dropping the last one frees its globals.
 #[derive(Clone)]
 pub struct Program(Arc<Inner>);
 
-// SAFETY: instructions hold function pointers and numbers, and nothing changes after loading.
+// SAFETY: instructions hold function pointers and numbers, and do not change after loading.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl std::marker::Sync for Inner {}
 
 impl Program {
-    /// Reads, checks and decodes a PTX module, and puts its globals into `memory`.
+    /// Parses, checks and decodes a PTX module, and places its globals in `memory`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the PTX is invalid or a variable does not fit into memory.
     pub fn load(ptx: &str, memory: &Memory) -> Result<Program, LoadError> {
         let module = Module::parse(ptx)?;
         if module.address_size != 64 {
@@ -208,15 +213,16 @@ impl Program {
         Ok(Program(Arc::new(inner)))
     }
 
-    /// A kernel by its name.
+    /// Returns the kernel with a name.
     pub fn kernel(&self, name: &str) -> Option<KernelId> {
         self.0.kernels.get(name).copied().map(KernelId)
     }
 
-    /// What there is to know about a kernel.
+    /// Returns information about a kernel.
     ///
     /// # Panics
-    /// If the id is of another program.
+    ///
+    /// Panics if `kernel` is not a kernel of this program.
     pub fn kernel_info(&self, kernel: KernelId) -> &KernelInfo {
         let function = self.0.code.functions.get(kernel.0 as usize);
         function
@@ -224,18 +230,18 @@ impl Program {
             .expect("the id of one of this program's kernels")
     }
 
-    /// Address and size of a global variable, constants included.
+    /// Returns the address and size of a global variable or constant.
     pub fn global(&self, name: &str) -> Option<(u64, usize)> {
         self.0.globals.get(name).copied()
     }
 
-    /// The kernels' names, in no order.
+    /// Returns the names of the kernels, in unspecified order.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.0.kernels.keys().map(String::as_str)
     }
 
-    /// Instructions and calls that are an error when executed, since the emulator lacks them or
-    /// nobody defines them: PTX line and description.
+    /// Returns the instructions and calls that are an error when executed, because the emulator
+    /// does not support them or no definition exists: the PTX line and a description.
     pub fn unsupported(&self) -> impl Iterator<Item = (u32, &str)> {
         self.0
             .code
@@ -357,12 +363,11 @@ impl Inner {
         Ok(())
     }
 
-    /// What is known of a kernel only after all functions: stack and shared memory of what it
-    /// calls.
+    /// Computes what requires all functions: the stack and shared memory of kernels including their
+    /// callees.
     fn finish_kernels(&mut self, tabled: &[u32]) {
         let functions = &self.code.functions;
-        // Functions whose addresses are taken, by code or in a variable, are what an indirect call
-        // may reach.
+        // An indirect call may reach functions whose addresses are taken by code or in a variable.
         let mut taken: Vec<u32> = functions
             .iter()
             .flat_map(|function| function.takes.iter().copied())

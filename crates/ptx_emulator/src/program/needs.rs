@@ -1,8 +1,9 @@
-//! What a kernel needs of stack and shared memory, with all the functions that it may call.
+//! Computes the stack and shared memory that a kernel needs, including all functions that it may
+//! call.
 
 use super::Function;
 
-/// What a function may call.
+/// Returns the functions that a function may call.
 fn callees<'f>(
     functions: &'f [Function],
     taken: &'f [u32],
@@ -17,13 +18,12 @@ fn callees<'f>(
     function.calls.iter().chain(indirect).copied()
 }
 
-/// The deepest stack from a function through calls by name, where a function that calls itself
-/// counts once.
+/// Returns the deepest stack of a function through calls by name; a recursive function counts once.
 pub(super) fn stack_need(functions: &[Function], root: u32) -> usize {
     let own = |index: u32| functions[index as usize].stack_bytes;
     let called = |index: u32| functions[index as usize].calls.clone();
-    // A depth-first walk that keeps its own stack, since calls may nest deeper than the host's
-    // allows.
+    // A depth-first search with an explicit stack, since calls may nest deeper than the host's
+    // stack allows.
     let mut need: Vec<Option<usize>> = vec![None; functions.len()];
     let mut open = vec![false; functions.len()];
     let mut path: Vec<(u32, Vec<u32>, usize)> = vec![(root, called(root), 0)];
@@ -53,7 +53,7 @@ pub(super) fn stack_need(functions: &[Function], root: u32) -> usize {
     need[root as usize].unwrap_or(0)
 }
 
-/// Bytes of the shared variables that a kernel and what it calls mention.
+/// Returns the size of the shared variables that a kernel and its callees reference, in bytes.
 pub(super) fn shared_need(functions: &[Function], taken: &[u32], root: u32) -> u32 {
     let mut seen = vec![false; functions.len()];
     let mut pending = vec![root];

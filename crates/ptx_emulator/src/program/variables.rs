@@ -1,4 +1,4 @@
-//! Module-level variables: where they are, and their initial values.
+//! Module-level variables: their addresses and initial values.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::exec::SHARED_START;
 use crate::exec::call::function_address;
 use crate::fault::LoadError;
 
-/// The size of a variable, refused where the device could never have it.
+/// Returns the size of a variable, or an error if no device has that much memory.
 fn size_of_variable(variable: &Variable) -> Result<u64, LoadError> {
     match variable.size() {
         Some(size) if size <= 1 << 40 => Ok(size),
@@ -33,7 +33,7 @@ impl SharedLayout {
         if self.next > 1 << 26 {
             return Err(error(
                 variable.line,
-                "the shared variables are too large together",
+                "the shared variables are too large in total",
             ));
         }
         Ok((offset as u32, size as u32))
@@ -89,7 +89,7 @@ impl Inner {
                 _ => {}
             }
         }
-        // All dynamic variables are the same memory, after the static ones.
+        // All dynamic variables share the same memory, after the static ones.
         let align = dynamic
             .iter()
             .map(|variable| variable.alignment())
@@ -137,10 +137,7 @@ impl Inner {
             let Some(address) = address else {
                 return Err(error(
                     variable.line,
-                    format!(
-                        "there is no memory for the {size} bytes of `{}`",
-                        variable.name
-                    ),
+                    format!("out of memory for the {size} bytes of `{}`", variable.name),
                 ));
             };
             self.allocations.push(address);
@@ -150,10 +147,7 @@ impl Inner {
         }
         for variable in external {
             if !symbols.globals.contains_key(variable.name) {
-                let message = format!(
-                    "the external variable `{}` is defined nowhere",
-                    variable.name
-                );
+                let message = format!("undefined external variable `{}`", variable.name);
                 return Err(error(variable.line, message));
             }
         }
@@ -178,7 +172,7 @@ impl Inner {
                 continue;
             }
             let (address, size) = symbols.globals[variable.name];
-            // SAFETY: the allocation has `size` bytes, and nothing else knows of it yet.
+            // SAFETY: the allocation has `size` bytes, and nothing else refers to it yet.
             let bytes =
                 unsafe { std::slice::from_raw_parts_mut(address as *mut u8, size as usize) };
             let mut shape: Vec<u64> = variable
@@ -193,7 +187,7 @@ impl Inner {
     }
 }
 
-/// Functions whose addresses stand in initial values.
+/// Returns the functions whose addresses are in initializers.
 pub(super) fn tabled_functions(module: &Module, symbols: &Symbols) -> Vec<u32> {
     fn visit(init: &Init, symbols: &Symbols, into: &mut Vec<u32>) {
         match init {
@@ -214,7 +208,7 @@ pub(super) fn tabled_functions(module: &Module, symbols: &Symbols) -> Vec<u32> {
     functions
 }
 
-/// Writes an initialiser's bytes; `shape` is what is left of the array's extents.
+/// Writes the bytes of an initializer; `shape` is the remaining extents of the array.
 fn fill(
     variable: &Variable,
     symbols: &Symbols,
@@ -239,7 +233,7 @@ fn fill(
         }
         return Ok(());
     };
-    // A nested list fills one element of the next extent; plain values follow each other.
+    // A nested list fills one element of the next extent; plain values are consecutive elements.
     let inner = shape.get(1..).unwrap_or_default();
     let elements = inner
         .iter()
@@ -264,7 +258,7 @@ fn fill(
     Ok(())
 }
 
-/// The bits of one initial value.
+/// Returns the bits of one initial value.
 fn scalar(variable: &Variable, symbols: &Symbols, init: &Init) -> Result<u64, LoadError> {
     use ptx::Type;
     Ok(match init {
@@ -290,7 +284,7 @@ fn scalar(variable: &Variable, symbols: &Symbols, init: &Init) -> Result<u64, Lo
                 offset.into()
             } else {
                 let message = format!(
-                    "`{}`, in the initial value of `{}`, is not known",
+                    "undefined symbol `{}` in the initializer of `{}`",
                     symbol.name, variable.name
                 );
                 return Err(error(variable.line, message));

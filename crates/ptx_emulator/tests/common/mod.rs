@@ -1,4 +1,4 @@
-//! What the engine's tests share: a device with a loaded module, buffers, and launches with
+//! Shared by the tests of the engine: a device with a loaded module, buffers, and launches with
 //! parameters.
 
 #![allow(dead_code, clippy::result_large_err)]
@@ -15,7 +15,7 @@ pub struct Device {
     pub printed: Arc<Mutex<Vec<u8>>>,
 }
 
-/// Parameters, by their bytes.
+/// The bytes of kernel parameters.
 pub struct Params(Vec<u8>);
 
 impl Params {
@@ -23,7 +23,7 @@ impl Params {
         Params(Vec::new())
     }
 
-    /// Adds a value with its natural alignment.
+    /// Appends a value with its natural alignment.
     pub fn with<const N: usize>(mut self, bytes: [u8; N]) -> Params {
         self.0.resize(self.0.len().next_multiple_of(N), 0);
         self.0.extend(bytes);
@@ -59,7 +59,8 @@ impl Device {
         }
     }
 
-    /// A device with a kernel `k` of parameters and a body, and anything before it.
+    /// Creates a device with a kernel `k` that has these parameters and this body, preceded by
+    /// `before`.
     pub fn kernel(before: &str, params: &str, body: &str) -> Device {
         Device::new(&module(before, params, body))
     }
@@ -101,7 +102,7 @@ impl Device {
     }
 }
 
-/// A module with one kernel.
+/// Returns a module with one kernel.
 pub fn module(before: &str, params: &str, body: &str) -> String {
     format!(
         ".version 8.7\n.target sm_90\n.address_size 64\n{before}\n.visible .entry k({params})\n{{\n\
@@ -110,16 +111,16 @@ pub fn module(before: &str, params: &str, body: &str) -> String {
     )
 }
 
-/// A snippet of PTX, the register that it leaves its result in, and the bits to expect there.
+/// A snippet of PTX, the register with its result, and the expected bits.
 pub type Case = (String, &'static str, u64);
 
-/// Shorthand for a [`Case`].
+/// Creates a [`Case`].
 pub fn case(snippet: impl Into<String>, register: &'static str, expected: u64) -> Case {
     (snippet.into(), register, expected)
 }
 
-/// Runs all cases in one kernel and compares their results. With `PTX_DUMP=folder` the module is
-/// written there too, for ptxas to look at.
+/// Runs all cases in one kernel and compares their results. With `PTX_DUMP=DIR`, also writes the
+/// module to a directory, for ptxas.
 pub fn check(cases: &[Case]) {
     let mut body = String::from("ld.param.u64 %rd39, [out];\n");
     for (index, (snippet, register, _)) in cases.iter().enumerate() {

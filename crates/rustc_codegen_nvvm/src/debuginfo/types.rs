@@ -11,7 +11,7 @@ use rustc_middle::ty::{self, FloatTy, Ty};
 
 use crate::context::CodegenCx;
 
-/// How many pointers are followed.
+/// The number of pointers that are followed.
 const POINTERS: u32 = 3;
 
 /// DWARF's encodings of basic types (DWARF 5, 7.8).
@@ -24,12 +24,12 @@ mod encoding {
 }
 
 impl<'tcx> CodegenCx<'tcx> {
-    /// The node of a variable's type.
+    /// Returns the node of a variable's type.
     pub(super) fn di_type(&self, ty: Ty<'tcx>) -> Di {
         self.di_type_behind(ty, 0)
     }
 
-    /// The node of a type that so many pointers lead to.
+    /// Returns the node of a type that is reached through `pointers` pointers.
     fn di_type_behind(&self, ty: Ty<'tcx>, pointers: u32) -> Di {
         if let Some(&di) = self.debug_types.borrow().get(&(ty, pointers)) {
             return di;
@@ -54,7 +54,7 @@ impl<'tcx> CodegenCx<'tcx> {
             ty::Char => basic(encoding::UTF),
             ty::Int(_) => basic(encoding::SIGNED),
             ty::Uint(_) => basic(encoding::UNSIGNED),
-            // Debuggers know two kinds of floats; the others are shown as what they consist of.
+            // Debuggers know only `f32` and `f64`; the other floats are shown as integers.
             ty::Float(FloatTy::F32 | FloatTy::F64) => basic(encoding::FLOAT),
             ty::Float(_) => basic(encoding::UNSIGNED),
             ty::RawPtr(to, _) | ty::Ref(_, to, _) => self.di_pointer(name, layout, to, pointers),
@@ -76,7 +76,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// A type of which only name and size are told.
+    /// Returns a type with only a name and a size.
     fn di_opaque(&self, name: String, bits: u64) -> Di {
         self.di(DiNode::StructType {
             name,
@@ -133,7 +133,7 @@ impl<'tcx> CodegenCx<'tcx> {
         })
     }
 
-    /// The members of a struct, tuple, closure, union, coroutine or enum.
+    /// Returns the members of a struct, tuple, closure, union, coroutine or enum.
     fn di_members(&self, layout: TyAndLayout<'tcx>, pointers: u32) -> Vec<Di> {
         match &layout.variants {
             Variants::Empty => Vec::new(),
@@ -181,7 +181,7 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// The fields of a variant that have a size.
+    /// Returns the fields of a variant that are not zero-sized.
     fn di_fields(&self, layout: TyAndLayout<'tcx>, variant: VariantIdx, pointers: u32) -> Vec<Di> {
         if matches!(
             layout.fields,
@@ -203,7 +203,7 @@ impl<'tcx> CodegenCx<'tcx> {
                     return None;
                 }
                 let name = name(index).unwrap_or_else(|| format!("__{index}"));
-                // Debuggers take a number for a number.
+                // A debugger would parse a name that starts with a digit as a number.
                 let name = match name.starts_with(|c: char| c.is_ascii_digit()) {
                     true => format!("__{name}"),
                     false => name,

@@ -14,12 +14,12 @@ use rustc_span::def_id::CrateNum;
 use crate::context::{CodegenCx, Item, item_span};
 use crate::markers::{self, Marker};
 
-/// Steps that are shown at each end of a long chain.
+/// The number of steps shown at each end of a long chain.
 const SHOWN: usize = 5;
 
-/// One step: who uses what, and where.
+/// A step of the chain: a user, what it uses, and where.
 struct Step {
-    /// The crate of who uses it.
+    /// The user's crate.
     krate: CrateNum,
     user: String,
     verb: &'static str,
@@ -27,7 +27,7 @@ struct Step {
     span: Span,
 }
 
-/// Adds who uses an item, up to a kernel.
+/// Adds the chain from an item up to a kernel.
 pub(crate) fn add_chain<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Option<Item<'tcx>>) {
     let mut steps = Vec::new();
     if let Some(item) = item {
@@ -36,7 +36,7 @@ pub(crate) fn add_chain<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: O
     add(diag, &steps);
 }
 
-/// Adds the chain to a place in an item's code.
+/// Adds the chain from a place in an item's code.
 pub(crate) fn add_from_place<'tcx>(
     cx: &CodegenCx<'tcx>,
     diag: &mut Diag<'_>,
@@ -49,7 +49,7 @@ pub(crate) fn add_from_place<'tcx>(
     add(diag, &steps);
 }
 
-/// Adds the chain to a scope of a function that was inlined into another.
+/// Adds the chain from a scope of a function that was inlined into another.
 pub(crate) fn add_from_scope<'tcx>(
     cx: &CodegenCx<'tcx>,
     diag: &mut Diag<'_>,
@@ -68,8 +68,9 @@ pub(crate) fn add_from_scope<'tcx>(
     add(diag, &steps);
 }
 
-/// Reports an item that code of a library needs where other code calls into that library, with the
-/// chain from there. `error` makes the error of what is called, and where.
+/// Reports an item that a library's code needs, at the place where other code calls into the
+/// library, with the chain from there. `error` creates the error from the called function's name
+/// and the span of the call.
 pub(crate) fn report_from_user<'a, 'tcx>(
     cx: &CodegenCx<'tcx>,
     item: Item<'tcx>,
@@ -79,7 +80,7 @@ pub(crate) fn report_from_user<'a, 'tcx>(
     let mut steps = Vec::new();
     collect_users(cx, item, &mut steps);
     let of_user = |step: &Step| cx.tcx.crate_name(step.krate).as_str() != library;
-    // Without a user's own code the library's outermost will do.
+    // If only the library's code is involved, its outermost call is reported.
     let first = steps.iter().position(of_user);
     let first = first.unwrap_or(steps.len().saturating_sub(1));
     let mut diag = match steps.get(first) {
@@ -90,11 +91,11 @@ pub(crate) fn report_from_user<'a, 'tcx>(
     diag.emit();
 }
 
-/// A call of `std` by other code.
+/// A call of `std` from another crate.
 pub(crate) struct CallOfStd {
-    /// What is called.
+    /// The called function.
     pub called: String,
-    /// Where.
+    /// The place of the call.
     pub span: Span,
     steps: Vec<Step>,
 }
@@ -106,7 +107,7 @@ impl CallOfStd {
     }
 }
 
-/// The call of `std` that leads to an item, or to a place in its code, if one does.
+/// Returns the call of `std` that leads to an item, or to a place in its code.
 pub(crate) fn call_of_std<'tcx>(
     cx: &CodegenCx<'tcx>,
     item: Item<'tcx>,
@@ -134,7 +135,7 @@ pub(crate) fn call_of_std<'tcx>(
     })
 }
 
-/// Adds only which kernel an item is compiled for.
+/// Adds only the kernel that an item is compiled for.
 pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Item<'tcx>) {
     let mut steps = Vec::new();
     collect_users(cx, item, &mut steps);
@@ -147,7 +148,7 @@ pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: 
 }
 
 fn add(diag: &mut Diag<'_>, steps: &[Step]) {
-    // The error itself stands at the first step's line, where that is what it is about.
+    // Omits the first step if the error is already at its line.
     let steps = match steps {
         [first, rest @ ..] if diag.span.primary_span() == Some(first.span) => rest,
         _ => steps,
@@ -173,7 +174,7 @@ fn add(diag: &mut Diag<'_>, steps: &[Step]) {
     }
 }
 
-/// The place that uses an item first, or its definition if that is not known.
+/// Returns the place of an item's first use, or its definition if that is unknown.
 pub(crate) fn place_of_use<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>) -> Span {
     match cx.referrers.borrow().get(&item) {
         Some(user) if !user.span.is_dummy() => user.span,
@@ -182,7 +183,7 @@ pub(crate) fn place_of_use<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>) -> Span
     }
 }
 
-/// How many instances of the same function are in the chain from the kernel.
+/// Returns the number of instances of the same function in the chain from the kernel.
 pub(crate) fn instances_above<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> usize {
     let referrers = cx.referrers.borrow();
     let mut item = Item::Fn(instance);
@@ -198,7 +199,7 @@ pub(crate) fn instances_above<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     count
 }
 
-/// An item as users know it.
+/// Returns the name of an item for diagnostics.
 pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
     match item {
         Item::Fn(instance) => {
@@ -226,7 +227,7 @@ fn krate(item: Item<'_>) -> CrateNum {
     }
 }
 
-/// The steps from who uses an item up to a kernel.
+/// Collects the steps from an item's users up to a kernel.
 fn collect_users<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, steps: &mut Vec<Step>) {
     let tcx = cx.tcx;
     let referrers = cx.referrers.borrow();
@@ -237,8 +238,8 @@ fn collect_users<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, steps: &mut Vec<S
     }
 }
 
-/// The steps within one item: to `used`, if that is given, at a place of the item's code, and
-/// through the functions that were inlined around that place.
+/// Collects the steps within one item, through the functions that were inlined around the place
+/// `span`. If `used` is given, the first step leads to it.
 fn collect_inlined<'tcx>(
     tcx: TyCtxt<'tcx>,
     item: Item<'tcx>,
@@ -256,7 +257,7 @@ fn collect_inlined<'tcx>(
     }
     if let Some(used) = used {
         let span = match dropped(tcx, item) {
-            // The glue's own code says nothing to its user.
+            // The drop glue's own code means nothing to the user.
             Some(adt) => tcx.def_span(adt.did()),
             None if span.is_dummy() => item_span(tcx, item),
             None => span,
@@ -275,8 +276,8 @@ fn collect_inlined<'tcx>(
     add_inlined(tcx, item, &inlined, steps);
 }
 
-/// The steps through functions inlined into an item, from inside out: each is called by the next
-/// one, and the last by the item.
+/// Adds the steps through functions inlined into an item, innermost first: each is called by the
+/// next one, and the last by the item.
 fn add_inlined<'tcx>(
     tcx: TyCtxt<'tcx>,
     item: Item<'tcx>,
@@ -298,17 +299,18 @@ fn add_inlined<'tcx>(
     }
 }
 
-/// A constant that cannot be evaluated, of a function that was inlined into another.
+/// A constant of an inlined function whose evaluation failed.
 pub(crate) struct FailedConstant {
-    /// The function that has it.
+    /// The function that requires the constant.
     pub function: String,
-    /// Where that is called.
+    /// The place where that function is called.
     pub span: Span,
-    /// The function's scope in the other one's body.
+    /// That function's scope in the body of the function it was inlined into.
     pub scope: SourceScope,
 }
 
-/// The constant for which a function's constants cannot be evaluated, if it was inlined into it.
+/// Returns the constant whose evaluation fails, if it came from a function that was inlined into
+/// `instance`.
 pub(crate) fn failed_constant<'tcx>(
     tcx: TyCtxt<'tcx>,
     instance: Instance<'tcx>,
@@ -341,7 +343,7 @@ pub(crate) fn failed_constant<'tcx>(
     })
 }
 
-/// The type of the user's that a drop glue is for.
+/// Returns the user's type whose drop glue `item` is.
 fn dropped<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Option<ty::AdtDef<'tcx>> {
     match item {
         Item::Fn(glue) if tcx.is_lang_item(glue.def_id(), LangItem::DropGlue) => {
@@ -351,7 +353,8 @@ fn dropped<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> Option<ty::AdtDef<'tcx>
     }
 }
 
-/// What a function's body has at a span, and whether it is a call.
+/// Returns the source information of the code at a span of a function's body, and whether the code
+/// is a call.
 fn find<'tcx>(
     tcx: TyCtxt<'tcx>,
     instance: Instance<'tcx>,
@@ -390,7 +393,7 @@ fn find<'tcx>(
     found
 }
 
-/// The functions inlined around a place, and where they were called, from inside out.
+/// Returns the functions inlined around a place and the spans of their calls, innermost first.
 fn inlined_at<'tcx>(
     tcx: TyCtxt<'tcx>,
     instance: Instance<'tcx>,

@@ -15,10 +15,10 @@ use rustc_errors::{
 type Emit<'a> = &'a mut dyn FnMut(DiagInner) -> Option<ErrorGuaranteed>;
 type Track = fn(DiagInner, Emit<'_>) -> Option<ErrorGuaranteed>;
 
-/// The function that was there before.
+/// The function that was installed before.
 static PREVIOUS: OnceLock<Track> = OnceLock::new();
 
-/// Puts [`track`] before rustc's function, once for the process.
+/// Installs [`track`] in front of rustc's function, once per process.
 pub(crate) fn install() {
     PREVIOUS.get_or_init(|| *TRACK_DIAGNOSTIC.swap(&(track as Track)));
 }
@@ -67,7 +67,7 @@ fn explain(diag: &mut DiagInner) {
     }
 }
 
-/// rustc takes the target for not installed, which it never can be.
+/// rustc assumes that the target is not installed, but `std` does not exist for it.
 fn explain_std(diag: &mut DiagInner) {
     diag.children.clear();
     add(
@@ -87,7 +87,8 @@ fn explain_std(diag: &mut DiagInner) {
     }
 }
 
-/// What to do about a crate that links `std` by itself. Cargo says whether it is the user's own.
+/// Returns the advice for a crate that links `std` on its own. Cargo's environment tells whether it
+/// is the user's own crate.
 fn without_std() -> Cow<'static, str> {
     let set = |name| std::env::var(name).ok();
     match (set("CARGO_CRATE_NAME"), set("CARGO_PKG_NAME")) {

@@ -10,7 +10,7 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::{EarlySession, Session};
 use rustc_span::Span;
 
-/// Refuses an architecture that there is not, before anything is compiled for it.
+/// Rejects an unknown architecture before anything is compiled.
 pub(crate) fn check_arch(sess: &EarlySession) {
     let Some(cpu) = &sess.opts.cg.target_cpu else {
         return;
@@ -20,7 +20,7 @@ pub(crate) fn check_arch(sess: &EarlySession) {
         Ok(arch) if unsupported(&arch.sm()) => {
             format!("rustc no longer compiles for the GPU architecture `{cpu}`")
         }
-        // The names of libnvvm's are not those of rustc's.
+        // libnvvm's architecture names differ from rustc's.
         Ok(arch) if arch.sm() == *cpu => return,
         _ => format!("there is no GPU architecture `{cpu}`"),
     };
@@ -37,7 +37,7 @@ pub(crate) fn check_arch(sess: &EarlySession) {
     sess.dcx().abort_if_errors();
 }
 
-/// Recursion, for which no stack is known to be enough: one note for all of it.
+/// Notes that no stack size is known to suffice for recursion: one note for all cycles.
 pub(crate) fn unbounded_stack(sess: &Session, cycles: &[ptx::stack::Cycle]) {
     const SHOWN: usize = 4;
     let Some(bytes) = cycles.iter().map(|cycle| cycle.bytes).max() else {
@@ -59,7 +59,7 @@ pub(crate) fn unbounded_stack(sess: &Session, cycles: &[ptx::stack::Cycle]) {
     diag.emit();
 }
 
-/// libnvvm cannot be loaded.
+/// Reports that libnvvm cannot be loaded.
 pub(crate) fn no_libnvvm(sess: &Session, err: &Error) {
     match err {
         Error::NotFound { searched } => {
@@ -70,7 +70,7 @@ pub(crate) fn no_libnvvm(sess: &Session, err: &Error) {
         Error::Broken { .. } => {
             let mut diag = sess.dcx().struct_err(err.to_string());
             diag.help(
-                "the environment variable `CUDA_HOME`, or `-Cllvm-args=--cuda=DIR`, chooses another",
+                "set `CUDA_HOME`, or pass `-Cllvm-args=--cuda=DIR`, to use another CUDA toolkit",
             );
             diag.emit();
         }
@@ -80,18 +80,18 @@ pub(crate) fn no_libnvvm(sess: &Session, err: &Error) {
     }
 }
 
-/// LLVM did not optimize the program, which libnvvm compiles all the same.
+/// Warns that LLVM failed to optimize the program. libnvvm compiles it nevertheless.
 pub(crate) fn not_pre_optimized(sess: &Session, failure: &crate::llvm::Failure) {
     let mut diag = sess
         .dcx()
-        .struct_warn("LLVM did not optimize the kernels; libnvvm does it alone");
+        .struct_warn("LLVM did not optimize the kernels; only libnvvm optimizes them");
     diag.note(failure.to_string());
-    diag.note("kernels may be slower, and need more stack");
+    diag.note("kernels may be slower and need more stack");
     our_fault(&mut diag);
     diag.emit();
 }
 
-/// libdevice is needed and not there.
+/// Reports that libdevice is needed but not found.
 pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf]) {
     let mut diag = sess.dcx().struct_err(format!(
         "libdevice was not found, and the program calls `{function}` of it"
@@ -107,7 +107,7 @@ fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
         .collect();
     diag.note(format!("searched: {}", searched.join(", ")));
     diag.help(
-        "where a CUDA toolkit is installed, name its folder by the environment variable `CUDA_HOME`",
+        "if a CUDA toolkit is installed, set the environment variable `CUDA_HOME` to its directory",
     );
     diag.help(format!(
         "without one, `{} DIR` fetches what is needed; then `CUDA_HOME` is DIR",
@@ -115,7 +115,7 @@ fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
     ));
 }
 
-/// libnvvm does not compile the module.
+/// Reports that libnvvm rejected the module.
 pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
     if let Error::UnsupportedArch {
         arch, supported, ..
@@ -123,17 +123,15 @@ pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
     {
         let supported: Vec<String> = supported.iter().map(|arch| arch.sm()).collect();
         sess.dcx()
-            .struct_err(format!(
-                "the libnvvm that was found does not compile for {arch}"
-            ))
-            .with_note(format!("it does for {}", supported.join(", ")))
+            .struct_err(format!("the installed libnvvm does not support {arch}"))
+            .with_note(format!("it supports {}", supported.join(", ")))
             .with_help("`-Ctarget-cpu` chooses the architecture, and `CUDA_HOME` the libnvvm")
             .emit();
         return;
     }
     let mut diag = sess
         .dcx()
-        .struct_err(format!("libnvvm refused the module: {err}"));
+        .struct_err(format!("libnvvm rejected the module: {err}"));
     let mut named = Vec::new();
     for entry in err.log() {
         let function = entry
@@ -142,7 +140,7 @@ pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
         if let Some(function) = function
             && !named.contains(&function)
         {
-            diag.note(format!("that is in the function `{function}`"));
+            diag.note(format!("the error is in the function `{function}`"));
             named.push(function);
         }
     }
@@ -150,16 +148,16 @@ pub(crate) fn refused(sess: &Session, err: &Error, text: &str) {
     diag.emit();
 }
 
-/// What every failure of our own says at its end.
+/// Adds the closing note of every internal compiler error.
 pub(crate) fn our_fault(diag: &mut Diag<'_>) {
     diag.note(OUR_FAULT);
     diag.help(DUMP);
 }
 
-const OUR_FAULT: &str = "this is a bug of the compiler's backend";
-const DUMP: &str = "`-Cllvm-args=--dump=DIR` writes every stage of the module to a folder";
+const OUR_FAULT: &str = "this is a bug in the codegen backend";
+const DUMP: &str = "`-Cllvm-args=--dump=DIR` writes every stage of the module to a directory";
 
-/// A function that libnvvm took too long for.
+/// Warns about a function that exceeded libnvvm's time limit.
 pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
     let mut diag = sess.dcx().struct_warn(format!(
         "libnvvm took more than {:.0} s to optimize the function `{path}`, which is left unoptimized",
@@ -168,32 +166,33 @@ pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
     diag.note(format!("it was in the pass `{}`", slow.pass));
     diag.help(format!(
         "`CudaBuilder::leave_unoptimized(\"{path}\")`, or \
-         `-Cllvm-args=--leave-unoptimized={path}`, spares that time, and makes the result \
+         `-Cllvm-args=--leave-unoptimized={path}`, saves that time and makes the result \
          independent of the machine's speed"
     ));
     diag.emit();
 }
 
-/// Several functions that libnvvm took too long for, or something that is no function.
+/// Warns that large functions are left unoptimized, after several functions or something other than
+/// a function exceeded the limit.
 pub(crate) fn large_left_unoptimized(sess: &Session, limit: usize) {
     let mut diag = sess.dcx().struct_warn(format!(
         "libnvvm takes too long: functions of more than {limit} instructions are left unoptimized"
     ));
     diag.help(format!(
-        "`CudaBuilder::optimize_up_to({limit})`, or `-Cllvm-args=--optimize-up-to={limit}`, spares \
+        "`CudaBuilder::optimize_up_to({limit})`, or `-Cllvm-args=--optimize-up-to={limit}`, saves \
          that time"
     ));
     diag.emit();
 }
 
-/// The last resort.
+/// Warns that the whole program is left unoptimized: the last resort.
 pub(crate) fn all_left_unoptimized(sess: &Session, krate: &str) {
     sess.dcx().warn(format!(
         "libnvvm takes too long: `{krate}` is compiled without optimization"
     ));
 }
 
-/// A function whose variables take much stack.
+/// Warns about a function whose variables take much stack.
 pub(crate) fn large_frame<'tcx>(
     tcx: TyCtxt<'tcx>,
     symbol: &str,
@@ -219,16 +218,17 @@ pub(crate) fn large_frame<'tcx>(
     diag.emit();
 }
 
-/// libnvvm crashed, and nothing but a text can be written any more. rustc's errors look so.
+/// Returns the message to print if libnvvm crashes, formatted like rustc's errors. After a crash
+/// only a fixed string can be written.
 pub(crate) fn crashed(krate: &str) -> String {
     format!(
         "error: libnvvm crashed while compiling `{krate}`\n  |\n  \
-         = note: this is a fault of the compiler, not of the program\n  \
-         = help: {DUMP}: `{krate}.written.ll` is what libnvvm got\n\n"
+         = note: this is a bug in the compiler, not in the program\n  \
+         = help: {DUMP}: `{krate}.written.ll` is libnvvm's input\n\n"
     )
 }
 
-/// The function that a line of NVVM IR, counted from 1, stands in.
+/// Returns the function around a line of NVVM IR; lines are one-based.
 fn function_around(text: &str, line: usize) -> Option<&str> {
     let lines: Vec<&str> = text.lines().take(line).collect();
     let head = lines.into_iter().rev().take_while(|line| *line != "}");
@@ -237,7 +237,7 @@ fn function_around(text: &str, line: usize) -> Option<&str> {
     name.split('(').next().map(|name| name.trim_matches('"'))
 }
 
-/// The first function of libdevice's that a module refers to.
+/// Returns the first libdevice function that a module references.
 pub(crate) fn libdevice_function(text: &str) -> Option<&str> {
     let declarations = text.lines().filter(|line| line.starts_with("declare "));
     declarations
@@ -245,7 +245,7 @@ pub(crate) fn libdevice_function(text: &str) -> Option<&str> {
         .find(|name| name.starts_with("__nv_"))
 }
 
-/// A line of an inline assembly that ptxas refuses: what it says, and the line as PTX.
+/// Reports a line of inline assembly that ptxas rejects: its message, and the line as PTX.
 pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str>) {
     let mut diag = sess
         .dcx()
@@ -256,7 +256,7 @@ pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str
     diag.emit();
 }
 
-/// A call of an intrinsic that a crate names itself and that libnvvm does not know.
+/// Reports a call of an LLVM intrinsic that libnvvm does not know.
 pub(crate) fn unknown_intrinsic(sess: &Session, span: Option<Span>, name: &str) {
     let message = format!("libnvvm does not know the intrinsic `{name}`");
     let mut diag = match span {

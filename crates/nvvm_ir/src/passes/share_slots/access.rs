@@ -1,5 +1,5 @@
-//! What a function does with the memory behind an address: which bytes it accesses, and whether it
-//! keeps the address.
+//! Analyzes how a function uses the memory behind an address: which bytes it accesses, and whether
+//! it captures the address.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,31 +12,31 @@ use crate::value::{Const, Func, Value};
 use super::live::direct_callee;
 use crate::passes::bound_inlining::calls_of;
 
-/// What a use does with an address.
+/// How an instruction uses an address.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// Computes another address in the same object.
     Derive,
     /// Marks the start or the end of the object's lifetime.
     Mark,
-    /// Accesses no more than this many bytes from the address on, and keeps no copy of it.
+    /// Accesses no more than this many bytes starting at the address, and does not capture it.
     Bytes(u64),
-    /// Accesses bytes anywhere in the object, and keeps no copy of the address.
+    /// Accesses arbitrary bytes of the object, and does not capture the address.
     Anywhere,
-    /// Anything else: the address may be kept.
+    /// Anything else: the address may be captured.
     Keep,
 }
 
-/// What functions do with their parameters.
+/// How functions use their parameters.
 pub(super) struct Params {
-    /// As far as their bodies tell.
+    /// The uses found in function bodies.
     accesses: HashMap<Func, Vec<Access>>,
     /// See [`Params::is_owned`].
     owned: HashSet<Value>,
 }
 
 impl Params {
-    /// Attributes alone tell what functions do with their parameters.
+    /// Creates the analysis without function bodies: only attributes describe the parameters.
     pub(super) fn unknown() -> Params {
         Params {
             accesses: HashMap::new(),
@@ -44,14 +44,14 @@ impl Params {
         }
     }
 
-    /// Looks at the bodies of all functions, callees first. Of functions in a cycle of calls only
-    /// the attributes are known. `shared` are those that may take an arena.
+    /// Analyzes the bodies of all functions, callees first. For mutually recursive functions only
+    /// the attributes are known. `shared` are the functions that may take an arena.
     pub(super) fn new(module: &Module, shared: &HashSet<Func>) -> Params {
         let mut params = Params::unknown();
         params.owned = owned(module, shared);
         let mut seen = vec![false; module.funcs.len()];
         for root in module.funcs() {
-            // A function is pushed again, as left, below those that it calls.
+            // `left` marks the second visit of a function, after its callees.
             let mut stack = vec![(root, false)];
             while let Some((func, left)) = stack.pop() {
                 if left {
@@ -67,7 +67,7 @@ impl Params {
 
     fn add(&mut self, module: &Module, func: Func) {
         let data = module.func(func);
-        // Another definition may replace a weak one.
+        // Another definition may replace a weak function.
         if data.blocks.is_empty() || data.linkage == Linkage::Weak {
             return;
         }
@@ -94,14 +94,14 @@ impl Params {
         self.accesses.insert(func, accesses);
     }
 
-    /// Whether the function that has the parameter may write to the memory behind it, although the
-    /// parameter is `readonly`: it is an argument that is passed by value, and nobody up the calls
-    /// relies on `readonly`. The attribute has to go then.
+    /// Returns whether a function may write to the memory behind its parameter although the
+    /// parameter is `readonly`: the parameter is an argument passed by value, and no caller relies
+    /// on `readonly`. The attribute must then be removed.
     pub(super) fn is_owned(&self, param: Value) -> bool {
         self.owned.contains(&param)
     }
 
-    /// What a call does with its `i`th argument.
+    /// Returns how a call uses its `i`th argument.
     pub(super) fn of_argument(&self, module: &Module, call: &Call, i: usize) -> Access {
         let callee = direct_callee(module, call);
         let declared = callee.and_then(|callee| module.func(callee).param_attrs.get(i));
@@ -122,7 +122,8 @@ impl Params {
         }
     }
 
-    /// Calls `f` with each operand of an instruction and what it does with that as an address.
+    /// Calls `f` with each operand of an instruction and how the instruction uses the operand as an
+    /// address.
     pub(super) fn for_each_access(
         &self,
         module: &Module,
@@ -193,7 +194,8 @@ impl Params {
                         }
                         _ => 0..0,
                     };
-                    // The last two arguments: how many bytes, and whether the access is volatile.
+                    // The last two arguments: the length in bytes, and whether the access is
+                    // volatile.
                     let len = match call.args[..] {
                         [_, _, len, volatile] if int(module, volatile) == Some(0) => {
                             int(module, len)
@@ -223,7 +225,7 @@ impl Params {
 }
 
 impl Access {
-    /// What two uses do together.
+    /// Combines two uses.
     fn or(self, other: Access) -> Access {
         match (self, other) {
             (Access::Bytes(a), Access::Bytes(b)) => Access::Bytes(a.max(b)),
@@ -235,8 +237,8 @@ impl Access {
     }
 }
 
-/// The `readonly` parameters that are arguments passed by value, of functions in `shared`, whose
-/// memory is always a variable of a caller's or such a parameter of a caller's.
+/// Returns the `readonly` parameters of functions in `shared` that are arguments passed by value
+/// and whose memory is always a variable of a caller, or such a parameter of a caller.
 fn owned(module: &Module, shared: &HashSet<Func>) -> HashSet<Value> {
     let by_value = |func: Func, i: usize| {
         let attrs = &module.func(func).param_attrs[i];
@@ -249,7 +251,7 @@ fn owned(module: &Module, shared: &HashSet<Func>) -> HashSet<Value> {
             .filter(|&(i, (_, attrs))| attrs.readonly && by_value(func, i));
         owned.extend(params.map(|(_, (&param, _))| param));
     }
-    // A parameter, and one of a caller's that is passed for it.
+    // Pairs of a parameter and the caller's parameter that is passed for it.
     let mut passed: Vec<(Value, Value)> = Vec::new();
     for func in module.funcs() {
         let data = module.func(func);
@@ -302,18 +304,18 @@ fn owned(module: &Module, shared: &HashSet<Func>) -> HashSet<Value> {
     }
 }
 
-/// The objects that an address may be in, and where: at this offset in bytes of the only one, or
-/// anywhere.
+/// The objects that an address may point into, and the address's offset in bytes if there is only
+/// one object and the offset is constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub of: Vec<usize>,
     pub at: Option<u64>,
 }
 
-/// No object has more bytes.
+/// An upper bound of the size of an object.
 const MAX_OFFSET: u64 = 1 << 40;
 
-/// The values of a function that are addresses in one of the objects that start at `bases`.
+/// Returns the values of a function that are addresses in one of the objects that start at `bases`.
 pub(super) fn origins(module: &Module, func: Func, bases: &[Value]) -> HashMap<Value, Origin> {
     let start = |(i, &value): (usize, &Value)| {
         let origin = Origin {
@@ -323,7 +325,7 @@ pub(super) fn origins(module: &Module, func: Func, bases: &[Value]) -> HashMap<V
         matches!(module.types.kind(module.ty(value)), TypeKind::Ptr(_)).then_some((value, origin))
     };
     let mut origins: HashMap<Value, Origin> = bases.iter().enumerate().filter_map(start).collect();
-    // Until nothing changes: a φ may stand before what it takes.
+    // Iterates to a fixed point: a phi may precede its operands.
     let mut changed = !origins.is_empty();
     while changed {
         changed = false;
@@ -411,13 +413,13 @@ fn join(mut a: Origin, b: &Origin) -> Origin {
     a
 }
 
-/// The constant index that a value is, if it is not negative.
+/// Returns the value of a constant index that is not negative.
 fn index_of(module: &Module, value: Value) -> Option<u64> {
     let bits = module.types.int_bits(module.ty(value))?;
     int(module, value).filter(|index| bits <= 64 && index >> (bits - 1) == 0)
 }
 
-/// The constant that a value is, if it is one that fits.
+/// Returns the value of an integer constant that fits.
 pub(super) fn int(module: &Module, value: Value) -> Option<u64> {
     match module.as_const(value) {
         Some(&Const::Int(int)) => u64::try_from(int).ok(),
@@ -436,7 +438,7 @@ mod tests {
         module.as_func(value).expect("it is a function")
     }
 
-    /// What `@f` does with its first parameter.
+    /// Returns how `@f` uses its first parameter.
     fn access(body: &str) -> Access {
         let text = format!(
             "declare void @keep(ptr)\n\
@@ -521,7 +523,7 @@ mod tests {
         assert_eq!(access(body), Access::Anywhere);
     }
 
-    /// Whether the callee owns its read-only argument, when `@caller` passes `arg`.
+    /// Returns whether the callee owns its read-only argument if `@caller` passes `arg`.
     fn is_owned(arg: &str, change: impl FnOnce(&mut Module, Func)) -> bool {
         let text = format!(
             "define internal void @callee(ptr readonly %p) {{\nstart:\n  ret void\n}}\n\
@@ -549,17 +551,17 @@ mod tests {
         for arg in ["%a", "%in", "%p", "%of"] {
             assert!(is_owned(arg, |_, _| ()), "{arg}");
         }
-        // Memory that is not known to be the caller's.
+        // Memory that is not known to belong to the caller.
         assert!(!is_owned("%l", |_, _| ()));
-        // A reference of the caller's.
+        // A reference that the caller received.
         assert!(!is_owned("%of", |module, caller| {
             module.func_mut(caller).param_attrs[0].by_value = None;
         }));
-        // What may be writable is not `readonly`.
+        // A parameter that the caller may write to is not `readonly`.
         assert!(is_owned("%of", |module, caller| {
             module.func_mut(caller).param_attrs[0].readonly = false;
         }));
-        // A parameter of a kernel, and one of a function that others may call.
+        // A parameter of a kernel, and a parameter of a function with unknown callers.
         assert!(!is_owned("%of", |module, caller| {
             module.func_mut(caller).kernel = Some(KernelAttrs::default());
         }));

@@ -1,15 +1,16 @@
-//! When each slot of a function is live.
+//! Computes when each slot of a function is live.
 //!
-//! A slot whose address stays in the function (only loads, stores, copies and calls with a
-//! `nocapture` parameter use it) is live from where it may have been written first to where it may
-//! be read last. A slot whose address goes elsewhere is live from its first use to the marker of its
-//! lifetime's end, behind which an access would be undefined behavior in Rust; without a marker for
-//! its start it is live from the function's. At an instruction a slot is live if it is so before it or after it,
-//! or if the instruction uses it: so the arguments and the result of a call never overlap.
+//! A slot whose address does not escape (only loads, stores, copies and calls with a `nocapture`
+//! parameter use it) is live from the first possible write to the last possible read. A slot whose
+//! address escapes is live from its first use to the marker of its lifetime's end, after which an
+//! access would be undefined behavior in Rust; without a marker for its lifetime's start it is live
+//! from the function's start. A slot is live at an instruction if it is live before or after the
+//! instruction, or if the instruction uses it; the arguments and the result of a call therefore
+//! never overlap.
 //!
-//! A slot that is copied whole becomes a part of the slot that it is copied from or to where the two
-//! are not live together otherwise: the copy goes away. Parameters that are passed by value are such
-//! slots, too, so that a value that is moved through several functions is in one place.
+//! A slot that is copied as a whole becomes a part of the copy's source or destination if the two
+//! are not otherwise live at the same time; the copy is then removed. Parameters passed by value
+//! are slots too, so a value that is moved through several functions stays in one place.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,28 +25,28 @@ use crate::value::{Block, Func, Value, ValueKind};
 pub(super) struct Frame {
     pub slots: Vec<Slot>,
     pub calls: Vec<ArenaCall>,
-    /// For each slot the slots that are live together with it, itself included.
+    /// For each slot, the slots that are live at the same time, including itself.
     pub overlaps: Vec<Set>,
-    /// Copies whose source and destination became one.
+    /// Copies whose source and destination are now the same memory.
     pub copies: Vec<Value>,
 }
 
-/// An `alloca` of a constant size, or the memory behind a parameter.
+/// An `alloca` of constant size, or the memory behind a parameter.
 #[derive(Clone)]
 pub(super) struct Slot {
     pub value: Value,
     pub size: u64,
     pub align: u64,
-    /// Whether it is memory of the caller's.
+    /// Whether the memory belongs to the caller.
     pub param: bool,
-    /// Whether addresses in it may be kept: by `nocapture` those behind a parameter may not.
+    /// Whether addresses within the slot may be captured. `nocapture` forbids that for parameters.
     pub kept: bool,
-    /// The slot that it is a part of, and where it lies there.
+    /// The slot that this slot is a part of, and its offset there.
     pub part_of: Option<(usize, u64)>,
 }
 
 impl Frame {
-    /// The slot that a slot is a part of in the end, and where it lies there.
+    /// Returns the outermost slot that a slot is a part of, and its offset there.
     pub(super) fn whole(&self, slot: usize) -> (usize, u64) {
         let (mut slot, mut offset) = (slot, 0);
         while let Some((whole, at)) = self.slots[slot].part_of {
@@ -100,7 +101,7 @@ impl Set {
     }
 }
 
-/// What an instruction does to the slots.
+/// The effect of an instruction on the slots.
 #[derive(Default)]
 struct Effect {
     uses: Vec<usize>,
@@ -108,15 +109,15 @@ struct Effect {
     ends: Option<usize>,
 }
 
-/// An instruction of a block that does something to the slots, or is a call that takes an arena.
+/// An instruction that affects slots, or is a call that takes an arena.
 struct Event {
     effect: Effect,
     call: Option<(Value, Func)>,
     copy: Option<Copy>,
 }
 
-/// A copy of some bytes of a slot to another. One of the slots is copied whole, and becomes a part of
-/// the other if they are never live together but for the copy.
+/// A copy of bytes between two slots. One of them is copied as a whole (`part`), and becomes a part
+/// of the other if the two are live at the same time only because of the copy.
 #[derive(Clone, Copy)]
 struct Copy {
     inst: Value,
@@ -127,7 +128,7 @@ struct Copy {
     offset: u64,
 }
 
-/// Finds the slots of more than `keep` bytes, and when they are live.
+/// Finds the slots of more than `keep` bytes, and computes when they are live.
 pub(super) fn analyze(
     module: &Module,
     func: Func,
@@ -169,7 +170,7 @@ pub(super) fn analyze(
     for (i, slot) in slots.iter().enumerate() {
         match by_value(module, params, slot.value) {
             Some(ByValue::Argument(_)) => at_entry.insert(i),
-            // The caller reads it at last.
+            // The caller reads the result after the return.
             Some(ByValue::Result(_)) => escaped.insert(i),
             None => {}
         }
@@ -182,7 +183,7 @@ pub(super) fn analyze(
             .iter()
             .for_each(|&slot| started.insert(slot));
     }
-    // Slots that are live from the start: their address may be anywhere, and no marker tells.
+    // A slot that escapes and has no start marker is live from the function's start.
     (0..slots.len())
         .filter(|&slot| !slots[slot].param)
         .filter(|&slot| escaped.contains(slot) && !started.contains(slot))
@@ -204,7 +205,7 @@ pub(super) fn analyze(
             alone
         })
         .collect();
-    // The same as `overlaps`, but for what a copy alone brings together.
+    // As `overlaps`, except for overlaps that only a copy causes.
     let mut conflicts = alone.clone();
     let mut copies = Vec::new();
     let mut frame = Frame {
@@ -214,7 +215,7 @@ pub(super) fn analyze(
         slots,
     };
     for (block, events) in events.iter().enumerate() {
-        // Before each event and behind the last one.
+        // Before each event, and after the last one.
         let mut needed_at = vec![needed[block].clone()];
         for event in events.iter().rev() {
             let mut before = needed_at[needed_at.len() - 1].clone();
@@ -262,8 +263,8 @@ pub(super) fn analyze(
     frame
 }
 
-/// Makes a slot that is copied whole a part of the slot that it is copied from or to, if they are
-/// not live together.
+/// Makes a slot that is copied as a whole a part of the copy's source or destination, if they are
+/// not live at the same time.
 fn merge(frame: &mut Frame, conflicts: &mut [Set], copy: &Copy) {
     let (whole, offset) = frame.whole(copy.whole);
     let offset = offset + copy.offset;
@@ -285,8 +286,9 @@ fn merge(frame: &mut Frame, conflicts: &mut [Set], copy: &Copy) {
     unite_sets(conflicts, part, whole);
 }
 
-/// Finds the copies whose source and destination are one. `false` if those of another copy overlap
-/// without being one, as they may where two slots are copied to and fro at different offsets.
+/// Collects the copies whose source and destination are now the same memory. Returns false if the
+/// source and destination of a copy overlap partially, which happens if two slots are copied back
+/// and forth at different offsets.
 fn drop_copies(frame: &mut Frame, copies: &[Copy]) -> bool {
     for copy in copies {
         let (of_part, part) = frame.whole(copy.part);
@@ -303,8 +305,9 @@ fn drop_copies(frame: &mut Frame, copies: &[Copy]) -> bool {
     true
 }
 
-/// Puts slots into the memory behind parameters, where the two are not live together: what a function
-/// has consumed, or has not yet returned, takes up stack of its caller all the time.
+/// Places slots in the memory behind parameters if the two are not live at the same time. The
+/// memory of a consumed argument or of a result that has not been written is otherwise unused
+/// during the call.
 fn reuse_params(frame: &mut Frame) {
     let (params, mut slots): (Vec<usize>, Vec<usize>) =
         (0..frame.slots.len()).partition(|&i| frame.slots[i].param);
@@ -326,7 +329,7 @@ fn reuse_params(frame: &mut Frame) {
     }
 }
 
-/// Makes a slot a part of another one.
+/// Makes a slot a part of another slot.
 fn unite(frame: &mut Frame, part: usize, whole: usize, offset: u64) {
     frame.slots[part].part_of = Some((whole, offset));
     frame.slots[whole].kept |= frame.slots[part].kept;
@@ -338,7 +341,7 @@ fn unite(frame: &mut Frame, part: usize, whole: usize, offset: u64) {
     }
 }
 
-/// Adds to the slots that a slot meets those that a part of it meets.
+/// Adds the slots in the set of `part` to the set of `whole`.
 fn unite_sets(sets: &mut [Set], part: usize, whole: usize) {
     let of_part = sets[part].clone();
     sets[whole].add(&of_part);
@@ -347,7 +350,7 @@ fn unite_sets(sets: &mut [Set], part: usize, whole: usize) {
     }
 }
 
-/// What a parameter stands for, if it is memory that the function may write to.
+/// Returns what a parameter's memory holds, if the function may write to it.
 fn by_value(module: &Module, params: &Params, value: Value) -> Option<ByValue> {
     match module.value(value).kind {
         ValueKind::Param(func, i) => {
@@ -367,7 +370,8 @@ pub(super) fn direct_callee(module: &Module, call: &Call) -> Option<Func> {
     }
 }
 
-/// The slots of more than `keep` bytes. A variable that a debugger is told of stays an `alloca`.
+/// Returns the slots of more than `keep` bytes. A variable with debug information remains an
+/// `alloca`.
 pub(super) fn slots(module: &Module, func: Func, params: &Params, keep: u64) -> Vec<Slot> {
     let data = module.func(func);
     let Some(&entry) = data.blocks.first() else {
@@ -415,7 +419,7 @@ pub(super) fn slots(module: &Module, func: Func, params: &Params, keep: u64) -> 
     slots
 }
 
-/// Which values are addresses within which slots, and which slots' addresses go elsewhere.
+/// The values that are addresses within slots, and the slots whose addresses escape.
 struct Uses {
     slots: HashMap<Value, usize>,
     derived: HashMap<Value, Vec<usize>>,
@@ -429,7 +433,7 @@ impl Uses {
             .iter()
             .map(|(&value, &slot)| (value, vec![slot]))
             .collect();
-        // Until nothing is added: a φ may stand before what it takes.
+        // Iterates to a fixed point: a phi may precede its operands.
         let mut changed = !slots.is_empty();
         while changed {
             changed = false;
@@ -462,7 +466,7 @@ impl Uses {
         }
     }
 
-    /// The copy that an instruction is, if it copies a slot whole, from or to another one.
+    /// Returns the copy that an instruction is, if it copies a whole slot to or from another slot.
     fn copy(&self, module: &Module, inst: Value, slots: &[Slot]) -> Option<Copy> {
         let InstKind::Call(call) = &module.inst(inst)?.kind else {
             return None;
@@ -477,7 +481,7 @@ impl Uses {
             return None;
         }
         let len = int(module, len)?;
-        // The slot that an address is in, and where.
+        // Returns the slot that an address points into, and the offset.
         let place = |mut value: Value| {
             let mut offset = 0u64;
             loop {
@@ -519,7 +523,7 @@ impl Uses {
         })
     }
 
-    /// What an instruction does. Remembers the slots whose address it takes elsewhere.
+    /// Returns the effect of an instruction, and records the slots whose addresses escape in it.
     fn effect(&mut self, module: &Module, params: &Params, kind: &InstKind) -> Effect {
         let mut effect = Effect::default();
         let mut harmless: Vec<Value> = Vec::new();
@@ -527,7 +531,7 @@ impl Uses {
         for_each_base(kind, |base| harmless.push(base));
         match kind {
             InstKind::Load { ptr, .. } => used.push(*ptr),
-            // Where the address is stored, it goes elsewhere, as `value` says below.
+            // Storing the address itself lets it escape, as `value` is handled below.
             InstKind::Store { ptr, value, .. } if ptr != value => used.push(*ptr),
             InstKind::AtomicRmw { ptr, value, .. } if ptr != value => used.push(*ptr),
             InstKind::CmpXchg {
@@ -550,7 +554,7 @@ impl Uses {
                     let returns = |i: usize| params.of_argument(module, call, i) != Access::Keep;
                     let args = call.args.iter().enumerate();
                     used.extend(args.filter(|&(i, _)| returns(i)).map(|(_, &arg)| arg));
-                    // The same address may also go where it is kept.
+                    // The same address may also be passed in an argument that is captured.
                     let args = call.args.iter().enumerate();
                     let kept: Vec<Value> = args
                         .filter(|&(i, _)| !returns(i))
@@ -577,7 +581,7 @@ impl Uses {
     }
 }
 
-/// Calls `f` on the operands that the result is an address into the same object of.
+/// Calls `f` with the operands whose object the result is an address into.
 fn for_each_base(kind: &InstKind, mut f: impl FnMut(Value)) {
     use crate::inst::CastOp::{AddrSpaceCast, Bitcast};
     match kind {
@@ -614,7 +618,7 @@ fn need(needed: &mut Set, effect: &Effect, escaped: &Set) {
     effect.uses.iter().for_each(|&slot| needed.insert(slot));
 }
 
-/// For each block the slots that may have begun to be used at its start.
+/// Returns for each block the slots that may have been used before its start.
 fn begun(
     events: &[Vec<Event>],
     successors: &[Vec<usize>],
@@ -644,8 +648,8 @@ fn begun(
     begun
 }
 
-/// For each block the slots that may be used behind its end. One whose address is elsewhere always
-/// is.
+/// Returns for each block the slots that may be used after its end. A slot whose address escapes
+/// always may.
 fn needed(
     events: &[Vec<Event>],
     successors: &[Vec<usize>],

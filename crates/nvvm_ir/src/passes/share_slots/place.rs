@@ -1,12 +1,12 @@
-//! Where in the arena each slot lies, and the part of it that each call gets.
+//! Assigns an offset in the arena to each slot, and a part of the arena to each call.
 
 use std::collections::HashMap;
 
 use super::live::Frame;
 use crate::value::Func;
 
-/// The offsets of a function's slots and of its callees' arenas, in its own; of a slot that is part
-/// of a parameter, in that.
+/// The offsets of a function's slots and of its callees' arenas within the function's arena. The
+/// offset of a slot that is part of a parameter is relative to the parameter.
 pub(super) struct Layout {
     pub slots: Vec<u64>,
     pub calls: Vec<u64>,
@@ -14,15 +14,15 @@ pub(super) struct Layout {
     pub align: u64,
 }
 
-/// What has to be placed.
+/// An object to place.
 #[derive(Copy, Clone)]
 enum Part {
     Slot(usize),
     Call(usize),
 }
 
-/// Places slots and calls, the largest first, each as low as those placed before let it. The layout
-/// of every callee is in `layouts`.
+/// Places slots and calls, the largest first, each at the lowest offset that the objects placed
+/// before permit. `layouts` contains the layout of each callee.
 pub(super) fn place(frame: &Frame, layouts: &HashMap<Func, Layout>) -> Layout {
     let of_slots = (frame.slots.iter().enumerate())
         .filter(|(_, slot)| !slot.param && slot.part_of.is_none())
@@ -69,7 +69,7 @@ pub(super) fn place(frame: &Frame, layouts: &HashMap<Func, Layout>) -> Layout {
     layout
 }
 
-/// Whether two parts must not overlap.
+/// Returns whether two objects must not overlap.
 fn meet(frame: &Frame, a: Part, b: Part) -> bool {
     match (a, b) {
         (Part::Slot(a), Part::Slot(b)) => {

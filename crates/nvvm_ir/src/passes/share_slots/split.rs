@@ -1,4 +1,5 @@
-//! Splits slots into parts that are accessed apart, such as the fields of a tuple of arguments.
+//! Splits slots into parts that are accessed separately, such as the fields of a tuple of
+//! arguments.
 
 use std::collections::HashMap;
 
@@ -9,11 +10,11 @@ use crate::intrinsic::Intrinsic;
 use crate::module::Module;
 use crate::value::{Func, Value};
 
-/// A range of bytes, from a first one to behind the last one.
+/// A range of bytes: the first, and the one past the last.
 type Bytes = (u64, u64);
 
-/// A part of a slot: the bytes that are accessed, and what becomes a slot. That may begin earlier, so
-/// that each access is aligned as before.
+/// A part of a slot: the accessed bytes `from..to`, and `start`, where the new slot begins. `start`
+/// may be less than `from` so that each access keeps its alignment.
 #[derive(Clone, Copy)]
 struct Part {
     from: u64,
@@ -23,7 +24,8 @@ struct Part {
 }
 
 impl Part {
-    /// The part that the ranges make together, of a slot of that alignment. They are not empty.
+    /// Returns the part that covers the ranges, of a slot with this alignment. There is at least
+    /// one range.
     fn new(ranges: &[Bytes], align: u64) -> Part {
         let from = ranges[0].0;
         let to = ranges.iter().fold(0, |to, range| to.max(range.1));
@@ -50,9 +52,9 @@ impl Part {
     }
 }
 
-/// Splits each slot of more than `keep` bytes whose accesses fall into several ranges that do not
-/// overlap: each range becomes a slot. Every access must be to a constant range, and the address must
-/// not be kept.
+/// Splits each slot of more than `keep` bytes whose accesses fall into several disjoint ranges:
+/// each range becomes a slot. All accesses must be to constant ranges, and the address must not be
+/// captured.
 pub(super) fn split_slots(module: &mut Module, func: Func, params: &Params, keep: u64) {
     let slots = slots(module, func, params, keep).into_iter();
     let slots: Vec<Slot> = slots.filter(|slot| !slot.param).collect();
@@ -66,7 +68,7 @@ pub(super) fn split_slots(module: &mut Module, func: Func, params: &Params, keep
     }
 }
 
-/// For each slot the ranges that it can be split into; none if it cannot be split.
+/// Returns the parts that each slot can be split into; none if it cannot be split.
 fn parts(
     module: &Module,
     func: Func,
@@ -83,7 +85,7 @@ fn parts(
                 };
                 let range = match (access, origin.at) {
                     (Access::Derive, Some(_)) => match origins.get(&inst) {
-                        // What is made of the address is at a known place, too.
+                        // The derived address has a known offset, too.
                         Some(Origin { at: Some(_), .. }) => return,
                         _ => None,
                     },
@@ -124,7 +126,7 @@ fn parts(
     slots.iter().zip(ranges).map(merge).collect()
 }
 
-/// Makes a slot of its first part, and further slots of the others.
+/// Turns a slot into its first part, and adds slots for the other parts.
 fn split(
     module: &mut Module,
     func: Func,
@@ -179,7 +181,7 @@ fn split(
                 continue;
             }
             let part = (parts.iter()).position(|part| part.from <= at && at < part.to);
-            // From anywhere else nothing is accessed.
+            // Nothing is accessed through any other address.
             let (part, offset) = part.map_or((0, 0), |part| (part, at - parts[part].start));
             let index = module.const_i64(offset as i64);
             let data = module
@@ -196,7 +198,7 @@ fn split(
     }
 }
 
-/// The call that an instruction is, if it marks the lifetime of a slot.
+/// Returns the call that an instruction is, if it marks the lifetime of a slot.
 fn marker_of(module: &Module, inst: Value, slot: Value) -> Option<Call> {
     match &module.inst(inst)?.kind {
         InstKind::Call(call)
@@ -210,7 +212,7 @@ fn marker_of(module: &Module, inst: Value, slot: Value) -> Option<Call> {
     }
 }
 
-/// Marks the lifetime of each part where that of the whole slot is marked.
+/// Adds lifetime markers for each part next to those of the whole slot.
 fn mark(
     module: &mut Module,
     inst: Value,
