@@ -1,7 +1,7 @@
 //! The commands of `cargo cuda`.
 
 use crate::consent::Consent;
-use crate::{backend, cache, doctor, inspect, list, project, sysroot, wrapper};
+use crate::{backend, cache, doctor, inspect, list, project, report, sysroot, wrapper};
 use anyhow::{Context, Result, bail};
 use cuda_builder::TOOLCHAIN;
 use cuda_builder::internal::Toolchain;
@@ -110,6 +110,12 @@ const COMMANDS: &[Entry] = &[
         arguments: "[NAME]",
         help: "Print the PTX, machine code, NVVM IR or MIR of a function beside its source",
         runs: Runs::Own(inspect::inspect, inspect::HELP),
+    },
+    Entry {
+        name: "report",
+        arguments: "[KERNEL…]",
+        help: "Report registers, spills, occupancy, and the checks left in loops",
+        runs: Runs::Own(report::report, report::HELP),
     },
     Entry {
         name: "clean",

@@ -104,22 +104,7 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
             (built.device_code(true)?, Some(project))
         }
     };
-    let mut modules: Vec<String> = Vec::new();
-    for image in code.into_iter().flat_map(|(_, images)| images) {
-        if let Image::Ptx(text) = image
-            && !modules.contains(&text)
-        {
-            modules.push(text);
-        }
-    }
-    if modules.is_empty() {
-        bail!(
-            "no PTX was found\n\
-             help: `cargo cuda list` shows what a program carries; a program has PTX if it \
-             launches a kernel beside host code, or embeds a module with `cust::include_module!`"
-        );
-    }
-    let modules = select_arch(modules, arch.as_deref())?;
+    let modules = modules(code, arch.as_deref())?;
     let parsed: Vec<Module<'_>> = modules
         .iter()
         .map(|text| Module::parse(text).context("cannot parse PTX"))
@@ -140,7 +125,7 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
     let function = function_of(module, found.symbol).context("the function has no body")?;
     match view {
         View::Ptx => {
-            let mut sources = Sources::new(folders(project.as_ref()));
+            let mut sources = Sources::new(folders(session, project.as_ref()));
             print!(
                 "{}",
                 interleave(text, module, function, &mut sources, colors)
@@ -148,12 +133,32 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
         }
         View::Registers => print!("{}", registers(text, found)?),
         View::Sass => {
-            let mut sources = Sources::new(folders(project.as_ref()));
+            let mut sources = Sources::new(folders(session, project.as_ref()));
             print!("{}", sass(text, found, &mut sources, colors)?);
         }
         View::Ir | View::Mir => unreachable!("these are printed above"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The PTX of each module for one architecture.
+pub fn modules(code: Vec<(PathBuf, Vec<Image>)>, arch: Option<&str>) -> Result<Vec<String>> {
+    let mut modules: Vec<String> = Vec::new();
+    for image in code.into_iter().flat_map(|(_, images)| images) {
+        if let Image::Ptx(text) = image
+            && !modules.contains(&text)
+        {
+            modules.push(text);
+        }
+    }
+    if modules.is_empty() {
+        bail!(
+            "no PTX was found\n\
+             help: `cargo cuda list` shows what a program carries; a program has PTX if it \
+             launches a kernel beside host code, or embeds a module with `cust::include_module!`"
+        );
+    }
+    select_arch(modules, arch)
 }
 
 /// Builds with line tables.
@@ -173,19 +178,20 @@ pub fn build(
 }
 
 /// Where the paths in line tables are relative to.
-pub fn folders(project: Option<&Project>) -> Vec<PathBuf> {
-    let Some(project) = project else {
-        return Vec::new();
-    };
-    let manifests = project.packages.iter().map(|(_, manifest)| manifest);
-    let folders = manifests.filter_map(|manifest| manifest.parent().map(Path::to_owned));
-    std::iter::once(project.root.clone())
-        .chain(folders)
-        .collect()
+pub fn folders(session: &Session, project: Option<&Project>) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(project) = project {
+        folders.push(project.root.clone());
+        let manifests = project.packages.iter().map(|(_, manifest)| manifest);
+        folders.extend(manifests.filter_map(|manifest| manifest.parent().map(Path::to_owned)));
+    }
+    // The standard library's, whose build removes the prefix.
+    folders.push(session.toolchain.root.join("lib/rustlib/src/rust/library"));
+    folders
 }
 
 /// The modules for one architecture: that of the option, otherwise the newest one.
-pub fn select_arch(modules: Vec<String>, arch: Option<&str>) -> Result<Vec<String>> {
+fn select_arch(modules: Vec<String>, arch: Option<&str>) -> Result<Vec<String>> {
     let arch_of = |text: &str| {
         let target = ptx::header(text).target;
         target.first().copied().unwrap_or_default().to_owned()

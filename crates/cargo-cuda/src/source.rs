@@ -43,7 +43,10 @@ impl Sources {
 /// Whether a file is part of the standard library, `cuda_std`, or a package of a registry.
 fn is_library(file: &str) -> bool {
     let file = file.replace('\\', "/");
-    file.starts_with("/rustc/")
+    // The standard library's crates, without the prefix that its build removes.
+    ["/rustc/", "core/src/", "alloc/src/", "std/src/"]
+        .iter()
+        .any(|prefix| file.starts_with(prefix))
         || [
             "/rustlib/src/",
             "/cuda_std/src/",
@@ -61,9 +64,16 @@ pub fn own(locations: &[Location]) -> Option<&Location> {
     own.or(locations.first())
 }
 
-/// A location as text, relative to the current directory if it is below.
+/// A location as text: relative to the current directory if it is below, and to the directory of
+/// the package in a library.
 pub fn show(location: &Location) -> String {
-    format!("{}:{}", relative(&location.file), location.line)
+    let file = relative(&location.file);
+    let package = is_library(&file).then(|| {
+        let (before, _) = file.rsplit_once("/src/")?;
+        let start = before.rfind('/').map_or(0, |at| at + 1);
+        Some(file[start..].to_owned())
+    });
+    format!("{}:{}", package.flatten().unwrap_or(file), location.line)
 }
 
 /// A path relative to the current directory, if it is below.
@@ -143,6 +153,17 @@ mod tests {
         assert_eq!(own(&chain), Some(&chain[1]));
         assert_eq!(own(&chain[..1]), Some(&library));
         assert_eq!(own(&[]), None);
+    }
+
+    #[test]
+    fn libraries_are_shown_by_their_package() {
+        let shown = |file: &str| show(&at(file, 3));
+        assert_eq!(
+            shown("/r/crates/cuda_std/src/a/b.rs"),
+            "cuda_std/src/a/b.rs:3"
+        );
+        assert_eq!(shown("core/src/num/mod.rs"), "core/src/num/mod.rs:3");
+        assert_eq!(shown("/home/me/k/src/lib.rs"), "/home/me/k/src/lib.rs:3");
     }
 
     #[test]
