@@ -1,7 +1,7 @@
 //! The commands of `cargo cuda`.
 
 use crate::consent::Consent;
-use crate::{backend, cache, doctor, project, sysroot, wrapper};
+use crate::{backend, cache, doctor, inspect, list, project, report, sysroot, wrapper};
 use anyhow::{Context, Result, bail};
 use cuda_builder::TOOLCHAIN;
 use cuda_builder::internal::Toolchain;
@@ -10,12 +10,26 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What a command needs besides the toolchain.
+/// How a command runs.
+#[derive(Clone, Copy)]
+enum Runs {
+    /// Without the toolchain.
+    Alone(fn(Vec<OsString>) -> Result<ExitCode>),
+    /// With the toolchain.
+    WithToolchain(fn(&Toolchain, Vec<OsString>) -> Result<ExitCode>),
+    /// With what a build needs, if it builds. The second item is its help.
+    Own(
+        fn(&Session, Vec<OsString>) -> Result<ExitCode>,
+        &'static str,
+    ),
+    /// As the command of cargo that has the same name.
+    Cargo(Needs),
+}
+
+/// What a command of cargo needs besides the toolchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Needs {
-    /// Nothing, the toolchain neither.
     Nothing,
-    Toolchain,
     /// The standard library with MIR.
     Sysroot,
     /// That, the backend and libnvvm.
@@ -26,7 +40,7 @@ struct Entry {
     name: &'static str,
     arguments: &'static str,
     help: &'static str,
-    needs: Needs,
+    runs: Runs,
 }
 
 /// All commands.
@@ -35,67 +49,85 @@ const COMMANDS: &[Entry] = &[
         name: "new",
         arguments: "NAME [--path REPOSITORY]",
         help: "Create a package with a kernel and a program that launches it",
-        needs: Needs::Toolchain,
+        runs: Runs::WithToolchain(project::new),
     },
     Entry {
         name: "init",
         arguments: "[--path REPOSITORY]",
         help: "Prepare the package in this directory, so that plain `cargo run` works",
-        needs: Needs::Toolchain,
+        runs: Runs::WithToolchain(project::init),
     },
     Entry {
         name: "run",
         arguments: "[ARGS]",
         help: "Build and run a program; all ARGS go to `cargo run`",
-        needs: Needs::Backend,
+        runs: Runs::Cargo(Needs::Backend),
     },
     Entry {
         name: "test",
         arguments: "[ARGS]",
         help: "Run the tests, as `cargo test` does",
-        needs: Needs::Backend,
+        runs: Runs::Cargo(Needs::Backend),
     },
     Entry {
         name: "bench",
         arguments: "[ARGS]",
         help: "Run the benchmarks, as `cargo bench` does",
-        needs: Needs::Backend,
+        runs: Runs::Cargo(Needs::Backend),
     },
     Entry {
         name: "build",
         arguments: "[ARGS]",
         help: "Build, as `cargo build` does",
-        needs: Needs::Backend,
+        runs: Runs::Cargo(Needs::Backend),
     },
     Entry {
         name: "check",
         arguments: "[ARGS]",
         help: "Check without generating code, as `cargo check` does",
-        needs: Needs::Sysroot,
+        runs: Runs::Cargo(Needs::Sysroot),
     },
     Entry {
         name: "clippy",
         arguments: "[ARGS]",
         help: "Run clippy, as `cargo clippy` does",
-        needs: Needs::Sysroot,
+        runs: Runs::Cargo(Needs::Sysroot),
     },
     Entry {
         name: "doc",
         arguments: "[ARGS]",
         help: "Build the documentation, as `cargo doc` does",
-        needs: Needs::Sysroot,
+        runs: Runs::Cargo(Needs::Sysroot),
+    },
+    Entry {
+        name: "list",
+        arguments: "[FILE…]",
+        help: "List the kernels and statics that programs carry",
+        runs: Runs::Own(list::list, list::HELP),
+    },
+    Entry {
+        name: "inspect",
+        arguments: "[NAME]",
+        help: "Print the PTX, machine code, NVVM IR or MIR of a function beside its source",
+        runs: Runs::Own(inspect::inspect, inspect::HELP),
+    },
+    Entry {
+        name: "report",
+        arguments: "[KERNEL…]",
+        help: "Report registers, spills, occupancy, and the checks left in loops",
+        runs: Runs::Own(report::report, report::HELP),
     },
     Entry {
         name: "clean",
         arguments: "[ARGS | --cache]",
         help: "Remove the target directory as `cargo clean` does, or the user's cache",
-        needs: Needs::Toolchain,
+        runs: Runs::Cargo(Needs::Nothing),
     },
     Entry {
         name: "doctor",
         arguments: "",
         help: "Report what is installed, and what to do about what is missing",
-        needs: Needs::Nothing,
+        runs: Runs::Alone(doctor::doctor),
     },
 ];
 
@@ -165,27 +197,59 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         cache::clear()?;
         return Ok(ExitCode::SUCCESS);
     }
-    if entry.needs == Needs::Nothing {
-        return doctor::doctor(&rest);
-    }
-    let toolchain = toolchain(consent)?;
-    match entry.name {
-        "new" => return project::new(&toolchain, rest),
-        "init" => return project::init(&toolchain, rest),
-        _ => {}
-    }
-    let mut command = cargo(&toolchain)?;
-    if entry.needs >= Needs::Sysroot {
-        sysroot::ensure(&toolchain.root)?;
-    }
-    if entry.needs >= Needs::Backend {
-        let backend = backend::ensure(&toolchain.root)?;
-        if let Some(root) = libnvvm(&backend, consent)? {
-            command.env(cuda_toolkit::ENVIRONMENT[0], root);
+    let needs = match entry.runs {
+        Runs::Alone(run) => return run(rest),
+        Runs::WithToolchain(run) => return run(&toolchain(consent)?, rest),
+        Runs::Own(_, help) if wants_help(&rest) => {
+            print!("{help}");
+            return Ok(ExitCode::SUCCESS);
         }
-    }
+        Runs::Own(run, _) => {
+            let toolchain = toolchain(consent)?;
+            return run(&Session { toolchain, consent }, rest);
+        }
+        Runs::Cargo(needs) => needs,
+    };
+    let toolchain = toolchain(consent)?;
+    let mut command = Session { toolchain, consent }.cargo(needs)?;
     command.arg(entry.name).args(rest);
     wrapper::become_command(&mut command)
+}
+
+/// Whether the arguments of one of this program's commands ask for its help. What follows `--` is
+/// for another program.
+fn wants_help(arguments: &[OsString]) -> bool {
+    let own = arguments.iter().take_while(|argument| *argument != "--");
+    own.into_iter()
+        .any(|argument| argument == "--help" || argument == "-h")
+}
+
+/// What the commands that build need.
+pub struct Session {
+    /// The pinned toolchain.
+    pub toolchain: Toolchain,
+    consent: Consent,
+}
+
+impl Session {
+    /// Returns cargo with all that a build of kernels beside host code needs.
+    pub fn single_source(&self) -> Result<Command> {
+        self.cargo(Needs::Backend)
+    }
+
+    fn cargo(&self, needs: Needs) -> Result<Command> {
+        let mut command = cargo(&self.toolchain)?;
+        if needs >= Needs::Sysroot {
+            sysroot::ensure(&self.toolchain.root)?;
+        }
+        if needs >= Needs::Backend {
+            let backend = backend::ensure(&self.toolchain.root)?;
+            if let Some(root) = libnvvm(&backend, self.consent)? {
+                command.env(cuda_toolkit::ENVIRONMENT[0], root);
+            }
+        }
+        Ok(command)
+    }
 }
 
 fn help() -> String {

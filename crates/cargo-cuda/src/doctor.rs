@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs the command. It fails if something is missing that the other commands do not build.
-pub fn doctor(arguments: &[OsString]) -> Result<ExitCode> {
+pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
     if let Some(unexpected) = arguments.first() {
         bail!("unexpected argument `{}`", unexpected.display());
     }

@@ -14,6 +14,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The environment variable that names a directory for the output of every stage.
+pub const DUMP_VARIABLE: &str = "CUDA_BUILDER_DUMP";
+
 /// The part of a build that all architectures share.
 struct Session<'a> {
     options: &'a CudaBuilder,
@@ -34,9 +37,13 @@ struct Session<'a> {
 
 /// Implements [`CudaBuilder::build`].
 pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
-    for name in [backend::VARIABLE, messages::PROGRESS_VARIABLE]
-        .iter()
-        .chain(&cuda_toolkit::ENVIRONMENT)
+    for name in [
+        backend::VARIABLE,
+        messages::PROGRESS_VARIABLE,
+        DUMP_VARIABLE,
+    ]
+    .iter()
+    .chain(&cuda_toolkit::ENVIRONMENT)
     {
         // The destination of progress messages does not affect the output.
         if *name != messages::PROGRESS_VARIABLE {
@@ -152,6 +159,7 @@ impl Session<'_> {
         let shared = device_rustflags(&self.backend, arch);
         let mut own = last_crate_flags(self.options)?;
         own.extend(remap_flag(&self.krate));
+        own.extend(self.dump_flags(arch)?);
         let key = self.key(arch, &shared);
         // The names of cargo's final artifacts have no hash, so each crate has its own directory.
         let folder = self.target.join("cuda-builder").join(&key);
@@ -202,6 +210,26 @@ impl Session<'_> {
         let copy = own.join(ptx.file_name().unwrap_or_default());
         output::copy_if_different(ptx, &copy)?;
         Ok(copy)
+    }
+
+    /// The flags by which the backend and rustc write their stages, if [`DUMP_VARIABLE`] is set.
+    fn dump_flags(&self, arch: Arch) -> Result<Vec<String>, Error> {
+        let Some(folder) = std::env::var_os(DUMP_VARIABLE).filter(|value| !value.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let folder = Path::new(&folder).join(arch.sm());
+        let text = folder.to_string_lossy();
+        // The backend's options are separated by white space.
+        if text.contains(char::is_whitespace) {
+            return Err(Error::SpaceInPath(folder));
+        }
+        let created = std::fs::create_dir_all(&folder);
+        created.map_err(Error::io(format!("create the directory `{text}`")))?;
+        let name = self.krate.file_name().unwrap_or_default().to_string_lossy();
+        Ok(vec![
+            format!("-Cllvm-args=--dump={text}"),
+            format!("--emit=mir={text}/{name}.mir"),
+        ])
     }
 
     /// Prints the features that enable `std` in a dependency that fails to find it.

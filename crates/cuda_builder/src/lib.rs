@@ -25,6 +25,8 @@
 //!   projects of a user share. The default is `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`; if
 //!   [`CudaBuilder::target_dir`] or `RUSTC_CODEGEN_NVVM` is set, all output is in the target
 //!   directory. The cache may be deleted at any time.
+//! - `CUDA_BUILDER_DUMP`: a directory that receives the output of every stage of the backend, as by
+//!   [`CudaBuilder::dump`], and the MIR, in a directory for each architecture.
 //! - `CUDA_BUILDER_PROGRESS`: a file, such as `/dev/tty`, that receives the inner cargo's progress
 //!   during the build. Cargo itself shows a build script's output only on failure or with `-vv`.
 
@@ -52,6 +54,7 @@ pub use toolchain::TOOLCHAIN;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::backend::{Backend, VARIABLE as BACKEND_VARIABLE, find as find_backend};
+    pub use crate::device_build::DUMP_VARIABLE;
     pub use crate::environment::clean;
     pub use crate::messages::Progress;
     pub use crate::toolchain::Toolchain;

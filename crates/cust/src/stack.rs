@@ -304,11 +304,11 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
 const PROBE: &str = ".version 7.5
 .target sm_75
 .address_size 64
-.visible .global .align 8 .u64 start;
-.visible .entry probe() {
+.visible .global .align 8 .u64 __cuda_std_start;
+.visible .entry __cuda_std_probe() {
     .reg .b64 %pointer;
     stacksave.u64 %pointer;
-    st.global.u64 [start], %pointer;
+    st.global.u64 [__cuda_std_start], %pointer;
     ret;
 }
 \0";
@@ -329,12 +329,12 @@ fn measure(api: &Api) -> Option<u64> {
         let measured = (|| {
             ok(api
                 .driver
-                .cuModuleGetFunction(&mut kernel, module, c"probe".as_ptr()))?;
+                .cuModuleGetFunction(&mut kernel, module, c"__cuda_std_probe".as_ptr()))?;
             ok((api.driver).cuModuleGetGlobal_v2(
                 &mut address,
                 &mut size,
                 module,
-                c"start".as_ptr(),
+                c"__cuda_std_start".as_ptr(),
             ))?;
             ok(api.driver.cuLaunchKernel(
                 kernel,

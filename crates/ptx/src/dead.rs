@@ -137,7 +137,7 @@ fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
     live
 }
 
-fn visit_function<'a>(function: &Function<'a>, visit: &mut impl FnMut(&'a str)) {
+pub(crate) fn visit_function<'a>(function: &Function<'a>, visit: &mut impl FnMut(&'a str)) {
     for statement in function.body.iter().flatten() {
         visit_statement(statement, visit);
     }
@@ -180,7 +180,7 @@ pub(crate) fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'
     }
 }
 
-fn visit_variable<'a>(variable: &Variable<'a>, visit: &mut impl FnMut(&'a str)) {
+pub(crate) fn visit_variable<'a>(variable: &Variable<'a>, visit: &mut impl FnMut(&'a str)) {
     if let Some(init) = &variable.init {
         visit_init(init, visit);
     }

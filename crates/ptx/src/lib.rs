@@ -33,6 +33,7 @@ mod recursion;
 mod rewrite;
 mod signatures;
 pub mod stack;
+mod survey;
 mod whole_program;
 mod write;
 
@@ -42,12 +43,13 @@ pub use frames::frames;
 pub use halves::join_halves;
 pub use narrow::widen_narrow;
 pub use no_return::exit_after_panics;
-pub use optimize::Slice;
+pub use optimize::{LoopCheck, Panic, Slice, loop_checks};
 pub use outline::{Entry, Header, entries, external_functions, header, keep_bodies};
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
 pub use recursion::hide_recursion;
 pub use signatures::{signatures, write_signatures};
+pub use survey::{LocalAccess, Location, Survey};
 pub use whole_program::is_to_be_linked;
 
 /// A syntax error in PTX text.

@@ -14,7 +14,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Directive, Instruction, Item, Module, Operand, Statement};
+use crate::{Directive, Function, Instruction, Item, Module, Operand, Statement};
 
 const NO_RETURN: &str = "noreturn";
 
@@ -81,5 +81,33 @@ fn rewrite<'a>(body: &mut Vec<Statement<'a>>, names: &mut HashSet<&'a str>, coun
             _ => {}
         }
         index += 1;
+    }
+}
+
+impl Function<'_> {
+    /// Returns whether the function is known not to return: it is declared `.noreturn`, or is not a
+    /// kernel, has no `ret`, and does not reach the end of its body either.
+    pub fn never_returns(&self) -> bool {
+        fn has_ret(body: &[Statement<'_>]) -> bool {
+            body.iter().any(|statement| match statement {
+                Statement::Instruction(instruction) => instruction.opcode == "ret",
+                Statement::Block(inner) => has_ret(inner),
+                _ => false,
+            })
+        }
+        fn reaches_end(body: &[Statement<'_>]) -> bool {
+            // libnvvm labels the ends of functions for debug information.
+            let is_code =
+                |it: &&Statement<'_>| !matches!(it, Statement::Label(_) | Statement::Loc(_));
+            match body.iter().rfind(is_code) {
+                Some(Statement::Block(inner)) => reaches_end(inner),
+                Some(Statement::Instruction(last)) => {
+                    last.guard.is_some() || !["exit", "trap", "bra", "brx"].contains(&last.opcode)
+                }
+                _ => true,
+            }
+        }
+        let ends = |body: &Vec<_>| !self.entry && !has_ret(body) && !reaches_end(body);
+        self.directives.iter().any(is_no_return) || self.body.as_ref().is_some_and(ends)
     }
 }

@@ -34,6 +34,7 @@ $L1:
         call.uni __assertfail, (p0);
     }
     trap;
+$L__func_end0:
 }
 ";
 
@@ -55,4 +56,26 @@ fn calls_that_do_not_return_are_followed_by_exit() {
     let no_return: Vec<_> = lines.iter().filter(|it| it.contains(".noreturn")).collect();
     assert_eq!(no_return.len(), 1, "{text}");
     assert_eq!(exit_after_panics(&mut Module::parse(&text).unwrap()), 0);
+}
+
+#[test]
+fn functions_without_ret_never_return() {
+    for text in [TEXT.to_owned(), {
+        let mut module = Module::parse(TEXT).unwrap();
+        exit_after_panics(&mut module);
+        module.to_string()
+    }] {
+        let module = Module::parse(&text).unwrap();
+        let never: Vec<&str> = (module.items.iter())
+            .filter_map(|item| match item {
+                ptx::Item::Function(function) => function.never_returns().then_some(function.name),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(never.last(), Some(&"fail"));
+        assert!(
+            !never.contains(&"helper") && !never.contains(&"k"),
+            "{never:?}"
+        );
+    }
 }

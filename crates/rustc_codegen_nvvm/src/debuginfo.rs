@@ -63,6 +63,53 @@ impl<'tcx> CodegenCx<'tcx> {
         self.compile_unit.set(Some(unit));
         unit
     }
+
+    /// A function's subprogram. Each function needs a distinct node, and equal nodes are one:
+    /// `suffix` distinguishes a kernel's entry from the kernel's function.
+    fn di_subprogram(&self, instance: Instance<'tcx>, suffix: &str) -> Di {
+        let tcx = self.tcx;
+        let span = tcx.def_span(instance.def_id());
+        let loc = tcx.sess.source_map().lookup_char_pos(span.lo());
+        let file = self.di_file(&loc.file);
+        let unit = self.di_unit(file);
+        self.di(DiNode::Subprogram {
+            name: with_no_trimmed_paths!(
+                tcx.def_path_str_with_args(instance.def_id(), instance.args)
+            ),
+            linkage_name: format!("{}{suffix}", self.symbol(instance)),
+            file,
+            line: loc.line as u32,
+            unit,
+            local: true,
+            optimized: self.optimizes(),
+        })
+    }
+}
+
+/// Returns the location of the call in a kernel's entry, and makes the entry a subprogram.
+///
+/// LLVM's inliner drops the locations of a function that it inlines into one without a subprogram,
+/// so optimized kernels would have no line table. Unoptimized entries get none: a debugger would
+/// find two functions of the kernel's name.
+pub(crate) fn entry_location<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    instance: Instance<'tcx>,
+    entry: nvvm_ir::Func,
+) -> Option<Di> {
+    let tcx = cx.tcx;
+    if tcx.sess.opts.debuginfo == DebugInfo::None || !cx.optimizes() {
+        return None;
+    }
+    let scope = cx.di_subprogram(instance, "_entry");
+    cx.module.borrow_mut().func_mut(entry).subprogram = Some(scope);
+    let span = tcx.def_span(instance.def_id());
+    let loc = tcx.sess.source_map().lookup_char_pos(span.lo());
+    Some(cx.di(DiNode::Location {
+        line: loc.line as u32,
+        column: loc.col_display as u32 + 1,
+        scope,
+        inlined_at: None,
+    }))
 }
 
 impl<'tcx> DebugInfoCodegenMethods<'tcx> for CodegenCx<'tcx> {
@@ -92,22 +139,7 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
             return scope;
         }
-        let tcx = cx.tcx;
-        let span = tcx.def_span(instance.def_id());
-        let loc = tcx.sess.source_map().lookup_char_pos(span.lo());
-        let file = cx.di_file(&loc.file);
-        let unit = cx.di_unit(file);
-        let scope = cx.di(DiNode::Subprogram {
-            name: with_no_trimmed_paths!(
-                tcx.def_path_str_with_args(instance.def_id(), instance.args)
-            ),
-            linkage_name: cx.symbol(instance),
-            file,
-            line: loc.line as u32,
-            unit,
-            local: true,
-            optimized: cx.optimizes(),
-        });
+        let scope = cx.di_subprogram(instance, "");
         cx.scopes.borrow_mut().insert(instance, scope);
         if let Some(value) = definition {
             let mut module = cx.module.borrow_mut();

@@ -320,7 +320,8 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
         pass(cx, block, arg, incoming, &mut args);
     }
     let sig = crate::abi::signature(cx, abi);
-    crate::context::with_builder(cx, block, None, |b| {
+    let location = crate::debuginfo::entry_location(cx, instance, func);
+    crate::context::with_builder(cx, block, location, |b| {
         b.call(sig, body, &args);
         if abi.ret.layout.is_uninhabited() {
             b.unreachable();

@@ -7,6 +7,7 @@ mod flow;
 mod instructions;
 mod loops;
 mod names;
+mod remaining;
 mod spaces;
 mod strides;
 mod unroll;
@@ -17,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 use flow::{End, Graph, Id};
 use instructions::results;
 pub use names::Names;
+pub use remaining::{LoopCheck, Panic, loop_checks};
 
 use crate::{Function, Item, Module};
 
@@ -36,18 +38,7 @@ pub struct Slice {
 /// Optimizes the functions of a module. `slices` are the known slices among the kernels'
 /// parameters.
 pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names) {
-    let functions = module.items.iter().filter_map(|item| match item {
-        Item::Function(function) => Some(function),
-        _ => None,
-    });
-    let no_return = functions
-        .filter(|f| {
-            f.directives
-                .iter()
-                .any(|directive| directive.name == "noreturn")
-        })
-        .map(|f| f.name)
-        .collect();
+    let no_return = no_return(module);
     for item in &mut module.items {
         if let Item::Function(Function {
             body: Some(body),
@@ -63,6 +54,18 @@ pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names)
             *body = optimized;
         }
     }
+}
+
+/// The functions that do not return.
+fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
+    let functions = module.items.iter().filter_map(|item| match item {
+        Item::Function(function) => Some(function),
+        _ => None,
+    });
+    functions
+        .filter(|function| function.never_returns())
+        .map(|function| function.name)
+        .collect()
 }
 
 fn optimized<'a>(

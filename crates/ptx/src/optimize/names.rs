@@ -4,6 +4,11 @@ use std::cell::Cell;
 
 use typed_arena::Arena;
 
+use crate::Statement;
+
+/// The first characters of new labels.
+pub(super) const LABEL: &str = "$L__X";
+
 /// Creates names and owns them.
 #[derive(Default)]
 pub struct Names {
@@ -12,9 +17,22 @@ pub struct Names {
 }
 
 impl Names {
+    /// Names whose labels differ from those of a body that has new labels already.
+    pub(super) fn other_than(body: &[Statement<'_>]) -> Names {
+        let number = |statement: &Statement<'_>| match statement {
+            Statement::Label(label) => label.strip_prefix(LABEL)?.parse::<u32>().ok(),
+            _ => None,
+        };
+        let last = body.iter().filter_map(number).max();
+        Names {
+            count: Cell::new(last.map_or(0, |last| last.saturating_add(1))),
+            ..Names::default()
+        }
+    }
+
     /// Returns a new label.
     pub(super) fn label(&self) -> &str {
-        self.new_name("$L__X")
+        self.new_name(LABEL)
     }
 
     /// Returns a new register name.

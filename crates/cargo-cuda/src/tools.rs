@@ -1,0 +1,60 @@
+//! Finds the programs of the CUDA toolkit.
+
+use anyhow::{Result, bail};
+use cuda_toolkit::Part;
+use std::path::PathBuf;
+
+/// A program of the toolkit.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// Directories of it in a toolkit, besides `bin`.
+    folders: &'static [&'static str],
+    /// Where to get it.
+    source: &'static str,
+}
+
+/// The disassembler.
+pub const NVDISASM: Tool = Tool {
+    name: "nvdisasm",
+    folders: &[],
+    source: "it is part of the CUDA toolkit, and of the PyPI package `nvidia-cuda-nvdisasm`",
+};
+
+impl Tool {
+    /// Returns the path of the program: in the toolkit that has libnvvm or ptxas, or on the `PATH`.
+    pub fn find(self) -> Result<PathBuf> {
+        match self.search()? {
+            Some(path) => Ok(path),
+            None => bail!(
+                "`{}` was not found, in a CUDA toolkit or on the PATH\n\
+                 help: {}; set CUDA_HOME to the directory, or add its `bin` to PATH",
+                self.name,
+                self.source
+            ),
+        }
+    }
+
+    /// As [`Tool::find`], if the program may be missing.
+    pub fn search(self) -> Result<Option<PathBuf>> {
+        let file = format!("{}{}", self.name, std::env::consts::EXE_SUFFIX);
+        let mut folders = Vec::new();
+        let toolkit = crate::command::toolkit(None)?;
+        let roots = (toolkit.searched.iter().cloned())
+            .chain(toolkit.get(Part::Ptxas).map(|ptxas| ptxas.root.clone()));
+        for root in roots {
+            // pip's packages have the toolkit in a directory of its version.
+            let entries = std::fs::read_dir(root.join("nvidia")).into_iter().flatten();
+            let packages = entries.flatten().map(|entry| entry.path());
+            for root in std::iter::once(root).chain(packages) {
+                folders.push(root.join("bin"));
+                folders.extend(self.folders.iter().map(|folder| root.join(folder)));
+            }
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        folders.extend(std::env::split_paths(&path));
+        let files = folders.into_iter().map(|folder| folder.join(&file));
+        Ok(files.into_iter().find(|file| file.is_file()))
+    }
+}
