@@ -158,7 +158,7 @@ fn statics_and_architectures(directory: &Path) {
     let printed = run(("NVVM_OPTIONS", "arch=sm_12,optmize=off,cubins=maybe"));
     for error in [
         "there is no GPU architecture `sm_12`",
-        "has no option `--optmize`",
+        "has no option `optmize` (in `NVVM_OPTIONS`)",
         "`cubins` is `on` or `off`, not `maybe`",
     ] {
         assert!(printed.contains(error), "`{error}` is not in {printed}");

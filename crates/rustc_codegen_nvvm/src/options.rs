@@ -210,6 +210,28 @@ enum Request {
     MarkdownHelp,
 }
 
+/// How options are written, for messages about wrong ones.
+struct Syntax {
+    /// Precedes each name.
+    dashes: &'static str,
+    /// Where options are given.
+    place: &'static str,
+    /// Where to find the list of options.
+    list: &'static str,
+}
+
+const LLVM_ARGS: Syntax = Syntax {
+    dashes: "--",
+    place: "`-Cllvm-args`",
+    list: "`-Cllvm-args=--help` lists the options",
+};
+
+const HOST_SYNTAX: Syntax = Syntax {
+    dashes: "",
+    place: "`NVVM_OPTIONS`",
+    list: "`NVVM_OPTIONS=name=value,name=value`; the guide lists the options of the compiler",
+};
+
 /// A rejected argument.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal {
@@ -220,11 +242,11 @@ struct Refusal {
 impl Options {
     /// Returns the options of a session, which [`check_early`] has validated.
     pub(crate) fn from_session(sess: &Session) -> Self {
-        let args = match single_source::is_host(sess) {
-            true => host_args(sess),
-            false => sess.opts.cg.llvm_args.clone(),
+        let request = match single_source::is_host(sess) {
+            true => parse(&host_args(sess), &HOST_SYNTAX),
+            false => parse(&sess.opts.cg.llvm_args, &LLVM_ARGS),
         };
-        match parse(&args) {
+        match request {
             Ok(Request::Compile(options)) => options,
             // `check_early` ends the process.
             Ok(Request::Help | Request::MarkdownHelp) | Err(_) => Self::defaults(),
@@ -270,8 +292,7 @@ fn host_args(sess: &Session) -> Vec<String> {
         let starts = |name: &&str| option.starts_with(name);
         [ARCH, OPTIMIZE, CUBINS].iter().any(starts)
     };
-    let options = host_options(sess).filter(|option| !own(option));
-    options.map(|option| format!("--{option}")).collect()
+    host_options(sess).filter(|option| !own(option)).collect()
 }
 
 /// The option for an architecture of a single-source session; it may be repeated.
@@ -327,7 +348,7 @@ fn values(sess: &Session, option: &str) -> Vec<String> {
 
 /// Reports unknown options of a single-source session.
 pub(crate) fn check_host(sess: &Session) {
-    if let Err(refusals) = parse(&host_args(sess)) {
+    if let Err(refusals) = parse(&host_args(sess), &HOST_SYNTAX) {
         for Refusal { message, help } in refusals {
             sess.dcx().struct_err(message).with_help(help).emit();
         }
@@ -353,7 +374,7 @@ pub(crate) fn check_host(sess: &Session) {
 /// Reports unknown options, handles `--help`, and rejects output kinds that this backend does not
 /// support. To be called before anything is compiled.
 pub(crate) fn check_early(sess: &EarlySession) {
-    match parse(&sess.opts.cg.llvm_args) {
+    match parse(&sess.opts.cg.llvm_args, &LLVM_ARGS) {
         Ok(Request::Compile(_)) => {}
         Ok(Request::Help) => {
             print!("{}", help());
@@ -390,7 +411,7 @@ pub(crate) fn check_early(sess: &EarlySession) {
     sess.dcx().abort_if_errors();
 }
 
-fn parse(args: &[String]) -> Result<Request, Vec<Refusal>> {
+fn parse(args: &[String], syntax: &Syntax) -> Result<Request, Vec<Refusal>> {
     let mut options = Options::defaults();
     let mut refusals = Vec::new();
     for arg in args {
@@ -399,7 +420,7 @@ fn parse(args: &[String]) -> Result<Request, Vec<Refusal>> {
             "--help=markdown" => return Ok(Request::MarkdownHelp),
             _ => {}
         }
-        if let Err(refusal) = parse_one(arg, &mut options) {
+        if let Err(refusal) = parse_one(arg, syntax, &mut options) {
             refusals.push(refusal);
         }
     }
@@ -410,18 +431,19 @@ fn parse(args: &[String]) -> Result<Request, Vec<Refusal>> {
     }
 }
 
-fn parse_one(arg: &str, options: &mut Options) -> Result<(), Refusal> {
+fn parse_one(arg: &str, syntax: &Syntax, options: &mut Options) -> Result<(), Refusal> {
     let (name, value) = match arg.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (arg, None),
     };
-    let known = |row: &&Row| name.strip_prefix("--") == Some(row.name);
+    let dashes = syntax.dashes;
+    let known = |row: &&Row| name.strip_prefix(dashes) == Some(row.name);
     let Some(row) = TABLE.iter().find(known) else {
         let help = match nearest(name.trim_start_matches('-')) {
-            Some(row) => format!("there is `--{}={}`", row.name, row.value),
-            None => "`-Cllvm-args=--help` lists the options".to_owned(),
+            Some(row) => format!("there is `{dashes}{}={}`", row.name, row.value),
+            None => syntax.list.to_owned(),
         };
-        let message = format!("the backend has no option `{name}` (in `-Cllvm-args`)");
+        let message = format!("the backend has no option `{name}` (in {})", syntax.place);
         return Err(Refusal { message, help });
     };
     match value {
@@ -509,12 +531,8 @@ mod tests {
     use super::*;
 
     fn parse_str(args: &str) -> Result<Request, Vec<Refusal>> {
-        parse(
-            &args
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>(),
-        )
+        let args: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
+        parse(&args, &LLVM_ARGS)
     }
 
     fn refusal(args: &str) -> Refusal {
@@ -608,6 +626,18 @@ mod tests {
                 .len(),
             2
         );
+    }
+
+    #[test]
+    fn single_source_options_have_no_dashes() {
+        let parse = |option: &str| parse(&[option.to_owned()], &HOST_SYNTAX);
+        assert!(parse("fma=off").is_ok());
+        let refusals = parse("--fmaa=on").expect_err("the option is wrong");
+        assert_eq!(
+            refusals[0].message,
+            "the backend has no option `--fmaa` (in `NVVM_OPTIONS`)"
+        );
+        assert_eq!(refusals[0].help, "there is `fma=on|off`");
     }
 
     #[test]
