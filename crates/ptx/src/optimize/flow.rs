@@ -247,6 +247,29 @@ impl<'a> Graph<'a> {
         name
     }
 
+    /// Appends an instruction to `body` that writes a new register, and returns the register.
+    pub fn emit(
+        &mut self,
+        names: &'a Names,
+        body: &mut Vec<Statement<'a>>,
+        ty: Type,
+        opcode: &'a str,
+        modifiers: &[&'a str],
+        sources: impl IntoIterator<Item = Operand<'a>>,
+    ) -> &'a str {
+        let result = self.register(ty, names);
+        body.push(Statement::Instruction(Instruction {
+            guard: None,
+            opcode,
+            modifiers: modifiers.to_vec(),
+            operands: std::iter::once(Operand::Name(result))
+                .chain(sources)
+                .collect(),
+            line: 0,
+        }));
+        result
+    }
+
     /// Returns the type of a register, or `None` if the name is not that of a register.
     pub fn type_of(&self, name: &str) -> Option<Type> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());

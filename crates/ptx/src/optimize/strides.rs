@@ -11,7 +11,7 @@ use super::instructions::{can_be_copied, instructions};
 use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
 use super::version::{self, number};
-use crate::{Guard, Instruction, Operand, Statement, Type};
+use crate::{Guard, Operand, Type};
 
 /// How many iterations are done at once.
 const ITERATIONS: u64 = 4;
@@ -69,56 +69,27 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
         let cold = graph.cold();
         copies.push(version::copy(graph, names, &cold, each, &HashMap::new()));
     }
-    let emit =
-        |graph: &mut Graph<'a>, body: &mut Vec<_>, ty, opcode, modifiers: &[&'a str], from| {
-            let result = graph.register(ty, names);
-            let mut operands = vec![Operand::Name(result)];
-            operands.extend::<Vec<Operand<'a>>>(from);
-            body.push(Statement::Instruction(Instruction {
-                guard: None,
-                opcode,
-                modifiers: modifiers.to_vec(),
-                operands,
-                line: 0,
-            }));
-            result
-        };
     // How far the counter goes in all iterations but the first; more than there is if that overflows.
     let mut ahead = Vec::new();
     let step = Operand::Name(step);
-    let others = vec![step.clone(), number(ITERATIONS - 1)];
-    let others = emit(graph, &mut ahead, Type::B64, "mul", &["lo", "s64"], others);
-    let fits = vec![step, number(u64::MAX / ITERATIONS)];
-    let fits = emit(graph, &mut ahead, Type::Pred, "setp", &["lt", "u64"], fits);
-    let others = vec![Operand::Name(others), number(u64::MAX), Operand::Name(fits)];
-    let others = emit(graph, &mut ahead, Type::B64, "selp", &["b64"], others);
+    let (b64, pred) = (Type::B64, Type::Pred);
+    let sources = [step.clone(), number(ITERATIONS - 1)];
+    let others = graph.emit(names, &mut ahead, b64, "mul", &["lo", "s64"], sources);
+    let sources = [step, number(u64::MAX / ITERATIONS)];
+    let fits = graph.emit(names, &mut ahead, pred, "setp", &["lt", "u64"], sources);
+    let sources = [Operand::Name(others), number(u64::MAX), Operand::Name(fits)];
+    let others = graph.emit(names, &mut ahead, b64, "selp", &["b64"], sources);
     // Whether there are as many iterations. The first is there whatever the counter is.
     let mut test = Vec::new();
     let current = Operand::Name(counter.register);
     let bound = compared.right.clone();
-    let left = vec![bound.clone(), current.clone()];
-    let left = emit(graph, &mut test, Type::B64, "sub", &["s64"], left);
-    let below = emit(
-        graph,
-        &mut test,
-        Type::Pred,
-        "setp",
-        &["lt", "u64"],
-        vec![current, bound],
-    );
-    let enough = vec![
-        Operand::Name(left),
-        Operand::Name(others),
-        Operand::Name(below),
-    ];
-    let enough = emit(
-        graph,
-        &mut test,
-        Type::Pred,
-        "setp",
-        &["gt", "and", "u64"],
-        enough,
-    );
+    let sources = [bound.clone(), current.clone()];
+    let left = graph.emit(names, &mut test, b64, "sub", &["s64"], sources);
+    let sources = [current, bound];
+    let below = graph.emit(names, &mut test, pred, "setp", &["lt", "u64"], sources);
+    let sources = [left, others, below].map(Operand::Name);
+    let modifiers = ["gt", "and", "u64"];
+    let enough = graph.emit(names, &mut test, pred, "setp", &modifiers, sources);
 
     let predecessors = graph.predecessors();
     let inside: HashSet<Id> = (each.blocks.iter().copied())

@@ -308,16 +308,9 @@ impl<'a> Ahead<'_, 'a> {
         modifiers: &[&'a str],
         sources: impl IntoIterator<Item = Operand<'a>>,
     ) -> Operand<'a> {
-        let result = Operand::Name(self.graph.register(ty, self.names));
-        let operands = std::iter::once(result.clone()).chain(sources).collect();
-        self.body.push(Statement::Instruction(Instruction {
-            guard: None,
-            opcode,
-            modifiers: modifiers.to_vec(),
-            operands,
-            line: 0,
-        }));
-        result
+        let body = &mut self.body;
+        let result = (self.graph).emit(self.names, body, ty, opcode, modifiers, sources);
+        Operand::Name(result)
     }
 
     pub fn emit64(
