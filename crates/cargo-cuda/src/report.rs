@@ -420,9 +420,15 @@ impl Report {
                     line(4, &format!("help: {advice}"));
                 }
             }
-            None => line(2, "occupancy       unknown"),
+            None => line(
+                2,
+                "occupancy       unknown: the limits of the architecture are not known",
+            ),
         }
         let shown = |location: &Option<Location>, function: &str| match location {
+            Some(location) if location.column > 0 => {
+                format!("{}:{}", source::show(location), location.column)
+            }
             Some(location) => source::show(location),
             None => format!("in {function}"),
         };
@@ -625,8 +631,8 @@ mod tests {
             "k (sm_80)\n",
             "  registers       64 per thread\n",
             "  spills          4 bytes stored, 0 bytes loaded\n    help: ",
-            "    a.rs:9: index out of bounds\n      help: iterate",
-            "    b.rs:7: 0 loads, 1 stores\n",
+            "    a.rs:9:5: index out of bounds\n      help: iterate",
+            "    b.rs:7:1: 0 loads, 1 stores\n",
             "50% with blocks of 128 threads: 8 blocks, 32 of 64 warps, limited by registers",
         ] {
             assert!(text.contains(line), "`{line}` is not in {text}");
