@@ -280,16 +280,19 @@ fn choose<'s>(name: &str, functions: impl Iterator<Item = (&'s str, &'s str)>) -
         true => path.split("::<").next().unwrap_or(path).to_owned(),
         false => path.to_owned(),
     };
-    let is_whole = |path: &str, symbol: &str| path == name || symbol == name;
-    let is_end = |path: &str, _: &str| {
-        let path = without_arguments(path);
-        path == name || path.ends_with(&format!("::{name}"))
+    let rank = |path: &str, symbol: &str| {
+        let whole = without_arguments(path);
+        if path == name || symbol == name {
+            Some(0)
+        } else if whole == name || whole.ends_with(&format!("::{name}")) {
+            Some(1)
+        } else {
+            (path.contains(name) || symbol.contains(name)).then_some(2)
+        }
     };
-    let is_part = |path: &str, symbol: &str| path.contains(name) || symbol.contains(name);
-    let kinds: [&dyn Fn(&str, &str) -> bool; 3] = [&is_whole, &is_end, &is_part];
-    for matches in kinds {
+    for wanted in 0..3 {
         let found: Vec<usize> = (0..all.len())
-            .filter(|&index| matches(all[index].0, all[index].1))
+            .filter(|&index| rank(all[index].0, all[index].1) == Some(wanted))
             .collect();
         match found[..] {
             [] => {}

@@ -68,7 +68,7 @@ fn rewrite<'a>(body: &mut Vec<Statement<'a>>, names: &mut HashSet<&'a str>, coun
                         .any(|it| matches!(it, Operand::Name(name) if names.contains(name))) =>
             {
                 let exit = Instruction {
-                    guard: call.guard.clone(),
+                    guard: call.guard,
                     opcode: "exit",
                     modifiers: Vec::new(),
                     operands: Vec::new(),
