@@ -137,9 +137,79 @@ fn projects_run() {
     // Outside of this repository's workspace.
     let directory = tempfile::tempdir().unwrap();
     a_new_project_runs(directory.path());
+    kernels_are_compiled_when_they_change(directory.path());
     the_examples_run(directory.path());
     statics_and_architectures(directory.path());
     kernels_are_found_where_they_are_linked(directory.path());
+}
+
+/// Kernels are compiled again if something that they reach changes, and only then.
+fn kernels_are_compiled_when_they_change(directory: &Path) {
+    const LINE: u32 = 19;
+    let (project, target) = (directory.join("hello"), directory.join("target"));
+    let mut source = include_str!("programs/changes.rs").to_owned();
+    // The code is written to a new file.
+    let code = || -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let files = std::fs::read_dir(target.join("debug/deps")).unwrap();
+        let mut files = files.map(|file| file.unwrap().path()).filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with("hello-") && name.ends_with(".nvvm-code")
+        });
+        let file = files.next().expect("the code of the kernels is stored");
+        assert_eq!(files.next(), None);
+        std::fs::metadata(file).unwrap().ino()
+    };
+    let mut before = None;
+    for (from, to, printed, compiled) in [
+        ("", "", format!("numbers [1, 3, 5, {LINE}]"), true),
+        // Host code.
+        (
+            "\"numbers {",
+            "\"result {",
+            format!("result [1, 3, 5, {LINE}]"),
+            false,
+        ),
+        // A constant, a function, and a location.
+        (
+            "u32 = 1;",
+            "u32 = 2;",
+            format!("result [2, 4, 6, {LINE}]"),
+            true,
+        ),
+        ("x * 2", "x * 3", format!("result [2, 5, 8, {LINE}]"), true),
+        (
+            "mod numbers",
+            "\nmod numbers",
+            format!("result [2, 5, 8, {}]", LINE + 1),
+            true,
+        ),
+        // Back to what was there before, and host code with it.
+        (
+            "x * 3",
+            "x * 2",
+            format!("result [2, 4, 6, {}]", LINE + 1),
+            true,
+        ),
+        (
+            "vec![0; 4]",
+            "vec![9; 4]",
+            format!("result [2, 4, 6, {}]", LINE + 1),
+            false,
+        ),
+    ] {
+        source = source.replacen(from, to, 1);
+        std::fs::write(project.join("src/main.rs"), &source).unwrap();
+        let output = on_emulator(&project, &target, &["run"]);
+        assert!(output.contains(&printed), "`{printed}` is not in {output}");
+        let now = code();
+        assert_eq!(
+            before != Some(now),
+            compiled,
+            "after `{from}` became `{to}`"
+        );
+        before = Some(now);
+    }
 }
 
 /// Two architectures, each as PTX and as machine code. It changes what later builds have to

@@ -43,6 +43,7 @@ mod device_functions;
 mod diagnostics;
 mod embed;
 mod generic_arguments;
+mod incremental;
 mod intrinsics;
 mod kernels;
 mod lifetimes;

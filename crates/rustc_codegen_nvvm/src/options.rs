@@ -270,7 +270,7 @@ const HOST_OPTIONS: &str = "nvvm_options";
 /// recompiles all crates that may have kernels when it changes.
 const HOST_VARIABLE: &str = "NVVM_OPTIONS";
 
-fn host_options(sess: &Session) -> impl Iterator<Item = String> {
+pub(crate) fn host_options(sess: &Session) -> impl Iterator<Item = String> {
     let options = sess.config.iter().filter_map(|&(name, value)| {
         (name.as_str() == HOST_OPTIONS).then(|| value.map(|value| value.to_string()))?
     });

@@ -301,7 +301,7 @@ pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
 
 /// Returns the directory `cuda` in the target directory in which this library was built.
 fn beside_this_library() -> Option<PathBuf> {
-    let me = libloading_path()?;
+    let me = library_path()?;
     me.ancestors()
         .skip(1)
         .map(|dir| dir.join("cuda"))
@@ -309,7 +309,7 @@ fn beside_this_library() -> Option<PathBuf> {
 }
 
 /// Returns the path of the file from which this library was loaded.
-fn libloading_path() -> Option<PathBuf> {
+pub(crate) fn library_path() -> Option<PathBuf> {
     let address = beside_this_library as fn() -> Option<PathBuf> as usize;
     mapped_file(&fs::read_to_string("/proc/self/maps").ok()?, address)
 }

@@ -37,7 +37,8 @@ use rustc_target::spec::Arch;
 use crate::context::CodegenCx;
 use crate::options::{self, Options};
 use crate::{
-    NvvmCodegenBackend, device_functions, embed, kernels, pipeline, threading, tool_attributes,
+    NvvmCodegenBackend, device_functions, embed, incremental, kernels, pipeline, threading,
+    tool_attributes,
 };
 
 /// Returns whether the session's target is a host.
@@ -169,18 +170,20 @@ fn compile(tcx: TyCtxt<'_>) -> Vec<embed::Code> {
         return Vec::new();
     }
     let options = Options::from_session(tcx.sess);
-    let mut codes = Vec::new();
-    for arch in options::host_archs(tcx.sess) {
-        let Some(ptx) = pipeline::compile(tcx, &options, arch, kernels.clone()) else {
-            // The other architectures would report the same errors.
-            break;
-        };
-        let cubin = options::embeds_cubins(tcx.sess)
-            .then(|| embed::cubin(tcx, &options, arch, &ptx))
-            .flatten();
-        codes.push(embed::Code { ptx, cubin });
-    }
-    codes
+    incremental::compile(tcx, &options, &kernels, || {
+        let mut codes = Vec::new();
+        for arch in options::host_archs(tcx.sess) {
+            let Some(ptx) = pipeline::compile(tcx, &options, arch, kernels.clone()) else {
+                // The other architectures would report the same errors.
+                break;
+            };
+            let cubin = options::embeds_cubins(tcx.sess)
+                .then(|| embed::cubin(tcx, &options, arch, &ptx))
+                .flatten();
+            codes.push(embed::Code { ptx, cubin });
+        }
+        codes
+    })
 }
 
 /// Returns a function that returns the address of a shared memory parameter of one instance of a
