@@ -148,18 +148,15 @@ fn kernels_are_compiled_when_they_change(directory: &Path) {
     const LINE: u32 = 19;
     let (project, target) = (directory.join("hello"), directory.join("target"));
     let mut source = include_str!("programs/changes.rs").to_owned();
-    // The code is written to a new file.
-    let code = || -> u64 {
-        use std::os::unix::fs::MetadataExt;
-        let files = std::fs::read_dir(target.join("debug/deps")).unwrap();
-        let mut files = files.map(|file| file.unwrap().path()).filter(|path| {
-            let name = path.file_name().unwrap().to_string_lossy();
-            name.starts_with("hello-") && name.ends_with(".nvvm-code")
-        });
-        let file = files.next().expect("the code of the kernels is stored");
-        assert_eq!(files.next(), None);
-        std::fs::metadata(file).unwrap().ino()
+    // Compiled code is written to a new file.
+    let code = || {
+        let mut files = Vec::new();
+        find_code(&target, &mut files);
+        assert!(!files.is_empty(), "the code of the kernels is stored");
+        files.sort();
+        files
     };
+    let mut before = Vec::new();
     let mut before = None;
     for (from, to, printed, compiled) in [
         ("", "", format!("numbers [1, 3, 5, {LINE}]"), true),
