@@ -11,7 +11,7 @@ use crate::ptxas::{self, Usage};
 use crate::source::{self, Colors, Sources};
 use anyhow::{Context, Result, bail};
 use lexopt::ValueExt;
-use ptx::{Function, Init, Location, Module, Survey, Variable};
+use ptx::{Function, Location, Module, Survey};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -311,49 +311,9 @@ fn location_of<'a>(
     function: &Function<'a>,
     panic: &ptx::Panic<'a>,
 ) -> Option<Location> {
-    let variables = panic.variables.iter();
-    let recorded = variables
-        .filter_map(|name| survey.variable(name))
-        .find_map(|variable| recorded(survey, variable));
-    recorded.or_else(|| {
+    survey.recorded(panic).or_else(|| {
         let locations = survey.locations(function, panic.loc.as_ref()?);
         source::own(&locations).cloned()
-    })
-}
-
-/// The value of a variable of type `core::panic::Location`: the file's address and length, the line
-/// and the column.
-fn recorded(survey: &Survey<'_, '_>, variable: &Variable<'_>) -> Option<Location> {
-    let Some(Init::List(values)) = &variable.init else {
-        return None;
-    };
-    let [
-        Init::Symbol(file),
-        Init::Integer(len),
-        Init::Integer(line_and_column),
-    ] = &values[..]
-    else {
-        return None;
-    };
-    let Some(Init::List(bytes)) = &survey.variable(file.name)?.init else {
-        return None;
-    };
-    let bytes: Vec<u8> = (bytes.iter())
-        .map(|byte| match byte {
-            Init::Integer(byte) => u8::try_from(byte.bits).ok(),
-            _ => None,
-        })
-        .collect::<Option<_>>()?;
-    let file = bytes.get(..usize::try_from(len.bits).ok()?)?;
-    let file = std::str::from_utf8(file).ok()?;
-    let (line, column) = (
-        line_and_column.bits as u32,
-        (line_and_column.bits >> 32) as u32,
-    );
-    (line > 0).then(|| Location {
-        file: file.to_owned(),
-        line,
-        column,
     })
 }
 

@@ -56,6 +56,10 @@ use proc_macro::TokenStream;
 ///   computes. Only recursive kernels need it: see `CudaBuilder::recursion_depth`.
 /// - `cluster_dims(X, Y, Z)`: blocks are launched in clusters of this size. Requires `sm_90`.
 /// - `max_blocks_per_cluster = N`: clusters have at most `N` blocks. Requires `sm_90`.
+/// - `deny(checks_in_loops, local_memory, spills)`: in optimized builds, each of these costs is an
+///   error that lists where it arises: a check that a loop makes in each iteration, an access to an
+///   array in local memory with an index that is known only at run time, and registers that ptxas
+///   spills. `cargo cuda report` lists the same without the attribute.
 /// - `device_launch`: other kernels can launch this one, with `cuda_std::dynamic`.
 /// - `associated`: the kernel is an associated function, in an `impl` of a single-source program.
 ///

@@ -65,6 +65,10 @@ const KINDS: &[Kind] = &[
 const DEVICE_LAUNCH: &str = "device_launch";
 const ASSOCIATED: &str = "associated";
 
+/// The option that makes costs of a kernel errors, and these costs.
+const DENY: &str = "deny";
+const DENIED: [&str; 3] = ["checks_in_loops", "local_memory", "spills"];
+
 /// The parsed options.
 #[derive(Debug, Default)]
 pub struct Options {
@@ -122,9 +126,12 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     if name == DEVICE_LAUNCH || name == ASSOCIATED {
         return Ok((name, String::new()));
     }
+    if name == DENY {
+        return denied(&name, input).map(|part| (name, part));
+    }
     let kind = KINDS.iter().find(|kind| name == kind.name).ok_or_else(|| {
-        let flags = [DEVICE_LAUNCH, ASSOCIATED];
-        let names = KINDS.iter().map(|kind| kind.name).chain(flags);
+        let others = [DENY, DEVICE_LAUNCH, ASSOCIATED];
+        let names = KINDS.iter().map(|kind| kind.name).chain(others);
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let message = format!(
             "unknown option `{name}`: expected one of {}",
@@ -185,6 +192,28 @@ fn option(input: ParseStream<'_>) -> Result<(Ident, String)> {
     Ok((name, part))
 }
 
+/// Parses the costs after `deny`.
+fn denied(name: &Ident, input: ParseStream<'_>) -> Result<String> {
+    let usage = || {
+        let names = DENIED.map(|denied| format!("`{denied}`"));
+        format!("expected `deny(...)` with some of {}", names.join(", "))
+    };
+    let list = || -> Result<Punctuated<Ident, Token![,]>> {
+        let content;
+        syn::parenthesized!(content in input);
+        Punctuated::parse_terminated(&content)
+    };
+    let list = list().map_err(|_| Error::new_spanned(name, usage()))?;
+    if list.is_empty() {
+        return Err(Error::new_spanned(name, usage()));
+    }
+    if let Some(unknown) = list.iter().find(|it| !DENIED.contains(&&*it.to_string())) {
+        return Err(Error::new_spanned(unknown, usage()));
+    }
+    let list: Vec<String> = list.iter().map(Ident::to_string).collect();
+    Ok(format!(";deny={}", list.join(",")))
+}
+
 fn parenthesized(input: ParseStream<'_>) -> Result<Punctuated<LitInt, Token![,]>> {
     let content;
     syn::parenthesized!(content in input);
@@ -223,9 +252,19 @@ mod tests {
             .unwrap(),
             "nvvm.kernel;reqntid=16,16;minctasm=4;stack=8192"
         );
+        assert_eq!(
+            text(quote!(deny(local_memory, spills), min_blocks = 2)).unwrap(),
+            "nvvm.kernel;deny=local_memory,spills;minctasm=2"
+        );
         let wrong = [
             (quote!(fast), "unknown option `fast`"),
             (quote!(launch_bounds), "expected `"),
+            (
+                quote!(deny),
+                "expected `deny(...)` with some of `checks_in_loops`",
+            ),
+            (quote!(deny()), "expected `deny(...)`"),
+            (quote!(deny(panics)), "`spills`"),
             (quote!(launch_bounds(2048)), "from 1 to 1024"),
             (quote!(block_size(32, 64)), "at most 1024 threads"),
             (quote!(max_registers(64)), "expected `"),

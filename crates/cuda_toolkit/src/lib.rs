@@ -20,6 +20,7 @@
 mod arch;
 pub mod assemble;
 mod fetch;
+pub mod usage;
 
 pub use arch::{Arch, Dialect, UnknownArch, Variant};
 pub use fetch::{FetchError, fetch, find_pip};

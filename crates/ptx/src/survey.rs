@@ -4,7 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::dead::{visit_function, visit_operand, visit_variable};
-use crate::{Base, Function, Instruction, Item, Loc, Module, Operand, Space, Statement, Variable};
+use crate::{
+    Base, Function, Init, Instruction, Item, Loc, Module, Operand, Panic, Space, Statement,
+    Variable,
+};
 
 /// A location in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -193,6 +196,46 @@ impl<'m, 'a> Survey<'m, 'a> {
             // The call's own location follows from another `.loc`.
             inlined = locs.inlined.get(&at).copied().flatten();
         }
+    }
+
+    /// Returns the `core::panic::Location` that a failed check reports, if it is one of the
+    /// variables whose addresses the call takes.
+    pub fn recorded(&self, panic: &Panic<'a>) -> Option<Location> {
+        let variables = panic.variables.iter();
+        let mut variables = variables.filter_map(|name| self.variable(name));
+        variables.find_map(|variable| self.location_in(variable))
+    }
+
+    /// Reads a variable of type `core::panic::Location`: the file's address and length, the line and
+    /// the column.
+    fn location_in(&self, variable: &Variable<'_>) -> Option<Location> {
+        let Some(Init::List(values)) = &variable.init else {
+            return None;
+        };
+        let [
+            Init::Symbol(file),
+            Init::Integer(len),
+            Init::Integer(line_and_column),
+        ] = &values[..]
+        else {
+            return None;
+        };
+        let Some(Init::List(bytes)) = &self.variable(file.name)?.init else {
+            return None;
+        };
+        let bytes: Vec<u8> = (bytes.iter())
+            .map(|byte| match byte {
+                Init::Integer(byte) => u8::try_from(byte.bits).ok(),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
+        let file = bytes.get(..usize::try_from(len.bits).ok()?)?;
+        let line = line_and_column.bits as u32;
+        (line > 0).then_some(Location {
+            file: std::str::from_utf8(file).ok()?.to_owned(),
+            line,
+            column: (line_and_column.bits >> 32) as u32,
+        })
     }
 
     /// Returns the accesses of a function to local memory whose addresses are computed at run time.

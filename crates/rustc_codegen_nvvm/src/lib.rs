@@ -39,6 +39,7 @@ mod c_abi;
 mod consts;
 mod context;
 mod debuginfo;
+mod denied;
 mod device_functions;
 mod diagnostics;
 mod embed;

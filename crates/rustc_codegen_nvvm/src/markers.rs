@@ -68,6 +68,9 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
     let mut attrs = KernelAttrs::default();
     for part in parts {
         let (key, value) = part.split_once('=')?;
+        if key == DENY {
+            continue;
+        }
         let numbers: Vec<u32> = value
             .split(',')
             .map(|n| n.trim().parse().ok())
@@ -92,15 +95,21 @@ fn parse_kernel(text: &str) -> Option<KernelAttrs> {
     Some(attrs)
 }
 
+/// The key of the costs that are errors: see `denied`.
+pub(crate) const DENY: &str = "deny";
+
+/// Returns the value of a key in the section of a kernel.
+pub(crate) fn value(section: &str, key: &str) -> Option<String> {
+    let value = |part: &str| Some(part.strip_prefix(key)?.strip_prefix('=')?.to_owned());
+    section.split(';').find_map(value)
+}
+
 /// Returns the indices of a kernel's parameters that are grid constants.
 pub(crate) fn grid_constants(tcx: TyCtxt<'_>, def_id: DefId) -> Vec<usize> {
     let section = section(tcx, def_id);
     let list = section.and_then(|section| {
-        let parts = section.as_str().split(';');
-        parts
-            .filter_map(|part| part.strip_prefix("gridconst="))
-            .map(|list| list.split(',').filter_map(|n| n.parse().ok()).collect())
-            .next()
+        let list = value(section.as_str(), "gridconst")?;
+        Some(list.split(',').filter_map(|n| n.parse().ok()).collect())
     });
     list.unwrap_or_default()
 }

@@ -18,7 +18,7 @@ use crate::kernels::Kernel;
 use crate::lower::Lowered;
 use crate::options::{self, Options, Roots};
 use crate::ptx_cache::PtxCache;
-use crate::{assembly_check, device_functions, llvm};
+use crate::{assembly_check, denied, device_functions, llvm};
 
 /// Compiles kernels to PTX. Returns `None` after reporting an error.
 pub(crate) fn compile<'tcx>(
@@ -29,6 +29,7 @@ pub(crate) fn compile<'tcx>(
 ) -> Option<Vec<u8>> {
     let sess = tcx.sess;
     let name = tcx.crate_name(LOCAL_CRATE);
+    let denying = denied::find(tcx, &kernels);
     let Lowered {
         module,
         asm_spans,
@@ -98,6 +99,7 @@ pub(crate) fn compile<'tcx>(
             let entries = crate::embed::entries(&entries);
             let text = finished.text + &entries + &ptx::write_signatures(&signatures);
             dumper.dump("stripped.ptx", || text.clone());
+            denied::check(tcx, options, &denying, &text);
             if let Some(limit) = options.frame_warning {
                 warn_of_frames(tcx, &finished.frames, limit, &instances);
             }
