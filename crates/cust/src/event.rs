@@ -242,7 +242,7 @@ impl Drop for Event {
     fn drop(&mut self) {
         // An error means that the context is gone, and the event with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { api.driver.cuEventDestroy_v2(self.raw) };
         }
     }

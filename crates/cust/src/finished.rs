@@ -144,7 +144,7 @@ impl Event {
 /// Makes the driver finish `shared` when the stream's pending work completes or fails.
 fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaResult<()> {
     unsafe extern "C" fn call(_stream: CUstream, result: CUresult, shared: *mut c_void) {
-        // SAFETY: made by `Arc::into_raw` below, and passed here once.
+        // SAFETY: created by `Arc::into_raw` below, and passed here once.
         let shared = unsafe { Arc::from_raw(shared.cast::<Shared>().cast_const()) };
         shared.finish(result);
     }

@@ -385,7 +385,7 @@ impl Stream {
             result: CUresult,
             callback: *mut c_void,
         ) {
-            // SAFETY: made by `Box::into_raw` below, and passed here once.
+            // SAFETY: created by `Box::into_raw` below, and passed here once.
             let callback = unsafe { Box::from_raw(callback.cast::<F>()) };
             host_call::call_and_wait(move || {
                 if result == CUresult::CUDA_SUCCESS {
@@ -670,7 +670,7 @@ impl Drop for StreamInner {
             if let Some(scratch) = scratch.take() {
                 scratch.free(api, self.raw);
             }
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { api.driver.cuStreamDestroy_v2(self.raw) };
         }
     }
