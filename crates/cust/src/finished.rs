@@ -187,7 +187,7 @@ impl Future for Finished {
         let waited = self.context.check(result, || self.doing.to_owned());
         let mut synchronized = usize::MAX;
         if let (Ok(()), Some((stream, number))) = (&waited, &self.stream) {
-            stream.mark_past(*number);
+            stream.mark_complete(*number);
             synchronized = stream.raw as usize;
         }
         Poll::Ready(self.context.finish_wait(waited, Some(synchronized)))
