@@ -54,7 +54,7 @@ pub fn repulsion(
             if ij.abs() <= CUTOFF {
                 continue;
             }
-            let centre_ij: [f64; 3] =
+            let center_ij: [f64; 3] =
                 core::array::from_fn(|d| inverse_a * (exponents[i] * p[d] + exponents[j] * q[d]));
             for k in 0..GAUSSIANS {
                 for l in 0..GAUSSIANS {
@@ -68,11 +68,11 @@ pub fn repulsion(
                     if (ij * kl).abs() <= CUTOFF {
                         continue;
                     }
-                    let centre_kl: [f64; 3] = core::array::from_fn(|d| {
+                    let center_kl: [f64; 3] = core::array::from_fn(|d| {
                         inverse_b * (exponents[k] * r[d] + exponents[l] * s[d])
                     });
                     let both = a * b / (a + b);
-                    let t = both * squared(centre_ij, centre_kl);
+                    let t = both * squared(center_ij, center_kl);
                     // Boys' function of order 0, up to a factor.
                     let boys = if t > 1e-12 {
                         let root = t.sqrt();

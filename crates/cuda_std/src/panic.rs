@@ -72,7 +72,7 @@ mod device {
     /// Records that this launch has panicked, for threads that wait for this one.
     #[inline(never)]
     #[optimize(size)]
-    fn note_launch() {
+    fn record_launch() {
         let (number, place) = launch();
         place.store(number, Ordering::Relaxed);
     }
@@ -322,7 +322,7 @@ mod device {
                 self.set(report::MESSAGE_TOTAL, 0);
                 return true;
             }
-            note_launch();
+            record_launch();
             // Not zero, and unique in a grid of less than 2³² threads.
             let mine = (thread::index() as u32).wrapping_add(1).max(1);
             let claim = &__cuda_std_report.claim;

@@ -101,7 +101,7 @@ impl<T, const N: usize> PerBlock<'_, T, N> {
     pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T, N>> {
         const { assert!(N > 0, "pieces have at least one element") };
         let (length, pointer) = (self.length, self.pointer);
-        thread::pieces(length.div_ceil(N)).map(move |piece| {
+        thread::block_chunks(length.div_ceil(N)).map(move |piece| {
             let start = piece * N;
             Piece {
                 start,
@@ -202,7 +202,7 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
     /// Returns the indices of the warp's chunks, and this lane's indices in a chunk. All lanes of a
     /// warp get the same chunks.
     #[inline(always)]
-    fn lines(&mut self) -> (thread::Strided, thread::Strided) {
+    fn strides(&mut self) -> (thread::Strided, thread::Strided) {
         const { assert!(N > 0, "pieces have at least one element") };
         let warp = group::warp();
         let warps = u64::from(warp.count());
@@ -224,7 +224,7 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
     /// chunks.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
-        let (pieces, lanes) = self.lines();
+        let (pieces, lanes) = self.strides();
         for piece in pieces {
             for i in lanes.clone() {
                 let index = piece * N + i;
@@ -240,7 +240,7 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
     /// Returns an iterator over these elements: like [`PerWarp::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        let (pieces, lanes) = self.lines();
+        let (pieces, lanes) = self.strides();
         let (pointer, length) = (self.pointer, self.length);
         pieces
             .flat_map(move |piece| lanes.clone().map(move |i| piece * N + i))

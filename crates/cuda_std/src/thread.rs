@@ -365,7 +365,7 @@ pub fn block_stride(len: usize) -> Strided {
 /// Returns an iterator over the indices below `len` that belong to this thread's block in a loop
 /// over the blocks of the grid.
 #[inline(always)]
-pub(crate) fn pieces(len: usize) -> Strided {
+pub(crate) fn block_chunks(len: usize) -> Strided {
     Strided {
         next: block_index(),
         step: blocks_in_grid(),

@@ -64,7 +64,7 @@ mod tests {
     use super::Window;
 
     #[test]
-    fn neighbours() {
+    fn neighbors() {
         let all = [1, 2, 3, 4];
         assert_eq!(all.window(0), &[1, 2, 3]);
         assert_eq!(all.window(1), &[2, 3, 4]);

@@ -13,7 +13,7 @@ use crate::generic;
 use crate::handle::Parameter;
 
 /// Returns whether the attribute declares an associated kernel.
-pub fn is_meant(attribute: &TokenStream) -> bool {
+pub fn is_requested(attribute: &TokenStream) -> bool {
     let mut tokens = attribute.clone().into_iter();
     tokens.any(|token| matches!(token, TokenTree::Ident(ident) if ident == "associated"))
 }
@@ -116,7 +116,7 @@ fn args(function: &ItemFn) -> TokenStream {
             };
         types.push(match input {
             FnArg::Receiver(_) => quote!(Self),
-            FnArg::Typed(typed) => crate::on_cpu::everlasting(&typed.ty, signature),
+            FnArg::Typed(typed) => crate::on_cpu::with_static_lifetimes(&typed.ty, signature),
         });
         is_unsafe |= matches!(ty, Type::Ptr(_));
         let value = generic::passed(signature, &name, &ty);
@@ -138,13 +138,13 @@ fn args(function: &ItemFn) -> TokenStream {
                 syn::parse_quote!(#generic)
             }
         };
-        let asked = crate::handle::asked(&ty);
+        let argument_ty = crate::handle::argument_type(&ty);
         let bound =
-            quote_spanned!(ty.span()=> #accepted: ::cuda_std::kernel::host::Argument<#asked>);
+            quote_spanned!(ty.span()=> #accepted: ::cuda_std::kernel::host::Argument<#argument_ty>);
         let bound: syn::WherePredicate = syn::parse_quote!(#bound);
         generics.make_where_clause().predicates.push(bound);
         passed = quote! {
-            (<#accepted as ::cuda_std::kernel::host::Argument<#asked>>::Passed, #passed)
+            (<#accepted as ::cuda_std::kernel::host::Argument<#argument_ty>>::Passed, #passed)
         };
     }
     parameters.reverse();
@@ -204,7 +204,7 @@ mod tests {
 
     fn expanded(function: TokenStream) -> String {
         let attribute = quote!(associated);
-        assert!(is_meant(&attribute));
+        assert!(is_requested(&attribute));
         let function = syn::parse2(function).unwrap();
         expand(attribute, function).to_string().replace(' ', "")
     }

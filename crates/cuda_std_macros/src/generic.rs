@@ -113,8 +113,8 @@ pub fn passed(signature: &Signature, name: &impl ToTokens, ty: &Type) -> TokenSt
         // checks the types of each instance.
         true => quote!(unsafe { ::cuda_std::kernel::host::Bits::new(#name) }),
         false => {
-            let asked = crate::handle::asked(ty);
-            quote!(::cuda_std::kernel::host::Argument::<#asked>::into_passed(#name))
+            let argument_ty = crate::handle::argument_type(ty);
+            quote!(::cuda_std::kernel::host::Argument::<#argument_ty>::into_passed(#name))
         }
     }
 }

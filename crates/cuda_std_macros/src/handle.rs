@@ -88,8 +88,8 @@ pub fn expand(
         }
         accepted.push(quote!(#generic));
         declared.push({
-            let asked = asked(ty);
-            quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#asked>)
+            let argument_ty = argument_type(ty);
+            quote_spanned!(ty.span()=> #generic: ::cuda_std::kernel::host::Argument<#argument_ty>)
         });
     }
     let accepting: Vec<&Ident> = (parameters.iter().zip(&generics))
@@ -400,9 +400,9 @@ pub fn parameter(
     })
 }
 
-/// Returns the type that bounds the argument of a parameter. A reference to a value is represented
-/// by a separate type, so that host values can be passed to it.
-pub fn asked(ty: &Type) -> TokenStream {
+/// Returns the type `P` in the bound `Argument<P>` of a parameter's argument. For a reference to a
+/// value it is a separate type, so that host values can be passed to it.
+pub fn argument_type(ty: &Type) -> TokenStream {
     let Type::Reference(reference) = ty else {
         return quote!(#ty);
     };

@@ -25,7 +25,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#error #item);
         }
     };
-    if crate::associated::is_meant(&attribute) {
+    if crate::associated::is_requested(&attribute) {
         return crate::associated::expand(attribute, function);
     }
     let only_single_source = crate::generic::refused_on_device(&function.sig);

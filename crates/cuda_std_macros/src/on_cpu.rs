@@ -41,7 +41,7 @@ pub fn expand(
             }
             statements.push(quote! { let #argument = parameters.reference(); });
         } else {
-            let ty = everlasting(&typed.ty, signature);
+            let ty = with_static_lifetimes(&typed.ty, signature);
             statements.push(quote! { let #argument = parameters.take::<#ty>(); });
         }
         passed += 1;
@@ -86,7 +86,7 @@ pub fn expand(
 /// Returns a parameter's type with the function's lifetimes replaced by `'static`. An
 /// implementation for it covers every lifetime that the kernel does not itself declare `'static`;
 /// in that case `args` requires host memory that lives as long.
-pub fn everlasting(ty: &Type, signature: &Signature) -> TokenStream {
+pub fn with_static_lifetimes(ty: &Type, signature: &Signature) -> TokenStream {
     let ty = crate::names::without_lifetimes(ty, &signature.generics);
     let input: FnArg = syn::parse_quote!(argument: #ty);
     let forever = Lifetime::new("'static", Span::call_site());

@@ -24,7 +24,7 @@ use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaError, CudaResult, Error};
 use crate::finished::Shared as Waiting;
 use crate::function::CacheConfig;
-use crate::host_call::let_stream_go_on;
+use crate::host_call::release_stream;
 use crate::report::{self, Pending, Report, Reported};
 use crate::stack::{self, Stack};
 use crate::stream::StreamInner;
@@ -145,9 +145,9 @@ struct Launched {
 }
 
 impl Launched {
-    fn is_past(&self) -> bool {
+    fn is_complete(&self) -> bool {
         let stream = self.stream.upgrade();
-        stream.is_some_and(|stream| stream.is_past(self.number))
+        stream.is_some_and(|stream| stream.is_complete(self.number))
     }
 }
 
@@ -225,7 +225,7 @@ impl Context {
     }
 
     fn retain(device: Device) -> CudaResult<Context> {
-        let_stream_go_on();
+        release_stream();
         let mut alive = lock(&ALIVE);
         let alive = alive.get_or_insert_default();
         let key = (device.backend(), device.raw);
@@ -256,7 +256,7 @@ impl Context {
             stack: Stack::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
-        report_untold_at_exit();
+        print_unreported_at_exit();
         Ok(Context { inner })
     }
 
@@ -293,7 +293,7 @@ impl Context {
 
     /// Sets the flags of the device's primary context.
     pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
-        let_stream_go_on();
+        release_stream();
         let api = self.api();
         // SAFETY: takes no pointers.
         let result = unsafe {
@@ -492,7 +492,7 @@ impl Context {
     ///
     /// Pinned and unified memory allocated in the context must not be accessed afterwards.
     pub unsafe fn reset(device: &Device) -> CudaResult<()> {
-        let_stream_go_on();
+        release_stream();
         let mut alive = lock(&ALIVE);
         let key = (device.backend(), device.raw);
         let old = alive.get_or_insert_default().remove(&key);
@@ -539,7 +539,7 @@ impl Context {
     #[inline]
     pub(crate) fn bind(&self) -> CudaResult<&'static Api> {
         let api = self.api();
-        let_stream_go_on();
+        release_stream();
         if self.inner.destroyed.load(Ordering::Relaxed) {
             let destroyed = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
             api.check(destroyed, || "using a context after its reset".to_owned())?;
@@ -823,7 +823,7 @@ impl Context {
             return;
         }
         let mut launched = self.launched();
-        while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_past) {
+        while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_complete) {
             launched.pop_front();
         }
         launched.push_back(Launched {
@@ -851,7 +851,7 @@ impl Context {
         let mut kernels: Vec<String> = Vec::new();
         for launched in self.launched().iter() {
             let known = kernels.iter().any(|kernel| **kernel == *launched.kernel);
-            if !known && !launched.is_past() {
+            if !known && !launched.is_complete() {
                 kernels.push(launched.kernel.to_string());
             }
         }
@@ -962,7 +962,7 @@ fn set_process_default(inner: Option<Arc<ContextInner>>) {
 
 /// Registers a function that prints panics that were never returned to stderr when the process
 /// exits. It reads host memory only, and does not call the driver.
-fn report_untold_at_exit() {
+fn print_unreported_at_exit() {
     extern "C" fn report() {
         // Unwinding into the C library is undefined behavior. `try_lock`, because the thread that
         // holds a lock may no longer exist.
@@ -974,7 +974,7 @@ fn report_untold_at_exit() {
                     (inner.reports.try_lock(), inner.pending.try_lock())
                 {
                     pending.extend(reports.iter().filter_map(|report| report.read(false)));
-                    report::print_untold(&mut pending);
+                    report::print_unreported(&mut pending);
                 }
                 // The driver may be shutting down: release nothing.
                 std::mem::forget(inner);
@@ -1016,11 +1016,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Drop for ContextInner {
     fn drop(&mut self) {
         let api = self.device.api;
-        report::print_untold(&mut lock(&self.pending));
+        report::print_unreported(&mut lock(&self.pending));
         let ordering = lock(&self.ordering).take();
         let streams = std::mem::take(&mut *lock(&self.private_streams));
         let pool = self.pool.take().flatten();
-        let_stream_go_on();
+        release_stream();
         if self.lost.load(Ordering::SeqCst) != 0 && !self.destroyed.load(Ordering::SeqCst) {
             // In a lost context, the driver's calls fail, and some have been observed to hang.
             return;

@@ -155,12 +155,12 @@ impl Event {
 
     /// Records that the work before `waited` is complete, unless the event was recorded again in
     /// the meantime: then it is not known which position the driver waited for.
-    fn mark_past(&self, waited: &Mark) {
+    fn mark_complete(&self, waited: &Mark) {
         let same = self.with_mark(|mark| mark.count == waited.count);
         if let Some((stream, number)) = &waited.at
             && same
         {
-            stream.mark_past(*number);
+            stream.mark_complete(*number);
         }
     }
 
@@ -174,7 +174,7 @@ impl Event {
             return Ok(EventStatus::NotReady);
         }
         api.check(result, || "querying an event's status".to_owned())?;
-        self.mark_past(&mark);
+        self.mark_complete(&mark);
         Ok(EventStatus::Ready)
     }
 
@@ -190,7 +190,7 @@ impl Event {
         let result = unsafe { api.driver.cuEventSynchronize(self.raw) };
         let waited = api.check(result, || "waiting for an event".to_owned());
         if waited.is_ok() {
-            self.mark_past(&mark);
+            self.mark_complete(&mark);
         }
         // It is not known which launches precede the event, so forget none of them.
         self.context.finish_wait(waited, Some(usize::MAX))
@@ -242,7 +242,7 @@ impl Drop for Event {
     fn drop(&mut self) {
         // An error means that the context is gone, and the event with it.
         if let Ok(api) = self.context.bind() {
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { api.driver.cuEventDestroy_v2(self.raw) };
         }
     }

@@ -4,6 +4,32 @@
 //! The other API allocates exportable memory, and CUDA maps it as a buffer or as an array. Exported
 //! semaphores synchronize the two APIs: a stream waits for a semaphore that the other API signals,
 //! and signals a semaphore that the other API waits for. `tests/interop` is an example with Vulkan.
+//!
+//! # Examples
+//!
+//! ```no_run
+//! use std::os::fd::OwnedFd;
+//!
+//! use cust::external::{ExternalMemory, ExternalSemaphore};
+//! use cust::prelude::*;
+//!
+//! fn work(memory: OwnedFd, semaphore: OwnedFd) -> CudaResult<()> {
+//!     let _context = cust::quick_init()?;
+//!     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//!     // SAFETY: the other API exported 4096 bytes of memory and a timeline semaphore.
+//!     let (memory, semaphore) = unsafe {
+//!         (
+//!             ExternalMemory::from_fd(memory, 4096, false)?,
+//!             ExternalSemaphore::from_fd(semaphore, true)?,
+//!         )
+//!     };
+//!     let elements = memory.map::<f32>(0, 1024)?;
+//!     semaphore.wait(1, &stream)?; // until the other API has written the memory
+//!     // … launches that use `elements.as_device_ptr()` …
+//!     semaphore.signal(2, &stream)?;
+//!     stream.synchronize()
+//! }
+//! ```
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -57,7 +83,7 @@ impl ExternalMemory {
     pub unsafe fn from_fd(fd: OwnedFd, size: u64, dedicated: bool) -> CudaResult<ExternalMemory> {
         let context = Context::current("importing external memory")?;
         let api = context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut description: CUDA_EXTERNAL_MEMORY_HANDLE_DESC = unsafe { std::mem::zeroed() };
         description.type_ = CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
         description.size = size;
@@ -91,7 +117,7 @@ impl ExternalMemory {
             });
         };
         let api = memory.context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut description: CUDA_EXTERNAL_MEMORY_BUFFER_DESC = unsafe { std::mem::zeroed() };
         (description.offset, description.size) = (offset, bytes);
         let mut address = 0;
@@ -132,7 +158,7 @@ impl ExternalMemory {
     ) -> CudaResult<MipmappedArray<T>> {
         let (memory, extent) = (&self.imported, extent.into());
         let api = memory.context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut description: CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC =
             unsafe { std::mem::zeroed() };
         description.offset = offset;
@@ -233,7 +259,7 @@ impl ExternalSemaphore {
         use CUexternalSemaphoreHandleType as Type;
         let context = Context::current("importing an external semaphore")?;
         let api = context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut description: CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC = unsafe { std::mem::zeroed() };
         description.type_ = if timeline {
             Type::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
@@ -272,7 +298,7 @@ impl ExternalSemaphore {
         let doing = || "enqueuing a signal of an external semaphore".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut signal: CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = unsafe { std::mem::zeroed() };
         signal.params.fence.value = value;
         // SAFETY: both are alive, and the lists of one live through the call.
@@ -294,7 +320,7 @@ impl ExternalSemaphore {
         let doing = || "making a stream wait for an external semaphore".to_owned();
         self.context.require_same(stream.context(), doing)?;
         let api = self.context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers and pointers.
+        // SAFETY: all-zero bytes are valid for these integers and pointers.
         let mut wait: CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS = unsafe { std::mem::zeroed() };
         wait.params.fence.value = value;
         // SAFETY: both are alive, and the lists of one live through the call.

@@ -144,7 +144,7 @@ impl Event {
 /// Makes the driver finish `shared` when the stream's pending work completes or fails.
 fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaResult<()> {
     unsafe extern "C" fn call(_stream: CUstream, result: CUresult, shared: *mut c_void) {
-        // SAFETY: made by `Arc::into_raw` below, and passed here once.
+        // SAFETY: created by `Arc::into_raw` below, and passed here once.
         let shared = unsafe { Arc::from_raw(shared.cast::<Shared>().cast_const()) };
         shared.finish(result);
     }
@@ -187,7 +187,7 @@ impl Future for Finished {
         let waited = self.context.check(result, || self.doing.to_owned());
         let mut synchronized = usize::MAX;
         if let (Ok(()), Some((stream, number))) = (&waited, &self.stream) {
-            stream.mark_past(*number);
+            stream.mark_complete(*number);
             synchronized = stream.raw as usize;
         }
         Poll::Ready(self.context.finish_wait(waited, Some(synchronized)))

@@ -1,5 +1,8 @@
-//! Green contexts: parts of a device's multiprocessors, with streams whose kernels run on these
-//! alone, so that latency-bound work is not held up by what fills the rest.
+//! Green contexts: partitions of a device's multiprocessors. Kernels in a green context's streams
+//! run only on its multiprocessors, so that latency-critical work need not wait for
+//! throughput-bound work.
+//!
+//! # Examples
 //!
 //! ```
 //! use cust::green::GreenContext;
@@ -10,12 +13,12 @@
 //! let (parts, rest) = all.split(1, 1)?;
 //! let green = GreenContext::new(&context, &parts)?;
 //! assert_eq!(green.multiprocessors()?.count(), parts[0].count());
-//! let stream = green.stream(None)?;   // launches and copies as in any other
+//! let stream = green.stream(None)?; // for launches and copies, like any other stream
 //! stream.synchronize()?;
 //! # Ok::<(), cust::error::Error>(())
 //! ```
 //!
-//! Memory, modules and events are those of the device's one context.
+//! Memory, modules and events belong to the device's primary context.
 
 use std::sync::Arc;
 
@@ -50,7 +53,7 @@ impl Device {
     /// Returns [`CudaError::NotFound`](crate::error::CudaError::NotFound) for drivers before CUDA
     /// 12.4.
     pub fn multiprocessors(&self) -> CudaResult<Multiprocessors> {
-        // SAFETY: zeros are valid for these plain numbers.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut raw: CUdevResource = unsafe { std::mem::zeroed() };
         let kind = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM;
         // SAFETY: the pointer is valid for the call.
@@ -194,7 +197,7 @@ impl GreenContext {
     /// Returns the driver's error if the query fails.
     pub fn multiprocessors(&self) -> CudaResult<Multiprocessors> {
         let api = self.inner.context.bind()?;
-        // SAFETY: zeros are valid for these plain numbers.
+        // SAFETY: all-zero bytes are valid for these integers.
         let mut raw: CUdevResource = unsafe { std::mem::zeroed() };
         // SAFETY: the context is alive, and the pointer is valid for the call.
         let result = unsafe {

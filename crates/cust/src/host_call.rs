@@ -4,7 +4,7 @@
 //! for example, dropping a buffer there would wait for the stream, which waits for the host
 //! function. Host functions therefore run on this module's threads, and the driver's thread, and
 //! with it later work in the stream, waits for them. When a host function first calls the driver,
-//! it releases its stream ([`let_stream_go_on`]), so that it cannot deadlock.
+//! it releases its stream ([`release_stream`]), so that it cannot deadlock.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +53,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// If this thread runs a host function, releases the stream that it blocks. Called before every
 /// call of the driver.
 #[inline]
-pub(crate) fn let_stream_go_on() {
+pub(crate) fn release_stream() {
     // The access fails on a thread that is exiting, which blocks no stream.
     let _ = HELD.try_with(|held| {
         if held.borrow().is_some()

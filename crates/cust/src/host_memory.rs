@@ -202,7 +202,7 @@ impl Scratch {
         })
     }
 
-    /// Returns memory that no work uses any more to the stream, or frees it.
+    /// Returns the memory to the stream, or frees it. No work may use it any more.
     fn give_back(self, stream: &StreamInner) {
         if self.bytes == 0 {
             return;

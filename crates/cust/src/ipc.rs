@@ -1,5 +1,29 @@
 //! Inter-process communication: sharing device memory and events with other processes, on Linux.
 //! The emulator does not support it.
+//!
+//! # Examples
+//!
+//! ```no_run
+//! use cust::ipc::{IpcMemory, OpenedMemory, share_memory};
+//! use cust::memory::cuda_malloc;
+//! use cust::prelude::*;
+//!
+//! # fn send(_: [u8; 64]) {}
+//! # fn receive() -> [u8; 64] { [0; 64] }
+//! // In one process:
+//! let _context = cust::quick_init()?;
+//! // SAFETY: the memory is written before it is read.
+//! let memory = unsafe { cuda_malloc::<u32>(1000)? };
+//! send(share_memory(memory)?.0);
+//!
+//! // In another process:
+//! let _context = cust::quick_init()?;
+//! // SAFETY: the first process keeps the memory, which holds `u32`s, and the accesses of both
+//! // processes are synchronized.
+//! let memory = unsafe { OpenedMemory::<u32>::open(IpcMemory(receive()))? };
+//! let address = memory.as_device_ptr(); // for kernel arguments
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use cust_raw::{CUdeviceptr, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 

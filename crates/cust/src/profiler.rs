@@ -1,5 +1,18 @@
 //! Restricts profiling to a part of a program: `nsys profile -c cudaProfilerApi` and similar
 //! profilers record only between [`start`] and [`stop`].
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let context = cust::quick_init_on(Backend::Emulator)?;
+//! cust::profiler::start()?;
+//! // … the work to profile …
+//! context.synchronize()?;
+//! cust::profiler::stop()?;
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use crate::context::Context;
 use crate::error::CudaResult;

@@ -77,7 +77,7 @@ pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<
 }
 
 /// Prints the panics that no wait has returned to stderr.
-pub(crate) fn print_untold(pending: &mut Vec<Pending>) {
+pub(crate) fn print_unreported(pending: &mut Vec<Pending>) {
     for Pending { panic, .. } in pending.drain(..) {
         use std::io::Write;
         // stderr may be closed: ignore the error.

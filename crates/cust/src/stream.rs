@@ -81,7 +81,7 @@ pub(crate) struct StreamInner {
     /// The sequence number of the last enqueued work.
     issued: AtomicU64,
     /// All work up to this sequence number is known to be complete.
-    past: AtomicU64,
+    completed: AtomicU64,
     /// For each other stream, by ID: the sequence number up to which this stream has waited for it.
     seen: Mutex<Vec<(u64, u64)>>,
     /// Whether enqueued work is recorded into a graph instead of executed.
@@ -114,7 +114,7 @@ impl StreamInner {
             context,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             issued: AtomicU64::new(0),
-            past: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
             scratch: Mutex::new(None),
@@ -141,13 +141,13 @@ impl StreamInner {
 
     /// Returns whether all work up to `number` is known to be complete.
     #[inline]
-    pub(crate) fn is_past(&self, number: u64) -> bool {
-        self.past.load(Ordering::Acquire) >= number
+    pub(crate) fn is_complete(&self, number: u64) -> bool {
+        self.completed.load(Ordering::Acquire) >= number
     }
 
     /// Records that all work up to `number` is complete.
-    pub(crate) fn mark_past(&self, number: u64) {
-        self.past.fetch_max(number, Ordering::AcqRel);
+    pub(crate) fn mark_complete(&self, number: u64) {
+        self.completed.fetch_max(number, Ordering::AcqRel);
     }
 
     fn seen(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
@@ -158,7 +158,7 @@ impl StreamInner {
     /// `number`.
     #[inline]
     pub(crate) fn is_after(&self, other: &StreamInner, number: u64) -> bool {
-        if self.id == other.id || other.is_past(number) {
+        if self.id == other.id || other.is_complete(number) {
             return true;
         }
         let seen = self.seen();
@@ -203,7 +203,7 @@ impl StreamInner {
         match waited {
             Err(error) if !error.ends_all_work() => return Err(error),
             // A destroyed or lost context executes no more work.
-            _ => self.mark_past(issued),
+            _ => self.mark_complete(issued),
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl StreamInner {
                     std::thread::sleep(std::time::Duration::from_millis(1));
                 }
                 waited => {
-                    self.mark_past(issued);
+                    self.mark_complete(issued);
                     return waited;
                 }
             }
@@ -304,7 +304,7 @@ impl Stream {
         let result = unsafe { api.driver.cuStreamSynchronize(self.inner.raw) };
         let waited = api.check(result, || "waiting for a stream".to_owned());
         if waited.is_ok() {
-            self.inner.mark_past(issued);
+            self.inner.mark_complete(issued);
         }
         let raw = self.inner.raw as usize;
         self.inner.context.finish_wait(waited, Some(raw))
@@ -320,7 +320,7 @@ impl Stream {
             return Ok(false);
         }
         api.check(result, || "querying whether a stream is done".to_owned())?;
-        self.inner.mark_past(issued);
+        self.inner.mark_complete(issued);
         Ok(true)
     }
 
@@ -385,7 +385,7 @@ impl Stream {
             result: CUresult,
             callback: *mut c_void,
         ) {
-            // SAFETY: made by `Box::into_raw` below, and passed here once.
+            // SAFETY: created by `Box::into_raw` below, and passed here once.
             let callback = unsafe { Box::from_raw(callback.cast::<F>()) };
             host_call::call_and_wait(move || {
                 if result == CUresult::CUDA_SUCCESS {
@@ -670,7 +670,7 @@ impl Drop for StreamInner {
             if let Some(scratch) = scratch.take() {
                 scratch.free(api, self.raw);
             }
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { api.driver.cuStreamDestroy_v2(self.raw) };
         }
     }

@@ -2,6 +2,28 @@
 //!
 //! Tensor maps are created on the host and passed to kernels by value. They require compute
 //! capability 9.0.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//! use cust::tensor_map::{TensorMap, TiledTensor};
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let memory = DeviceBuffer::<f32>::zeroed(64 * 8)?;
+//! // 8 rows of 64 floats, copied in boxes of 8 rows of 32 floats.
+//! let tensor = TiledTensor {
+//!     sizes: &[64, 8],
+//!     strides: &[64 * 4],
+//!     box_sizes: &[32, 8],
+//!     element_strides: &[1, 1],
+//!     ..TiledTensor::default()
+//! };
+//! // SAFETY: the memory has this layout, and outlives the launches that use the map.
+//! let map = unsafe { TensorMap::tiled(memory.as_device_ptr(), &tensor)? };
+//! # let _ = map;
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::ffi::c_void;
 

@@ -53,8 +53,8 @@ impl Use {
         }
     }
 
-    fn is_past(&self) -> bool {
-        self.stream.is_past(self.number())
+    fn is_complete(&self) -> bool {
+        self.stream.is_complete(self.number())
     }
 }
 
@@ -166,7 +166,7 @@ impl Tracker {
             let inside = start <= known.start && known.end <= end;
             let replaced =
                 access == Access::Write && inside && stream.is_after(&known.stream, known.number());
-            !replaced && !known.is_past()
+            !replaced && !known.is_complete()
         });
         if uses.len() >= MANY_USES {
             merge(&mut uses);
@@ -225,7 +225,7 @@ impl Tracker {
     /// stream once, with the highest sequence number.
     fn conflicts(&self, dependency: &Dependency<'_>, into: &mut Vec<(Arc<StreamInner>, u64)>) {
         for known in self.uses().iter() {
-            if !dependency.conflicts(known) || known.is_past() {
+            if !dependency.conflicts(known) || known.is_complete() {
                 continue;
             }
             let last = known.number();
@@ -282,7 +282,7 @@ impl Tracker {
         let mut uses = self.uses();
         self.user.store(SEVERAL, Ordering::SeqCst);
         // If only writers were waited for, pending readers remain.
-        uses.retain(|known| !known.is_past());
+        uses.retain(|known| !known.is_complete());
         let is = |access| uses.iter().any(|known| known.access == access);
         self.read.store(is(Access::Read), Ordering::Release);
         self.written.store(is(Access::Write), Ordering::Release);
@@ -509,14 +509,14 @@ pub(crate) unsafe fn run(
         [] => waited,
         [(stream, _)] => {
             if waited.is_ok() {
-                stream.mark_past(issued);
+                stream.mark_complete(issued);
             }
             context.finish_wait(waited, Some(stream.raw as usize))
         }
         streams => {
             if waited.is_ok() {
                 for (stream, number) in streams {
-                    stream.mark_past(*number);
+                    stream.mark_complete(*number);
                 }
             }
             context.finish_wait(waited, Some(usize::MAX))

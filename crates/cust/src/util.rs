@@ -1,4 +1,6 @@
 //! Extension traits that copy host values and slices to device, unified and pinned memory.
+//!
+//! [`SliceExt`] has an example.
 
 use crate::error::CudaResult;
 use crate::kernel::{HostRowsMut, HostVolumeMut};

@@ -65,9 +65,9 @@ fn arrays_are_copied_in_all_dimensions() {
         assert_eq!(other.as_host_vec().unwrap(), NUMBERS);
         assert_eq!(other.descriptor().unwrap().Width, extent.width);
     }
-    let colours = [[1.0f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]];
-    let array = Array::from_slice(&colours, 2, ArrayFlags::SURFACE_LDST).unwrap();
-    assert_eq!(array.as_host_vec().unwrap(), colours);
+    let colors = [[1.0f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]];
+    let array = Array::from_slice(&colors, 2, ArrayFlags::SURFACE_LDST).unwrap();
+    assert_eq!(array.as_host_vec().unwrap(), colors);
     let mut small = PitchedBuffer::<[f32; 4]>::zeroed(1).unwrap();
     let error = stream.copy_volume(&array, &mut small).failure();
     assert!(matches!(error, Error::SizeMismatch { .. }), "{error}");

@@ -71,8 +71,8 @@ fn rules() -> Vec<Rule> {
         .collect()
 }
 
-fn files(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
+fn files(directory: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files(&path, into);

@@ -15,12 +15,15 @@ use cust::module::{Embedded, Image};
 use cust::prelude::*;
 use test_outcome::Failure;
 
+/// Decrements the counter, and sets the condition to the result.
 #[kernel]
 pub fn count_down(_counter: &[AtomicU32], _more: Condition) {}
 
+/// Sets the condition to the value.
 #[kernel]
 pub fn choose(_value: u32, _condition: Condition) {}
 
+/// Adds the amount to the sum.
 #[kernel]
 pub fn add_to(_amount: u32, _sum: &[AtomicU32]) {}
 

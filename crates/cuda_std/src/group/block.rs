@@ -143,7 +143,7 @@ impl Block {
 
 /// The largest number of warps whose values each thread combines by itself, which is faster than
 /// shuffles.
-const FEW: u32 = 8;
+const MAX_SEQUENTIAL: u32 = 8;
 
 /// Distributes one value of each warp to all threads. Returns the combined values of the
 /// lower-numbered warps, if there are any, and those of all warps. `gives` is true in the thread of
@@ -176,8 +176,8 @@ fn exchange<T: AnyBits + Copy>(
         if gives {
             slots.add(number as usize).cast::<T>().write(value);
         }
-        let come = synchronization::barrier_red_popc::<BARRIER>(true);
-        if come != thread::threads_in_block() {
+        let arrived = synchronization::barrier_red_popc::<BARRIER>(true);
+        if arrived != thread::threads_in_block() {
             let warps = warps_that_gave(number, gives);
             let (mut before, mut all) = (None, None);
             let mut i = 0;
@@ -197,7 +197,7 @@ fn exchange<T: AnyBits + Copy>(
             return (before, all.unwrap_or(value));
         }
         // Unrolled: a loop would load one value after the other.
-        if count <= FEW {
+        if count <= MAX_SEQUENTIAL {
             let mut all = slots.cast::<T>().read();
             let mut before = if number == 0 { None } else { Some(all) };
             let mut next = |i: u32| {

@@ -65,7 +65,7 @@ static WAITING: [[Atomic<u32, Device>; 2]; BARRIERS] =
 
 /// The number of polls of the barrier between checks for a panic in the launch, after which the
 /// barrier may never complete.
-const LOOKS: u32 = 64;
+const POLLS: u32 = 64;
 
 impl Group for Grid {
     /// Returns the number of threads, modulo 2³².
@@ -169,16 +169,16 @@ impl Grid {
         let mut open = false;
         if thread::index_in_block() == 0 {
             let barrier = Self::barrier();
-            let (mut looks, mut counted) = (0, false);
+            let (mut polls, mut counted) = (0, false);
             loop {
                 let changed = barrier.load(Ordering::Acquire) ^ arrival.before;
                 if changed & (FLIP | NAME) != 0 {
                     open = changed & NAME == 0;
                     break;
                 }
-                looks += 1;
-                if looks == LOOKS {
-                    looks = 0;
+                polls += 1;
+                if polls == POLLS {
+                    polls = 0;
                     if crate::panic::launch_has_panicked() {
                         // Undo the arrival: the next launch of the same graph node has the same
                         // identifying bits.

@@ -43,13 +43,16 @@ unsafe impl<P: SetsCondition> Argument<P> for GraphCondition {
 }
 
 impl GraphBuilder<'_> {
-    /// Makes a condition for one conditional node that is added where this is called: to the graph,
-    /// or to the body of the conditional node that is being filled. Its value is `default` when
-    /// that begins. A graph cannot be instantiated while one of its conditions has no node.
+    /// Creates a condition for one conditional node.
+    ///
+    /// The condition belongs to the graph, or to the body of the conditional node that is being
+    /// filled. Its value is `default` at the start of each execution of the graph or body. A graph
+    /// cannot be instantiated if one of its conditions has no conditional node.
     ///
     /// # Errors
     ///
-    /// [`CudaError::NotFound`](crate::error::CudaError::NotFound) from drivers before CUDA 12.3.
+    /// Returns [`CudaError::NotFound`](crate::error::CudaError::NotFound) for drivers before CUDA
+    /// 12.3.
     pub fn condition(&mut self, default: u32) -> CudaResult<GraphCondition> {
         let api = self.context.bind()?;
         let mut handle = 0;

@@ -387,7 +387,7 @@ impl Drop for GraphExec<'_> {
         }
         // An error means that the context is gone, and the graph with it.
         if let Ok(api) = self.graph.context.bind() {
-            // SAFETY: made by `instantiate`, destroyed once.
+            // SAFETY: created by `instantiate`, destroyed once.
             let _ = unsafe { api.driver.cuGraphExecDestroy(self.raw) };
         }
     }

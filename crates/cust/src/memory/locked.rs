@@ -125,8 +125,15 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         })
     }
 
-    /// Pins a vector's memory where it lies. It takes the system longer than a copy of a few
-    /// megabytes: for memory that is there already, and is copied from and to many times.
+    /// Pins a vector's memory in place.
+    ///
+    /// Pinning takes longer than copying a few megabytes. It pays off for existing memory that is
+    /// copied from and to repeatedly.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the
+    /// driver's error if it cannot pin the memory. The vector is then dropped.
     pub fn from_vec(vec: Vec<T>) -> CudaResult<Self> {
         let context = Context::current("pinning memory")?;
         let mut vec = std::mem::ManuallyDrop::new(vec);

@@ -32,7 +32,7 @@ pub(crate) unsafe fn host_to_device<T>(
         return Ok(());
     }
     let doing = || format!("copying {bytes} bytes to the device");
-    // SAFETY: it writes just this range, as the caller promises.
+    // SAFETY: the work writes only this range, as the caller promises.
     unsafe {
         tracker::run(to.context(), &[writes(to, bytes)], doing, |api, stream| {
             api.driver
@@ -55,7 +55,7 @@ pub(crate) unsafe fn device_to_host<T>(
         return Ok(());
     }
     let doing = || format!("copying {bytes} bytes from the device");
-    // SAFETY: it reads just this range, as the caller promises.
+    // SAFETY: the work reads only this range, as the caller promises.
     unsafe {
         tracker::run(
             from.context(),
@@ -84,7 +84,7 @@ pub(crate) unsafe fn device_to_device<T>(
     }
     let doing = || format!("copying {bytes} bytes on the device");
     let dependencies = [writes(to, bytes), reads(from, bytes)];
-    // SAFETY: it accesses just these ranges, as the caller promises.
+    // SAFETY: the work accesses only these ranges, as the caller promises.
     unsafe {
         tracker::run(to.context(), &dependencies, doing, |api, stream| {
             api.driver
@@ -103,7 +103,7 @@ pub(crate) unsafe fn set_8<T>(to: RangeOnDevice<'_, T>, value: u8, bytes: usize)
         return Ok(());
     }
     let doing = || format!("setting {bytes} bytes to {value:#x}");
-    // SAFETY: it writes just this range, as the caller promises.
+    // SAFETY: the work writes only this range, as the caller promises.
     unsafe {
         tracker::run(to.context(), &[writes(to, bytes)], doing, |api, stream| {
             api.driver.cuMemsetD8Async(to.address, value, bytes, stream)
@@ -126,7 +126,7 @@ pub(crate) unsafe fn set_32<T>(
         return Ok(());
     }
     let doing = || format!("setting {words} words to {value:#x}");
-    // SAFETY: it writes just this range, as the caller promises.
+    // SAFETY: the work writes only this range, as the caller promises.
     unsafe {
         tracker::run(
             to.context(),

@@ -61,7 +61,7 @@ impl Module {
     ///
     /// ```no_run
     /// # use cust::prelude::*;
-    /// let module = Module::from_ptx("…the text, usually include_str!(…)", &[])?;
+    /// let module = Module::from_ptx("…", &[])?; // usually include_str!(…)
     /// # Ok::<(), cust::error::Error>(())
     /// ```
     pub fn from_ptx(ptx: impl AsRef<str>, options: &[ModuleJitOption]) -> CudaResult<Module> {
