@@ -343,7 +343,7 @@ pub(crate) fn check_host(sess: &Session) {
     for arch in values(sess, ARCH) {
         let known = arch.parse::<nvvm::Arch>();
         if !known.is_ok_and(|known| known.sm() == arch) {
-            let message = format!("there is no GPU architecture `{arch}`");
+            let message = format!("unknown GPU architecture `{arch}`");
             sess.dcx().struct_err(message).emit();
         }
     }
