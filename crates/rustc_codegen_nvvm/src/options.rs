@@ -418,7 +418,7 @@ fn parse_one(arg: &str, options: &mut Options) -> Result<(), Refusal> {
     let known = |row: &&Row| name.strip_prefix("--") == Some(row.name);
     let Some(row) = TABLE.iter().find(known) else {
         let help = match nearest(name.trim_start_matches('-')) {
-            Some(row) => format!("there is `--{}={}`", row.name, row.value),
+            Some(row) => format!("a similar option is `--{}={}`", row.name, row.value),
             None => "`-Cllvm-args=--help` lists the options".to_owned(),
         };
         let message = format!("the backend has no option `{name}` (in `-Cllvm-args`)");
@@ -430,12 +430,12 @@ fn parse_one(arg: &str, options: &mut Options) -> Result<(), Refusal> {
             Ok(())
         }
         Some(value) => Err(Refusal {
-            message: format!("the backend's option `{name}` takes no `{value}`"),
-            help: format!("it is `{name}={}`", row.value),
+            message: format!("invalid value `{value}` of the backend's option `{name}`"),
+            help: format!("the option is `{name}={}`", row.value),
         }),
         None => Err(Refusal {
-            message: format!("the backend's option `{name}` lacks its value"),
-            help: format!("it is `{name}={}`", row.value),
+            message: format!("the backend's option `{name}` needs a value"),
+            help: format!("the option is `{name}={}`", row.value),
         }),
     }
 }
@@ -582,22 +582,28 @@ mod tests {
 
     #[test]
     fn unknown_options_and_values_are_refused() {
-        assert_eq!(refusal("--fmaa=on").help, "there is `--fma=on|off`");
-        assert_eq!(refusal("-prec-dvi=on").help, "there is `--prec-div=on|off`");
+        assert_eq!(
+            refusal("--fmaa=on").help,
+            "a similar option is `--fma=on|off`"
+        );
+        assert_eq!(
+            refusal("-prec-dvi=on").help,
+            "a similar option is `--prec-div=on|off`"
+        );
         assert_eq!(
             refusal("--nonsense").help,
             "`-Cllvm-args=--help` lists the options"
         );
-        assert_eq!(refusal("--fma").help, "it is `--fma=on|off`");
+        assert_eq!(refusal("--fma").help, "the option is `--fma=on|off`");
         assert_eq!(
             refusal("--frame-warning=BYTES").help,
-            "it is `--frame-warning=BYTES|off`"
+            "the option is `--frame-warning=BYTES|off`"
         );
         assert_eq!(
             refusal("--fma=yes").message,
-            "the backend's option `--fma` takes no `yes`"
+            "invalid value `yes` of the backend's option `--fma`"
         );
-        assert_eq!(refusal("--dump=").help, "it is `--dump=DIR`");
+        assert_eq!(refusal("--dump=").help, "the option is `--dump=DIR`");
         assert_eq!(
             refusal("fma=on").message,
             "the backend has no option `fma` (in `-Cllvm-args`)"
