@@ -224,7 +224,7 @@ fn statics_and_architectures(directory: &Path) {
     };
     let printed = run(("NVVM_OPTIONS", "arch=sm_12,optmize=off,cubins=maybe"));
     for error in [
-        "there is no GPU architecture `sm_12`",
+        "unknown GPU architecture `sm_12`",
         "has no option `optmize` (in `NVVM_OPTIONS`)",
         "`cubins` is `on` or `off`, not `maybe`",
     ] {

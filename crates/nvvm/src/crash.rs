@@ -112,14 +112,18 @@ mod tests {
     }
 
     #[test]
-    fn crashes_are_told() {
+    fn crashes_are_reported() {
         if let Ok(how) = std::env::var(CRASH) {
             std::thread::spawn(move || crash(&how)).join().unwrap();
             return;
         }
         let run = |how: &str| {
             let output = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "crash::tests::crashes_are_told", "--nocapture"])
+                .args([
+                    "--exact",
+                    "crash::tests::crashes_are_reported",
+                    "--nocapture",
+                ])
                 .env(CRASH, how)
                 .output()
                 .unwrap();

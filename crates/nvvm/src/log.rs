@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parser_gives_a_place() {
+    fn parser_messages_have_a_location() {
         let log = "mod (4, 18): parse expected value token";
         let entries = parse(log);
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn severities_said_twice_are_kept_once() {
+    fn repeated_severities_are_kept_once() {
         let entries = parse("error: Error: : Function `f': non-void entry function.\n\n");
         assert_eq!(entries.len(), 1);
         assert_eq!(
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_name_is_the_modules() {
+    fn the_longest_matching_name_is_the_module() {
         let modules = ["mod", "mod: b"].map(str::to_owned);
         let entries = parse_log("mod: b (4, 18): text", &modules);
         assert_eq!(entries[0].module.as_deref(), Some("mod: b"));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_is_no_place() {
+    fn a_module_name_alone_is_not_a_location() {
         let entries = parse("modern (x, 2): y");
         assert_eq!((entries[0].module.clone(), entries[0].line), (None, None));
         assert_eq!(entries[0].message, "modern (x, 2): y");

@@ -119,7 +119,7 @@ fn bounded_compilations() {
 }
 
 #[test]
-fn the_library_tells_about_itself() {
+fn the_library_reports_versions_and_architectures() {
     let Some(library) = library() else { return };
     assert!(library.version().major >= 1, "{:?}", library.version());
     assert_eq!(library.ir_version().ir.major, 2);
@@ -221,7 +221,7 @@ fn libdevice_is_linked() {
 }
 
 #[test]
-fn an_error_in_the_text_has_a_place() {
+fn a_syntax_error_has_a_location() {
     let Some(library) = library() else { return };
     let module = kernel("  %x = add i32 1, foo", "");
     let error = compile(&library, &module, &Options::new(Arch::SM_90)).unwrap_err();
@@ -357,7 +357,7 @@ fn a_library_that_is_not_libnvvm() {
 /// A function that returns its argument, called often: libnvvm's "Simplify Live Out" replaced each
 /// result that another block uses by the argument, and deleted some of the calls.
 #[test]
-fn calls_whose_result_is_their_argument_stay() {
+fn calls_whose_result_is_their_argument_are_kept() {
     let Some(library) = library() else { return };
     const CALLS: usize = 12;
     let mut body = String::new();

@@ -236,7 +236,7 @@ start:
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error() {
+    fn unreadable_text_is_an_error() {
         let module = read_module("define void @k() {\nstart:\n  ret void\n}\n").unwrap();
         let exchange = Exchange::new(&module);
         for text in [

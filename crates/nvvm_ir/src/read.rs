@@ -74,26 +74,26 @@ struct Reader<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
     m: Module,
-    /// What the names in the current function stand for.
+    /// The values that names stand for in the current function.
     locals: HashMap<Local<'t>, Value>,
-    /// Those among them that were used and not yet defined, with the place of their first use.
+    /// The names in `locals` that are used but not yet defined, with the token of their first use.
     placeholders: HashMap<Local<'t>, usize>,
     blocks: HashMap<&'t str, Block>,
-    /// The entry of the current function, with its number, if it has no label.
+    /// The entry block of the current function and its number, if the block has no label.
     unlabeled_entry: Option<(u32, Block)>,
     md: metadata::Nodes,
     func: Func,
-    /// Whether it is a function's body that is read.
+    /// Whether the reader is inside a function's body.
     in_body: bool,
-    /// How many instructions at the begin of the function compute constants.
+    /// The number of instructions at the start of the function that compute constants.
     constants: usize,
-    /// How many types and constants are around the one being read.
+    /// The number of types and constants that enclose the one being read.
     depth: u32,
-    /// The groups of attributes, by number.
+    /// The attribute groups by number.
     attr_groups: HashMap<u32, FuncAttrs>,
 }
 
-/// A local name.
+/// The name of a local value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 enum Local<'t> {
     Number(u32),
@@ -105,7 +105,7 @@ impl<'t> Local<'t> {
         name.parse().map_or(Local::Name(name), Local::Number)
     }
 
-    /// The name that a value gets: none for a number or one of the writer's temporaries.
+    /// The name that the value keeps. Numbers and the writer's temporaries are not kept.
     fn to_keep(self) -> Option<Box<str>> {
         match self {
             Local::Name(name) if !name.starts_with('.') => Some(name.into()),
@@ -114,7 +114,7 @@ impl<'t> Local<'t> {
     }
 }
 
-/// What is left for the second round, when all symbols are known.
+/// What the second pass reads, once all symbols are known, with the token where it starts.
 enum Rest<'t> {
     Contents(Global, usize),
     Used(usize),
@@ -134,11 +134,11 @@ impl<'t> Reader<'t> {
             .map_or(Tok::End, |token| token.tok)
     }
 
-    /// Notes that what is read nests one deeper.
+    /// Enters a nested type or constant.
     fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            self.error("this nests too deep")
+            self.error("types or constants are nested too deeply")
         } else {
             Ok(())
         }
@@ -221,7 +221,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A non-negative number.
+    /// Reads a non-negative number.
     fn unsigned<T: TryFrom<u128>>(&mut self) -> Result<T> {
         if let Tok::Number(text) = self.peek()
             && let Ok(number) = text.parse::<u128>()
@@ -299,7 +299,7 @@ impl<'t> Reader<'t> {
         let want = match which {
             "datalayout" => crate::write::DATA_LAYOUT,
             "triple" => crate::write::TRIPLE,
-            _ => return self.error(format!("no target property is called `{which}`")),
+            _ => return self.error(format!("unknown target property `{which}`")),
         };
         self.punct('=')?;
         let at = self.at;
@@ -334,7 +334,9 @@ impl<'t> Reader<'t> {
         let constant = match self.word("`global` or `constant`")? {
             "global" => false,
             "constant" => true,
-            other => return self.error_at(self.at - 1, format!("`{other}` is no kind of global")),
+            other => {
+                return self.error_at(self.at - 1, format!("`{other}` is not a kind of global"));
+            }
         };
         let ty = self.ty()?.ty;
         let Some(global) = self.m.add_global(name, ty, space) else {
@@ -352,7 +354,7 @@ impl<'t> Reader<'t> {
         Ok(Some(Rest::Contents(global, at)))
     }
 
-    /// Skips what a symbol may have and `nvvm_ir` does not.
+    /// Skips properties of a symbol that `nvvm_ir` does not represent.
     fn visibility(&mut self) {
         while let Tok::Word("dso_local" | "unnamed_addr" | "local_unnamed_addr" | "hidden") =
             self.peek()
@@ -387,7 +389,7 @@ impl<'t> Reader<'t> {
                 .symbol_of(value)
                 .and_then(|base| self.m.as_global(base))
             else {
-                return self.error_at(at, "no address of a global");
+                return self.error_at(at, "expected the address of a global");
             };
             self.m.global_mut(global).used = true;
             if !self.eat(Tok::Punct(',')) {
@@ -404,7 +406,7 @@ impl<'t> Reader<'t> {
     fn declare(&mut self) -> Result<()> {
         let start = self.at;
         self.at += 1;
-        // The declarations of intrinsics follow from their use.
+        // Intrinsics are declared when they are used.
         let name = self.tokens[start..]
             .iter()
             .take_while(|t| t.line == self.tokens[start].line);
@@ -434,13 +436,13 @@ impl<'t> Reader<'t> {
         let (func, names) = self.header(linkage)?;
         let at = self.at;
         self.punct('{')?;
-        // To the brace that closes the body; what stands between has balanced ones.
+        // Skips to the brace that closes the body. Braces inside it are balanced.
         let mut depth = 1;
         while depth > 0 {
             match self.next() {
                 Tok::Punct('{') => depth += 1,
                 Tok::Punct('}') => depth -= 1,
-                Tok::End => return self.error_at(at, "this body has no end"),
+                Tok::End => return self.error_at(at, "the function's body is not closed"),
                 _ => {}
             }
         }
@@ -532,13 +534,13 @@ impl<'t> Reader<'t> {
                 }
                 "nounwind" => &mut attrs.no_unwind,
                 "noimplicitfloat" => &mut attrs.no_implicit_float,
-                // What LLVM infers.
+                // Attributes that LLVM infers.
                 "nosync" | "nofree" | "willreturn" | "speculatable" | "norecurse"
                 | "mustprogress" | "nocallback" => {
                     self.at += 1;
                     continue;
                 }
-                // The next function, or metadata.
+                // The attributes end here.
                 _ => break,
             };
             *flag = true;
@@ -550,7 +552,7 @@ impl<'t> Reader<'t> {
         Ok(attrs)
     }
 
-    /// `#3`, a group of attributes, if it is there.
+    /// Reads a reference to an attribute group, such as `#3`, if there is one.
     fn attr_group(&mut self) -> Result<Option<FuncAttrs>> {
         if !self.eat(Tok::Punct('#')) {
             return Ok(None);
@@ -558,11 +560,11 @@ impl<'t> Reader<'t> {
         let number: u32 = self.unsigned()?;
         match self.attr_groups.get(&number) {
             Some(group) => Ok(Some(group.clone())),
-            None => self.error(format!("there is no group of attributes #{number}")),
+            None => self.error(format!("unknown attribute group #{number}")),
         }
     }
 
-    /// Reads the groups of attributes, which stand behind their use.
+    /// Reads all attribute groups, which LLVM prints after the functions that use them.
     fn attr_groups(&mut self) -> Result<()> {
         let at = self.at;
         for start in 0..self.tokens.len() {
@@ -593,7 +595,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Skips a calling convention: functions of one module agree on it.
+    /// Skips a calling convention. Functions and their calls in a module agree on it.
     fn calling_convention(&mut self) {
         while let Tok::Word("fastcc" | "coldcc" | "ccc" | "tailcc" | "ptx_kernel" | "ptx_device") =
             self.peek()
@@ -603,7 +605,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Adds attributes to others.
+/// Adds the attributes in `from` to `to`.
 fn merge(to: &mut FuncAttrs, from: &FuncAttrs) {
     to.always_inline |= from.always_inline;
     to.no_inline |= from.no_inline;

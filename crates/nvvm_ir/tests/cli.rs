@@ -30,7 +30,7 @@ fn refused(args: &[&str], message: &str) {
 }
 
 #[test]
-fn what_is_unknown_is_refused() {
+fn unknown_arguments_are_rejected() {
     refused(&[], "a command and a file are needed");
     refused(&["verify"], "a command and a file are needed");
     refused(&["compile", "-"], "the commands are verify, print and opt");
@@ -63,7 +63,7 @@ fn help_lists_the_passes() {
 }
 
 #[test]
-fn a_file_that_is_not_there() {
+fn a_missing_file() {
     let output = run(&["verify", "/nowhere.ll"], "");
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("/nowhere.ll: "));

@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn libnvvm_and_ptxas_take_the_sample() {
+fn libnvvm_and_ptxas_accept_the_sample() {
     let Ok(library) = Library::find_with(&[folder()]) else {
         test_outcome::skip("libnvvm is not installed");
         return;

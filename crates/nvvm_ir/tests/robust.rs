@@ -38,7 +38,7 @@ fn try_out(text: &str) -> bool {
 }
 
 #[test]
-fn text_that_is_cut_off() {
+fn truncated_text() {
     let text = write_module(&common::sample(true), Dialect::Llvm7);
     for at in (0..text.len()).step_by(7) {
         try_out(&text[..at]);
@@ -46,7 +46,7 @@ fn text_that_is_cut_off() {
 }
 
 #[test]
-fn words_that_are_mixed_up() {
+fn shuffled_words() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut accepted = 0;
     for dialect in [Dialect::Llvm7, Dialect::Modern] {

@@ -77,7 +77,7 @@ fn body(body: &str) -> String {
 const EMPTY: &str = "define void @f(i32 %x) {\nstart:\n  ret void\n}\n";
 
 #[test]
-fn the_sample_keeps_all_rules() {
+fn the_sample_observes_all_rules() {
     for debug in [false, true] {
         let mut sample = common::sample(debug);
         passes::convergence(&mut sample);

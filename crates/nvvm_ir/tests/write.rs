@@ -14,7 +14,7 @@ fn function(m: &mut Module, name: &str) -> Func {
 }
 
 #[test]
-fn symbols_that_libnvvm_refuses_are_renamed() {
+fn symbols_that_libnvvm_rejects_are_renamed() {
     let mut m = Module::new("m");
     let names = [
         "a.b", "a_x2Eb", "a$b", "<T>", "0", "_", "ä", "fine_1", "a_x2Eb_1",
@@ -105,7 +105,7 @@ fn poison_is_undefined_in_llvm_7() {
 }
 
 #[test]
-fn one_function_alone() {
+fn a_single_function() {
     let mut m = Module::new("m");
     let func = function(&mut m, "f");
     function(&mut m, "g");

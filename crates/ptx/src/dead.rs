@@ -61,7 +61,7 @@ pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
         for item in &mut module.items {
             if let Item::Section(section) = item {
                 let mark = u64::from(matches!(section.name, ".debug_loc" | ".debug_ranges"));
-                bury(&mut section.lines, &dropped_labels, mark);
+                mark_removed(&mut section.lines, &dropped_labels, mark);
             }
         }
     }
@@ -211,7 +211,7 @@ fn collect_labels<'a>(statements: &[Statement<'a>], labels: &mut HashSet<&'a str
 }
 
 /// Replaces references to removed code by `mark`.
-fn bury(lines: &mut [SectionLine<'_>], dropped: &HashSet<&str>, mark: u64) {
+fn mark_removed(lines: &mut [SectionLine<'_>], dropped: &HashSet<&str>, mark: u64) {
     for line in lines {
         let SectionLine::Data(_, values) = line else {
             continue;

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_other_modules_are_found() {
+    fn external_functions_are_found() {
         assert_eq!(
             external_functions(PTX),
             ["several", "none", "llvm.nvvm.no.such"]
@@ -463,7 +463,7 @@ mod tests {
 ";
 
     #[test]
-    fn bodies_are_left_out_and_lines_stay() {
+    fn bodies_are_removed_and_line_numbers_kept() {
         let expected = "\
 .version 9.0
 .target sm_75
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ptx_is_kept() {
+    fn text_that_is_not_ptx_is_kept() {
         for wrong in ["\"", "}", "{", "/*"] {
             let text = WITH_ASSEMBLY.replace("call.uni", wrong);
             let kept = keep_bodies(&text, |body| body.contains("// asm"));
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_survived() {
+    fn no_text_panics_the_reader() {
         for text in [
             "",
             ".entry",

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_kernels_reach_count() {
+    fn only_reachable_functions_count() {
         let large = function(".func (.param .b32 r) large(.param .b32 p)", "", MANY);
         for (line, before) in [
             ("call.uni (r), large, (p);", ""),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ptx_is_not_linked() {
+    fn text_that_is_not_ptx_is_not_linked() {
         for text in [
             "no PTX",
             ".func f() {",

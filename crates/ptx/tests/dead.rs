@@ -5,7 +5,7 @@ use ptx::{Module, keep_entries, remove_dead};
 const DEBUG: &str = include_str!("data/debug.ptx");
 
 #[test]
-fn keeps_what_a_table_of_functions_reaches() {
+fn keeps_functions_in_reachable_tables() {
     let mut module = Module::parse(DEBUG).unwrap();
     let removed = remove_dead(&mut module, &[]);
     // `dead`, `dead_string`, and `packed`, which are unused.
@@ -27,7 +27,7 @@ fn keeps_what_a_table_of_functions_reaches() {
 }
 
 #[test]
-fn keeps_what_is_asked_for() {
+fn keeps_the_given_symbols() {
     let text = ptx::finish(
         DEBUG,
         &["packed", "dead"],
@@ -95,7 +95,7 @@ fn recursion_does_not_keep_itself_alive() {
 }
 
 #[test]
-fn some_entries_with_what_they_reach() {
+fn keeps_some_entries_and_what_they_reach() {
     let text = "\
 .version 7.0
 .target sm_75
@@ -132,7 +132,7 @@ fn some_entries_with_what_they_reach() {
 
 /// Items that a live kernel or variable refers to other than by a call.
 #[test]
-fn keeps_what_is_referred_to_in_other_ways() {
+fn keeps_items_referenced_other_than_by_calls() {
     let text = "\
 .version 7.1
 .target sm_75

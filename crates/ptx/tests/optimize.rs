@@ -43,7 +43,7 @@ fn panic_with(label: &str, register: &str) -> String {
 }
 
 #[test]
-fn checks_in_a_row_are_one_branch() {
+fn consecutive_checks_become_one_branch() {
     let body = "
         .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<9>;
         ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1];
@@ -105,7 +105,7 @@ fn sum(step: &str, load: &str) -> String {
 }
 
 #[test]
-fn checks_of_a_counter_are_tested_in_front_of_the_loop() {
+fn checks_of_a_counter_are_hoisted_out_of_the_loop() {
     let load = "ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
     let text = optimized(&(sum("1", load) + &panic_with("$A", "%rd5")));
     let ahead = lines(&text, "mov.u32 %r1, 0", "@!").join("\n");
@@ -162,7 +162,7 @@ fn barriers_are_not_copied() {
 }
 
 #[test]
-fn loops_with_a_variable_step_do_four_iterations_at_once() {
+fn loops_with_a_variable_step_are_unrolled_by_four() {
     let load = "ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
     let body = sum("%rd10", load)
         .replace("setp.lt.u64 %p1, %rd5, %rd2; @!%p1 bra $A;", "")
@@ -194,7 +194,7 @@ fn loops_with_a_variable_step_do_four_iterations_at_once() {
 }
 
 #[test]
-fn the_end_of_a_loop_depends_on_a_register_that_counts() {
+fn the_exit_of_a_loop_depends_on_a_counter() {
     // libnvvm: `counter - bound != 0`.
     let body = "
         .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<6>;

@@ -39,7 +39,7 @@ fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
 }
 
 #[test]
-fn divisions_stand_before_the_parts_of_a_result() {
+fn divisions_precede_the_parts_of_a_result() {
     let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
         .func (.param .align 1 .b8 r[3]) f() {\n.reg .b16 %rs<6>;\n\
         st.param.b8 [r], %rs1;\nrem.u16 %rs4, %rs2, %rs3;\nst.param.b8 [r+1], %rs4;\n\
@@ -68,7 +68,7 @@ fn divisions_stand_before_the_parts_of_a_result() {
 
 /// A call takes the parameters that were stored before it.
 #[test]
-fn stores_do_not_pass_a_call() {
+fn stores_do_not_move_across_a_call() {
     let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
         .func g(.param .b32 p);\n.func f() {\n.reg .b32 %r<3>;\n\
         .param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall.uni g, (a);\n\

@@ -3,7 +3,7 @@
 use ptx::{Module, hide_recursion};
 
 #[test]
-fn a_call_of_itself_goes_through_a_pointer() {
+fn recursive_calls_go_through_a_pointer() {
     let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
         .func other(.param .b32 n) { ret; }\n\
         .func (.param .b32 r) sum(.param .b32 n, .param .align 8 .b8 s[16]) {\n\

@@ -20,7 +20,7 @@ const CALL: &str = "{ .param .b64 a; st.param.b64 [a], %rd1;
     prototype: .callprototype _ (.param .b64 _); call %rd2, (a), prototype; }";
 
 #[test]
-fn what_ptxas_bounds_needs_no_record() {
+fn stack_that_ptxas_computes_needs_no_record() {
     let text = ".func leaf() { .local .align 4 .b8 room[5000]; ret; }
         .visible .entry k() { call leaf; ret; }";
     assert_eq!(
@@ -30,7 +30,7 @@ fn what_ptxas_bounds_needs_no_record() {
 }
 
 #[test]
-fn recursion_counts_as_often_as_the_depth_says() {
+fn recursion_counts_as_often_as_the_depth() {
     let text = ".func f() { .local .align 16 .b8 room[112]; .reg .b32 %r<2>; call f; ret; }
         .visible .entry k() { call f; ret; }";
     let with = |depth| {
@@ -52,7 +52,7 @@ fn recursion_counts_as_often_as_the_depth_says() {
 }
 
 #[test]
-fn a_kernel_gets_16_kib_for_all_its_recursion() {
+fn a_kernel_gets_16_kib_for_recursion() {
     let kernel = |frame: u32| {
         let text = format!(
             ".func f() {{ .local .align 16 .b8 room[400]; call f; call g; ret; }}
@@ -77,7 +77,7 @@ fn a_kernel_gets_16_kib_for_all_its_recursion() {
 }
 
 #[test]
-fn kernels_with_a_size_of_their_own_have_it() {
+fn kernels_with_an_explicit_stack_size_have_it() {
     let text = ".func f() { call f; ret; } .visible .entry k() { call f; ret; }";
     let mut options = Options::default();
     options.kernels.insert("k".to_owned(), 4096);
@@ -85,7 +85,7 @@ fn kernels_with_a_size_of_their_own_have_it() {
 }
 
 #[test]
-fn a_table_reaches_its_functions_alone() {
+fn a_table_reaches_only_its_functions() {
     // `other` has the same signature, but is in another table, through which nothing is called.
     let text = format!(
         ".func small(.param .b64 a);
@@ -110,7 +110,7 @@ fn a_table_reaches_its_functions_alone() {
 }
 
 #[test]
-fn a_call_of_a_method_reaches_what_vtables_have_at_its_place() {
+fn a_method_call_reaches_the_functions_at_its_vtable_offset() {
     let kernel = |offset: u32| {
         format!(
             ".func first(.param .b64 a);
@@ -168,7 +168,7 @@ fn cycles_of(symbols: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn cycles_that_nobody_wrote_are_not_reported() {
+fn cycles_in_drop_glue_are_not_reported() {
     // `core::ptr::drop_glue::<alloc::boxed::Box<user::Node>>`.
     let drop_glue =
         "_RINvNtCsi_4core3ptr9drop_glueINtNtCsj_5alloc5boxed3BoxNtCsk_4user4NodeEECsk_4user";
@@ -202,7 +202,7 @@ fn ring(symbols: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn formatting_is_no_cycle_with_checks_of_core_but_with_functions_of_the_program() {
+fn formatting_is_a_cycle_only_with_functions_of_the_program() {
     // `core::fmt::write`, `<[_]>::check` in an `impl` of core, and functions of the device library.
     let write = "_RNvNtCsi_4core3fmt5write";
     let check = "_RNvMNtCsi_4core5sliceSp5check";

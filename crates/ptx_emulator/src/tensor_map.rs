@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_come_back_as_they_were() {
+    fn maps_round_trip() {
         let tile = map(Cut::Tile {
             sides: [256, 2, 1, 1, 1],
         });
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_and_what_is_outside() {
+    fn boxes_and_elements_outside_the_tensor() {
         let tile = map(Cut::Tile {
             sides: [2, 2, 1, 1, 1],
         });
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_go_from_row_to_image() {
+    fn im2col_advances_from_row_to_image() {
         let columns = map(Cut::Columns {
             lower: [-1, 0, 0],
             upper: [-1, 0, 0],

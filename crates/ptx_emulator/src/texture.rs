@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_come_back() {
+    fn descriptions_round_trip() {
         assert_eq!(Texture::decode(&PICTURE.encode()), Some(PICTURE));
         assert_eq!(Texture::decode(&[0; 16]), None);
     }

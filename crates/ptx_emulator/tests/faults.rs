@@ -282,7 +282,7 @@ fn bounds_of_known_memory_are_exact() {
 /// A kernel may still hold a checked range of memory that is freed while it runs: the memory is
 /// kept until the kernel completes.
 #[test]
-fn memory_freed_while_a_kernel_runs_stays() {
+fn memory_freed_while_a_kernel_runs_is_kept() {
     use std::sync::atomic::{AtomicU32, Ordering};
     // Large enough that the allocator returns it to the system immediately.
     const SIZE: usize = 64 << 20;
@@ -318,7 +318,7 @@ fn memory_freed_while_a_kernel_runs_stays() {
 
 /// Memory that is freed while no kernel runs is inaccessible immediately.
 #[test]
-fn freed_memory_is_out_of_reach() {
+fn freed_memory_is_inaccessible() {
     let device = Device::kernel(
         "",
         ".param .u64 data",

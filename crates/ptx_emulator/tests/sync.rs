@@ -114,7 +114,7 @@ fn a_partial_warp_elsewhere_does_not_count() {
 }
 
 #[test]
-fn ended_threads_count_as_arrived() {
+fn exited_threads_count_as_arrived() {
     let body = "setp.lt.u32 %p1, %r38, 40; @%p1 exit; bar.sync 0; mov.u32 %r0, 5;";
     let results = threads("", 64, body);
     assert!(results[..40].iter().all(|&x| x == 0) && results[40..].iter().all(|&x| x == 5));
@@ -345,7 +345,7 @@ fn launch_clusters(
 }
 
 #[test]
-fn clusters_have_places() {
+fn clusters_have_indices() {
     let body = "ld.param.u64 %rd1, [out];
         mov.u32 %r1, %clusterid.x; mov.u32 %r2, %clusterid.y; mov.u32 %r3, %cluster_ctaid.x; mov.u32 %r4, %cluster_ctaid.y;
         mov.u32 %r5, %cluster_ctarank; mov.u32 %r6, %cluster_nctarank; mov.u32 %r7, %nclusterid.x; mov.u32 %r8, %cluster_nctaid.y;
@@ -426,7 +426,7 @@ fn blocks_of_a_cluster_reach_each_other() {
 }
 
 #[test]
-fn mistakes_with_clusters_are_told() {
+fn errors_with_clusters_are_reported() {
     let mapped =
         "mov.u32 %r1, word; mapa.shared::cluster.u32 %r2, %r1, 1; mov.u32 %r3, %cluster_ctarank;";
     let kernel = |body: &str| {
@@ -490,7 +490,7 @@ fn mistakes_with_clusters_are_told() {
 }
 
 #[test]
-fn threads_that_end_let_the_others_of_a_cluster_go_on() {
+fn exiting_threads_release_the_cluster_barrier() {
     let body = "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank;
         setp.gt.u32 %p1, %r1, 5; @%p1 exit;
         barrier.cluster.arrive; setp.eq.u32 %p2, %r1, 3; @%p2 exit; barrier.cluster.wait;

@@ -21,8 +21,7 @@ use rustc_span::def_id::DefId;
 use crate::context::{CodegenCx, Item, item_span};
 
 /// The suggestion for code that only the host needs.
-const HOST_ONLY: &str =
-    "code that only the host needs can stand under `#[cfg(not(target_arch = \"nvptx64\"))]`";
+const HOST_ONLY: &str = "put host-only code under `#[cfg(not(target_arch = \"nvptx64\"))]`";
 
 /// In a single-source session: reports host-only functionality that `std` needs, at the call of
 /// `std` in other code. Each call is reported once. Returns false if the chain of calls does not
@@ -43,7 +42,7 @@ fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, wha
             format!("it needs {what}, which a GPU does not have"),
         );
         call.add_chain(&mut diag);
-        diag.help("what only the host does can stand behind `if !cuda_std::is_device()`");
+        diag.help("put host-only code behind `if !cuda_std::is_device()`");
         diag.emit();
     }
     true
@@ -102,7 +101,7 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     let mut diag = at_use(
         cx,
         item,
-        format!("the foreign {kind} `{name}` is not there on a GPU"),
+        format!("the foreign {kind} `{name}` does not exist on a GPU"),
     );
     diag.span_note(tcx.def_span(def_id), "it is declared here");
     chain::add_chain(cx, &mut diag, Some(item));
@@ -110,8 +109,8 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
         diag.help("a static that the host fills in is defined here, as `static mut`");
     } else {
         diag.help(
-            "GPU code can call functions that are written in Rust, and those of libdevice \
-             (`__nv_sinf` and the like)",
+            "GPU code can call functions written in Rust and those of libdevice (such as \
+             `__nv_sinf`)",
         );
     }
     diag.help(HOST_ONLY);
@@ -197,8 +196,8 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     let name = tcx.def_path_str(def_id);
     let item = Item::Fn(instance);
     let message = format!(
-        "`{name}` calls itself with ever other type arguments: more than {depth} instances of it \
-         would be compiled"
+        "`{name}` calls itself with ever new type arguments: more than {depth} instances would \
+         be compiled"
     );
     let mut diag = at_use(cx, item, message);
     diag.span_note(tcx.def_span(def_id), format!("`{name}` is defined here"));
@@ -222,7 +221,7 @@ pub(crate) fn parameter_span(tcx: TyCtxt<'_>, function: DefId, index: usize) -> 
 pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     let tcx = cx.tcx;
     let span = ident_span(tcx, def_id);
-    let message = format!("there are two kernels of the name `{name}`");
+    let message = format!("two kernels have the name `{name}`");
     let mut diag = tcx.dcx().struct_span_err(span, message);
     let kernels = cx.kernels.borrow();
     let others = kernels.iter().map(|kernel| kernel.instance);
@@ -249,7 +248,7 @@ pub(crate) fn taken_symbol(cx: &CodegenCx<'_>, def_id: DefId, symbol: &str) {
     let other = statics.iter().find(|&(_, value)| Some(*value) == named);
     if let Some((&other, _)) = other {
         let path = tcx.def_path_str(other);
-        diag.span_note(ident_span(tcx, other), format!("it is that of `{path}`"));
+        diag.span_note(ident_span(tcx, other), format!("it belongs to `{path}`"));
     }
     diag.note("the host finds a static in a module by its symbol");
     diag.help(
@@ -283,8 +282,8 @@ pub(crate) fn check_constant_memory(tcx: TyCtxt<'_>, def_id: DefId) {
         )
         .with_span_label(span, "kernels cannot write constant memory")
         .with_help(
-            "use `#[address_space(global)]` for what kernels change, or `#[constant]` for what the \
-             host changes",
+            "use `#[address_space(global)]` for data that kernels modify, or `#[constant]` for \
+             data that the host modifies",
         )
         .emit();
 }
@@ -328,10 +327,10 @@ pub(crate) fn kernel_in_impl(tcx: TyCtxt<'_>, def_id: DefId) {
     tcx.dcx()
         .struct_span_err(
             ident_span(tcx, def_id),
-            format!("a kernel is a free function, and cannot stand in {article} {block}"),
+            format!("a kernel is a free function and cannot be in {article} {block}"),
         )
         .with_span_label(tcx.def_span(parent), format!("in this {block}"))
-        .with_help("move it out; it may call the associated functions of the type")
+        .with_help("move it out of the block; it may call the type's associated functions")
         .emit();
 }
 

@@ -120,10 +120,7 @@ fn report<'tcx>(
         let message = format!("{what} cannot be passed to the kernel `{name}`");
         tcx.dcx()
             .struct_span_err(parameter, message)
-            .with_span_label(
-                parameter,
-                format!("an argument of this parameter is a `{ty}`"),
-            )
+            .with_span_label(parameter, format!("the type of this argument is `{ty}`"))
             .with_help(help)
             .emit();
         return;

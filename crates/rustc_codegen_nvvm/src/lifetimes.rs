@@ -86,7 +86,7 @@ fn check_bounds<'tcx>(tcx: TyCtxt<'tcx>, kernel: DefId, param_env: ty::ParamEnv<
                 diagnostics::ident_span(tcx, kernel),
                 format!("a kernel's lifetimes cannot have trait bounds such as `{bound}`"),
             )
-            .with_help("leave the bound out")
+            .with_help("remove the bound")
             .emit();
     }
 }
@@ -101,7 +101,7 @@ fn report(tcx: TyCtxt<'_>, span: Span, refused: Refused<'_>) {
                 true => "`'static` is part of this type".to_owned(),
                 false => format!("`{region}` outlives `'static` by a bound"),
             },
-            "leave the lifetime out, as in `&[u32]`, or name it without the bound `'static`",
+            "omit the lifetime, as in `&[u32]`, or name it without the bound `'static`",
         ),
         Refused::FnPointer(ty) => (
             "a kernel's parameter cannot hold a function pointer: the host's functions have no \

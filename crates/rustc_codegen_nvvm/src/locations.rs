@@ -52,7 +52,8 @@ fn address(cx: &CodegenCx<'_>, location: ConstValue) -> Value {
 pub(crate) struct Locations<'tcx> {
     /// The body of the function being lowered.
     body: Option<&'tcx Body<'tcx>>,
-    /// The MIR block at which each IR block starts: `rustc_codegen_ssa` merges MIR blocks.
+    /// For each IR block, the MIR block that it continues with. `rustc_codegen_ssa` merges MIR
+    /// blocks.
     blocks: FxHashMap<Block, BasicBlock>,
     /// For each IR call, the span of the program's call that it is part of.
     calls: FxHashMap<Value, Span>,

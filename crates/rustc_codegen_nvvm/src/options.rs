@@ -364,7 +364,7 @@ pub(crate) fn check_host(sess: &Session) {
     for arch in values(sess, ARCH) {
         let known = arch.parse::<nvvm::Arch>();
         if !known.is_ok_and(|known| known.sm() == arch) {
-            let message = format!("there is no GPU architecture `{arch}`");
+            let message = format!("unknown GPU architecture `{arch}`");
             sess.dcx().struct_err(message).emit();
         }
     }
@@ -440,7 +440,7 @@ fn parse_one(arg: &str, syntax: &Syntax, options: &mut Options) -> Result<(), Re
     let known = |row: &&Row| name.strip_prefix(dashes) == Some(row.name);
     let Some(row) = TABLE.iter().find(known) else {
         let help = match nearest(name.trim_start_matches('-')) {
-            Some(row) => format!("there is `{dashes}{}={}`", row.name, row.value),
+            Some(row) => format!("a similar option is `{dashes}{}={}`", row.name, row.value),
             None => syntax.list.to_owned(),
         };
         let message = format!("the backend has no option `{name}` (in {})", syntax.place);
@@ -452,12 +452,12 @@ fn parse_one(arg: &str, syntax: &Syntax, options: &mut Options) -> Result<(), Re
             Ok(())
         }
         Some(value) => Err(Refusal {
-            message: format!("the backend's option `{name}` takes no `{value}`"),
-            help: format!("it is `{name}={}`", row.value),
+            message: format!("invalid value `{value}` of the backend's option `{name}`"),
+            help: format!("the option is `{name}={}`", row.value),
         }),
         None => Err(Refusal {
-            message: format!("the backend's option `{name}` lacks its value"),
-            help: format!("it is `{name}={}`", row.value),
+            message: format!("the backend's option `{name}` needs a value"),
+            help: format!("the option is `{name}={}`", row.value),
         }),
     }
 }
@@ -600,22 +600,28 @@ mod tests {
 
     #[test]
     fn unknown_options_and_values_are_refused() {
-        assert_eq!(refusal("--fmaa=on").help, "there is `--fma=on|off`");
-        assert_eq!(refusal("-prec-dvi=on").help, "there is `--prec-div=on|off`");
+        assert_eq!(
+            refusal("--fmaa=on").help,
+            "a similar option is `--fma=on|off`"
+        );
+        assert_eq!(
+            refusal("-prec-dvi=on").help,
+            "a similar option is `--prec-div=on|off`"
+        );
         assert_eq!(
             refusal("--nonsense").help,
             "`-Cllvm-args=--help` lists the options"
         );
-        assert_eq!(refusal("--fma").help, "it is `--fma=on|off`");
+        assert_eq!(refusal("--fma").help, "the option is `--fma=on|off`");
         assert_eq!(
             refusal("--frame-warning=BYTES").help,
-            "it is `--frame-warning=BYTES|off`"
+            "the option is `--frame-warning=BYTES|off`"
         );
         assert_eq!(
             refusal("--fma=yes").message,
-            "the backend's option `--fma` takes no `yes`"
+            "invalid value `yes` of the backend's option `--fma`"
         );
-        assert_eq!(refusal("--dump=").help, "it is `--dump=DIR`");
+        assert_eq!(refusal("--dump=").help, "the option is `--dump=DIR`");
         assert_eq!(
             refusal("fma=on").message,
             "the backend has no option `fma` (in `-Cllvm-args`)"
@@ -635,9 +641,9 @@ mod tests {
         let refusals = parse("--fmaa=on").expect_err("the option is wrong");
         assert_eq!(
             refusals[0].message,
-            "the backend has no option `--fmaa` (in `NVVM_OPTIONS`)"
+            "unknown option `--fmaa` (in `NVVM_OPTIONS`)"
         );
-        assert_eq!(refusals[0].help, "there is `fma=on|off`");
+        assert_eq!(refusals[0].help, "a similar option is `fma=on|off`");
     }
 
     #[test]

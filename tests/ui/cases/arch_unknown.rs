@@ -6,5 +6,5 @@ use cuda_std::prelude::*;
 
 #[kernel]
 pub fn run() {}
-//~? ERROR there is no GPU architecture `sm_12345`
+//~? ERROR unknown GPU architecture `sm_12345`
 //~? HELP sm_90

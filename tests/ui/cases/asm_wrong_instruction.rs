@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 fn frobnicate(x: u32) -> u32 {
     let y: u32;
     unsafe {
-        asm!("frobnicate.u32 {}, {};", out(reg32) y, in(reg32) x); //~ ERROR ptxas refuses this
+        asm!("frobnicate.u32 {}, {};", out(reg32) y, in(reg32) x); //~ ERROR ptxas rejects this
     }
     y
 }

@@ -18,7 +18,7 @@ macro_rules! chain {
     ($last:ident) => {
         #[inline(never)]
         fn $last() -> i32 {
-            unsafe { missing() } //~ ERROR the foreign function `missing` is not there on a GPU
+            unsafe { missing() } //~ ERROR the foreign function `missing` does not exist on a GPU
             //~^ NOTE … 7 further steps …
         }
     };

@@ -17,7 +17,7 @@ fn middle(x: i32) -> i32 {
 
 #[inline(never)]
 fn inner(x: i32) -> i32 {
-    x + unsafe { getpid() } //~ ERROR the foreign function `getpid` is not there on a GPU
+    x + unsafe { getpid() } //~ ERROR the foreign function `getpid` does not exist on a GPU
 }
 
 #[kernel]

@@ -14,7 +14,7 @@ unsafe extern "C" {
 static TABLE: [fn() -> i32; 1] = [entry];
 
 fn entry() -> i32 {
-    unsafe { in_table() } //~ ERROR the foreign function `in_table` is not there on a GPU
+    unsafe { in_table() } //~ ERROR the foreign function `in_table` does not exist on a GPU
 }
 
 trait Count {
@@ -25,7 +25,7 @@ struct One;
 
 impl Count for One {
     fn count(&self) -> i32 {
-        unsafe { in_vtable() } //~ ERROR the foreign function `in_vtable` is not there on a GPU
+        unsafe { in_vtable() } //~ ERROR the foreign function `in_vtable` does not exist on a GPU
     }
 }
 
@@ -33,7 +33,7 @@ struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        unsafe { in_drop() } //~ ERROR the foreign function `in_drop` is not there on a GPU
+        unsafe { in_drop() } //~ ERROR the foreign function `in_drop` does not exist on a GPU
     }
 }
 
@@ -46,6 +46,6 @@ fn apply(f: impl Fn(i32) -> i32) -> i32 {
 pub fn run(i: u32, x: *mut i32) {
     let _guard = Guard;
     let counter: &dyn Count = core::hint::black_box(&One);
-    let sum = apply(|n| n + unsafe { in_closure() }); //~ ERROR the foreign function `in_closure` is not there
+    let sum = apply(|n| n + unsafe { in_closure() }); //~ ERROR the foreign function `in_closure` does not exist
     unsafe { *x = TABLE[i as usize]() + counter.count() + sum };
 }

@@ -10,4 +10,4 @@ use cuda_std::prelude::*;
 pub fn run(x: *mut i32) {
     unsafe { *x = calls_libc::random(7) }; //~ NOTE the kernel `run` calls `random` here
 }
-//~? ERROR the foreign function `rand` is not there on a GPU
+//~? ERROR the foreign function `rand` does not exist on a GPU

@@ -8,7 +8,7 @@ unsafe extern "C" {
 }
 
 fn last() -> i32 {
-    unsafe { errno } //~ ERROR the foreign static `errno` is not there on a GPU
+    unsafe { errno } //~ ERROR the foreign static `errno` does not exist on a GPU
 }
 
 #[kernel]

@@ -2,6 +2,6 @@
 //@ compile-flags: -Cllvm-args=--fmaa=on -Cllvm-args=-nonsense
 #![no_std]
 //~? ERROR the backend has no option `--fmaa`
-//~? HELP there is `--fma=on|off`
+//~? HELP a similar option is `--fma=on|off`
 //~? ERROR the backend has no option `-nonsense`
 //~? HELP `-Cllvm-args=--help` lists the options

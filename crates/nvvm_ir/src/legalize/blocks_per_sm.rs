@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_as_many_as_fit() {
+    fn blocks_per_sm_are_limited_to_what_fits() {
         let bounded = |block: [u32; 3], blocks| {
             let mut kernel = KernelAttrs {
                 max_threads: Some(block),

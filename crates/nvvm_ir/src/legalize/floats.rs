@@ -300,7 +300,7 @@ pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
 }
 
 /// Returns whether a comparison of a value with itself tests for NaN.
-pub(super) fn tells_nan(rw: &Rewriter, pred: FloatPred, value: Value) -> bool {
+pub(super) fn tests_nan(rw: &Rewriter, pred: FloatPred, value: Value) -> bool {
     use FloatPred::*;
     let constant = matches!(rw.module.value(value).kind, ValueKind::Const(_));
     let native = matches!(

@@ -21,7 +21,7 @@ pub(super) fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
     match kind {
         InstKind::FNeg(_) => Some(floats::legalize_fneg),
         InstKind::Freeze(_) if llvm7(rw) => Some(legalize_freeze),
-        InstKind::FCmp { pred, lhs, rhs } if lhs == rhs && floats::tells_nan(rw, *pred, *lhs) => {
+        InstKind::FCmp { pred, lhs, rhs } if lhs == rhs && floats::tests_nan(rw, *pred, *lhs) => {
             Some(floats::legalize_self_comparison)
         }
         InstKind::Bin { op, .. } => bin_rule(rw, *op, ty),

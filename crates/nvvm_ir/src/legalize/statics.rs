@@ -30,11 +30,11 @@ pub(super) fn legalize_statics(
         references.resize_with(global.0 as usize + 1, References::default);
         references[global.0 as usize] = References::of(module, global);
     }
-    let circles = circles(&references);
-    if circles.is_empty() {
+    let cyclic = cyclic(&references);
+    if cyclic.is_empty() {
         return;
     }
-    let members = closure(&references, &circles);
+    let members = closure(&references, &cyclic);
     let symbols = crate::write::symbol_names(module);
     let symbol = |module: &Module, value: Value| {
         let name = || match (module.as_func(value), module.as_global(value)) {
@@ -125,7 +125,7 @@ impl References {
 
 /// Returns the statics that can reach themselves. Uses Tarjan's algorithm with an explicit stack,
 /// since lists of statics may be long.
-fn circles(references: &[References]) -> Vec<Global> {
+fn cyclic(references: &[References]) -> Vec<Global> {
     const NEW: u32 = u32::MAX;
     let count = references.len();
     let (mut order, mut low) = (vec![NEW; count], vec![NEW; count]);
@@ -177,7 +177,7 @@ fn circles(references: &[References]) -> Vec<Global> {
 
 /// Returns the cycles, everything that they reference, and everything that references any of these,
 /// in the module's order: all of these can only be defined together.
-fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
+fn closure(references: &[References], cyclic: &[Global]) -> Vec<Global> {
     let mut users: Vec<Vec<Global>> = vec![Vec::new(); references.len()];
     for (user, references) in (0..).map(Global).zip(references) {
         references
@@ -186,7 +186,7 @@ fn closure(references: &[References], circles: &[Global]) -> Vec<Global> {
             .for_each(|used| users[used.0 as usize].push(user));
     }
     let mut member = vec![false; references.len()];
-    let mut work = circles.to_vec();
+    let mut work = cyclic.to_vec();
     while let Some(global) = work.pop() {
         let index = global.0 as usize;
         if !std::mem::replace(&mut member[index], true) {

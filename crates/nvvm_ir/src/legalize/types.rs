@@ -120,16 +120,16 @@ fn new_types(types: &mut Types) -> Vec<Type> {
 }
 
 /// Returns whether a type has no replacement.
-fn is_hopeless(types: &Types, ty: Type) -> bool {
+fn is_unsupported(types: &Types, ty: Type) -> bool {
     match types.kind(ty) {
         TypeKind::Int(bits) => *bits > 128,
         TypeKind::Vector(element, _) => types
             .int_bits(*element)
             .is_some_and(|bits| bits != container(bits) || bits > 128),
-        TypeKind::Array(element, _) => is_hopeless(types, *element),
-        TypeKind::Struct { fields, .. } => fields.iter().any(|&field| is_hopeless(types, field)),
+        TypeKind::Array(element, _) => is_unsupported(types, *element),
+        TypeKind::Struct { fields, .. } => fields.iter().any(|&field| is_unsupported(types, field)),
         TypeKind::Func { ret, params, .. } => {
-            is_hopeless(types, *ret) || params.iter().any(|&param| is_hopeless(types, param))
+            is_unsupported(types, *ret) || params.iter().any(|&param| is_unsupported(types, param))
         }
         _ => false,
     }
@@ -137,12 +137,12 @@ fn is_hopeless(types: &Types, ty: Type) -> bool {
 
 fn check_types(module: &Module, errors: &mut Vec<LegalizeError>) {
     let types = &module.types;
-    let hopeless: Vec<bool> = types.all().map(|ty| is_hopeless(types, ty)).collect();
-    if !hopeless.contains(&true) {
+    let unsupported: Vec<bool> = types.all().map(|ty| is_unsupported(types, ty)).collect();
+    if !unsupported.contains(&true) {
         return;
     }
     let mut check = |symbol: &str, ty: Type| {
-        if hopeless[ty.0 as usize] {
+        if unsupported[ty.0 as usize] {
             let what = crate::write::type_name(module, ty);
             errors.push(LegalizeError::UnsupportedType {
                 symbol: symbol.to_owned(),

@@ -231,7 +231,7 @@ mod tests {
 
     /// As in the functions that drop a tree.
     #[test]
-    fn each_cycle_has_a_function_that_stays() {
+    fn each_cycle_keeps_a_noinline_function() {
         let functions = [
             function("root", 10, &["small"]),
             function("small", 10, &["large", "middle", "leaf"]),
@@ -246,7 +246,7 @@ mod tests {
 
     /// A panic inside the panic handler.
     #[test]
-    fn a_cycle_that_is_broken_already_stays_as_it_is() {
+    fn a_cycle_with_a_noinline_function_is_unchanged() {
         let panic = function("panic", 90, &["atomic"]).replace(") {", ") noinline {");
         let functions = [function("atomic", 50, &["panic"]), panic];
         assert!(!stays(&functions, "atomic"));

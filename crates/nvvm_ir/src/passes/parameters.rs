@@ -235,7 +235,7 @@ start:
     }
 
     #[test]
-    fn functions_on_the_way_have_the_parameter() {
+    fn functions_on_the_path_get_the_parameter() {
         let mut module = crate::read::read_module(TEXT).expect("the text is right");
         let through = ["inner", "outer", "pointed"].map(|name| func(&module, name));
         let root = func(&module, "root");

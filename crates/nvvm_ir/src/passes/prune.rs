@@ -119,7 +119,7 @@ mod tests {
     ";
 
     #[test]
-    fn branches_on_constants_go() {
+    fn branches_on_constants_are_removed() {
         let mut module = read_module(TEXT).expect("a module");
         let func = module.as_func(module.named("f").expect("f")).expect("f");
         let names = |module: &Module| {

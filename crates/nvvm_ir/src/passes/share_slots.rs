@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_live_or_do_not_fit_are_left_alone() {
+    fn parameters_that_are_live_or_too_small_are_not_reused() {
         let (look, keep) = (
             "  call void @look(ptr %arg3200)",
             "  call void @use(ptr %arg3200)",
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_behind_nocapture_parameters_are_not_kept() {
+    fn addresses_behind_nocapture_parameters_are_not_captured() {
         let text = |param: &str| {
             shared(&format!(
                 "define void @f(ptr {param}) {{\nstart:\n  %a = alloca [400 x i64], align 8\n  \
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn allocations_stay_at_the_start() {
+    fn allocas_stay_at_the_start() {
         let turn = |slot: &str| {
             format!(
                 "  call void @llvm.lifetime.start.p0(i64 3200, ptr %{slot})\n  \
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn owned_arguments_are_no_longer_read_only() {
+    fn owned_arguments_lose_readonly() {
         let text = shared(
             "define internal void @inner(ptr readonly align 8 %arg3200) {\nstart:\n  \
              %a = alloca [400 x i64], align 8\n  \

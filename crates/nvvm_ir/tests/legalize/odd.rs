@@ -157,7 +157,7 @@ fn access(align: u64) -> MemAccess {
 
 /// Illegal-width integers in structs, phis, calls, switches, statics, vectors and as indices.
 #[test]
-fn in_all_places() {
+fn in_all_positions() {
     let mut suite = Suite::new("oddplaces");
     let m = &mut suite.module;
     let (i1, i8, i24, i48) = (

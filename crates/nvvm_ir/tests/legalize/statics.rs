@@ -14,8 +14,8 @@ fn access(align: u64) -> MemAccess {
 /// A cyclic list of four nodes, a static that points into itself at an unaligned offset, a table
 /// that refers to them, and strings that they refer to.
 #[test]
-fn circles() {
-    let mut suite = Suite::new("circles");
+fn cycles() {
+    let mut suite = Suite::new("cycles");
     let m = &mut suite.module;
     let (i8, i32, ptr) = (m.types.int(8), m.types.int(32), m.types.ptr());
     let node = m.types.structure(&[i32, ptr, ptr], false);
@@ -92,8 +92,8 @@ fn circles() {
 
 /// The function keeps its name, which the statics' PTX uses. `tests/run` calls such functions.
 #[test]
-fn a_circle_with_a_function() {
-    let mut m = Module::new("circle");
+fn a_cycle_with_a_function() {
+    let mut m = Module::new("cycle");
     let (void, ptr) = (m.types.void(), m.types.ptr());
     let sig = m.types.func(void, &[], false);
     let func = m.add_func("f", sig).unwrap();
@@ -113,8 +113,8 @@ fn a_circle_with_a_function() {
 }
 
 #[test]
-fn a_circle_in_constant_memory_is_refused() {
-    let mut m = Module::new("circle");
+fn a_cycle_in_constant_memory_is_rejected() {
+    let mut m = Module::new("cycle");
     let ptr = m.types.ptr();
     let global = m.add_global("me", ptr, AddrSpace::Constant).unwrap();
     let me = m.global(global).value;

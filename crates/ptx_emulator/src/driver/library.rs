@@ -304,7 +304,7 @@ mod tests {
     /// A caller and its callee, as the writer of `ptx` prints them: the parameters and the
     /// semicolon of a declaration are on separate lines.
     #[test]
-    fn a_declaration_of_several_lines_gives_way_to_the_definition() {
+    fn a_definition_replaces_a_declaration_of_several_lines() {
         let of = |items: &str| {
             let text = format!(".version 7.0\n.target sm_70\n.address_size 64\n{items}");
             ptx::Module::parse(&text).unwrap().to_string()

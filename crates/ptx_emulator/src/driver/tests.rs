@@ -217,7 +217,7 @@ fn modules_that_do_not_parse_fill_the_log() {
 }
 
 #[test]
-fn copies_outside_of_what_is_allocated_are_refused() {
+fn copies_outside_allocations_are_rejected() {
     context();
     let mut address = 0;
     let mut host = [0u8; 200];
@@ -330,7 +330,7 @@ fn host_memory_is_pinned_and_described() {
 }
 
 #[test]
-fn handles_that_are_none_are_errors() {
+fn invalid_handles_are_errors() {
     let made = context();
     let wrong = 0x1237 as *mut c_void;
     let (mut event, mut milliseconds) = (null_mut(), 0.0);
@@ -354,7 +354,7 @@ fn handles_that_are_none_are_errors() {
 }
 
 #[test]
-fn contexts_nest_and_end() {
+fn contexts_nest_and_are_destroyed() {
     let first = context();
     let second = context();
     let (mut current, mut address) = (null_mut(), 0);
@@ -378,7 +378,7 @@ fn contexts_nest_and_end() {
 }
 
 #[test]
-fn errors_have_names_and_texts() {
+fn errors_have_names_and_descriptions() {
     let text = |code: CUresult| {
         let (mut name, mut text) = (null(), null());
         // SAFETY: the pointers are valid for the calls; the strings are static.
@@ -404,7 +404,7 @@ fn errors_have_names_and_texts() {
 }
 
 #[test]
-fn a_fault_stays_until_the_context_ends() {
+fn a_fault_persists_until_the_context_is_destroyed() {
     let made = context();
     let text = c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry bad() {\n\
                  .reg .b64 %rd<2>;\nmov.u64 %rd1, 64;\nst.global.u64 [%rd1], %rd1;\nret; }\n";

@@ -68,7 +68,7 @@ pub(crate) fn update<W: Word, const SPACE: u8, F: Fn(W, W) -> W + Copy>(_: F) ->
                 return std::ptr::null();
             }
             let operand = r.get(i.b);
-            let old = W::update(place, |old| super::conjure::<F>()(old, operand));
+            let old = W::update(place, |old| super::closure_of_type::<F>()(old, operand));
             r.set(i.d, old);
             at.add(1)
         }

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_keep_what_they_hold() {
+    fn barrier_words_round_trip() {
         for bytes in [0, 1, -1, 1_000_000, -1_000_000] {
             let state = State {
                 expected: 17,

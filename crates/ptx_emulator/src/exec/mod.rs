@@ -110,7 +110,7 @@ pub(crate) const LOCAL_WINDOW: u64 = 2 << 60;
 pub(crate) const PARAM_WINDOW: u64 = 3 << 60;
 /// The window of function addresses, from which nothing can be loaded.
 pub(crate) const CODE_WINDOW: u64 = 4 << 60;
-/// The bits that tell windows apart.
+/// The position of the bits that distinguish windows.
 pub(crate) const WINDOW_SHIFT: u32 = 60;
 /// Offsets in shared memory are below this bit. The bits from here on are set in addresses from
 /// `mapa`: the block's rank in its cluster plus one; zero is the own block.
@@ -262,7 +262,7 @@ pub(crate) unsafe fn run(context: &mut Context) -> Event {
 
 /// Returns a closure without captures; since `F` is zero-sized, its type suffices.
 #[inline(always)]
-fn conjure<F: Copy>() -> F {
+fn closure_of_type<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "a handler's closure captures nothing") };
     // SAFETY: a zero-sized type has no bytes to read, and the caller was given a value of it, so it
     // is inhabited.
@@ -279,7 +279,7 @@ pub(crate) fn unary<A: Value, R: Value, F: Fn(A) -> R + Copy>(_: F) -> Handler {
         // SAFETY: handlers are called with an instruction and its frame's registers.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            r.set(i.d, conjure::<F>()(r.get(i.a)));
+            r.set(i.d, closure_of_type::<F>()(r.get(i.a)));
             at.add(1)
         }
     }
@@ -296,7 +296,7 @@ pub(crate) fn binary<A: Value, B: Value, R: Value, F: Fn(A, B) -> R + Copy>(_: F
         // SAFETY: as in `unary`.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            r.set(i.d, conjure::<F>()(r.get(i.a), r.get(i.b)));
+            r.set(i.d, closure_of_type::<F>()(r.get(i.a), r.get(i.b)));
             at.add(1)
         }
     }
@@ -315,7 +315,10 @@ pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value, F: Fn(A, B, C) -> 
         // SAFETY: as in `unary`.
         unsafe {
             let (i, r) = (&*at, Regs(r));
-            r.set(i.d, conjure::<F>()(r.get(i.a), r.get(i.b), r.get(i.c)));
+            r.set(
+                i.d,
+                closure_of_type::<F>()(r.get(i.a), r.get(i.b), r.get(i.c)),
+            );
             at.add(1)
         }
     }
@@ -331,7 +334,7 @@ pub(crate) fn general<F: Fn(&Inst, Regs, &mut Context) + Copy>(_: F) -> Handler 
     ) -> *const Inst {
         // SAFETY: as in `unary`.
         unsafe {
-            conjure::<F>()(&*at, Regs(r), c);
+            closure_of_type::<F>()(&*at, Regs(r), c);
             at.add(1)
         }
     }

@@ -22,7 +22,7 @@ fn read<F: Fn(&Thread, &Context) -> u64 + Copy>(_: F) -> Handler {
     ) -> *const Inst {
         // SAFETY: as in every handler; the context's thread is alive while it runs.
         unsafe {
-            let value = super::conjure::<F>()(&*c.thread, c);
+            let value = super::closure_of_type::<F>()(&*c.thread, c);
             Regs(r).set_raw((*at).d, value);
             at.add(1)
         }

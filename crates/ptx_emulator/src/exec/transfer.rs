@@ -223,7 +223,7 @@ fn in_clusters(c: &mut Context, at: *const Inst, what: &str) -> Option<()> {
 }
 
 /// Completes bytes on a barrier.
-unsafe fn tell(c: &mut Context, at: *const Inst, address: u64, bytes: u64) -> Option<()> {
+unsafe fn complete_bytes(c: &mut Context, at: *const Inst, address: u64, bytes: u64) -> Option<()> {
     let address = address & u64::from(u32::MAX);
     // SAFETY: as the caller promises.
     unsafe { act(c, at, address, false, Action::Complete, 0, bytes).map(|_| ()) }
@@ -271,7 +271,7 @@ unsafe fn bulk(
             }
         }
         if transfer.barrier {
-            tell(c, at, barrier, size)?;
+            complete_bytes(c, at, barrier, size)?;
         }
     }
     Some(())
@@ -391,7 +391,7 @@ unsafe fn tensor(
             }
         }
         if transfer.barrier {
-            tell(c, at, barrier, bytes)?;
+            complete_bytes(c, at, barrier, bytes)?;
         }
     }
     Some(())
@@ -419,7 +419,7 @@ unsafe fn values(
                 None => std::ptr::copy_nonoverlapping(value.as_ptr(), to, bytes as usize),
             }
         }
-        tell(c, at, register(1), size)
+        complete_bytes(c, at, register(1), size)
     }
 }
 

@@ -81,7 +81,7 @@ pub struct LaunchStats {
     pub blocks: u64,
     /// The number of threads.
     pub threads: u64,
-    /// The time from the start of the first block to the end of the last.
+    /// The duration of the launch.
     pub elapsed: Duration,
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs hardware.ptx (or hardware.cubin) on the GPU over inputs.bin, and writes results.bin.
+"""Runs hardware.ptx (or hardware.cubin) on the GPU with inputs.bin, and writes results.bin.
 
-Usage: record.py FOLDER. Part of `tests/hardware.rs`, which says what for. Needs libcuda and nothing else.
+Usage: record.py DIR. Part of `tests/hardware.rs`, which documents the files. Requires only libcuda.
 """
 import ctypes, os, re, sys
 
-folder = sys.argv[1]
+directory = sys.argv[1]
 cuda = ctypes.CDLL("libcuda.so.1")
 
 
@@ -16,7 +16,7 @@ def check(name, *args):
 
 
 def path(name):
-    return os.path.join(folder, name)
+    return os.path.join(directory, name)
 
 
 check("cuInit", 0)

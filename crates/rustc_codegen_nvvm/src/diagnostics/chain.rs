@@ -211,7 +211,7 @@ pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
                     format!("the kernel `{path}`")
                 }
                 _ if tcx.is_lang_item(instance.def_id(), LangItem::DropGlue) => {
-                    format!("the drop of `{}`", instance.args.type_at(0))
+                    format!("the drop glue of `{}`", instance.args.type_at(0))
                 }
                 _ => format!("`{path}`"),
             }

@@ -55,7 +55,7 @@ fn explain(diag: &mut DiagInner) {
         add(
             diag,
             Sublevel::Help,
-            "a GPU program is a `cdylib`: one file of PTX, with all that its kernels reach",
+            "a GPU program is a `cdylib`: one PTX file with everything that its kernels reach",
         );
     } else if text.starts_with("no global memory allocator found") {
         add(
@@ -81,7 +81,7 @@ fn explain_std(diag: &mut DiagInner) {
         add(
             diag,
             Sublevel::Help,
-            "what is in `core` or `alloc` is there: `core::mem`, and after `extern \
+            "items of `core` and `alloc` are available: `core::mem`, and after `extern \
             crate alloc;` also `alloc::vec::Vec`",
         );
     }

@@ -22,7 +22,7 @@ pub(crate) fn check_arch(sess: &EarlySession) {
         }
         // libnvvm's architecture names differ from rustc's.
         Ok(arch) if arch.sm() == *cpu => return,
-        _ => format!("there is no GPU architecture `{cpu}`"),
+        _ => format!("unknown GPU architecture `{cpu}`"),
     };
     let known: Vec<String> = Arch::KNOWN
         .iter()
@@ -31,8 +31,8 @@ pub(crate) fn check_arch(sess: &EarlySession) {
         .collect();
     sess.dcx()
         .struct_err(message)
-        .with_note("it is asked for by `-Ctarget-cpu`")
-        .with_help(format!("there are {}", known.join(", ")))
+        .with_note("it was requested with `-Ctarget-cpu`")
+        .with_help(format!("the known architectures are {}", known.join(", ")))
         .emit();
     sess.dcx().abort_if_errors();
 }
@@ -94,7 +94,7 @@ pub(crate) fn not_pre_optimized(sess: &Session, failure: &crate::llvm::Failure) 
 /// Reports that libdevice is needed but not found.
 pub(crate) fn no_libdevice(sess: &Session, function: &str, searched: &[PathBuf]) {
     let mut diag = sess.dcx().struct_err(format!(
-        "libdevice was not found, and the program calls `{function}` of it"
+        "libdevice was not found, but the program calls its function `{function}`"
     ));
     add_searched(&mut diag, searched);
     diag.emit();
@@ -110,7 +110,7 @@ fn add_searched(diag: &mut Diag<'_>, searched: &[PathBuf]) {
         "if a CUDA toolkit is installed, set the environment variable `CUDA_HOME` to its directory",
     );
     diag.help(format!(
-        "without one, `{} DIR` fetches what is needed; then `CUDA_HOME` is DIR",
+        "otherwise, `{} DIR` downloads it; then set `CUDA_HOME` to DIR",
         cuda_toolkit::PIP_COMMAND.replace("python3 -m pip", "pip")
     ));
 }
@@ -249,7 +249,7 @@ pub(crate) fn libdevice_function(text: &str) -> Option<&str> {
 pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str>) {
     let mut diag = sess
         .dcx()
-        .struct_span_err(span, format!("ptxas refuses this: {what}"));
+        .struct_span_err(span, format!("ptxas rejects this: {what}"));
     if let Some(line) = line {
         diag.note(format!("the line of PTX is `{}`", line.trim()));
     }
@@ -263,7 +263,7 @@ pub(crate) fn unknown_intrinsic(sess: &Session, span: Option<Span>, name: &str) 
         Some(span) => sess.dcx().struct_span_err(span, message),
         None => sess.dcx().struct_err(message),
     };
-    diag.note("its LLVM is older than rustc's, or has none of this name");
+    diag.note("its LLVM is older than rustc's, or has no intrinsic of this name");
     diag.help("`cuda_std` has a function for every instruction, and `asm!` takes PTX");
     diag.emit();
 }

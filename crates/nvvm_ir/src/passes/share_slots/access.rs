@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_moves_an_address_anywhere() {
+    fn an_address_modified_in_a_loop_has_an_unknown_offset() {
         let body = "  br label %loop\nloop:\n  %r = phi ptr [ %p, %start ], [ %s, %loop ]\n  \
                     store i8 1, ptr %r\n  %s = getelementptr i8, ptr %r, i64 1\n  \
                     br i1 %x, label %loop, label %end\nend:";
