@@ -641,7 +641,7 @@ mod tests {
         let refusals = parse("--fmaa=on").expect_err("the option is wrong");
         assert_eq!(
             refusals[0].message,
-            "unknown option `--fmaa` (in `NVVM_OPTIONS`)"
+            "the backend has no option `--fmaa` (in `NVVM_OPTIONS`)"
         );
         assert_eq!(refusals[0].help, "a similar option is `fma=on|off`");
     }
