@@ -84,6 +84,8 @@ impl Project {
 pub struct Built {
     /// Programs and shared libraries.
     pub programs: Vec<PathBuf>,
+    /// The programs among them.
+    pub executables: Vec<PathBuf>,
     /// Static libraries of Rust.
     pub libraries: Vec<PathBuf>,
     /// The output directories of build scripts.
@@ -188,14 +190,41 @@ fn parse(messages: &str, manifests: &[&Path]) -> Built {
                 _ => {}
             }
         }
-        built
-            .programs
-            .extend(message["executable"].as_str().map(PathBuf::from));
+        if let Some(executable) = message["executable"].as_str().map(PathBuf::from) {
+            built.executables.push(executable.clone());
+            if !built.programs.contains(&executable) {
+                built.programs.push(executable);
+            }
+        }
     }
     built
 }
 
 impl Built {
+    /// Returns the only program.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is none, or several.
+    pub fn executable(&self) -> Result<&Path> {
+        match &self.executables[..] {
+            [one] => Ok(one),
+            [] => bail!(
+                "the package has no program\nhelp: `--example NAME` or `--test NAME` selects one"
+            ),
+            several => {
+                let names: Vec<String> = (several.iter())
+                    .map(|path| format!("  {}", path.display()))
+                    .collect();
+                bail!(
+                    "the package has {} programs\n{}\nhelp: `--bin NAME` selects one",
+                    several.len(),
+                    names.join("\n")
+                )
+            }
+        }
+    }
+
     /// Returns the device code of each file. If no program or library has any, these are the
     /// files that build scripts wrote.
     pub fn device_code(&self, with_libraries: bool) -> Result<Vec<(PathBuf, Vec<Image>)>> {
@@ -287,14 +316,10 @@ mod tests {
         let lines: Vec<String> = messages.iter().map(Value::to_string).collect();
         let found = parse(&format!("text\n{}", lines.join("\n")), &[Path::new(own)]);
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-        assert_eq!(
-            found.programs,
-            paths(&["/t/liba.so", "/t/a"])
-                .iter()
-                .rev()
-                .cloned()
-                .collect::<Vec<_>>()
-        );
+        assert_eq!(found.programs, paths(&["/t/a", "/t/liba.so"]));
+        assert_eq!(found.executables, paths(&["/t/a"]));
+        assert_eq!(found.executable().unwrap(), Path::new("/t/a"));
+        assert!(Built::default().executable().is_err());
         assert_eq!(found.libraries, paths(&["/t/liba.rlib"]));
         assert_eq!(found.folders, paths(&["/o"]));
     }

@@ -1,7 +1,10 @@
 //! The commands of `cargo cuda`.
 
 use crate::consent::Consent;
-use crate::{backend, cache, doctor, inspect, list, project, report, sysroot, wrapper};
+use crate::{
+    backend, cache, completions, doctor, inspect, list, options, project, report, run, sysroot,
+    wrapper,
+};
 use anyhow::{Context, Result, bail};
 use cuda_builder::TOOLCHAIN;
 use cuda_builder::internal::Toolchain;
@@ -13,8 +16,8 @@ use std::process::{Command, ExitCode};
 /// How a command runs.
 #[derive(Clone, Copy)]
 enum Runs {
-    /// Without the toolchain.
-    Alone(fn(Vec<OsString>) -> Result<ExitCode>),
+    /// Without the toolchain. The second item is its help.
+    Alone(fn(Vec<OsString>) -> Result<ExitCode>, &'static str),
     /// With the toolchain.
     WithToolchain(fn(&Toolchain, Vec<OsString>) -> Result<ExitCode>),
     /// With what a build needs, if it builds. The second item is its help.
@@ -118,6 +121,24 @@ const COMMANDS: &[Entry] = &[
         runs: Runs::Own(report::report, report::HELP),
     },
     Entry {
+        name: "sanitize",
+        arguments: "[-- ARGS]",
+        help: "Run a program under compute-sanitizer, or on the emulator",
+        runs: Runs::Own(run::sanitize, run::SANITIZE),
+    },
+    Entry {
+        name: "profile",
+        arguments: "[-- ARGS]",
+        help: "Run a program under Nsight Systems or Nsight Compute",
+        runs: Runs::Own(run::profile, run::PROFILE),
+    },
+    Entry {
+        name: "debug",
+        arguments: "[-- ARGS]",
+        help: "Run a program under cuda-gdb",
+        runs: Runs::Own(run::debug, run::DEBUG),
+    },
+    Entry {
         name: "clean",
         arguments: "[ARGS | --cache]",
         help: "Remove the target directory as `cargo clean` does, or the user's cache",
@@ -127,7 +148,13 @@ const COMMANDS: &[Entry] = &[
         name: "doctor",
         arguments: "",
         help: "Report what is installed, and what to do about what is missing",
-        runs: Runs::Alone(doctor::doctor),
+        runs: Runs::Alone(doctor::doctor, doctor::HELP),
+    },
+    Entry {
+        name: "completions",
+        arguments: "SHELL",
+        help: "Print a script that completes commands in bash, zsh or fish",
+        runs: Runs::Alone(completions_of_all, completions::HELP),
     },
 ];
 
@@ -193,17 +220,28 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         yes,
         command: entry.name,
     };
-    if name == "clean" && rest == ["--cache"] {
+    if name == "clean" && rest.iter().any(|argument| argument == "--cache") {
+        if let Some(other) = rest.iter().find(|argument| *argument != "--cache") {
+            bail!(
+                "unexpected argument `{}` beside `--cache`\n\
+                 help: `cargo cuda clean` without `--cache` passes its arguments to `cargo clean`",
+                other.display()
+            );
+        }
         cache::clear()?;
         return Ok(ExitCode::SUCCESS);
     }
     let needs = match entry.runs {
-        Runs::Alone(run) => return run(rest),
-        Runs::WithToolchain(run) => return run(&toolchain(consent)?, rest),
-        Runs::Own(_, help) if wants_help(&rest) => {
+        Runs::Alone(_, help) if wants_help(&rest) => {
             print!("{help}");
             return Ok(ExitCode::SUCCESS);
         }
+        Runs::Own(_, help) if wants_help(&rest) => {
+            print!("{help}\n{}", options::HELP);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Runs::Alone(run, _) => return run(rest),
+        Runs::WithToolchain(run) => return run(&toolchain(consent)?, rest),
         Runs::Own(run, _) => {
             let toolchain = toolchain(consent)?;
             return run(&Session { toolchain, consent }, rest);
@@ -252,6 +290,26 @@ impl Session {
     }
 }
 
+/// `cargo cuda completions`.
+fn completions_of_all(arguments: Vec<OsString>) -> Result<ExitCode> {
+    let items: Vec<completions::Item> = (COMMANDS.iter())
+        .map(|entry| completions::Item {
+            name: entry.name,
+            purpose: entry.help,
+            options: match entry.runs {
+                Runs::Own(_, help) => {
+                    let own = completions::options_of(help).into_iter();
+                    own.chain(completions::options_of(options::HELP)).collect()
+                }
+                Runs::Alone(_, help) => completions::options_of(help),
+                Runs::WithToolchain(_) => vec!["--path".to_owned()],
+                Runs::Cargo(_) => Vec::new(),
+            },
+        })
+        .collect();
+    completions::completions(arguments, &items)
+}
+
 fn help() -> String {
     let mut text = "Kernels beside host code: builds and runs crates that have both\n\n\
          Usage: cargo cuda [--yes] COMMAND\n\n"
@@ -261,6 +319,7 @@ fn help() -> String {
         text.push_str(&format!("  {:28} {}\n", usage.trim_end(), entry.help));
     }
     text.push_str("\n  -y, --yes                    Fetch what is missing without asking\n");
+    text.push_str("\n`cargo cuda COMMAND --help` lists the options of a command.\n");
     text
 }
 
@@ -374,6 +433,43 @@ mod tests {
         for text in ["rustc -vV", "/t/bin/rustc -", "/t/bin/clippy-driver rustc"] {
             assert!(!is_command(&words(text)), "{text}");
         }
+    }
+
+    #[test]
+    fn the_guide_lists_commands_and_options() {
+        let page =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guide/src/reference/cargo-cuda.md");
+        let text = std::fs::read_to_string(page).unwrap();
+        let has = |word: &str| {
+            let ends = ["`", " "];
+            (ends.iter()).any(|end| text.contains(&format!("`{word}{end}")))
+        };
+        for entry in COMMANDS {
+            assert!(
+                has(entry.name),
+                "the guide lacks the command `{}`",
+                entry.name
+            );
+            let help = match entry.runs {
+                Runs::Own(_, help) => format!("{help}{}", options::HELP),
+                Runs::Alone(_, help) => help.to_owned(),
+                Runs::WithToolchain(_) | Runs::Cargo(_) => continue,
+            };
+            for option in completions::options_of(&help) {
+                assert!(
+                    has(&option),
+                    "the guide lacks `{option}` of `{}`",
+                    entry.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn help_is_asked_for_before_the_programs_arguments() {
+        assert!(wants_help(&words("--release --help")));
+        assert!(wants_help(&words("-h")));
+        assert!(!wants_help(&words("--release -- --help")));
     }
 
     #[test]

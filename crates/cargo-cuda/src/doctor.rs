@@ -1,12 +1,21 @@
 //! `cargo cuda doctor`: reports what is installed. It changes nothing.
 
-use crate::{backend, command, sysroot};
+use crate::{backend, command, sysroot, tools};
 use anyhow::{Result, bail};
 use cuda_builder::internal::Toolchain;
 use cuda_toolkit::Part;
 use cust_raw::{CUresult, Driver};
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// The command's help.
+pub const HELP: &str = "\
+Report what is installed, and what to do about what is missing
+
+Usage: cargo cuda doctor
+
+The command changes nothing. It fails if something is missing that builds need.
+";
 
 /// Runs the command. It fails if something is missing that the other commands do not build.
 pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
@@ -72,7 +81,35 @@ pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
             }
         }
     }
-    row("driver", &driver());
+    match toolkit.get(Part::Ptxas) {
+        Some(found) => {
+            let text = format!("{} ({})", found.path.display(), found.origin);
+            row("ptxas", &text);
+        }
+        None => row("ptxas", "not found; `inspect` and `report` need it"),
+    }
+    for (tool, command) in [
+        (tools::NVDISASM, "inspect --sass"),
+        (tools::SANITIZER, "sanitize"),
+        (tools::NSYS, "profile"),
+        (tools::NCU, "profile --with ncu"),
+        (tools::CUDA_GDB, "debug"),
+    ] {
+        match tool.search()? {
+            Some(path) => row(tool.name, &path.display().to_string()),
+            None => row(
+                tool.name,
+                &format!("not found; `cargo cuda {command}` uses it"),
+            ),
+        }
+    }
+    match gpus() {
+        Ok((major, minor, count)) => row("driver", &format!("CUDA {major}.{minor}, {count} GPUs")),
+        Err(reason) => row(
+            "driver",
+            &format!("none, kernels run on the emulator ({reason})"),
+        ),
+    }
     Ok(match complete {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
@@ -80,19 +117,17 @@ pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
 }
 
 fn row(part: &str, text: &str) {
-    println!("{part:10} {text}");
+    println!("{part:17} {text}");
 }
 
-/// The driver and its number of devices. It may be missing: there is the emulator.
-fn driver() -> String {
-    let driver = match Driver::load() {
-        Ok(driver) => driver,
-        Err(error) => return format!("none, kernels run on the emulator ({error})"),
-    };
+/// The driver's version and its number of GPUs, or why there is none. Without one, kernels run on
+/// the emulator.
+pub fn gpus() -> Result<(i32, i32, i32), String> {
+    let driver = Driver::load().map_err(|error| error.to_string())?;
     // SAFETY: the function has no requirements.
     let result = unsafe { driver.cuInit(0) };
     if result != CUresult::CUDA_SUCCESS {
-        return format!("cuInit returns {result:?}; kernels run on the emulator");
+        return Err(format!("cuInit returns {result:?}"));
     }
     let (mut version, mut count) = (0, 0);
     // SAFETY: the pointers are valid for the calls.
@@ -100,6 +135,8 @@ fn driver() -> String {
         driver.cuDriverGetVersion(&mut version);
         driver.cuDeviceGetCount(&mut count);
     }
-    let (major, minor) = (version / 1000, version % 1000 / 10);
-    format!("CUDA {major}.{minor}, {count} GPUs")
+    if count == 0 {
+        return Err("the driver finds none".to_owned());
+    }
+    Ok((version / 1000, version % 1000 / 10, count))
 }

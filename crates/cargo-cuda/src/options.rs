@@ -70,9 +70,11 @@ const FLAGS: [&str; 15] = [
 
 /// The lines of a command's help about these options.
 pub const HELP: &str = "\
-Options for cargo:
-  -p, --package NAME, --bin NAME, --example NAME, --test NAME, --lib, --workspace,
-  -F, --features NAMES, --manifest-path FILE, --profile NAME, and others: as of `cargo build`
+Options of `cargo build`, with the same meaning:
+  -p, --package NAME, --workspace, --lib, --bin NAME, --example NAME, --test NAME, --bench NAME
+  -F, --features NAMES, --all-features, --no-default-features
+  --release, --dev, --profile NAME, --target-dir DIR, --manifest-path FILE
+  --locked, --offline, --frozen, -j, --jobs N, -v, --verbose
 ";
 
 /// What cargo builds.

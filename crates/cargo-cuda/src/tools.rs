@@ -22,6 +22,34 @@ pub const NVDISASM: Tool = Tool {
     source: "it is part of the CUDA toolkit, and of the PyPI package `nvidia-cuda-nvdisasm`",
 };
 
+/// The checker of memory accesses and races.
+pub const SANITIZER: Tool = Tool {
+    name: "compute-sanitizer",
+    folders: &["compute-sanitizer"],
+    source: "it is part of the CUDA toolkit, and of the PyPI package `nvidia-cuda-sanitizer-api`",
+};
+
+/// The profiler of kernels, Nsight Compute.
+pub const NCU: Tool = Tool {
+    name: "ncu",
+    folders: &[],
+    source: "it is part of Nsight Compute, which comes with the CUDA toolkit",
+};
+
+/// The profiler of programs, Nsight Systems.
+pub const NSYS: Tool = Tool {
+    name: "nsys",
+    folders: &[],
+    source: "it is part of Nsight Systems, which comes with the CUDA toolkit",
+};
+
+/// The debugger.
+pub const CUDA_GDB: Tool = Tool {
+    name: "cuda-gdb",
+    folders: &[],
+    source: "it is part of the CUDA toolkit; there is no PyPI package of it",
+};
+
 impl Tool {
     /// Returns the path of the program: in the toolkit that has libnvvm or ptxas, or on the `PATH`.
     pub fn find(self) -> Result<PathBuf> {
