@@ -540,7 +540,7 @@ mod tests {
     const PTX: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
         .global .align 1 .b8 file[5] = {97, 46, 114, 115};\n\
         .global .align 8 .u64 place[3] = {generic(file), 4, 21474836489};\n\
-        .func __cuda_std_panic_bounds_check() .noreturn;\n\
+        .func __cuda_std_panic_bounds_check()\n{\nexit;\n}\n\
         .file 1 \"b.rs\"\n\
         .visible .entry k(.param .u64 n)\n{\n.reg .pred %p<9>;\n.reg .b64 %r<9>;\n\
         .local .align 8 .b8 depot[64];\n\
@@ -548,7 +548,7 @@ mod tests {
         .loc 1 7 1\nshl.b64 %r5, %r1, 2;\nmov.u64 %r6, depot;\nadd.s64 %r7, %r6, %r5;\n\
         st.local.u64 [%r7], %r1;\nadd.s64 %r1, %r1, 1;\nsetp.ne.s64 %p3, %r1, 9;\n\
         @%p3 bra $L__BB0_1;\nret;\n\
-        $L__BB0_3:\nmov.u64 %r4, place;\n{\ncall.uni __cuda_std_panic_bounds_check, ();\n}\n}\n";
+        $L__BB0_3:\nmov.u64 %r4, place;\n{\ncall.uni __cuda_std_panic_bounds_check, ();\nexit;\n}\n}\n";
 
     fn example() -> Report {
         let module = Module::parse(PTX).unwrap();

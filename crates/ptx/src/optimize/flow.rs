@@ -445,7 +445,8 @@ fn branch_target<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
     }
 }
 
-/// Returns whether the last statement calls a function that does not return.
+/// Returns whether the last statement calls a function that does not return, perhaps with `exit`
+/// after the call.
 fn falls_off(body: &[Statement<'_>], no_return: &HashSet<&str>) -> bool {
     let last = body
         .iter()
@@ -454,11 +455,16 @@ fn falls_off(body: &[Statement<'_>], no_return: &HashSet<&str>) -> bool {
     let mut never = false;
     if let Some(last) = last {
         instructions(last, &mut |instruction| {
-            never = instruction.opcode == "call"
-                && instruction.operands.iter().any(|operand| match operand {
-                    Operand::Name(name) => no_return.contains(name),
-                    _ => false,
-                });
+            let names = |operand: &Operand<'_>| match operand {
+                Operand::Name(name) => no_return.contains(name),
+                _ => false,
+            };
+            never = match instruction.opcode {
+                "call" => instruction.operands.iter().any(names),
+                // `exit_after_panics` puts it after the call.
+                "exit" => never,
+                _ => false,
+            };
         });
     }
     never
