@@ -141,6 +141,7 @@ fn projects_run() {
     the_examples_run(directory.path());
     statics_and_architectures(directory.path());
     kernels_are_found_where_they_are_linked(directory.path());
+    tools_read_what_programs_carry(directory.path());
 }
 
 /// Kernels are compiled again if something that they reach changes, and only then.
@@ -317,6 +318,177 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
     let printed = on_emulator_with(&optimized, &target, &["run"], &[TWO_ARCHS]);
     // Of two crates, for two architectures each, PTX and machine code.
     assert!(printed.contains("optimized: 8 images"), "{printed}");
+}
+
+/// The commands that read device code, on the projects that are built.
+fn tools_read_what_programs_carry(directory: &Path) {
+    let target = directory.join("target");
+    let linked = directory.join("linked");
+    let cargo = |arguments: &[&str]| on_emulator_with(&linked, &target, arguments, &[TWO_ARCHS]);
+    let check = |arguments: &[&str], expected: &[&str]| {
+        let printed = cargo(arguments);
+        for text in expected {
+            assert!(
+                printed.contains(text),
+                "{arguments:?}: `{text}` is not in {printed}"
+            );
+        }
+    };
+    // The shared library has the kernels of both crates.
+    check(
+        &["list"],
+        &[
+            "liblinked.so\n",
+            "  kernels, linked: PTX sm_75, cubin sm_75, PTX sm_80, cubin sm_80\n",
+            "    kernel linked::increment(16 bytes)\n      blocks of any size; src/lib.rs:8\n",
+            "    kernel kernels::double(16 bytes)\n",
+            "kernel kernels::map::<u32, linked::changed::{closure#0}>(",
+        ],
+    );
+    // A stripped program after link-time optimization, as a file.
+    let optimized = target.join("debug/optimized");
+    let printed = cargo(&["list", "--json", optimized.to_str().unwrap()]);
+    assert_eq!(printed.matches("\"form\": \"PTX\"").count(), 4, "{printed}");
+    assert_eq!(
+        printed.matches("\"form\": \"cubin\"").count(),
+        4,
+        "{printed}"
+    );
+    assert!(printed.contains("kernels::double"), "{printed}");
+    // Optimized kernels have lines, also those of the kernel itself.
+    check(
+        &["inspect", "increment", "--dev", "--lib"],
+        &["// src/lib.rs:10: *value += 1;\n\t"],
+    );
+    check(
+        &["inspect", "n", "--dev", "--lib"],
+        &[
+            "error: `n` is ambiguous",
+            "\n  linked::increment\n",
+            "help: pass a whole path",
+        ],
+    );
+    check(
+        &["inspect", "increment", "--dev", "--lib", "--arch=sm_90"],
+        &["there is no PTX for `sm_90`\nhelp: there is PTX for sm_75, sm_80"],
+    );
+    check(
+        &["inspect", "increment", "--dev", "--lib", "--ir"],
+        &["define void @_RN", "increment("],
+    );
+    check(
+        &["inspect", "increment", "--dev", "--lib", "--mir"],
+        &["fn increment(_1: ", "bb0: {"],
+    );
+    check(
+        &["inspect", "increment", "--dev", "--lib", "--registers"],
+        &["linked::increment (sm_80)\nregisters per thread  "],
+    );
+    // The machine code, or where to get the disassembler.
+    let printed = cargo(&["inspect", "increment", "--dev", "--lib", "--sass"]);
+    let disassembled = printed.contains("/*0000*/") && printed.contains("// src/lib.rs:10");
+    let missing =
+        "help: it is part of the CUDA toolkit, and of the PyPI package `nvidia-cuda-nvdisasm`";
+    assert!(disassembled || printed.contains(missing), "{printed}");
+    check(
+        &["report", "increment", "--dev", "--lib", "--block=64"],
+        &[
+            "linked::increment (sm_80)\n",
+            "% with blocks of 64 threads: ",
+            // The overflow is checked in debug builds, once per element.
+            "src/lib.rs:10:9: arithmetic overflow\n      *value += 1;\n      help: use `wrapping_*`",
+        ],
+    );
+    check(
+        &["report", "nothing", "--dev", "--lib"],
+        &["error: no kernel is called `nothing`"],
+    );
+    check(
+        &["sanitize", "--emulator", "--example", "shown"],
+        &[
+            "note: the emulator checks for accesses outside of allocations",
+            "[9, 11, 13]",
+        ],
+    );
+    check(
+        &[
+            "sanitize",
+            "--emulator",
+            "--tool=racecheck",
+            "--example",
+            "shown",
+        ],
+        &["error: `--tool racecheck` needs compute-sanitizer and a GPU"],
+    );
+}
+
+#[test]
+fn bad_arguments_of_the_tools_are_errors() {
+    if toolchain().is_none() {
+        return;
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    for (arguments, expected) in [
+        (
+            &["list", file][..],
+            "has an unknown format\nhelp: pass a program",
+        ),
+        (&["list", "/nonexistent"], "cannot read `/nonexistent`"),
+        (
+            &["inspect", "--json"],
+            "unexpected argument `--json`\nhelp: `cargo cuda inspect --help`",
+        ),
+        (&["inspect", "a", "--ptx", "--sass"], "several of `--ptx`"),
+        (
+            &["inspect", "a", "--ir", "--file", file],
+            "`--ir` and `--mir` need a build",
+        ),
+        (
+            &["report", "--block=0"],
+            "invalid block size `0`: expected 1 to 1024 threads",
+        ),
+        (
+            &["sanitize", "--tool=leaks"],
+            "compute-sanitizer has no tool `leaks`",
+        ),
+        (
+            &["profile", "--with=perf"],
+            "no profiler `perf`\nhelp: `--with` takes nsys or ncu",
+        ),
+        (
+            &["completions", "tcsh"],
+            "no completions for the shell `tcsh`",
+        ),
+        (
+            &["clean", "--cache", "--release"],
+            "unexpected argument `--release` beside `--cache`",
+        ),
+    ] {
+        let output = cargo_cuda().arg("cuda").args(arguments).output().unwrap();
+        let printed = text(&output);
+        assert!(!output.status.success(), "{arguments:?}: {printed}");
+        assert!(printed.contains(expected), "{arguments:?}: {printed}");
+    }
+    for command in [
+        "list",
+        "inspect",
+        "report",
+        "sanitize",
+        "profile",
+        "debug",
+        "completions",
+    ] {
+        let output = cargo_cuda()
+            .args(["cuda", command, "--help"])
+            .output()
+            .unwrap();
+        let printed = text(&output);
+        let usage = format!("Usage: cargo cuda {command} ");
+        assert!(
+            output.status.success() && printed.contains(&usage),
+            "{printed}"
+        );
+    }
 }
 
 fn a_new_project_runs(directory: &Path) {
