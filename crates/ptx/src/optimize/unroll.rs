@@ -172,7 +172,7 @@ fn demand_in_slice<'a>(
     bytes: u64,
     slices: &[&Slice],
 ) -> Option<()> {
-    let parameter = origin(ahead.graph, cold, address, 0)?;
+    let parameter = origin(ahead.graph, cold, address)?;
     let (pointer, length, slice) = slices.iter().find_map(|slice| {
         let kernel = parameter.strip_suffix(&format!("_param_{}", slice.pointer))?;
         (kernel == slice.kernel).then(|| {
@@ -202,12 +202,11 @@ fn demand_in_slice<'a>(
     Some(())
 }
 
-/// Returns the kernel parameter that an address is derived from.
-fn origin<'a>(graph: &Graph<'a>, cold: &[bool], register: &'a str, depth: u32) -> Option<&'a str> {
-    const DEEPEST: u32 = 16;
-    if depth > DEEPEST {
-        return None;
-    }
+/// Returns the kernel parameter that an address is derived from by additions, copies and
+/// conversions.
+fn origin<'a>(graph: &Graph<'a>, cold: &[bool], address: &'a str) -> Option<&'a str> {
+    let mut parameters: HashMap<&str, &str> = HashMap::new();
+    let mut sources: HashMap<&str, Vec<&str>> = HashMap::new();
     for (id, block) in graph.blocks.iter().enumerate() {
         if cold[id] {
             continue;
@@ -216,25 +215,33 @@ fn origin<'a>(graph: &Graph<'a>, cold: &[bool], register: &'a str, depth: u32) -
             let Statement::Instruction(it) = statement else {
                 continue;
             };
-            if !matches!(it.operands.first(), Some(Operand::Name(name)) if *name == register) {
+            let Some((&Operand::Name(result), operands)) = it.operands.split_first() else {
                 continue;
-            }
-            let found = match (it.opcode, it.modifiers.first(), &it.operands[1..]) {
-                ("ld", Some(&"param"), [Operand::Address(Base::Name(name), 0)]) => Some(*name),
-                ("add" | "mov" | "cvta", _, operands) => {
-                    operands.iter().find_map(|operand| match operand {
-                        &Operand::Name(name) if name != register => {
-                            origin(graph, cold, name, depth + 1)
-                        }
-                        _ => None,
-                    })
-                }
-                _ => None,
             };
-            if found.is_some() {
-                return found;
+            match (it.opcode, it.modifiers.first(), operands) {
+                ("ld", Some(&"param"), &[Operand::Address(Base::Name(name), 0)]) => {
+                    parameters.entry(result).or_insert(name);
+                }
+                ("add" | "mov" | "cvta", _, operands) => {
+                    let names = operands.iter().filter_map(|operand| match operand {
+                        &Operand::Name(name) => Some(name),
+                        _ => None,
+                    });
+                    sources.entry(result).or_default().extend(names);
+                }
+                _ => {}
             }
         }
+    }
+    // Each register once: the number of paths to it grows exponentially.
+    let mut seen = HashSet::from([address]);
+    let mut pending = vec![address];
+    while let Some(register) = pending.pop() {
+        if let Some(&parameter) = parameters.get(register) {
+            return Some(parameter);
+        }
+        let from = sources.get(register).into_iter().flatten().rev();
+        pending.extend(from.copied().filter(|&name| seen.insert(name)));
     }
     None
 }
