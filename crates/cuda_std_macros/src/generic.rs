@@ -28,9 +28,9 @@ pub fn refused_on_device(signature: &Signature) -> TokenStream {
         .map(|parameter| {
             Error::new_spanned(
                 parameter,
-                "a kernel of a crate for the device cannot be generic: the host launches it by its name, \
-                 which is that of one instance. Write the generic code as a function, and a kernel for \
-                 each type that calls it; or build host and device code as one crate with `cargo cuda`",
+                "a kernel in a device-only crate cannot be generic: the host launches a kernel by its \
+                 name, which identifies one instance. Write a generic function, and one kernel per \
+                 type that calls it; or build host and device code as one crate with `cargo cuda`",
             )
         })
         .collect();
