@@ -286,14 +286,18 @@ fn choose<'s>(name: &str, functions: impl Iterator<Item = (&'s str, &'s str)>) -
         path == name || path.ends_with(&format!("::{name}"))
     };
     let is_part = |path: &str, symbol: &str| path.contains(name) || symbol.contains(name);
-    let kinds: [&dyn Fn(&str, &str) -> bool; 3] = [&is_whole, &is_end, &is_part];
+    type Matches<'a> = &'a dyn Fn(&str, &str) -> bool;
+    let kinds: [Matches<'_>; 3] = [&is_whole, &is_end, &is_part];
     for matches in kinds {
         let found: Vec<usize> = (0..all.len())
             .filter(|&index| matches(all[index].0, all[index].1))
             .collect();
         match found[..] {
             [] => {}
-            [one] => return Ok(one),
+            // Modules of several crates may have the same function.
+            [first, ..] if found.iter().all(|&index| all[index].1 == all[first].1) => {
+                return Ok(first);
+            }
             _ => {
                 let same = found.iter().all(|&index| all[index].0 == all[found[0]].0);
                 let lines: Vec<String> = (found.iter())
@@ -703,7 +707,7 @@ mod tests {
             "a::x",
             "b::x",
         ];
-        let choose = |name| choose(name, all.iter().map(|path| (*path, "symbol")));
+        let choose = |name| choose(name, all.iter().map(|path| (*path, *path)));
         assert_eq!(choose("k::scale").unwrap(), 0);
         assert_eq!(choose("scale").unwrap(), 0);
         assert_eq!(choose("all").unwrap(), 1);

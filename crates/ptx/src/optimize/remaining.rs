@@ -59,8 +59,8 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
     let mut checks = Vec::new();
     for &id in &graph.order {
         let inside = |header: &Id| loops[header].contains(&id);
-        let in_loop = loops.keys().any(|header| inside(header));
-        if !in_loop || slow.iter().any(inside) || cold[id] {
+        let in_loop = loops.keys().any(&inside);
+        if !in_loop || slow.iter().any(&inside) || cold[id] {
             continue;
         }
         let Some(check) = check_of(&graph, &cold, id) else {
@@ -96,7 +96,7 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
 /// The names and locations of the source text. Those of the graph live as long as its labels.
 struct Source<'a> {
     names: HashSet<&'a str>,
-    locs: HashMap<(u32, u32, u32, Option<(u32, u32, u32)>), Loc<'a>>,
+    locs: HashMap<Key, Loc<'a>>,
 }
 
 impl<'a> Source<'a> {
@@ -130,7 +130,10 @@ impl<'a> Source<'a> {
     }
 }
 
-fn key(loc: &Loc<'_>) -> (u32, u32, u32, Option<(u32, u32, u32)>) {
+/// The file, line and column of a `.loc`, and those of the call.
+type Key = (u32, u32, u32, Option<(u32, u32, u32)>);
+
+fn key(loc: &Loc<'_>) -> Key {
     let at = loc.inlined.map(|inlined| inlined.at);
     (loc.file, loc.line, loc.column, at)
 }
