@@ -296,7 +296,10 @@ fn choose<'s>(name: &str, functions: impl Iterator<Item = (&'s str, &'s str)>) -
             .collect();
         match found[..] {
             [] => {}
-            [one] => return Ok(one),
+            // Modules of several crates may have the same function.
+            [first, ..] if found.iter().all(|&index| all[index].1 == all[first].1) => {
+                return Ok(first);
+            }
             _ => {
                 let same = found.iter().all(|&index| all[index].0 == all[found[0]].0);
                 let lines: Vec<String> = (found.iter())
@@ -706,7 +709,7 @@ mod tests {
             "a::x",
             "b::x",
         ];
-        let choose = |name| choose(name, all.iter().map(|path| (*path, "symbol")));
+        let choose = |name| choose(name, all.iter().map(|path| (*path, *path)));
         assert_eq!(choose("k::scale").unwrap(), 0);
         assert_eq!(choose("scale").unwrap(), 0);
         assert_eq!(choose("all").unwrap(), 1);
