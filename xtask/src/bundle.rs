@@ -6,7 +6,7 @@
 //! The programs embed their PTX. The files next to them are for inspection, and show that ptxas
 //! accepts the PTX for every current architecture.
 
-use crate::test::is_package;
+use crate::test::WORKSPACE;
 use crate::{backend, no_more_arguments, toolkit, workspace};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -68,6 +68,7 @@ pub(crate) struct Built {
 pub(crate) struct Program {
     /// Unique among the programs of the workspace: `cust-launch`.
     pub(crate) name: String,
+    package: String,
     pub(crate) path: PathBuf,
     /// The directory of its package, in which cargo runs tests.
     pub(crate) directory: PathBuf,
@@ -98,14 +99,15 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         cargo(&["build", "--release", "--package", RUNNER])?,
         What::Examples,
     )?;
+    // As `./x test` builds them, with the same features, so that nothing is compiled twice.
     let mut command = cargo(&["test", "--no-run"])?;
-    for package in TESTED {
-        if is_package(package) {
-            command.arg("--package").arg(package);
-        }
-    }
+    command.args(WORKSPACE);
     let mut tests = build(command, What::Tests)?;
-    (tests.programs).retain(|program| !LEFT_OUT.contains(&&*program.name));
+    let is_tested = |package: &str| TESTED.contains(&package);
+    tests.out_dirs.retain(|(package, _)| is_tested(package));
+    tests
+        .programs
+        .retain(|program| is_tested(&program.package) && !LEFT_OUT.contains(&&*program.name));
     // NVIDIA's libraries on buffers of `cust`. Not part of `./x test`, because `cudarc` takes long
     // to compile.
     let mut command = cargo(&["test", "--no-run", "--package", "cust"])?;
@@ -195,6 +197,7 @@ pub(crate) fn build(mut command: Command, what: What) -> Result<Built> {
             let manifest = Path::new(message["manifest_path"].as_str().unwrap_or_default());
             built.programs.push(Program {
                 name,
+                package: package.clone(),
                 path: PathBuf::from(program),
                 directory: manifest.parent().unwrap_or(manifest).to_owned(),
             });

@@ -155,7 +155,8 @@ impl Selection {
 
 const BACKEND: &str = "rustc_codegen_nvvm";
 const CRATE_TESTS: &str = "crate-tests";
-const WORKSPACE: [&str; 7] = [
+/// The arguments that select the packages of the workspace's run.
+pub(crate) const WORKSPACE: [&str; 7] = [
     "--workspace",
     "--exclude",
     BACKEND,
@@ -563,7 +564,7 @@ fn heading(text: &str) {
     println!("\n== {text} ==");
 }
 
-pub(crate) fn is_package(name: &str) -> bool {
+fn is_package(name: &str) -> bool {
     let mut command = workspace::cargo();
     command
         .arg("pkgid")
